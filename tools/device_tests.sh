@@ -33,7 +33,7 @@ step() {  # name, command …: its output goes to the log, its end to the termin
 for test in ./*_test; do step "$(basename "$test")" timeout 120 "$test"; done
 # The sanitizer runs one kernel at a time and waits for it: what waits for the host, or for another device, while others
 # run would wait for ever.
-declare -A small=([memcheck]='-*Fault*:*Large*:*thousand*:*/stream:*two_units*:*any_state*:*CudaSums*/all:*NcclJoin*')
+declare -A small=([memcheck]='-*Fault*:*Large*:*thousand*:*/stream:*two_units*:*any_state*:*CudaSums*/all:*NcclJoin*:*Split*')
 small[racecheck]="${small[memcheck]}:*/persistent"
 if [ "$mode" != quick ]; then
   for tool in memcheck racecheck; do
@@ -62,6 +62,7 @@ measure gpu_latency ./rashpa_cuda_unit_bench --json --only latency
 measure gpu_unit ./rashpa_cuda_unit_bench --json --only rate
 measure gpu_unit_chunks ./rashpa_cuda_unit_bench --json --only chunks
 measure gpu_dealt ./rashpa_cuda_unit_bench --json --only dealt
+measure gpu_split ./rashpa_cuda_unit_bench --json --only split
 # JUNGFRAU 4M at 2 kHz for a minute, then at full rate; a tenth kept, a tenth dark.
 chain=(./rashpa_chain_bench --unit cuda --modules 8 --slots 240 --link-threads 4 --poll spin --json)
 measure gpu_chain_stack10 "${chain[@]}" --rate 2000 --frames 120000 --stack 10

@@ -378,8 +378,9 @@ Arguments parse(int count, char** values) {
     } else if (i + 1 < count && name == "--only") {
       arguments.only = values[++i];
     } else {
-      throw ConfigError("cuda_unit_bench: " + name +
-                        ": there are --images N --triggers N --only latency|rate|timeline|variants|chunks|dealt --json");
+      throw ConfigError(
+          "cuda_unit_bench: " + name +
+          ": there are --images N --triggers N --only latency|rate|timeline|variants|chunks|dealt|split --json");
     }
   }
   return arguments;
@@ -388,6 +389,7 @@ Arguments parse(int count, char** values) {
 void run(const Arguments& arguments) {
   bench::json_rows = arguments.json;
   if (arguments.only == "dealt") return bench::dealt(arguments.images / 5);
+  if (arguments.only == "split") return bench::split(std::max<std::uint64_t>(arguments.images / 20, 100));
   if (arguments.only == "timeline") return timeline(10);
   if (arguments.only == "variants") return variants(arguments.triggers);
   if (arguments.only == "chunks") {

@@ -27,6 +27,10 @@ namespace jungfrau = kernel::jungfrau;
 /// JUNGFRAU 4M on one device and on all of the machine: converted and counted, then with sums over windows, too.
 void dealt(std::uint64_t images);
 
+/// JUNGFRAU 16M, of which one image takes long to cross one bus: on one device, stacks dealt to all, each image split
+/// over all. Of a machine with one device it twice, which shows what meetings cost and nothing else.
+void split(std::uint64_t images);
+
 /// Rows as JSON.
 inline bool json_rows = false;
 
