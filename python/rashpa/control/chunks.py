@@ -16,7 +16,9 @@ def on_device(section: Buffer, steps: Pipeline) -> bool:
     if section.unit != "cuda" or not steps.steps or steps.makes_list or section.splits_images:
         return False
     storing = [sink for sink in section.sink if not isinstance(sink, NullSink)]
-    takes = [isinstance(sink, Stream2Sink) or (isinstance(sink, Hdf5Sink) and sink.compress == "auto") for sink in storing]
+    takes = [
+        isinstance(sink, Stream2Sink) or (isinstance(sink, Hdf5Sink) and sink.compress == "auto") for sink in storing
+    ]
     return bool(takes) and all(takes)
 
 

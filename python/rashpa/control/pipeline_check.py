@@ -52,6 +52,7 @@ def pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, s
     elif section.kernel and section.unit not in (usable := usable_units(section.kernel)):
         yield f"{source.where((*path, 'unit'))}: {section.unit} has no version of every kernel; {' or '.join(usable) or 'none'} has"
     yield from _device_problems(section, path, source)
+    yield from _share_problems(section, path, source)
     yield from _card_problems(section, path, source)
     for number, kernel in enumerate(section.kernel):
         yield from _only_some_units(kernel, section, f"{source.where((*path, 'kernel', number))}")
@@ -79,8 +80,6 @@ def kernel_file_problems(
 
 def _device_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
     """What several devices cannot do together."""
-    if section.share == "rows" and (section.unit != "cuda" or len(section.devices) < 2):
-        yield f'{source.where((*path, "share"))}: images are split into rows among several devices of unit cuda; name them, devices = [0, 1], or leave share out'
     if not section.devices:
         return
     where = source.where((*path, "devices"))
@@ -96,14 +95,23 @@ def _device_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource)
         return
     if section.trigger in ("stream", "persistent"):
         yield f'{where}: trigger {section.trigger} takes stacks in turn, and several devices take what they can; set trigger = "graph", or one device'
-    if section.splits_images:
-        for kernel in filter(needs_whole_images, section.kernel):
-            yield f'{source.where((*path, "share"))}: {label_of(kernel)} as it is set needs images in one piece; set share = "stacks"'
-        return
     for kernel in section.kernel:
         values = parameters_of(kernel)
-        if values.get("track", "off") != "off":
+        if values.get("track", "off") != "off" and not section.splits_images:
             yield f"{where}: {kernel.name} with track learns from images, which several devices cannot do together; name one device"
+
+
+def _share_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
+    """Of images that devices split."""
+    where = source.where((*path, "share"))
+    if section.share == "rows" and (section.unit != "cuda" or len(section.devices) < 2):
+        yield (
+            f"{where}: images are split into rows among several devices of unit cuda; name them, devices = [0, 1], or leave "
+            "share out"
+        )
+    elif section.splits_images:
+        for kernel in filter(needs_whole_images, section.kernel):
+            yield f'{where}: {label_of(kernel)} as it is set needs images in one piece; set share = "stacks"'
 
 
 def _card_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:

@@ -2,6 +2,7 @@
 """Images that several devices split: how many rows each has, as src/rashpa/unit/split/strips.hpp cuts them, and which kernels can work so."""
 
 import math
+from itertools import pairwise
 
 from rashpa.control.kernels import Kernel, declaration, parameters_of
 from rashpa.control.run_file import Buffer
@@ -15,7 +16,7 @@ def rows_of_strips(width: int, height: int, members: int) -> tuple[int, ...]:
     step = _TOGETHER // math.gcd(_TOGETHER, width)
     steps = -(-height // step)
     ends = [steps * member // members * step for member in range(members)] + [height]
-    return tuple(end - first for first, end in zip(ends, ends[1:], strict=False))
+    return tuple(end - first for first, end in pairwise(ends))
 
 
 def strips_of(section: Buffer, width: int, height: int) -> tuple[int, ...]:
