@@ -175,6 +175,7 @@ TEST(DeviceMemory, a_source_without_credits_never_passes_an_overwritten_image_fo
   const std::vector<Made> all = play(unit::ImagesIn::device, [](Plan& plan) {
     plan.flow = link::Flow::paced;
     plan.frames = 20'000;
+    plan.rate_hz = 20'000;  // as fast as it goes a GPU overwrites all of them
     plan.slots = 8;
     plan.deadline_ms = 500;
   });

@@ -6,6 +6,7 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "rashpa/memory/cuda/resources.hpp"
@@ -26,13 +27,16 @@ __device__ __forceinline__ void wait_for_the_one_before() {
 }
 
 /// Whether the current device can do so. Throws ResourceError.
-inline bool begins_early() {
+inline bool can_begin_early() {
   int device = 0, major = 0;
   memory::cuda::check(cudaGetDevice(&device), "which device is current");
   memory::cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
                       "what a device can do");
   return major >= 9;
 }
+/// Whether kernels of a stack of so many images should: those of a single image, which leave room on the device. Where
+/// stacks fill it, blocks that wait take the room of blocks that work (bench/results/gpu_peaks.json).
+inline bool begins_early(std::uint32_t stack) { return stack == 1 && can_begin_early(); }
 
 /// Puts the kernel into the stream; `early`: it may begin before the one in front of it has ended.
 template <typename... Parameters, typename... Arguments>

@@ -55,7 +55,7 @@ PeakTable::PeakTable(std::string kernel, const Setup& setup, std::uint32_t most)
       places_(setup.places),
       stack_(setup.stack),
       most_(most),
-      early_(begins_early()),
+      early_(begins_early(setup.stack)),
       table_(std::size_t{places_} * most * kPeakColumns * sizeof(Scalar)),
       found_((places_ + std::size_t{1}) * sizeof(std::uint32_t)) {
   const std::size_t stack = setup.stack;

@@ -136,7 +136,7 @@ MarkedRings::MarkedRings(const Rings& rings, const RingMethod& method, const Set
       rings_(rings.count()),
       pixels_(static_cast<std::uint32_t>(setup.shape.pixels())),
       words_((pixels_ / 64 + 1) * 2),
-      early_(begins_early()),
+      early_(begins_early(setup.stack)),
       order_(copy_to_device(order_of(rings), kWhat)),
       firsts_(copy_to_device(std::vector<std::uint32_t>(rings.first().begin(), rings.first().end()), kWhat)),
       ring_of_(copy_to_device(std::vector<std::uint16_t>(rings.ring_of().begin(), rings.ring_of().end()), kWhat)),

@@ -149,19 +149,18 @@ class Values {
         of_warps_(of_warps) {
     // Some at once: a thread waits for memory twice for all of them. Each reads only what it has put there.
     constexpr std::uint32_t kAtOnce = 8;
-    for (std::uint32_t at = threadIdx.x; at < held_; at += kAtOnce * kRingThreads) {
+    std::uint32_t at = threadIdx.x;
+    for (; at + (kAtOnce - 1) * kRingThreads < held_; at += kAtOnce * kRingThreads) {
       std::uint32_t places[kAtOnce];
       T read[kAtOnce];
-      const auto there = [&](std::uint32_t k) { return at + k * kRingThreads < held_; };
 #pragma unroll
-      for (std::uint32_t k = 0; k < kAtOnce; ++k) places[k] = there(k) ? __ldg(&order_[at + k * kRingThreads]) : 0;
+      for (std::uint32_t k = 0; k < kAtOnce; ++k) places[k] = __ldg(&order_[at + k * kRingThreads]);
 #pragma unroll
-      for (std::uint32_t k = 0; k < kAtOnce; ++k) read[k] = there(k) ? load(places[k]) : T{};
+      for (std::uint32_t k = 0; k < kAtOnce; ++k) read[k] = load(places[k]);
 #pragma unroll
-      for (std::uint32_t k = 0; k < kAtOnce; ++k) {
-        if (there(k)) kept_[at + k * kRingThreads] = Some::kept(read[k], value_);
-      }
+      for (std::uint32_t k = 0; k < kAtOnce; ++k) kept_[at + k * kRingThreads] = Some::kept(read[k], value_);
     }
+    for (; at < held_; at += kRingThreads) kept_[at] = Some::kept(load(__ldg(&order_[at])), value_);
   }
   /// Of those with low < value < high. Every thread comes here and gets the same.
   __device__ __forceinline__ Found sums(float low, float high) {

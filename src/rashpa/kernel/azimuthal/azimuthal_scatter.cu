@@ -406,7 +406,7 @@ Scatter scatter_for(PixelFormat format, std::span<const std::uint16_t> bin_of, s
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kThreads, shared_bytes(how, bins, format)),
           "blocks of azimuthal");
   });
-  how.early = kernel::cuda::begins_early();
+  how.early = kernel::cuda::can_begin_early();
   how.waves = how.early ? kWaves : 1;
   how.blocks = static_cast<std::uint32_t>(std::max(1, blocks * processors));
   return how;

@@ -150,7 +150,7 @@ class Pass final : public kernel::cuda::DevicePass {
   kernel::cuda::PeakTable peaks_;
   memory::cuda::DeviceMemory places_, panel_of_;
   Known known_;
-  bool early_ = kernel::cuda::begins_early();
+  bool early_ = kernel::cuda::begins_early(setup_.stack);
 };
 
 }  // namespace

@@ -94,7 +94,7 @@ Pass::Pass(const Config& config, const Setup& setup, const Rings& rings)
              .reach = 2 * static_cast<std::int32_t>(config.local_bg_radius),
              .value = kernel::cuda::PixelValue::of(setup.in)},
       grow_bytes_(3 * kFindWarps * config.max_pixels * sizeof(std::uint32_t)),
-      early_(kernel::cuda::begins_early()) {
+      early_(kernel::cuda::begins_early(setup.stack)) {
   memory::cuda::check(kernel::cuda::with_image_type(type_,
                                                     [&]<typename T>(T) {
                                                       return cudaFuncSetAttribute(

@@ -170,7 +170,7 @@ class Pass final : public kernel::cuda::DevicePass {
   DeviceMemory places_, middles_;
   PinnedMemory index_, value_, table_, too_many_;
   Known known_;
-  bool early_ = kernel::cuda::begins_early();
+  bool early_ = kernel::cuda::begins_early(setup_.stack);
   std::vector<DeviceMemory> counts_;   // by bench: pixels that stick out, then entries
   std::vector<DeviceMemory> scratch_;  // by bench
 };

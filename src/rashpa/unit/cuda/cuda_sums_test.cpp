@@ -134,6 +134,7 @@ class NcclJoin : public testing::Test {
       const auto& memory = memory_.emplace_back(bytes);
       memory::cuda::check(cudaMemcpy(memory.as<void>(), values.data(), bytes, cudaMemcpyHostToDevice), "parts");
       at[part] = memory.as<std::byte>();
+      memory::cuda::check(cudaDeviceSynchronize(), "parts");  // the copy may still be on its way
     };
     upload(0, counted);
     upload(1, sum);

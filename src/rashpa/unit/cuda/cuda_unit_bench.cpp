@@ -378,10 +378,13 @@ Arguments parse(int count, char** values) {
     } else if (i + 1 < count && name == "--only") {
       arguments.only = values[++i];
     } else {
-      throw ConfigError(
-          "cuda_unit_bench: " + name +
-          ": there are --images N --triggers N --only latency|rate|timeline|variants|chunks|dealt|split --json");
+      throw ConfigError("cuda_unit_bench: " + name + ": there are --images N --triggers N --only PART --json");
     }
+  }
+  constexpr std::array kParts{"", "latency", "rate", "timeline", "variants", "chunks", "dealt", "split"};
+  if (std::find(kParts.begin(), kParts.end(), arguments.only) == kParts.end()) {
+    throw ConfigError(fmt::format("cuda_unit_bench: --only {}: there are {}", arguments.only,
+                                  fmt::join(kParts.begin() + 1, kParts.end(), ", ")));
   }
   return arguments;
 }

@@ -69,12 +69,15 @@ struct Rings {
       stack.images[i].flags = image % 7 == 3 ? FrameRecord::dark : 0U;
       if (layout.images_in == ImagesIn::host) continue;
       stack.images[i].raw = nullptr;
-      memory::cuda::check(cudaMemcpy(layout.images + at, frame.data(), kPixels * 2, cudaMemcpyDefault), "an image");
-      memory::cuda::check(cudaDeviceSynchronize(), "an image");
+      // Not the whole device: it may hold stacks that wait for their trigger.
+      memory::cuda::check(
+          cudaMemcpyAsync(layout.images + at, frame.data(), kPixels * 2, cudaMemcpyDefault, stream.get()), "an image");
+      memory::cuda::check(cudaStreamSynchronize(stream.get()), "an image");
     }
   }
   StackRing ring;
   memory::cuda::DeviceMemory there;
+  memory::cuda::Stream stream;
   Layout layout;
 };
 

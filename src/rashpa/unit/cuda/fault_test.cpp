@@ -177,7 +177,23 @@ TEST(CudaFault, a_device_that_has_a_strip_takes_the_unit_with_it) {
   alone([two] { split_images(two ? "0,1" : "0,0"); });
 }
 
-TEST(CudaFault, the_other_device_goes_on) {
+/// A fault takes the other devices of the process as well, with some drivers (580); with others they go on.
+void expect_in_order(Bench& bench, std::size_t accepted, std::size_t errored) {
+  EXPECT_EQ(accepted + errored, 8U) << "every image comes back";
+  if (bench.unit->error().empty()) {
+    EXPECT_EQ(accepted, 8U) << "all of it by the other one";
+    EXPECT_NE(bench.unit->notice().find("the others go on"), std::string::npos) << bench.unit->notice();
+  } else {
+    EXPECT_NE(bench.unit->error().find("device 0: "), std::string::npos) << bench.unit->error();
+    EXPECT_NE(bench.unit->error().find("device 1: "), std::string::npos) << bench.unit->error();
+  }
+  const auto start = std::chrono::steady_clock::now();
+  bench.unit->stop();
+  bench.unit.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(12));
+}
+
+TEST(CudaFault, of_one_of_two_devices_leaves_the_other_or_all_images_come_back_errored) {
   if (cuda::devices().size() < 2) GTEST_SKIP() << "needs two devices";
   alone([] {
     Bench bench("0,1", Trigger::graph);
@@ -187,16 +203,14 @@ TEST(CudaFault, the_other_device_goes_on) {
     bench.round(accepted, errored);
     EXPECT_EQ(accepted + errored, 8U);
     EXPECT_GE(errored, 2U);
-    EXPECT_EQ(bench.unit->error(), "");
-    EXPECT_NE(bench.unit->notice().find("the others go on"), std::string::npos) << bench.unit->notice();
     bench.heal(1);
     accepted = errored = 0;
     bench.round(accepted, errored);
-    EXPECT_EQ(accepted, 8U) << "all of it by the other one";
+    expect_in_order(bench, accepted, errored);
   });
 }
 
-TEST(CudaFault, sums_go_on_with_the_other_device) {
+TEST(CudaFault, of_one_of_two_devices_loses_the_windows_that_it_has_added_to) {
   if (cuda::devices().size() < 2) GTEST_SKIP() << "needs two devices";
   alone([] {
     Pipeline pipeline = faulty();
@@ -212,14 +226,14 @@ TEST(CudaFault, sums_go_on_with_the_other_device) {
     bench.round(accepted, errored);
     EXPECT_FALSE(window.ended()) << "the device that is lost has added to it";
     bench.heal(1);
+    accepted = errored = 0;
     bench.round(accepted, errored);
-    EXPECT_TRUE(window.ended());
-    EXPECT_EQ(window.images, 8U) << "all of it by the other one";
-    EXPECT_NE(bench.unit->notice().find("1 window of accumulate lost"), std::string::npos) << bench.unit->notice();
-    EXPECT_EQ(bench.unit->error(), "");
-    const auto start = std::chrono::steady_clock::now();
-    bench.unit.reset();
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(12));
+    EXPECT_EQ(window.ended(), bench.unit->error().empty());
+    if (window.ended()) {
+      EXPECT_EQ(window.images, 8U) << "all of it by the other one";
+      EXPECT_NE(bench.unit->notice().find("1 window of accumulate lost"), std::string::npos) << bench.unit->notice();
+    }
+    expect_in_order(bench, accepted, errored);
   });
 }
 
