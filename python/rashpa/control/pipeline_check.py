@@ -110,6 +110,8 @@ def _share_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource) 
             "share out"
         )
     elif section.splits_images:
+        if section.trigger not in ("auto", "graph"):
+            yield f'{where}: devices that split images are triggered by graph, not by {section.trigger}; set trigger = "graph"'
         for kernel in filter(needs_whole_images, section.kernel):
             yield f'{where}: {label_of(kernel)} as it is set needs images in one piece; set share = "stacks"'
 

@@ -345,7 +345,6 @@ TEST(StackCopies, a_chunk_is_copied_in_place_of_pixels) {
     image.pixels = nullptr;
     image.chunk = chunk;
   }
-  stack.images[2].chunk = {};
   const Stack* copy = copies.take(stack);
   ASSERT_NE(copy, nullptr);
   std::fill(chunk.begin(), chunk.end(), std::byte{});
@@ -353,7 +352,18 @@ TEST(StackCopies, a_chunk_is_copied_in_place_of_pixels) {
   ASSERT_EQ(copy->images[0].chunk.size(), 20U);
   EXPECT_EQ(copy->images[0].chunk[19], std::byte{7});
   EXPECT_EQ(copy->images[1].decision, Decision::accepted) << "its slot is not what was read";
-  EXPECT_EQ(copy->images[2].error, ErrorReason::storage);
+}
+
+TEST(StackCopies, an_accepted_image_without_its_chunk_is_errored) {
+  sink::Output chunked = output();
+  chunked.chunked = true;
+  StackCopies copies(chunked, 1, 0);
+  Stacks stacks;
+  Stack& stack = stacks.stacks[0];
+  for (StackImage& image : stack.images) image.pixels = nullptr;
+  const Stack* copy = copies.take(stack);
+  ASSERT_NE(copy, nullptr);
+  for (const StackImage& image : copy->images) EXPECT_EQ(image.error, ErrorReason::storage);
 }
 
 TEST(StackCopies, profiles_of_accepted_images_are_copied) {

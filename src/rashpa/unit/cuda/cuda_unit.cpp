@@ -286,9 +286,11 @@ std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, 
 
 std::unique_ptr<Unit> make_split(const Choice& choice, const std::vector<std::string>& devices,
                                  const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell) {
-  if (choice.trigger == Trigger::stream || choice.trigger == Trigger::persistent) {
-    throw ConfigError(fmt::format("unit: trigger {} works on whole images; use graph where devices split them",
-                                  name_of(choice.trigger)));
+  // A kernel that is launched for the first time may wait for one that waits for another device: all are in graphs.
+  if (choice.trigger != Trigger::automatic && choice.trigger != Trigger::graph) {
+    throw ConfigError(
+        fmt::format("unit: devices that split images are triggered by graph, not by {}; set trigger graph",
+                    name_of(choice.trigger)));
   }
   if (devices.size() > kMostMembers) {
     throw ConfigError(fmt::format("unit: {} devices split an image, {} at most", devices.size(), kMostMembers));
@@ -303,6 +305,12 @@ std::unique_ptr<Unit> make_split(const Choice& choice, const std::vector<std::st
   const DeviceScope scope(device_number(devices.front()));
   std::vector<Meeting> meetings =
       meetings_of(steps_of(parts.front().pipeline, strip_of(layout, strips.front())), parts.front().bounds);
+  if (meetings.size() > 1) {
+    throw ConfigError(fmt::format(
+        "unit: {} steps of the pipeline need what all devices have counted, and devices that split images meet once; "
+        "leave one that decides, or share stacks",
+        meetings.size()));
+  }
   const auto joint = std::make_shared<Joint>(layout, whole.output, std::move(meetings), members);
   const auto make = [&](std::uint32_t number, Doorbell& bell) {
     Choice one = choice;

@@ -37,7 +37,7 @@ Choice choice_of(Trigger trigger) {
 }
 
 Contestant contestant(Trigger trigger) { return {.name = std::string(name_of(trigger)), .choice = choice_of(trigger)}; }
-INSTANTIATE_TEST_SUITE_P(Split, UnitContract, testing::Values(contestant(Trigger::launch), contestant(Trigger::graph)),
+INSTANTIATE_TEST_SUITE_P(Split, UnitContract, testing::Values(contestant(Trigger::graph)),
                          [](const auto& one) { return one.param.name; });
 
 TEST(SplitDevices, are_two_or_one_twice) {
@@ -68,14 +68,20 @@ TEST_P(SplitPipelines, conversions_are_those_of_the_processor) {
   expect_as_cpu({.kernels = {contract::calibration(jungfrau::Output::kev)}}, 18);
 }
 
-TEST_P(SplitPipelines, verdicts_are_those_of_the_processor_one_after_the_other) {
+TEST_P(SplitPipelines, verdicts_are_those_of_the_processor) {
   for (const Passes passes : {Passes::fused, Passes::separate}) {
-    const Pipeline pipeline{
-        .kernels = {words(), bragg_count::Config{10, 100, 100'000}, Config{.max_masked = 0.5},
-                    kernel::veto::Config{"bright_pixels < 100000 and masked_pixels > 0", "odd"}, csr::Config{2, 1.0}},
-        .passes = passes};
+    const Pipeline pipeline{.kernels = {words(), bragg_count::Config{10, 100, 100'000}, csr::Config{2, 1.0}},
+                            .passes = passes};
     expect_as_cpu(pipeline, 11);
   }
+}
+
+TEST_P(SplitPipelines, devices_meet_once) {
+  const Pipeline pipeline{.kernels = {words(), bragg_count::Config{10, 100, 100'000}, Config{.max_masked = 0.5}}};
+  StackRing ring(contract::kWidth, contract::kHeight, 3, 4, memory::MemoryKind::pageable);
+  Doorbell bell;
+  EXPECT_THROW(make_unit(choice_of(GetParam()), pipeline, ring.layout, bell), ConfigError);
+  EXPECT_THROW(make_unit(choice_of(Trigger::launch), {{words()}}, ring.layout, bell), ConfigError);
 }
 
 TEST_P(SplitPipelines, a_rule_alone_decides_by_numbers_of_the_whole_image) {
@@ -187,7 +193,7 @@ TEST_P(SplitPipelines, two_units_share_their_devices) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Triggers, SplitPipelines, testing::Values(Trigger::launch, Trigger::graph),
+INSTANTIATE_TEST_SUITE_P(Triggers, SplitPipelines, testing::Values(Trigger::automatic, Trigger::graph),
                          [](const auto& trigger) { return std::string(name_of(trigger.param)); });
 
 TEST(SplitUnits, what_needs_images_in_one_piece_is_refused_with_what_to_do) {
@@ -210,8 +216,8 @@ TEST(SplitUnits, what_needs_images_in_one_piece_is_refused_with_what_to_do) {
   expect(refusal(choice, {photons, kernel::roi_stats::Config{"all=0,0,129,101"}}, ring.layout),
          "the kernel roi_stats as it is set needs images in one piece; deal stacks");
   expect(refusal(choice, {photons, kernel::accumulate::Config{}}, ring.layout), "the kernel accumulate");
-  expect(refusal(choice_of(Trigger::stream), {photons}, ring.layout), "trigger stream works on whole images");
-  expect(refusal(choice_of(Trigger::persistent), {photons}, ring.layout), "use graph");
+  expect(refusal(choice_of(Trigger::stream), {photons}, ring.layout), "triggered by graph, not by stream");
+  expect(refusal(choice_of(Trigger::persistent), {photons}, ring.layout), "set trigger graph");
   expect(refusal(choice, {}, ring.layout), "use unit cpu");
   Layout nowhere = ring.layout;
   nowhere.images = nullptr;

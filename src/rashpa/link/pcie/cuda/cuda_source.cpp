@@ -27,7 +27,7 @@ namespace device = memory::cuda;
 
 constexpr std::size_t kLeftFree = std::size_t{512} << 20U;  // of a device's memory, for all else
 // Lines that long and longer are quicker by the copy engine, which leaves the device's processors alone.
-constexpr std::uint32_t kByCopyEngine = 1U << 10;
+constexpr std::uint32_t kByCopyEngine = 4U << 10;
 
 std::size_t all_bytes(std::span<const std::span<const std::byte>> blocks) noexcept {
   std::size_t bytes = 0;
