@@ -178,7 +178,7 @@ def _outside(name: str) -> Declaration:
     """Of code that only the receiver loads: what it makes is not known here."""
     pixels = Port("pixels", tuple(PIXEL_TYPES))
     return Declaration(
-        name, OUTSIDE[name], (), pixels, (), False, False, False, (), _OUTSIDE_UNITS[name], (), (), 0.0, 0.0
+        name, OUTSIDE[name], (), pixels, (), False, False, False, False, (), _OUTSIDE_UNITS[name], (), (), 0.0, 0.0
     )
 
 
