@@ -301,6 +301,7 @@ std::unique_ptr<Unit> make_split(const Choice& choice, const std::vector<std::st
   const auto members = static_cast<std::uint32_t>(devices.size());
   const std::vector<kernel::Rows> strips = strips_of(layout, members);
   std::vector<StripPipeline> parts;
+  parts.reserve(members);
   for (const kernel::Rows& rows : strips) parts.push_back(cut(pipeline, layout, rows));
   const DeviceScope scope(device_number(devices.front()));
   std::vector<Meeting> meetings =

@@ -22,6 +22,7 @@ using memory::cuda::Stream;
 
 constexpr std::uint32_t kStack = 3;
 constexpr std::uint32_t kColumns = 3;
+constexpr std::size_t kNumbers = std::size_t{kStack} * kColumns;
 constexpr std::uint32_t kTicket = 7;
 constexpr std::uint32_t kSlot = 1;
 
@@ -31,7 +32,7 @@ struct Member {
       : ring(64, 8, kStack, 2, memory::MemoryKind::pageable),
         joint(ring.layout, {}, {{.behind = 1, .first = 1, .end = 3, .bounds = {{1, 10, 20, 1, 2}}}}, 2),
         order(order_bytes(kStack)),
-        scalars(kStack * kColumns * sizeof(Scalar)),
+        scalars(kNumbers * sizeof(Scalar)),
         findings(kStack * sizeof(DeviceFinding)) {
     std::vector<std::byte> bytes(order_bytes(kStack));
     auto& told = *reinterpret_cast<Order*>(bytes.data());
@@ -67,7 +68,7 @@ struct Member {
     copy(scalars.as<void>(), all.data(), all.size() * sizeof(Scalar));
   }
   /// What the other member says: columns 1 and 2 of each image.
-  void tell(const std::array<std::int64_t, 2 * kStack>& numbers) const {
+  void tell(const std::array<std::int64_t, std::size_t{2} * kStack>& numbers) const {
     std::byte* const box = joint.boxes(0, kSlot) + box_bytes(numbers.size());
     copy(box + sizeof(Box), numbers.data(), sizeof(numbers));
     reinterpret_cast<Box*>(box)->ticket = kTicket;
@@ -101,7 +102,7 @@ TEST(Exchange, columns_are_added_up_and_the_bounds_of_the_last_step_decide) {
   // Column 2 becomes 9, 10, 21: too few, kept, too many.
   member.tell({5, 9 - 200, -1, 10 - 201, 0, 21 - 202});
   member.meet();
-  const auto scalars = Member::all_of<Scalar>(member.step.scalars, kStack * kColumns);
+  const auto scalars = Member::all_of<Scalar>(member.step.scalars, kNumbers);
   const std::array<std::int64_t, 9> sums{0, 105, 9, 1, 100, 10, 2, 102, 21};
   for (std::size_t i = 0; i < sums.size(); ++i) EXPECT_EQ(scalars[i].integer(), sums[i]) << i;
   EXPECT_EQ(member.work(), (Work{0, 1, 0}));
@@ -121,7 +122,7 @@ TEST(Exchange, what_it_has_counted_is_told_the_others_behind_its_ticket) {
   member.meet();
   const std::byte* const box = member.joint.boxes(0, kSlot);
   EXPECT_EQ(reinterpret_cast<const Box*>(box)->ticket, kTicket);
-  const auto told = Member::all_of<std::uint64_t>(box + sizeof(Box), 2 * kStack);
+  const auto told = Member::all_of<std::uint64_t>(box + sizeof(Box), std::size_t{2} * kStack);
   EXPECT_EQ(told, (std::vector<std::uint64_t>{100, 200, 101, 201, 102, 202}));
 }
 

@@ -16,6 +16,7 @@ std::vector<std::size_t> firsts_of(const std::vector<std::size_t>& bytes, std::s
 
 std::vector<std::size_t> bytes_of(const std::vector<Meeting>& meetings, std::uint32_t stack) {
   std::vector<std::size_t> bytes;
+  bytes.reserve(meetings.size());
   for (const Meeting& meeting : meetings) bytes.push_back(box_bytes(stack * (meeting.end - meeting.first)));
   return bytes;
 }

@@ -143,7 +143,7 @@ TEST_P(SplitPipelines, images_of_many_tiles_are_those_of_the_processor) {
       EXPECT_EQ(std::memcmp(found.pixels, truth.pixels, std::size_t{kWide} * kHigh * 2), 0);
       ASSERT_EQ(found.sparse.count, truth.sparse.count);
       EXPECT_EQ(std::memcmp(found.sparse.index, truth.sparse.index, truth.sparse.count * sizeof(std::uint32_t)), 0);
-      EXPECT_EQ(std::memcmp(found.sparse.value, truth.sparse.value, truth.sparse.count * 2), 0);
+      EXPECT_EQ(std::memcmp(found.sparse.value, truth.sparse.value, truth.sparse.count * sizeof(std::int16_t)), 0);
     }
   }
   EXPECT_EQ(split->error(), "");

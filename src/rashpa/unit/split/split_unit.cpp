@@ -53,7 +53,8 @@ SplitUnit::SplitUnit(const Pipeline& pipeline, const Layout& whole, const std::v
   }
   for (std::uint32_t number = 0; number < strips.size(); ++number) {
     const std::uint32_t pixels = strips[number].first * whole.width;
-    Member member{.rows = strips[number], .first_byte = pixels * pixel_bytes(whole.input), .first_index = pixels};
+    Member member{
+        .rows = strips[number], .first_byte = std::size_t{pixels} * pixel_bytes(whole.input), .first_index = pixels};
     member.stacks.resize(whole.stacks);
     for (Stack& stack : member.stacks) stack.images.resize(whole.stack);
     member.unit = make(number, done_bell);

@@ -151,7 +151,8 @@ class StripSums : public testing::Test {
       const StackImage& part = ran[s]->stack.images[image];
       const std::size_t first = std::size_t{strips[s].first} * kWidth;
       const std::size_t bytes = pixel_bytes(output.pixel);
-      EXPECT_EQ(std::memcmp(part.pixels, truth.pixels + first * bytes, strips[s].count * kWidth * bytes), 0);
+      EXPECT_EQ(std::memcmp(part.pixels, truth.pixels + first * bytes, std::size_t{strips[s].count} * kWidth * bytes),
+                0);
       ASSERT_LE(entries + part.sparse.count, truth.sparse.count);
       for (std::uint32_t e = 0; e < part.sparse.count; ++e) {
         EXPECT_EQ(part.sparse.index[e] + first, truth.sparse.index[entries + e]);
