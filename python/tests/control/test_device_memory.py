@@ -39,6 +39,13 @@ def plan_of(tmp_path: Path, kernels: str = JUNGFRAU, unit: str = "cuda", stack: 
     return load_plan(path)
 
 
+def stored(tmp_path: Path, sink: str, kernels: str = JUNGFRAU, unit: str = "cuda") -> Plan:
+    """A plan whose buffer has this sink, and no other."""
+    path = plan_of(tmp_path, kernels, unit).source.path
+    path.write_text(path.read_text().replace('kind = "null"', sink))
+    return load_plan(path)
+
+
 def nodes_of(plan: Plan, *devices: UnitDevice) -> dict[str, Capabilities]:
     units = (Unit("cpu", True, ""), Unit("cuda", True, ""), Unit("opencl", True, ""))
     nodes = {node.name: FakeFactory(node.role).capabilities(node.name) for node in plan.nodes}
@@ -83,6 +90,35 @@ def test_a_small_stack_for_a_resident_kernel_stays_where_it_is(tmp_path: Path) -
 def test_pipelines_that_a_resident_kernel_runs(tmp_path: Path, behind: str, *, resident: bool) -> None:
     plan = plan_of(tmp_path, JUNGFRAU + behind, stack=1)
     assert ("raw images" not in memory_on_devices(plan, plan.buffers[0], None)) is resident
+
+
+def test_chunks_that_the_device_makes_take_twice_the_pixels_there_and_their_longest_in_the_output(
+    tmp_path: Path,
+) -> None:
+    blocks = PIXELS * 2 // 8192
+    plan = stored(tmp_path, 'kind = "hdf5"')
+    assert memory_on_devices(plan, plan.buffers[0], None)["chunks"] == 3 * 16 * blocks * (8256 + 8244)
+    assert memory_of(plan, plan.buffers[0])["output"] == 64 * blocks * 8244
+
+
+@pytest.mark.parametrize(
+    "sink",
+    [
+        'kind = "null"',
+        'kind = "hdf5"\ncompress = "host"',
+        'kind = "hdf5"\n[[buffer.sink]]\nkind = "memory"',
+        'kind = "stream2"\n[[buffer.sink]]\nkind = "raw"',
+    ],
+)
+def test_a_sink_that_reads_pixels_or_none_that_stores_leaves_chunks_to_the_host(tmp_path: Path, sink: str) -> None:
+    plan = stored(tmp_path, sink)
+    assert "chunks" not in memory_on_devices(plan, plan.buffers[0], None)
+    assert memory_of(plan, plan.buffers[0])["output"] == 64 * PIXELS * 2
+
+
+def test_lists_and_other_units_have_no_chunks_of_a_device(tmp_path: Path) -> None:
+    for plan in (stored(tmp_path, 'kind = "hdf5"', JUNGFRAU + CSR), stored(tmp_path, 'kind = "hdf5"', unit="opencl")):
+        assert "chunks" not in memory_on_devices(plan, plan.buffers[0], None)
 
 
 @pytest.mark.parametrize("case", ["unified", "cpu", "elsewhere"])

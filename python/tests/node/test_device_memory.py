@@ -40,7 +40,7 @@ slots = {slots}
 unit = "{unit}"
 {kernels}
 [[buffer.sink]]
-kind = "null"
+kind = "{sink}"
 """
 PATTERN = 'kind = "pattern"\nwidth = 1024\nheight = 512'
 JUNGFRAU = 'kind = "jungfrau"\nmodules = 1\nframes = 4'
@@ -71,13 +71,18 @@ PIPELINES = {
 UNITS = [name for name, usable, _ in _native.available_units() if usable and name not in ("cpu", "fpga")]
 
 
-@pytest.mark.parametrize("slots", [16, 40])
-@pytest.mark.parametrize("name", PIPELINES)
+STORED = [(name, "hdf5", 40) for name in ("counts", "photons", "energies")]  # chunks, which unit cuda makes
+CASES = [(name, "null", slots) for name in PIPELINES for slots in (16, 40)] + STORED
+
+
+@pytest.mark.parametrize(("name", "sink", "slots"), CASES)
 @pytest.mark.parametrize("unit", UNITS or [pytest.param("", marks=pytest.mark.skip(reason="no accelerator here"))])
-def test_the_plan_knows_what_a_unit_takes_of_its_device(tmp_path: Path, unit: str, name: str, slots: int) -> None:
+def test_the_plan_knows_what_a_unit_takes_of_its_device(
+    tmp_path: Path, unit: str, name: str, sink: str, slots: int
+) -> None:
     dataset, kernels = PIPELINES[name]
     path = tmp_path / "run.toml"
-    path.write_text(RUN.format(dataset=dataset, kernels=kernels, unit=unit, slots=slots))
+    path.write_text(RUN.format(dataset=dataset, kernels=kernels, unit=unit, slots=slots, sink=sink))
     try:
         plan = load_plan(path)
     except ValueError as error:

@@ -379,7 +379,7 @@ cudaError_t StackWork::make_chunks(std::uint32_t slot, cudaStream_t stream) cons
   const std::size_t maker = steps_.last_maker;
   const kernel::bitshuffle_lz4::cuda::DeviceImages images{
       .images = passed_on_ ? raw(slot) : bench.made[maker].as<std::byte>(),
-      .stride = passed_on_ ? layout_.image_stride : made_stride(maker),
+      .stride = passed_on_ ? raw_stride_ : made_stride(maker),
       .work = bench.order.as<std::uint8_t>() + sizeof(Order),
       .count = layout_.stack};
   const kernel::bitshuffle_lz4::cuda::Chunks out{.chunks = chunks_.as<std::byte>() + place(slot) * chunk_room_,
