@@ -204,7 +204,7 @@ def test_each_of_several_devices_takes_what_one_would_and_the_machine_output_for
     }
     assert list(alone.values()) == [sum(memory_on_devices(one, one.buffers[0], None).values())]
     assert list(each.values()) == 2 * list(alone.values())
-    assert sum(memory_on_devices(two, two.buffers[0], None).values()) == 2 * next(iter(alone.values()))
+    assert sum(memory_on_devices(two, two.buffers[0], None).values()) == 2 * (next(iter(alone.values())) or 0)
     assert len(each) == 2, "each has a name of its own"
     output = 64 * PIXELS * 2
     assert memory_of(two, two.buffers[0])["output"] == 2 * memory_of(one, one.buffers[0])["output"] == 2 * output

@@ -162,6 +162,7 @@ def test_no_file_between_model_and_structure_names_a_key() -> None:
         "bins",
         "bits",
         "dark",
+        "compress",
         "errors",
         "mask",
         "max",

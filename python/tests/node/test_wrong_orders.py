@@ -51,7 +51,7 @@ WRONG = {
         "Element 'parameter': This element is not expected",
     ),
     "sink, type": ('images_per_file="1000"', 'images_per_file="all"', "Element 'hdf5', attribute 'images_per_file': 'all' is"),
-    "sink, bounds": ('threads="1" prefix', 'threads="65" prefix', "'hdf5', attribute 'threads': The value '65' is greater than"),
+    "sink, bounds": ('threads="1" compress', 'threads="65" compress', "'hdf5', attribute 'threads': The value '65' is greater than"),
     "sink, line": ('queue="8"', 'queue="0"', "Element 'hdf5', attribute 'queue': The value '0' is less than the minimum"),
     "sink, unknown": ('queue="8"', 'queue="8" speed="9"', "Element 'hdf5', attribute 'speed'"),
     "sink, missing": ('prefix="out/first_light_full"', "", "Element 'hdf5': The attribute 'prefix' is required"),
