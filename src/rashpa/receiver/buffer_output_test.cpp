@@ -8,8 +8,9 @@ namespace {
 
 using unit::Delivery;
 
-Delivery delivery(std::vector<sink::Options> sinks) {
+Delivery delivery(const std::vector<sink::Options>& sinks) {
   std::vector<SinkConfig> all;
+  all.reserve(sinks.size());
   for (const sink::Options& one : sinks) all.emplace_back(one);
   return delivery_of(all);
 }

@@ -203,7 +203,7 @@ TEST_P(CudaChunksOnce, take_memory_of_the_device_and_are_said_in_words) {
   const std::size_t without = make_unit(choice(), pipeline, ring.layout, bell)->device_bytes();
   pipeline.delivery = Delivery::chunk_in_place;
   const auto unit = make_unit(choice(), pipeline, ring.layout, bell);
-  EXPECT_GT(unit->device_bytes(), without + 2 * 3 * 10 * kPixels * sizeof(std::uint16_t));
+  EXPECT_GT(unit->device_bytes(), without + std::size_t{2} * 3 * 10 * kPixels * sizeof(std::uint16_t));
   EXPECT_NE(unit->how().find("chunks"), std::string::npos) << unit->how();
 }
 
