@@ -153,7 +153,7 @@ void CudaUnit::submit(Stack* stack) noexcept {
   work_->order_windows(*stack);
   ticket_ = next_ticket(ticket_);
   order.ticket = ticket_;
-  in_.try_push({stack, ticket_});
+  in_.try_push({stack, ticket_, !ended});
   if (!ended) {
     if (const cudaError_t code = dispatch_->submit(stack->slot, ticket_); code != cudaSuccess) fail(code, "submit");
   }
@@ -267,7 +267,7 @@ void CudaUnit::run(const std::stop_token& ending, int processor) noexcept {
     const std::uint32_t seen = submitted_.count();
     InFlight flight;
     if (in_.try_pop(flight)) {
-      hand_back(flight, wait_for(flight, ending));
+      hand_back(flight, flight.dispatched && wait_for(flight, ending));
       busy = now_ns();
     } else if (ending.stop_requested()) {
       return;

@@ -43,6 +43,7 @@ class CudaUnit final : public Unit {
   struct InFlight {
     Stack* stack = nullptr;
     std::uint32_t ticket = 0;
+    bool dispatched = false;  // else nothing comes back of it
   };
   void run(const std::stop_token& ending, int processor) noexcept;
   bool wait_for(const InFlight& flight, const std::stop_token& ending) noexcept;

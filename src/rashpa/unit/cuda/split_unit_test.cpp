@@ -20,6 +20,8 @@
 #include "rashpa/kernel/veto/veto.hpp"
 #include "rashpa/unit/contract/pipelines.hpp"
 #include "rashpa/unit/cuda/cuda_unit.hpp"
+#include "rashpa/unit/cuda/joint.hpp"
+#include "rashpa/unit/split/strips.hpp"
 #include "rashpa/unit/unit_contract.hpp"
 
 namespace rashpa::unit {
@@ -195,6 +197,32 @@ TEST_P(SplitPipelines, two_units_share_their_devices) {
 
 INSTANTIATE_TEST_SUITE_P(Triggers, SplitPipelines, testing::Values(Trigger::automatic, Trigger::graph),
                          [](const auto& trigger) { return std::string(name_of(trigger.param)); });
+
+TEST(SplitUnits, a_member_gives_back_what_comes_when_nobody_waits_any_more) {
+  const Pipeline whole{.kernels = {contract::calibration(jungfrau::Output::photons)}};
+  StackRing ring(contract::kWidth, contract::kHeight, 2, 2, memory::MemoryKind::pageable);
+  const kernel::Rows rows = strips_of(ring.layout, 2).front();
+  const StripPipeline part = cut(whole, ring.layout, rows);
+  const Layout layout = strip_of(ring.layout, rows);
+  const auto joint = std::make_shared<cuda::Joint>(ring.layout, steps_of(whole, ring.layout).output,
+                                                   meetings_of(steps_of(part.pipeline, layout), part.bounds), 2);
+  Doorbell bell;
+  cuda::CudaUnit unit({.kind = Kind::cuda, .device = "0", .trigger = Trigger::graph}, part.pipeline, layout, bell,
+                      cuda::Seat{joint, 0, 0});
+  // The second member never comes: the first stack is on the device, and waits, when it is over.
+  unit.submit(&ring.all[0]);
+  joint->end();
+  unit.submit(&ring.all[1]);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  for (Stack& stack : ring.all) {
+    Stack* back = nullptr;
+    while ((back = unit.take()) == nullptr && std::chrono::steady_clock::now() < end) {
+      bell.wait(bell.count(), std::chrono::milliseconds(1));
+    }
+    ASSERT_EQ(back, &stack);
+    for (const StackImage& image : stack.view()) EXPECT_EQ(image.decision, Decision::errored);
+  }
+}
 
 TEST(SplitUnits, what_needs_images_in_one_piece_is_refused_with_what_to_do) {
   const StackRing ring(contract::kWidth, contract::kHeight, 2, 3, memory::MemoryKind::pageable);
