@@ -306,12 +306,6 @@ std::unique_ptr<Unit> make_split(const Choice& choice, const std::vector<std::st
   const DeviceScope scope(device_number(devices.front()));
   std::vector<Meeting> meetings =
       meetings_of(steps_of(parts.front().pipeline, strip_of(layout, strips.front())), parts.front().bounds);
-  if (meetings.size() > 1) {
-    throw ConfigError(fmt::format(
-        "unit: {} steps of the pipeline need what all devices have counted, and devices that split images meet once; "
-        "leave one that decides, or share stacks",
-        meetings.size()));
-  }
   const auto joint = std::make_shared<Joint>(layout, whole.output, std::move(meetings), members);
   const auto make = [&](std::uint32_t number, Doorbell& bell) {
     Choice one = choice;

@@ -70,19 +70,22 @@ TEST_P(SplitPipelines, conversions_are_those_of_the_processor) {
   expect_as_cpu({.kernels = {contract::calibration(jungfrau::Output::kev)}}, 18);
 }
 
-TEST_P(SplitPipelines, verdicts_are_those_of_the_processor) {
+TEST_P(SplitPipelines, verdicts_are_those_of_the_processor_one_after_the_other) {
   for (const Passes passes : {Passes::fused, Passes::separate}) {
-    const Pipeline pipeline{.kernels = {words(), bragg_count::Config{10, 100, 100'000}, csr::Config{2, 1.0}},
-                            .passes = passes};
-    expect_as_cpu(pipeline, 11);
+    const Pipeline one{.kernels = {words(), bragg_count::Config{10, 100, 100'000}, csr::Config{2, 1.0}},
+                       .passes = passes};
+    expect_as_cpu(one, 11);
+    const Pipeline several{
+        .kernels = {words(), bragg_count::Config{10, 100, 100'000}, Config{.max_masked = 0.5},
+                    kernel::veto::Config{"bright_pixels < 100000 and masked_pixels > 0", "odd"}, csr::Config{2, 1.0}},
+        .passes = passes};
+    expect_as_cpu(several, 11);
   }
 }
 
-TEST_P(SplitPipelines, devices_meet_once) {
-  const Pipeline pipeline{.kernels = {words(), bragg_count::Config{10, 100, 100'000}, Config{.max_masked = 0.5}}};
+TEST_P(SplitPipelines, are_triggered_by_graph) {
   StackRing ring(contract::kWidth, contract::kHeight, 3, 4, memory::MemoryKind::pageable);
   Doorbell bell;
-  EXPECT_THROW(make_unit(choice_of(GetParam()), pipeline, ring.layout, bell), ConfigError);
   EXPECT_THROW(make_unit(choice_of(Trigger::launch), {{words()}}, ring.layout, bell), ConfigError);
 }
 
