@@ -15,9 +15,10 @@ namespace {
 constexpr std::size_t kBlock = 4096;    // fits the first cache twice over
 constexpr std::size_t kWorthIt = 1024;  // shorter runs do not fill the processor's write-combining buffers well
 constexpr std::size_t kCacheLine = 64;
-}  // namespace
 
-void stream_copy(std::byte* to, std::span<const std::byte> from) noexcept {
+/// With `ahead`, as many bytes behind `from` are on their way to the first cache when it returns. They need not exist.
+template <bool ahead>
+void copy(std::byte* to, std::span<const std::byte> from) noexcept {
   std::size_t at = 0;
 #ifdef __SSE2__
   if (from.size() >= kWorthIt) {
@@ -25,6 +26,9 @@ void stream_copy(std::byte* to, std::span<const std::byte> from) noexcept {
     at = (kCacheLine - reinterpret_cast<std::uintptr_t>(to) % kCacheLine) % kCacheLine;
     std::memcpy(to, from.data(), at);
     for (; at + kCacheLine <= from.size(); at += kCacheLine) {
+      if constexpr (ahead) {
+        _mm_prefetch(reinterpret_cast<const char*>(from.data()) + from.size() + at, _MM_HINT_T0);
+      }
       const auto* source = reinterpret_cast<const __m128i*>(from.data() + at);
       auto* target = reinterpret_cast<__m128i*>(to + at);
       const __m128i a = _mm_loadu_si128(source);
@@ -40,6 +44,9 @@ void stream_copy(std::byte* to, std::span<const std::byte> from) noexcept {
 #endif
   std::memcpy(to + at, from.data() + at, from.size() - at);
 }
+}  // namespace
+
+void stream_copy(std::byte* to, std::span<const std::byte> from) noexcept { copy<false>(to, from); }
 
 std::uint32_t stream_copy_crc32c(std::byte* to, std::span<const std::byte> from, std::uint32_t crc) noexcept {
   while (!from.empty()) {
@@ -48,8 +55,9 @@ std::uint32_t stream_copy_crc32c(std::byte* to, std::span<const std::byte> from,
     // A short rest goes with the block before it, not on its own.
     const std::size_t bytes = from.size() < kBlock + kWorthIt ? from.size() : kBlock - off;
     const auto block = from.first(bytes);
+    // While a block goes to memory the next one comes from there: CRC32C alone waits for neither.
     crc = crc32c(block, crc);
-    stream_copy(to, block);
+    copy<true>(to, block);
     to += bytes;
     from = from.subspan(bytes);
   }
