@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "rashpa/kernel/device_array.hpp"
+#include "rashpa/kernel/gpu_bench/beside.hpp"
 #include "rashpa/kernel/gpu_bench/rows.hpp"
 
 namespace rashpa::kernel::gpu_bench {
@@ -10,24 +11,6 @@ namespace {
 
 constexpr std::size_t kBytes = std::size_t{256} << 20U;
 constexpr int kRepeats = 11;
-
-/// A second stream that starts behind and ends before work of the first.
-struct Beside {
-  memory::cuda::Stream stream;
-  cudaEvent_t fork = nullptr;
-  cudaEvent_t join = nullptr;
-
-  Beside() {
-    memory::cuda::check(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming), "cudaEventCreate");
-    memory::cuda::check(cudaEventCreateWithFlags(&join, cudaEventDisableTiming), "cudaEventCreate");
-  }
-  Beside(const Beside&) = delete;
-  Beside& operator=(const Beside&) = delete;
-  ~Beside() {
-    cudaEventDestroy(join);
-    cudaEventDestroy(fork);
-  }
-};
 
 }  // namespace
 
@@ -45,12 +28,10 @@ Rows copy_floors() {
   const Work to_device = [&](cudaStream_t s) { copy(first.data(), in.as<void>(), s); };
   const Work to_host = [&](cudaStream_t s) { copy(out.as<void>(), second.data(), s); };
   const Work both = [&](cudaStream_t s) {
-    memory::cuda::check(cudaEventRecord(beside.fork, s), "cudaEventRecord");
-    memory::cuda::check(cudaStreamWaitEvent(beside.stream.get(), beside.fork), "cudaStreamWaitEvent");
+    beside.start_behind(s);
     copy(first.data(), in.as<void>(), s);
-    copy(out.as<void>(), second.data(), beside.stream.get());
-    memory::cuda::check(cudaEventRecord(beside.join, beside.stream.get()), "cudaEventRecord");
-    memory::cuda::check(cudaStreamWaitEvent(s, beside.join), "cudaStreamWaitEvent");
+    copy(out.as<void>(), second.data(), beside.get());
+    beside.end_before(s);
   };
   const std::vector<double> us = medians_us({to_device, to_host, both}, kRepeats, stream.get());
   const auto gigabytes = [&](std::size_t i) { return static_cast<double>(kBytes) / us[i] * 1e-3; };

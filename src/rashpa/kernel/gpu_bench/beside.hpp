@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "rashpa/memory/cuda/resources.hpp"
+
+namespace rashpa::kernel::gpu_bench {
+
+/// A second stream that starts behind and ends before work of another.
+class Beside {
+ public:
+  Beside() {
+    memory::cuda::check(cudaEventCreateWithFlags(&fork_, cudaEventDisableTiming), "cudaEventCreate");
+    memory::cuda::check(cudaEventCreateWithFlags(&join_, cudaEventDisableTiming), "cudaEventCreate");
+  }
+  Beside(const Beside&) = delete;
+  Beside& operator=(const Beside&) = delete;
+  ~Beside() {
+    cudaEventDestroy(join_);
+    cudaEventDestroy(fork_);
+  }
+  [[nodiscard]] cudaStream_t get() const noexcept { return stream_.get(); }
+  /// What is put into it from here on waits for what is in `other` now.
+  void start_behind(cudaStream_t other) const {
+    memory::cuda::check(cudaEventRecord(fork_, other), "cudaEventRecord");
+    memory::cuda::check(cudaStreamWaitEvent(get(), fork_), "cudaStreamWaitEvent");
+  }
+  /// What is put into `other` from here on waits for what is in it now.
+  void end_before(cudaStream_t other) const {
+    memory::cuda::check(cudaEventRecord(join_, get()), "cudaEventRecord");
+    memory::cuda::check(cudaStreamWaitEvent(other, join_), "cudaStreamWaitEvent");
+  }
+
+ private:
+  memory::cuda::Stream stream_;
+  cudaEvent_t fork_ = nullptr;
+  cudaEvent_t join_ = nullptr;
+};
+
+}  // namespace rashpa::kernel::gpu_bench
