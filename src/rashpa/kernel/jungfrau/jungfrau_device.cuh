@@ -291,6 +291,18 @@ __device__ __forceinline__ void put(Converted<Output::kev>& converted, unsigned 
   insert(converted.high.w, 7);
 }
 
+/// Puts the k-th of eight there if so, k known to the compiler.
+__device__ __forceinline__ void put_where(bool yes, Converted<Output::photons>& out, unsigned k, std::int16_t value) {
+  std::uint32_t& pair = k < 4 ? (k < 2 ? out.photons.x : out.photons.y) : (k < 6 ? out.photons.z : out.photons.w);
+  const std::uint32_t with = __byte_perm(pair, static_cast<std::uint16_t>(value), k % 2 == 0 ? 0x3254U : 0x5410U);
+  pair = yes ? with : pair;
+}
+__device__ __forceinline__ void put_where(bool yes, Converted<Output::kev>& out, unsigned k, float value) {
+  float4& four = k < 4 ? out.low : out.high;
+  float& one = k % 4 < 2 ? (k % 2 == 0 ? four.x : four.y) : (k % 2 == 0 ? four.z : four.w);
+  one = yes ? value : one;
+}
+
 /// Photons as Thresholds holds them.
 __device__ __forceinline__ std::int32_t comparable(std::int16_t photons) { return kZeroPhotons + photons; }
 
@@ -330,6 +342,38 @@ __device__ __forceinline__ Converted<kOutput> convert_words_at_once(uint4 words,
     if ((todo >> k & 1U) == 0) continue;
     replace<kOutput, kCount, kMark>(out, k, correct<kOutput>(word_of(words, k), entry[k]), entries, thresholds);
   }
+  return out;
+}
+
+/// The same with one branch for all eight, where the time of a single image counts and not the work of many.
+/// `other(code, k)`: calibration of pixel k in G1 or G2.
+template <Output kOutput, bool kCount, bool kMark, class Other>
+__device__ __forceinline__ Converted<kOutput> convert_words_together(uint4 words, const Entries& entries,
+                                                                     Thresholds thresholds, const Other& other) {
+  auto out = convert_g0<kOutput, kCount, kMark>(words, entries, thresholds);
+  const std::uint32_t todo = not_in_g0(words, entries);
+  if (todo == 0) return out;
+  float2 entry[kThreadPixels];
+#pragma unroll
+  for (unsigned k = 0; k < kThreadPixels; ++k) {
+    const std::uint32_t code = word_of(words, k) >> 14U;
+    entry[k] = {entries.pedestal[k], entries.factor[k]};
+    if (code != 0) entry[k] = other(code, k);
+  }
+  std::uint32_t masked = 0, saturated = 0, bright = 0, marks = 0;
+#pragma unroll
+  for (unsigned k = 0; k < kThreadPixels; ++k) {
+    const Corrected<kOutput> one = correct<kOutput>(word_of(words, k), entry[k]);
+    masked |= one.masked ? 1U << k : 0U;
+    saturated |= one.saturated ? 1U << k : 0U;
+    if constexpr (kCount) bright |= comparable(one.value) >= thresholds.bright ? 1U << k : 0U;
+    if constexpr (kMark) marks |= comparable(one.value) >= thresholds.mark ? 1U << k : 0U;
+    put_where((todo >> k & 1U) != 0, out, k, one.value);
+  }
+  out.masked += __popc(masked & todo) - __popc(entries.masked & todo);
+  out.saturated += __popc(saturated & todo);
+  if constexpr (kCount) out.bright = (out.bright & ~todo) | (bright & todo);
+  if constexpr (kMark) out.marks = (out.marks & ~todo) | (marks & todo);
   return out;
 }
 

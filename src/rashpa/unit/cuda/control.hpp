@@ -43,11 +43,11 @@ struct alignas(64) Word {
 constexpr std::uint32_t next_ticket(std::uint32_t ticket) noexcept { return ticket + 1 == 0 ? 1 : ticket + 1; }
 
 /// Of one slot, for the resident kernel, which needs nothing else to begin. The host writes both halves at once: the
-/// ticket, and bit i: image i is to be processed. A copy for each thread that watches, since questions for one cache
-/// line wait for one another.
+/// ticket, and bit i: image i is to be processed. A copy for each thread that watches, in cache lines of the device
+/// (128 bytes) of their own, since questions for one of them wait for one another.
 inline constexpr std::uint32_t kWatchers = 8;
 struct SlotTrigger {
-  struct alignas(64) Copy {
+  struct alignas(256) Copy {
     std::uint64_t value = 0;
   };
   Copy copies[kWatchers];

@@ -112,12 +112,12 @@ double at_clock(std::int64_t cycles) {
 }
 
 /// From the store of the trigger word: to the first word that comes back, to the decision and to everything in host
-/// memory. `options`: of the resident kernel, when that is the trigger.
+/// memory. `options`: of the resident kernel, when that is the trigger; `in_spots`: of the pixels.
 void stages(Trigger trigger, const Quick& one, std::uint32_t side, std::uint64_t triggers,
-            cuda::ResidentOptions options = {}, const std::string& variant = {}) {
+            cuda::ResidentOptions options = {}, const std::string& variant = {}, double in_spots = kAllWithSpots) {
   const auto config = jungfrau::synthetic::config(side, side, jungfrau::Output::photons, 1);
   Ring ring(side, side, 1, 4);
-  ring.fill(config, kAllWithSpots, kAllWithSpots);
+  ring.fill(config, in_spots, in_spots);
   const Steps steps = steps_of(pipeline_of(one, config), ring.layout);
   const bool resident = trigger == Trigger::persistent;
   const cuda::StackWork work(steps, ring.layout, 1, resident ? cuda::Input::in_place : cuda::Input::copied);
@@ -179,8 +179,9 @@ void stages(Trigger trigger, const Quick& one, std::uint32_t side, std::uint64_t
   }
 }
 
-/// The resident kernel as it could be.
+/// The resident kernel as it could be, and with images of which no pixel has switched its gain.
 void variants(std::uint64_t triggers) {
+  stages(Trigger::persistent, quick(64).front(), 64, triggers, {}, " (no spots)", 0);
   for (const std::uint32_t side : {64U, 512U}) {
     for (const Quick& one : quick(side)) {
       const bool peaks = one.behind.size() == 3;
@@ -188,7 +189,7 @@ void variants(std::uint64_t triggers) {
         if (one_block && (peaks || side != 64)) continue;
         for (const std::uint32_t watchers : {1U, 2U, 4U, 6U, 8U}) {
           for (const bool seen_first : {true, false}) {
-            if (!seen_first && (one_block || peaks)) continue;
+            if (!seen_first && peaks) continue;
             stages(Trigger::persistent, one, side, triggers / (side == 64 ? 1 : 4),
                    {.watchers = watchers, .one_block = one_block, .seen_first = seen_first},
                    fmt::format(" ({} watching{}{})", watchers, one_block ? ", one block" : "",

@@ -15,17 +15,16 @@ namespace {
 
 using namespace resident_device;
 
-constexpr unsigned kWordsAhead = 4;          // of eight pixels, of a thread, on their way over the bus
-constexpr std::uint32_t kOneBlockTiles = 2;  // of an image that one block takes
+constexpr unsigned kWordsAhead = 4;  // of eight pixels, of a thread, on their way over the bus
 constexpr std::uint32_t kKeptBytes = std::uint32_t{96} << 10U;  // of converted pixels in shared memory
 
 /// kHeld: tiles of a block whose calibration its threads keep in registers; 0: they read it for each stack.
 /// kPeaks: a step finds peaks; converted pixels are in device memory.
-template <Output kOutput, bool kOneBlock, unsigned kHeld, bool kPeaks>
-__global__ void __launch_bounds__(kOneBlock ? kThreads + 32 * kWatchers : kThreads)
+template <Output kOutput, unsigned kHeld, bool kPeaks>
+__global__ void __launch_bounds__(kThreads)
     resident(const __grid_constant__ ResidentTask task, const __grid_constant__ PeakWork peaks,
              const bool kept_in_shared_memory) {
-  static_assert(!kPeaks || (kOutput == Output::photons && !kOneBlock));
+  static_assert(!kPeaks || kOutput == Output::photons);
   extern __shared__ __align__(16) std::byte dynamic[];
   __shared__ __align__(16) std::uint32_t shared_words[sizeof(Shared) / sizeof(std::uint32_t)];
   for (std::uint32_t w = threadIdx.x; w < std::size(shared_words); w += blockDim.x) shared_words[w] = 0;
@@ -33,10 +32,9 @@ __global__ void __launch_bounds__(kOneBlock ? kThreads + 32 * kWatchers : kThrea
   __syncthreads();
   if (threadIdx.x < task.step_count) shared.steps[threadIdx.x] = task.steps[threadIdx.x];
   __syncthreads();
-  if (kOneBlock && threadIdx.x >= kThreads) return watch<kOneBlock>(task, shared, (threadIdx.x - kThreads) / 32);
-  if (!kOneBlock && blockIdx.x == 0) return watch<kOneBlock>(task, shared, threadIdx.x / 32);
+  if (blockIdx.x == 0) return watch<false>(task, shared, threadIdx.x / 32);
 
-  Team<kOneBlock> team{task, shared};
+  Team team{task, shared};
   const std::uint32_t tiles = (task.tables.pixels + kTilePixels - 1) / kTilePixels;
   const std::uint32_t tiles_here =
       team.block() < tiles ? (tiles - team.block() + team.blocks() - 1) / team.blocks() : 0;
@@ -66,8 +64,7 @@ __global__ void __launch_bounds__(kOneBlock ? kThreads + 32 * kWatchers : kThrea
     ResidentClocks clocks;
     clocks.taken = clock64();
     const std::uint32_t work = work_of(trigger);
-    ResidentCounts* const counts = shared.counts[kOneBlock ? set : 0];
-    std::uint32_t* const chunks = kOneBlock ? shared.chunks : task.chunks + odd * task.stack * image_chunks;
+    std::uint32_t* const chunks = task.chunks + odd * task.stack * image_chunks;
     const std::byte* const images = task.images + std::size_t{turn.slot} * task.stack * task.image_stride;
     for (std::uint32_t k0 = 0; k0 < tiles_here; k0 += kAtOnce) {
       if constexpr (kHeld == 0) entries[0] = device::load_entries<kOutput>(task.tables, place_of(k0));
@@ -95,25 +92,23 @@ __global__ void __launch_bounds__(kOneBlock ? kThreads + 32 * kWatchers : kThrea
             if (k0 + k >= tiles_here) break;
             const std::uint32_t tile = team.block() + (k0 + k) * team.blocks();
             convert_one<kOutput>(
-                task, counts[image[a]], chunks[image[a] * image_chunks + tile * kWarps + threadIdx.x / 32],
+                task, shared.counts[image[a]], chunks[image[a] * image_chunks + tile * kWarps + threadIdx.x / 32],
                 kept.tile(image[a], k0 + k, tile), words[a][k], entries[k], place_of(k0 + k), thresholds);
           }
         }
       }
     }
     clocks.read = clock64();
-    if constexpr (!kOneBlock) {
-      // The block's counts to those of all blocks.
-      __syncthreads();
-      if (threadIdx.x < task.stack) {
-        ResidentCounts& own = counts[threadIdx.x];
-        ResidentCounts& all = task.counts[set * task.stack + threadIdx.x];
-        if (own.masked != 0) atomicAdd(&all.masked, own.masked);
-        if (own.saturated != 0) atomicAdd(&all.saturated, own.saturated);
-        if (own.bright != 0) atomicAdd(&all.bright, own.bright);
-        if (own.marked != 0) atomicAdd(&all.marked, own.marked);
-        own = ResidentCounts{};
-      }
+    // The block's counts to those of all blocks.
+    __syncthreads();
+    if (threadIdx.x < task.stack) {
+      ResidentCounts& own = shared.counts[threadIdx.x];
+      ResidentCounts& all = task.counts[set * task.stack + threadIdx.x];
+      if (own.masked != 0) atomicAdd(&all.masked, own.masked);
+      if (own.saturated != 0) atomicAdd(&all.saturated, own.saturated);
+      if (own.bright != 0) atomicAdd(&all.bright, own.bright);
+      if (own.marked != 0) atomicAdd(&all.marked, own.marked);
+      own = ResidentCounts{};
     }
     team.meet();
     clocks.counted = clock64();
@@ -121,16 +116,12 @@ __global__ void __launch_bounds__(kOneBlock ? kThreads + 32 * kWatchers : kThrea
     Scalar* const numbers = scalars + threadIdx.x * task.columns;  // of the first threads
     ResidentCounts found;
     if (is_image) {
-      if constexpr (kOneBlock) {
-        found = counts[threadIdx.x];
-      } else {
-        const uint4 words = __ldcg(reinterpret_cast<const uint4*>(task.counts + set * task.stack + threadIdx.x));
-        found = {words.x, words.y, words.z, words.w};
-      }
+      const uint4 words = __ldcg(reinterpret_cast<const uint4*>(task.counts + set * task.stack + threadIdx.x));
+      found = {words.x, words.y, words.z, words.w};
     }
     if constexpr (kPeaks) {
       if (threadIdx.x < 32) {
-        const bool reaches = is_image && decide(task, shared, peaks.step, found, {}, numbers).accepted;
+        const bool reaches = is_image && decide(task, shared.steps, peaks.step, found, {}, numbers).accepted;
         const std::uint32_t reached = __ballot_sync(~0U, reaches);
         if (threadIdx.x == 0) shared.reached = reached;
       }
@@ -147,36 +138,27 @@ __global__ void __launch_bounds__(kOneBlock ? kThreads + 32 * kWatchers : kThrea
             const ResidentPeaks& from = task.peaks[threadIdx.x];
             of_image = {__ldcg(&from.intensity), __ldcg(&from.count)};
           }
-          decided = decide(task, shared, task.step_count, found, of_image, numbers);
+          decided = decide(task, shared.steps, task.step_count, found, of_image, numbers);
         }
         shared.findings[threadIdx.x] = decided.finding;
         // Nobody looks at the set before this one any more, and nobody adds to it before the next meeting.
         const std::uint32_t other = set == 0 ? kCountSets - 1 : set - 1;
-        if constexpr (kOneBlock) {
-          shared.counts[other][threadIdx.x] = ResidentCounts{};
-        } else if (team.block() == 0) {
-          task.counts[other * task.stack + threadIdx.x] = ResidentCounts{};
-        }
+        if (team.block() == 0) task.counts[other * task.stack + threadIdx.x] = ResidentCounts{};
       }
       const std::uint32_t accepted = __ballot_sync(~0U, decided.accepted);
       if (threadIdx.x == 0) shared.accepted = accepted;
-      if constexpr (kOneBlock) {
-        if (threadIdx.x == 0) OnBlock<std::uint32_t>(shared.taken).store(turn.ticket, ::cuda::memory_order_release);
-      }
     }
-    team.sync();
+    __syncthreads();
     clocks.decided = clock64();
     if (team.block() == 0 && threadIdx.x < 32) {
-      tell(task, shared, scalars, turn.slot);
+      tell(task, shared.findings, scalars, turn.slot);
       __syncwarp();
       if (task.tells_first && threadIdx.x == 0) {
         OnSystem<std::uint32_t>(task.host_decided[turn.slot].value).store(turn.ticket, ::cuda::memory_order_release);
-        if constexpr (!kOneBlock) {
-          OnDevice<std::uint32_t>(task.state->told).store(turn.ticket, ::cuda::memory_order_release);
-        }
+        OnDevice<std::uint32_t>(task.state->told).store(turn.ticket, ::cuda::memory_order_release);
       }
     }
-    if (!kOneBlock && task.tells_first && shared.accepted != 0) {
+    if (task.tells_first && shared.accepted != 0) {
       // Pixels would stand in the decision's way over the bus.
       if (threadIdx.x == 0) {
         OnDevice<std::uint32_t> told(task.state->told);
@@ -199,12 +181,11 @@ __global__ void __launch_bounds__(kOneBlock ? kThreads + 32 * kWatchers : kThrea
 using Kernel = void (*)(ResidentTask, PeakWork, bool);
 
 template <Output kOutput>
-Kernel kernel_for(bool one_block, std::uint32_t tiles_of_block) noexcept {
-  if (one_block) return resident<kOutput, true, kOneBlockTiles, false>;
-  return tiles_of_block == 1 ? resident<kOutput, false, 1, false> : resident<kOutput, false, 0, false>;
+Kernel kernel_for(std::uint32_t tiles_of_block) noexcept {
+  return tiles_of_block == 1 ? resident<kOutput, 1, false> : resident<kOutput, 0, false>;
 }
 Kernel kernel_with_peaks(std::uint32_t tiles_of_block) noexcept {
-  return tiles_of_block == 1 ? resident<Output::photons, false, 1, true> : resident<Output::photons, false, 0, true>;
+  return tiles_of_block == 1 ? resident<Output::photons, 1, true> : resident<Output::photons, 0, true>;
 }
 
 /// The work of a step, and the bytes of shared memory that it needs.
@@ -242,15 +223,14 @@ cudaError_t start_resident(const ResidentTask& task, const peakfinder8::Pass* pe
     peak_work = work_of(*peaks, task, peak_bytes);
     argument.most_peaks = peak_work.room.most;
   }
-  const bool one_block =
-      task.one_block && peaks == nullptr && tiles <= kOneBlockTiles && tiles * task.stack <= kOneBlockItems;
+  if (task.one_block && peaks == nullptr && fits_one_block(task)) return start_small(task, stream);
   const auto most = std::max(2U, static_cast<std::uint32_t>(processors)) - 1;
-  const std::uint32_t workers = one_block ? 1 : std::min(std::max(tiles, peak_work.seen.rings), most);
+  const std::uint32_t workers = std::min(std::max(tiles, peak_work.seen.rings), most);
   const std::uint32_t tiles_of_block = (tiles + workers - 1) / workers;
   const bool kev = task.output == Output::kev;
   const auto kernel = peaks != nullptr ? kernel_with_peaks(tiles_of_block)
-                      : kev            ? kernel_for<Output::kev>(one_block, tiles_of_block)
-                                       : kernel_for<Output::photons>(one_block, tiles_of_block);
+                      : kev            ? kernel_for<Output::kev>(tiles_of_block)
+                                       : kernel_for<Output::photons>(tiles_of_block);
   const std::size_t tile_bytes = kev ? Kept<Output::kev>::kTileBytes : Kept<Output::photons>::kTileBytes;
   const std::size_t scalars = (task.stack * task.columns * sizeof(Scalar) + 15) / 16 * 16;
   const std::size_t pixels = task.stack * tiles_of_block * tile_bytes;
@@ -258,10 +238,9 @@ cudaError_t start_resident(const ResidentTask& task, const peakfinder8::Pass* pe
   const std::size_t dynamic = scalars + (in_shared_memory ? pixels : peak_bytes);
   code = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(dynamic));
   if (code != cudaSuccess) return code;
-  const unsigned threads = one_block ? kThreads + 32 * task.watchers : kThreads;
   void* arguments[] = {&argument, &peak_work, &in_shared_memory};
-  return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), dim3(one_block ? 1 : workers + 1),
-                                     dim3(threads), arguments, dynamic, stream);
+  return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), dim3(workers + 1), dim3(kThreads),
+                                     arguments, dynamic, stream);
 }
 
 }  // namespace rashpa::unit::cuda

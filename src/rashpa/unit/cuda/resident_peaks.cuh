@@ -31,15 +31,15 @@ __device__ void for_each(std::uint32_t images, Work work) {
 }
 
 /// All blocks: the peaks of the images `reached`, as kernels over a stack find them; what follows one there meets here.
-__device__ inline void find_peaks(const ResidentTask& task, const PeakWork& peaks, Team<false>& team,
-                                  std::uint32_t slot, std::uint32_t reached, std::byte* memory) {
+__device__ inline void find_peaks(const ResidentTask& task, const PeakWork& peaks, Team& team, std::uint32_t slot,
+                                  std::uint32_t reached, std::byte* memory) {
   static_assert(kThreads == kernel::cuda::kRingThreads);
   constexpr std::uint32_t kSeedWords = kTilePixels / 32;
   using Ring = kernel::cuda::Values<std::int16_t, false, true>;
   __shared__ __align__(16) std::uint32_t of_warps[2 * kWarps * sizeof(Ring::Found) / sizeof(std::uint32_t)];
   __shared__ peakfinder8::Seeds<kSeedWords> seeds;
-  const std::uint32_t block = Team<false>::block();
-  const std::uint32_t blocks = Team<false>::blocks();
+  const std::uint32_t block = Team::block();
+  const std::uint32_t blocks = Team::blocks();
   const std::uint32_t rings = peaks.seen.rings;
   const std::uint32_t words = peaks.seen.words;
   const auto pixels_of = [&](std::uint32_t i) {

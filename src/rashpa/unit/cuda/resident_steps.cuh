@@ -66,7 +66,34 @@ __device__ inline void put(std::byte* to, const device::Converted<Output::kev>& 
   if (Of::is_in(real, 1)) *reinterpret_cast<float4*>(to + Of::piece(1)) = converted.high;
 }
 
-/// Converts eight pixels of image `i`, counts them into `counts` and their warp's marked ones into `chunk`.
+/// Counts what eight pixels of each thread of a warp have come to: into those of the image and, marked ones, of the
+/// warp's run.
+template <Output kOutput>
+__device__ void tally(const ResidentTask& task, ResidentCounts& counts, std::uint32_t& chunk,
+                      const device::Converted<kOutput>& converted, std::uint32_t invalid) {
+  const bool first = threadIdx.x % 32 == 0;
+  // A warp has 256 of each at most: they are added up together.
+  constexpr unsigned kBits = 10;
+  constexpr std::uint32_t kMask = (1U << kBits) - 1;
+  std::uint32_t all = invalid + static_cast<std::uint32_t>(converted.masked);
+  if constexpr (kOutput == Output::photons) {
+    if (task.taps.count) all |= static_cast<std::uint32_t>(__popc(converted.bright)) << kBits;
+    if (task.taps.mark) all |= static_cast<std::uint32_t>(__popc(converted.marks)) << (2 * kBits);
+  }
+  all = __reduce_add_sync(~0U, all);
+  if (converted.saturated != 0) atomicAdd(&counts.saturated, converted.saturated);
+  if (!first) return;
+  if ((all & kMask) != 0) atomicAdd(&counts.masked, all & kMask);
+  if constexpr (kOutput == Output::photons) {
+    const std::uint32_t bright = all >> kBits & kMask;
+    const std::uint32_t marked = all >> (2 * kBits);
+    if (bright != 0) atomicAdd(&counts.bright, bright);
+    if (task.taps.mark) chunk = marked;
+    if (marked != 0) atomicAdd(&counts.marked, marked);
+  }
+}
+
+/// Converts eight pixels of an image, counts them into `counts` and their warp's marked ones into `chunk`.
 template <Output kOutput>
 __device__ void convert_one(const ResidentTask& task, ResidentCounts& counts, std::uint32_t& chunk, std::byte* to,
                             uint4 words, const device::Entries& entries, device::Place place,
@@ -75,21 +102,7 @@ __device__ void convert_one(const ResidentTask& task, ResidentCounts& counts, st
   const auto converted =
       device::convert_words_at_once<kOutput, kTaps, kTaps>(words, entries, task.tables, place, thresholds);
   put(to, converted, entries.real);
-  const bool first = threadIdx.x % 32 == 0;
-  if constexpr (kTaps) {
-    if (task.taps.count) {
-      const std::uint32_t bright = __reduce_add_sync(~0U, __popc(converted.bright));
-      if (first && bright != 0) atomicAdd(&counts.bright, bright);
-    }
-    if (task.taps.mark) {
-      const std::uint32_t marked = __reduce_add_sync(~0U, __popc(converted.marks));
-      if (first) chunk = marked;
-      if (first && marked != 0) atomicAdd(&counts.marked, marked);
-    }
-  }
-  const std::uint32_t masked = __reduce_add_sync(~0U, entries.invalid + static_cast<std::uint32_t>(converted.masked));
-  if (first && masked != 0) atomicAdd(&counts.masked, masked);
-  if (converted.saturated != 0) atomicAdd(&counts.saturated, converted.saturated);
+  tally(task, counts, chunk, converted, entries.invalid);
 }
 
 /// What is known of an image of which all pixels are converted. All blocks come to the same.
@@ -97,8 +110,8 @@ struct Decided {
   bool accepted = false;
   DeviceFinding finding{};
 };
-/// `steps`: so many of them, in order; of peaks what `peaks` says.
-__device__ inline Decided decide(const ResidentTask& task, const Shared& shared, std::uint32_t steps,
+/// `steps`: so many of `all`, in order; of peaks what `peaks` says.
+__device__ inline Decided decide(const ResidentTask& task, const ResidentStep* all, std::uint32_t steps,
                                  const ResidentCounts& counts, const ResidentPeaks& peaks, Scalar* numbers) {
   Decided decided;
   DeviceFinding& finding = decided.finding;
@@ -106,7 +119,7 @@ __device__ inline Decided decide(const ResidentTask& task, const Shared& shared,
   numbers[task.first_column] = Scalar::of_count(counts.masked);
   numbers[task.first_column + 1] = Scalar::of_count(counts.saturated);
   for (std::uint32_t s = 0; s < steps && decided.accepted; ++s) {
-    const ResidentStep& step = shared.steps[s];
+    const ResidentStep& step = all[s];
     switch (step.kind) {
       case ResidentStep::Kind::count:
         finding.counted = counts.bright;
@@ -131,12 +144,10 @@ __device__ inline Decided decide(const ResidentTask& task, const Shared& shared,
   return decided;
 }
 
-/// The listed pixels of the warp's run of a tile to host memory. `chunks`: marked pixels of each run of the image.
-__device__ inline void list_run(const ResidentTask& task, Shared& shared, const std::uint32_t* chunks,
-                                std::size_t place, std::uint32_t tile, uint4 photons, std::uint32_t real) {
+/// The listed pixels of run `chunk` to host memory, by its warp. `chunks`: marked pixels of each run of the image.
+__device__ inline void list_run(const ResidentTask& task, RunRoom& room, const std::uint32_t* chunks, std::size_t place,
+                                std::uint32_t chunk, uint4 photons, std::uint32_t real) {
   const unsigned lane = threadIdx.x % 32;
-  const unsigned warp = threadIdx.x / 32;
-  const std::uint32_t chunk = tile * kWarps + warp;
   const std::int32_t threshold = max(std::int32_t{task.taps.mark_threshold}, kMaskedPhotons + 1);
   std::uint32_t marks = 0;
 #pragma unroll
@@ -162,15 +173,15 @@ __device__ inline void list_run(const ResidentTask& task, Shared& shared, const 
 #pragma unroll 1
   for (; marks != 0; marks &= marks - 1, ++at) {
     const auto k = static_cast<unsigned>(__ffs(static_cast<int>(marks)) - 1);
-    shared.offset[warp][at] = static_cast<std::uint8_t>(lane * device::kThreadPixels + k);
-    shared.value[warp][at] = static_cast<std::int16_t>(device::word_of(photons, k));
+    room.offset[at] = static_cast<std::uint8_t>(lane * device::kThreadPixels + k);
+    room.value[at] = static_cast<std::int16_t>(device::word_of(photons, k));
   }
   __syncwarp();
   std::uint32_t* const index = task.index + place * task.list_stride + before;
   std::int16_t* const value = task.value + place * task.list_stride + before;
   for (std::uint32_t e = lane; e < all; e += 32) {
-    __stcs(&index[e], chunk * device::kWarpPixels + shared.offset[warp][e]);
-    __stcs(&value[e], shared.value[warp][e]);
+    __stcs(&index[e], chunk * device::kWarpPixels + room.offset[e]);
+    __stcs(&value[e], room.value[e]);
   }
   __syncwarp();
 }
@@ -199,7 +210,9 @@ __device__ void deliver(const ResidentTask& task, Shared& shared, const Kept<kOu
       }
       if constexpr (kOutput == Output::photons) {
         if (task.index != nullptr) {
-          list_run(task, shared, chunks + i * chunks_stride, place, tile, real != 0 ? pixels[0] : uint4{}, real);
+          const unsigned warp = threadIdx.x / 32;
+          list_run(task, shared.runs[warp], chunks + i * chunks_stride, place, tile * kWarps + warp,
+                   real != 0 ? pixels[0] : uint4{}, real);
         }
       }
     }
@@ -207,12 +220,15 @@ __device__ void deliver(const ResidentTask& task, Shared& shared, const Kept<kOu
 }
 
 /// The first warp, of the first block: findings and scalars to host memory.
-__device__ inline void tell(const ResidentTask& task, const Shared& shared, const Scalar* scalars, std::uint32_t slot) {
+__device__ inline void tell(const ResidentTask& task, const DeviceFinding* found, const Scalar* scalars,
+                            std::uint32_t slot) {
   const std::size_t place = std::size_t{slot} * task.stack;
-  const auto* const found = reinterpret_cast<const std::uint32_t*>(shared.findings);
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(found);
   auto* const findings = reinterpret_cast<std::uint32_t*>(task.host_findings + place);
   constexpr std::uint32_t kWords = sizeof(DeviceFinding) / sizeof(std::uint32_t);
-  for (std::uint32_t w = threadIdx.x; w < task.stack * kWords; w += 32) findings[w] = found[w];
+#pragma unroll 1
+  for (std::uint32_t w = threadIdx.x; w < task.stack * kWords; w += 32) findings[w] = words[w];
+#pragma unroll 1
   for (std::uint32_t c = threadIdx.x; c < task.stack * task.columns; c += 32) {
     task.host_scalars[place * task.columns + c] = scalars[c];
   }

@@ -15,7 +15,6 @@ namespace device = kernel::jungfrau::cuda;
 constexpr unsigned kThreads = 256;  // of a block that work
 constexpr unsigned kWarps = kThreads / 32;
 constexpr unsigned kLooksAtTrigger = 16;
-constexpr std::uint32_t kOneBlockItems = 8;  // tiles of a stack that one block takes
 
 template <typename T>
 using OnDevice = ::cuda::atomic_ref<T, ::cuda::thread_scope_device>;
@@ -24,22 +23,30 @@ using OnSystem = ::cuda::atomic_ref<T, ::cuda::thread_scope_system>;
 template <typename T>
 using OnBlock = ::cuda::atomic_ref<T, ::cuda::thread_scope_block>;
 
-/// What a block shares of the stack in hand.
-struct Shared {
+/// Between warps of a block that watch, and those that they let go.
+struct Watched {
   unsigned long long claimed;  ///< of the block that watches: the last ticket; kClosed: there will be no other
   std::uint64_t go;            ///< one block: the trigger as it was seen
   std::uint32_t taken;         ///< one block: `go` up to this ticket has been read by all
   std::uint32_t end;           ///< one block: leave
   std::uint32_t gone;          ///< several blocks, that which watches: let go up to this ticket
-  std::uint64_t trigger;       ///< several blocks: of the stack in hand; 0: none, leave
+};
+
+/// Where a warp puts the pixels of its run that are listed.
+struct RunRoom {
+  std::uint8_t offset[device::kWarpPixels];  ///< in the run
+  std::int16_t value[device::kWarpPixels];
+};
+
+/// What a block of several shares of the stack in hand.
+struct Shared : Watched {
+  std::uint64_t trigger;  ///< of that stack; 0: none, leave
   std::uint32_t accepted;
-  std::uint32_t reached;                               ///< images that peaks are looked for in
-  ResidentCounts counts[kCountSets][kResidentImages];  ///< several blocks: the first set, of this block
-  std::uint32_t chunks[kOneBlockItems * kWarps];       ///< one block
-  ResidentStep steps[kResidentSteps];                  ///< of the task: parameters of a kernel are slow to read
+  std::uint32_t reached;                   ///< images that peaks are looked for in
+  ResidentCounts counts[kResidentImages];  ///< of this block
+  ResidentStep steps[kResidentSteps];      ///< of the task: parameters of a kernel are slow to read
   DeviceFinding findings[kResidentImages];
-  std::uint8_t offset[kWarps][device::kWarpPixels];  ///< of listed pixels in their run
-  std::int16_t value[kWarps][device::kWarpPixels];
+  RunRoom runs[kWarps];
 };
 
 constexpr unsigned long long kClosed = 1ULL << 32U;
@@ -59,7 +66,7 @@ struct Turn {
 
 /// No ticket is claimed from here on; the end is told behind the last that was, so that all blocks agree on it.
 template <bool kOneBlock>
-__device__ void close(const ResidentTask& task, Shared& shared) {
+__device__ void close(const ResidentTask& task, Watched& shared) {
   const unsigned long long before = atomicOr(&shared.claimed, kClosed);
   if ((before & kClosed) != 0) return;
   const auto last = static_cast<std::uint32_t>(before);
@@ -81,7 +88,7 @@ __device__ void close(const ResidentTask& task, Shared& shared) {
 /// question takes longer than a microsecond over the bus; several that are under way at different times see the trigger
 /// sooner than one would. Whoever sees it first claims the ticket and lets those go that work.
 template <bool kOneBlock>
-__device__ void watch(const ResidentTask& task, Shared& shared, std::uint32_t watcher) {
+__device__ void watch(const ResidentTask& task, Watched& shared, std::uint32_t watcher) {
   if (threadIdx.x % 32 != 0 || watcher >= task.watchers) return;
   OnSystem<std::uint32_t> abort(task.control->abort.value);
   OnSystem<std::uint32_t> first_effect(task.control->seen.value);
@@ -117,83 +124,55 @@ __device__ void watch(const ResidentTask& task, Shared& shared, std::uint32_t wa
   }
 }
 
-/// Those that work: one block, beside the warps that watch, or all blocks but the first.
-template <bool kOneBlock>
+/// Those that work: all blocks but the first.
 struct Team {
   const ResidentTask& task;
   Shared& shared;
   std::uint32_t arrivals = 0;
   std::uint32_t out = 0;
 
-  __device__ static std::uint32_t block() { return kOneBlock ? 0 : blockIdx.x - 1; }
-  __device__ static std::uint32_t blocks() { return kOneBlock ? 1 : gridDim.x - 1; }
-  /// All threads of the block that work.
-  __device__ static void sync() {
-    if constexpr (kOneBlock) {
-      asm volatile("bar.sync 1, %0;" ::"n"(kThreads) : "memory");
-    } else {
-      __syncthreads();
-    }
-  }
+  __device__ static std::uint32_t block() { return blockIdx.x - 1; }
+  __device__ static std::uint32_t blocks() { return gridDim.x - 1; }
 
   /// The trigger of `turn` when it has come; 0: the end has.
   __device__ std::uint64_t await(Turn turn) {
-    std::uint64_t seen = 0;
-    if constexpr (kOneBlock) {
-      // Each warp by itself.
-      if (threadIdx.x % 32 == 0) {
-        OnBlock<std::uint64_t> go(shared.go);
-        OnBlock<std::uint32_t> end(shared.end);
-        while (ticket_of(seen = go.load(::cuda::memory_order_acquire)) != turn.ticket) {
-          if (end.load(::cuda::memory_order_acquire) == 0) continue;
-          seen = go.load(::cuda::memory_order_acquire);
-          if (ticket_of(seen) != turn.ticket) seen = 0;
-          break;
-        }
+    if (threadIdx.x == 0) {
+      std::uint64_t seen = 0;
+      OnDevice<std::uint64_t> go(task.go[turn.slot]);
+      OnDevice<std::uint32_t> end(task.state->end);
+      for (std::uint32_t looks = 1; ticket_of(seen = go.load(::cuda::memory_order_acquire)) != turn.ticket; ++looks) {
+        if (looks % kLooksAtTrigger != 0 || end.load(::cuda::memory_order_acquire) == 0) continue;
+        // What was let go before the end is done by all blocks.
+        seen = go.load(::cuda::memory_order_acquire);
+        if (ticket_of(seen) != turn.ticket) seen = 0;
+        break;
       }
-      return __shfl_sync(~0U, seen, 0);
-    } else {
-      if (threadIdx.x == 0) {
-        OnDevice<std::uint64_t> go(task.go[turn.slot]);
-        OnDevice<std::uint32_t> end(task.state->end);
-        for (std::uint32_t looks = 1; ticket_of(seen = go.load(::cuda::memory_order_acquire)) != turn.ticket; ++looks) {
-          if (looks % kLooksAtTrigger != 0 || end.load(::cuda::memory_order_acquire) == 0) continue;
-          // What was let go before the end is done by all blocks.
-          seen = go.load(::cuda::memory_order_acquire);
-          if (ticket_of(seen) != turn.ticket) seen = 0;
-          break;
-        }
-        shared.trigger = seen;
-      }
-      __syncthreads();
-      return shared.trigger;
+      shared.trigger = seen;
     }
+    __syncthreads();
+    return shared.trigger;
   }
 
   /// All threads: what any of them has stored is seen by all of them.
   __device__ void meet() {
-    sync();
-    if constexpr (!kOneBlock) {
-      arrivals += blocks();
-      if (threadIdx.x == 0) {
-        OnDevice<std::uint32_t> seen(task.state->arrivals);
-        seen.fetch_add(1, ::cuda::memory_order_acq_rel);
-        while (static_cast<std::int32_t>(seen.load(::cuda::memory_order_acquire) - arrivals) < 0) {
-        }
+    __syncthreads();
+    arrivals += blocks();
+    if (threadIdx.x == 0) {
+      OnDevice<std::uint32_t> seen(task.state->arrivals);
+      seen.fetch_add(1, ::cuda::memory_order_acq_rel);
+      while (static_cast<std::int32_t>(seen.load(::cuda::memory_order_acquire) - arrivals) < 0) {
       }
-      __syncthreads();
     }
+    __syncthreads();
   }
 
   /// All threads, behind everything that they have stored in host memory: tells the host, once all blocks are here.
   __device__ void finish(Turn turn) {
-    sync();
+    __syncthreads();
     out += blocks();
     if (threadIdx.x != 0) return;
-    if constexpr (!kOneBlock) {
-      __threadfence_system();
-      if (OnDevice<std::uint32_t>(task.state->out).fetch_add(1, ::cuda::memory_order_acq_rel) + 1 != out) return;
-    }
+    __threadfence_system();
+    if (OnDevice<std::uint32_t>(task.state->out).fetch_add(1, ::cuda::memory_order_acq_rel) + 1 != out) return;
     OnSystem<std::uint32_t>(task.host_done[turn.slot].value).store(turn.ticket, ::cuda::memory_order_release);
   }
 };
