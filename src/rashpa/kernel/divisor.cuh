@@ -12,7 +12,7 @@ class Divisor {
       : by_(by), inverse_(by <= 1 ? ~0U : static_cast<std::uint32_t>((std::uint64_t{1} << 32U) / by)) {}
   /// The whole part; `rest` becomes what is left over.
   __device__ __forceinline__ std::uint32_t operator()(std::uint32_t value, std::uint32_t& rest) const {
-    std::uint32_t found = __umulhi(value, inverse_);  // at most one too small
+    auto found = static_cast<std::uint32_t>(std::uint64_t{value} * inverse_ >> 32U);  // at most one too small
     rest = value - found * by_;
     if (rest >= by_) {
       rest -= by_;

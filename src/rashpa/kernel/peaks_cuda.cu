@@ -14,7 +14,8 @@ namespace {
 constexpr std::uint32_t kThreads = 128;
 
 /// Puts the rows of an image in order, a thread a peak; the block that is done last adds up its numbers, in the order
-/// of rows. `intensities`: [image][most], in that order; `tickets`: [image], 0; `table`, `found`: of place 0.
+/// of rows. `intensities`: [image][most], in that order; `tickets`: [image], 0, as at the end; `table`, `found`: of
+/// place 0.
 __global__ void __launch_bounds__(kThreads)
     settle_peaks(const DeviceStack stack, const PeakRoom room, double* intensities, std::uint32_t* tickets,
                  Scalar* table, std::uint32_t* found, std::uint32_t* too_many) {
@@ -26,18 +27,23 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint32_t count = room.counts[image];
   const bool failed = count > room.most;
   double* const of_image = intensities + std::size_t{image} * room.most;
-  if (!failed) {
-    put_in_order<kThreads>(room.entries + std::size_t{image} * room.most, count, blockIdx.x, gridDim.x, keys, of_image,
-                           table + (std::size_t{stack.place} + image) * room.most * kPeakColumns);
-  }
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) last = atomicAdd(&tickets[image], 1U) + 1 == gridDim.x;
-  __syncthreads();
-  if (!last || threadIdx.x >= 32) return;
+  bool is_last = false;
+  // The last block needs the intensities of all: it does not wait until rows are in the host's memory.
+  const auto done = [&] {
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) last = atomicAdd(&tickets[image], 1U) + 1 == gridDim.x;
+    __syncthreads();
+    is_last = last;
+  };
+  put_in_order<kThreads>(room.entries + std::size_t{image} * room.most, failed ? 0 : count, blockIdx.x, gridDim.x, keys,
+                         of_image, table + (std::size_t{stack.place} + image) * room.most * kPeakColumns, done);
+  if (!is_last || threadIdx.x >= 32) return;
   __threadfence();
   const double sum = sum_in_order(of_image, failed ? 0 : count);
   if (threadIdx.x != 0) return;
+  room.counts[image] = 0;
+  tickets[image] = 0;
   found[stack.place + image] = failed ? 0 : count;
   Scalar* const scalars = stack.scalars + image * stack.scalars_stride;
   scalars[0] = Scalar::of_count(count);
@@ -64,10 +70,6 @@ PeakTable::PeakTable(std::string kernel, const Setup& setup, std::uint32_t most)
     intensities_.emplace_back(stack * most * sizeof(double));
     counts_.emplace_back(2 * stack * sizeof(std::uint32_t));
   }
-}
-
-cudaError_t PeakTable::begin(std::uint32_t bench, cudaStream_t stream) const noexcept {
-  return cudaMemsetAsync(counts_[bench].as<void>(), 0, 2 * std::size_t{stack_} * sizeof(std::uint32_t), stream);
 }
 
 cudaError_t PeakTable::settle(const DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept {

@@ -21,9 +21,8 @@ class PeakTable {
   /// `kernel`: its name, for errors. Throws ResourceError.
   PeakTable(std::string kernel, const Setup& setup, std::uint32_t most);
 
-  /// Put into the stream: before rings are looked at, and right behind the kernel that finds peaks, which lets it begin
-  /// early (early_launch.cuh).
-  [[nodiscard]] cudaError_t begin(std::uint32_t bench, cudaStream_t stream) const noexcept;
+  /// Put into the stream right behind the kernel that finds peaks, which lets it begin early (early_launch.cuh). Leaves
+  /// room for those of the next stack.
   [[nodiscard]] cudaError_t settle(const DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept;
   [[nodiscard]] PeakRoom room(std::uint32_t bench) const noexcept;
   /// Where rows go, for a kernel that puts them in order itself.
@@ -45,7 +44,8 @@ class PeakTable {
   memory::cuda::PinnedMemory table_;  // Scalar [place][row][column]
   memory::cuda::PinnedMemory found_;  // by place; then how many were too many
   std::vector<memory::cuda::DeviceMemory> entries_, intensities_;  // by bench
-  std::vector<memory::cuda::DeviceMemory> counts_;  // by bench: peaks by image, then blocks that are done with it
+  // By bench, 0 between stacks: peaks by image, then blocks that are done with it.
+  std::vector<memory::cuda::DeviceMemory> counts_;
 };
 
 }  // namespace rashpa::kernel::cuda

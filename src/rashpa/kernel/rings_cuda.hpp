@@ -58,11 +58,14 @@ class MarkedRings {
  private:
   RingMethod method_;
   PixelFormat format_;
-  std::uint32_t rings_, pixels_, words_;
+  std::uint32_t rings_;
+  Shape shape_;
+  std::uint32_t pixels_, words_, stack_;
   std::uint32_t room_ = 0;  // values of a ring in shared memory
   bool early_;              // kernels begin before the ones in front of them have ended
-  memory::cuda::DeviceMemory order_, firsts_, ring_of_, reaches_;
+  memory::cuda::DeviceMemory order_, firsts_, ring_of_, reaches_, lowest_;
   std::vector<memory::cuda::DeviceMemory> limits_, above_, marks_;  // by bench
+  std::vector<memory::cuda::DeviceMemory> bins_, others_, states_;  // by bench, where images are counted
 };
 
 }  // namespace rashpa::kernel::cuda

@@ -74,8 +74,11 @@ class Whole {
     least_ = some ? least : 1 << 20;
     span_ = some ? static_cast<std::uint32_t>(most - least) : 0;
   }
+  [[nodiscard]] __device__ __forceinline__ bool holds(Kept value) const {
+    return static_cast<std::uint32_t>(value) - static_cast<std::uint32_t>(least_) <= span_;
+  }
   __device__ __forceinline__ void add(Kept value) {
-    const bool in = static_cast<std::uint32_t>(value) - static_cast<std::uint32_t>(least_) <= span_;
+    const bool in = holds(value);
     sum_ += in ? value : 0;
     const auto size = static_cast<std::uint32_t>(in ? value : 0);
     squares_ += static_cast<unsigned long long>(static_cast<std::uint32_t>(size * size));  // modulo 2^32: below it
@@ -249,6 +252,8 @@ class EightOfRings {
       places_.ring[k] = there ? ring_of[first + k] : Rings::kNone;
     }
   }
+  [[nodiscard]] __device__ T pixel(unsigned k) const { return pixels_.pixel[k]; }
+  [[nodiscard]] __device__ std::uint16_t ring(unsigned k) const { return places_.ring[k]; }
   /// A byte of the marks, bit k of them pixel k. `above`: of ring r at r · `step`.
   [[nodiscard]] __device__ std::uint8_t marks(PixelValue value, const float* above, std::uint32_t step) const {
     unsigned bits = 0;

@@ -130,8 +130,7 @@ class Pass final : public kernel::cuda::DevicePass {
 
   int enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench,
               cudaStream_t stream) const noexcept override {
-    cudaError_t code = peaks_.begin(bench, stream);
-    if (code == cudaSuccess) code = rings_.enqueue(stack, bench, stream);
+    cudaError_t code = rings_.enqueue(stack, bench, stream);
     if (code != cudaSuccess) return code;
     const MarkedRings::Seen seen = rings_.seen(bench);
     code = kernel::cuda::with_image_type(setup_.in.type, [&]<typename T>(T) {

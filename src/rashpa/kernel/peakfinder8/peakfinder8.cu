@@ -88,6 +88,7 @@ Pass::Pass(const Config& config, const Setup& setup, const Rings& rings)
              .panel_of = panel_of_.as<std::uint16_t>(),
              .panels = panels_.as<DevicePanel>(),
              .width = setup.shape.width,
+             .by_width = Divisor(setup.shape.width),
              .min_snr = config.min_snr,
              .min_pixels = config.min_pixels,
              .max_pixels = config.max_pixels,
@@ -105,8 +106,7 @@ Pass::Pass(const Config& config, const Setup& setup, const Rings& rings)
 }
 
 int Pass::enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept {
-  cudaError_t code = peaks_.begin(bench, stream);
-  if (code == cudaSuccess) code = rings_.enqueue(stack, bench, stream);
+  cudaError_t code = rings_.enqueue(stack, bench, stream);
   if (code != cudaSuccess) return code;
   const MarkedRings::Seen seen = rings_.seen(bench);
   code = kernel::cuda::with_image_type(type_, [&]<typename T>(T) {

@@ -59,6 +59,35 @@ TEST_F(Peakfinder8Cuda, sizes_of_peaks_and_of_their_background) {
   expect_same(config, delivered(PixelType::u16), {300, 200}, false);
 }
 
+/// The background of rings comes from counts of values, where those are small.
+TEST_F(Peakfinder8Cuda, images_whose_values_are_counted_and_others_in_turn) {
+  constexpr std::uint16_t kMore = 300, kMasked = 0xFFFF;
+  for (const Shape shape : {Shape{300, 200}, Shape{131, 97}}) {
+    const opencl::Case dim = opencl::spots(random, delivered(PixelType::u16), shape);
+    opencl::Case bright{dim};
+    for (auto& image : bright.images) {
+      std::vector<std::uint16_t> pixels(shape.pixels());
+      std::memcpy(pixels.data(), image.data(), image.size());
+      for (auto& pixel : pixels) pixel = pixel == kMasked ? kMasked : static_cast<std::uint16_t>(pixel + kMore);
+      std::memcpy(image.data(), pixels.data(), image.size());
+    }
+    const auto step = step_of(config);
+    const opencl::testing_detail::Sizes sizes(*step, dim);
+    const auto pass = step->on_cuda(opencl::testing_detail::setup_of(dim, sizes));
+    ASSERT_NE(pass, nullptr);
+    for (const bool is_bright : {false, true, true, true, false, false, false, true, false}) {
+      const opencl::Case& given = is_bright ? bright : dim;
+      const opencl::Everything truth = opencl::on_cpu(*step, given);
+      const opencl::Everything found = cuda::on_device(*step, given, *pass);
+      EXPECT_GT(found_in(truth), 0U);
+      for (const std::size_t i : {0U, 2U, 3U}) {  // the second one is left out
+        EXPECT_TRUE(found.images[i].table == truth.images[i].table);
+        EXPECT_TRUE(found.images[i].scalars == truth.images[i].scalars);
+      }
+    }
+  }
+}
+
 TEST_F(Peakfinder8Cuda, more_peaks_than_there_is_room_for_are_an_error) {
   config.max_peaks = 2;
   const opencl::Case given = opencl::spots(random, delivered(PixelType::u16), {300, 200});

@@ -25,8 +25,9 @@ __device__ inline bool may_begin(const Known& known, const std::uint32_t* marks,
   const std::uint16_t number = known.panel_of[pixel];
   if (number == kNoPanel) return false;
   const DevicePanel panel = known.panels[number];
-  const auto x = static_cast<std::int32_t>(pixel % known.width);
-  const auto y = static_cast<std::int32_t>(pixel / known.width);
+  std::uint32_t column = 0;
+  const auto y = static_cast<std::int32_t>(known.by_width(pixel, column));
+  const auto x = static_cast<std::int32_t>(column);
   if (!panel.inner(x, y)) return false;
   const auto before = [&](std::int32_t dx, std::int32_t dy) {
     return panel.inner(x + dx, y + dy) && marked(marks, pixel + dy * static_cast<std::int32_t>(known.width) + dx);
@@ -51,26 +52,22 @@ __device__ inline std::uint32_t grow(const Known& known, const std::uint32_t* ma
   const auto dx = static_cast<std::int32_t>(lane % 3) - 1;
   const auto dy = static_cast<std::int32_t>(lane / 3) - 1;
   for (std::uint32_t at = 0; at < count; ++at) {
-    const std::uint32_t member = room.members[at];
-    const auto x = static_cast<std::int32_t>(member % known.width) + dx;
-    const auto y = static_cast<std::int32_t>(member / known.width) + dy;
+    std::uint32_t column = 0;
+    const std::uint32_t row = known.by_width(room.members[at], column);
+    const auto x = static_cast<std::int32_t>(column) + dx;
+    const auto y = static_cast<std::int32_t>(row) + dy;
     const bool in = lane < 9 && lane != 4 && panel.holds(x, y);
     const std::uint32_t next = in ? static_cast<std::uint32_t>(y) * known.width + static_cast<std::uint32_t>(x) : 0;
-    const bool bright = in && marked(marks, next);
-    if (__any_sync(kAllLanes, bright && next < seed && panel.inner(x, y))) return 0;
-    unsigned beside = __ballot_sync(kAllLanes, bright);
-    while (beside != 0) {
-      const int which = __ffs(static_cast<int>(beside)) - 1;
-      beside &= beside - 1;
-      const std::uint32_t one = __shfl_sync(kAllLanes, next, which);
-      bool taken = false;
-      for (std::uint32_t i = lane; i < count; i += 32) taken |= room.members[i] == one;
-      if (__any_sync(kAllLanes, taken)) continue;
-      if (count == known.max_pixels) return 0;
-      if (lane == 0) room.members[count] = one;
-      __syncwarp();
-      ++count;
-    }
+    bool joins = in && marked(marks, next);
+    if (__any_sync(kAllLanes, joins && next < seed && panel.inner(x, y))) return 0;
+    for (std::uint32_t i = 0; i < count; ++i) joins &= room.members[i] != next;
+    const unsigned joining = __ballot_sync(kAllLanes, joins);
+    if (joining == 0) continue;
+    const auto more = static_cast<std::uint32_t>(__popc(joining));
+    if (count + more > known.max_pixels) return 0;
+    if (joins) room.members[count + __popc(joining & ((1U << lane) - 1))] = next;
+    __syncwarp();
+    count += more;
   }
   return count < known.min_pixels ? 0 : count;
 }
@@ -136,6 +133,46 @@ __device__ Local around(const Known& known, const T* image, const RingLimit* lim
   return found;
 }
 
+/// Sums over the pixels of a peak, one after the other, as unit cpu adds them up.
+struct Weighed {
+  double weights = 0, x = 0, y = 0;
+  double above = 0;  ///< of weights, less `base` each
+};
+/// All lanes get the same.
+template <typename Weight>
+__device__ Weighed weigh(const Known& known, const Room& room, std::uint32_t count, Weight weight, double base) {
+  Weighed all;
+  for (std::uint32_t first = 0; first < count; first += 32) {
+    const std::uint32_t i = first + threadIdx.x % 32;
+    Weighed mine;
+    if (i < count) {
+      std::uint32_t column = 0;
+      const std::uint32_t row = known.by_width(room.members[i], column);
+      mine.weights = weight(i);
+      mine.x = mine.weights * static_cast<double>(column);
+      mine.y = mine.weights * static_cast<double>(row);
+      mine.above = mine.weights - base;
+    }
+    const auto here = static_cast<int>(min(count - first, 32U));
+    for (int k = 0; k < here; ++k) {
+      all.weights += __shfl_sync(kAllLanes, mine.weights, k);
+      all.x += __shfl_sync(kAllLanes, mine.x, k);
+      all.y += __shfl_sync(kAllLanes, mine.y, k);
+      all.above += __shfl_sync(kAllLanes, mine.above, k);
+    }
+  }
+  return all;
+}
+__device__ inline double largest_of(const Room& room, std::uint32_t count) {
+  float largest = -INFINITY;
+  for (std::uint32_t i = threadIdx.x % 32; i < count; i += 32) largest = fmaxf(largest, room.values[i]);
+#pragma unroll
+  for (unsigned distance = 16; distance > 0; distance /= 2) {
+    largest = fmaxf(largest, __shfl_xor_sync(kAllLanes, largest, distance));
+  }
+  return largest;
+}
+
 /// All lanes do the same sums, in the order of unit cpu. False: it is no peak.
 template <typename T>
 __device__ bool measure(const Known& known, const T* image, const RingLimit* limits, const DevicePanel& panel,
@@ -146,35 +183,20 @@ __device__ bool measure(const Known& known, const T* image, const RingLimit* lim
     room.means[i] = limits[known.ring_of[room.members[i]]].second;
   }
   __syncwarp();
-  double weights = 0, x = 0, y = 0;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::uint32_t pixel = room.members[i];
-    const double weight = fabs(double{room.values[i]} - double{room.means[i]});
-    weights += weight;
-    x += weight * static_cast<double>(pixel % known.width);
-    y += weight * static_cast<double>(pixel / known.width);
-  }
-  if (weights < kNoNoise) return false;
-  const Local local = around(known, image, limits, panel, llrint(x / weights), llrint(y / weights));
+  const Weighed all = weigh(
+      known, room, count, [&](std::uint32_t i) { return fabs(double{room.values[i]} - double{room.means[i]}); }, 0);
+  if (all.weights < kNoNoise) return false;
+  const Local local = around(known, image, limits, panel, llrint(all.x / all.weights), llrint(all.y / all.weights));
+  const Weighed found = weigh(
+      known, room, count, [&](std::uint32_t i) { return double{room.values[i]}; }, local.mean);
+  if (fabs(found.weights) < kNoNoise) return false;
   peak = Peak{};
   peak.pixels = count;
-  peak.largest = -INFINITY;
   peak.background = local.mean;
-  double values = 0;
-  x = 0;
-  y = 0;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::uint32_t pixel = room.members[i];
-    const double value{room.values[i]};
-    peak.intensity += value - local.mean;
-    peak.largest = max(peak.largest, value);
-    values += value;
-    x += value * static_cast<double>(pixel % known.width);
-    y += value * static_cast<double>(pixel / known.width);
-  }
-  if (fabs(values) < kNoNoise) return false;
-  peak.x = x / fabs(values);
-  peak.y = y / fabs(values);
+  peak.intensity = found.above;
+  peak.largest = largest_of(room, count);
+  peak.x = found.x / fabs(found.weights);
+  peak.y = found.y / fabs(found.weights);
   peak.snr = local.sigma < kNoNoise ? 0 : peak.intensity / local.sigma;
   if (peak.snr < known.min_snr || peak.largest < local.largest) return false;
   return panel.holds(llrint(peak.x), llrint(peak.y));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "rashpa/kernel/divisor.cuh"
 #include "rashpa/kernel/peakfinder8/peakfinder8_cuda.hpp"
 #include "rashpa/kernel/peaks_cuda.hpp"
 #include "rashpa/kernel/pixel_value.cuh"
@@ -34,6 +35,7 @@ struct Known {
   const std::uint16_t* panel_of;
   const DevicePanel* panels;
   std::uint32_t width;
+  Divisor by_width;
   double min_snr;
   std::uint32_t min_pixels, max_pixels;
   std::int32_t reach;  // of the local background

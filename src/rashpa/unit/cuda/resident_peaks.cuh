@@ -86,7 +86,8 @@ __device__ inline void find_peaks(const ResidentTask& task, const PeakWork& peak
     double* const intensities = peaks.rows.intensities + std::size_t{i} * peaks.room.most;
     kernel::cuda::put_in_order<kThreads>(peaks.room.entries + std::size_t{i} * peaks.room.most, rows, 0, 1,
                                          *reinterpret_cast<std::uint64_t(*)[kThreads]>(memory), intensities,
-                                         peaks.rows.table + place * peaks.room.most * kernel::cuda::kPeakColumns);
+                                         peaks.rows.table + place * peaks.room.most * kernel::cuda::kPeakColumns,
+                                         [] {});
     __syncthreads();
     if (threadIdx.x >= 32) return;
     const double sum = kernel::cuda::sum_in_order(intensities, rows);
