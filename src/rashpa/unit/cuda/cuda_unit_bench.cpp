@@ -188,12 +188,12 @@ void variants(std::uint64_t triggers) {
       for (const bool one_block : {true, false}) {
         if (one_block && (peaks || side != 64)) continue;
         for (const std::uint32_t watchers : {1U, 2U, 4U, 6U, 8U}) {
-          for (const bool seen_first : {true, false}) {
-            if (!seen_first && peaks) continue;
+          for (const bool even : {true, false}) {
+            if (!even && peaks) continue;
             stages(Trigger::persistent, one, side, triggers / (side == 64 ? 1 : 4),
-                   {.watchers = watchers, .one_block = one_block, .seen_first = seen_first},
+                   {.watchers = watchers, .even = even, .one_block = one_block},
                    fmt::format(" ({} watching{}{})", watchers, one_block ? ", one block" : "",
-                               seen_first ? "" : ", seen last"));
+                               even ? "" : ", not at even distances"));
           }
         }
       }

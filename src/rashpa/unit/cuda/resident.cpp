@@ -79,8 +79,8 @@ class Resident final : public Dispatch {
     task.stack = work.layout_.stack;
     task.stacks = work.layout_.stacks;
     task.watchers = watchers_;
+    task.even = options.even;
     task.one_block = options.one_block;
-    task.seen_first = options.seen_first;
     task.tells_first = options.tells_first;
     task.control = &work.control();
     task.triggers = work.triggers_.as<SlotTrigger>();

@@ -25,9 +25,9 @@ struct ResidentClocks {
 
 /// How the resident kernel works; for measurements. The defaults are what was best.
 struct ResidentOptions {
-  std::uint32_t watchers = 4;
+  std::uint32_t watchers = 8;
+  bool even = true;                  ///< watchers ask at even distances
   bool one_block = true;             ///< small images: watchers and all work in one block
-  bool seen_first = true;            ///< Control::seen is written before the other blocks are let go
   bool tells_first = false;          ///< the decision has a ticket of its own, in front of pixels and lists
   ResidentClocks* clocks = nullptr;  ///< in pinned memory
 };

@@ -67,8 +67,8 @@ struct ResidentTask {
   std::uint32_t stack = 0;
   std::uint32_t stacks = 0;
   std::uint32_t watchers = 1;              ///< 1 … kWatchers
+  bool even = true;                        ///< watchers ask at even distances
   bool one_block = false;                  ///< watchers and all work in one block
-  bool seen_first = true;                  ///< Control::seen is written before the other blocks are let go
   bool tells_first = false;                ///< findings and host_decided are written before anything else leaves
   Control* control = nullptr;              ///< host
   SlotTrigger* triggers = nullptr;         ///< host, [stacks]

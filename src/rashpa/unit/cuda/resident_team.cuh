@@ -30,6 +30,8 @@ struct Watched {
   std::uint32_t taken;         ///< one block: `go` up to this ticket has been read by all
   std::uint32_t end;           ///< one block: leave
   std::uint32_t gone;          ///< several blocks, that which watches: let go up to this ticket
+  std::uint32_t period;        ///< clock cycles from one question of a watcher to its next; 0: not measured yet
+  long long epoch;             ///< clock64() when the first watcher asked
 };
 
 /// Where a warp puts the pixels of its run that are listed.
@@ -84,6 +86,53 @@ __device__ void close(const ResidentTask& task, Watched& shared) {
   }
 }
 
+/// When a watcher asks: at even distances from the others. Left to themselves they ask at any moment, several at once
+/// and then none for half a microsecond. A question that comes back late is followed by the next one at once.
+class Pace {
+ public:
+  __device__ Pace(const ResidentTask& task, Watched& watched, std::uint32_t watcher)
+      : watched_(watched), watcher_(watcher), watchers_(task.watchers), even_(task.even && task.watchers > 1) {}
+  __device__ void wait() {
+    if (!even_) return;
+    if (period_ == 0) {
+      if (!begin()) return;
+    }
+    next_ += period_;
+    long long now = clock64();
+    if (now < next_) {
+      while (clock64() < next_) {
+      }
+      return;
+    }
+    while (next_ + period_ < now) next_ += period_;
+  }
+
+ private:
+  static constexpr std::uint32_t kMeasured = 64;  // questions
+  /// The first watcher measures; false: it has not yet.
+  __device__ bool begin() {
+    OnBlock<std::uint32_t> period(watched_.period);
+    if (watcher_ == 0) {
+      if (looks_ == 0) next_ = clock64();
+      if (looks_++ != kMeasured) return false;
+      const auto taken = static_cast<std::uint32_t>(clock64() - next_) / kMeasured;
+      watched_.epoch = next_;
+      period.store(taken + taken / 8, ::cuda::memory_order_release);
+    }
+    period_ = period.load(::cuda::memory_order_acquire);
+    if (period_ == 0) return false;
+    next_ = watched_.epoch + period_ * watcher_ / watchers_;
+    // Behind now, on the grid; once.
+    next_ += (clock64() - next_) / period_ * period_;
+    return true;
+  }
+  Watched& watched_;
+  std::uint32_t watcher_, watchers_;
+  bool even_;
+  std::uint32_t looks_ = 0;
+  long long period_ = 0, next_ = 0;
+};
+
 /// One thread of some warps, each with its own copy of the trigger words, asks the host's memory for the next ticket. A
 /// question takes longer than a microsecond over the bus; several that are under way at different times see the trigger
 /// sooner than one would. Whoever sees it first claims the ticket and lets those go that work.
@@ -94,14 +143,16 @@ __device__ void watch(const ResidentTask& task, Watched& shared, std::uint32_t w
   OnSystem<std::uint32_t> first_effect(task.control->seen.value);
   std::uint32_t last = 0;
   Turn turn;
+  Pace pace(task, shared, watcher);
   for (std::uint32_t looks = 1;; ++looks) {
+    pace.wait();
     // What the host wrote before the trigger is seen by everybody who sees that this thread lets them go.
     const std::uint64_t seen =
         OnSystem<std::uint64_t>(task.triggers[turn.slot].copies[watcher].value).load(::cuda::memory_order_acquire);
     if (static_cast<std::int32_t>(ticket_of(seen) - turn.ticket) >= 0) {
       if (atomicCAS(&shared.claimed, static_cast<unsigned long long>(last),
                     static_cast<unsigned long long>(turn.ticket)) == last) {
-        if (task.seen_first) first_effect.store(turn.ticket, ::cuda::memory_order_relaxed);
+        first_effect.store(turn.ticket, ::cuda::memory_order_relaxed);
         if constexpr (kOneBlock) {
           OnBlock<std::uint32_t> taken(shared.taken);
           while (taken.load(::cuda::memory_order_acquire) != last) {
@@ -114,7 +165,6 @@ __device__ void watch(const ResidentTask& task, Watched& shared, std::uint32_t w
           }
           gone.store(turn.ticket, ::cuda::memory_order_release);
         }
-        if (!task.seen_first) first_effect.store(turn.ticket, ::cuda::memory_order_relaxed);
       }
       last = turn.ticket;
       turn.next(task.stacks);
