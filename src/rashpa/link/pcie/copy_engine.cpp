@@ -88,6 +88,7 @@ Progress CopyEngine::take_done() noexcept {
   if (!failed_) {
     hear();
     if (asked_ && flush() && unmarked_.writes != 0 && room(1)) mark(nullptr, nullptr);
+    if (!failed_ && !device_->go_on(asked_ ? Company::none : Company::may_come)) fail();
     asked_ = true;
     look_after();
   }
@@ -144,7 +145,7 @@ void CopyEngine::hear() noexcept {
 
 // Whether what is on its way will ever come, when it has been quiet for a while.
 void CopyEngine::look_after() noexcept {
-  if (given_ == heard_) return;
+  if (given_ == heard_ || ++looks_ % kLooksPerClock != 0) return;
   const std::int64_t now = now_ns();
   if (now - news_ns_ < kLookNs) return;
   news_ns_ = now;

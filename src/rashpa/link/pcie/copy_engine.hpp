@@ -39,7 +39,11 @@ struct Rectangle {
   std::size_t take_next(std::span<const BufferDescriptor> writes, std::uint64_t most_bytes) noexcept;
 };
 
-/// Does what it is told in that order, beside its caller. Calls from the DTP's thread; none waits, none allocates.
+/// Whether what a device was told may wait for what it will be told next.
+enum class Company : std::uint8_t { may_come, none };
+
+/// Does what it is told in that order, beside its caller; images may wait for the next ones while something is on its
+/// way. Calls from the DTP's thread; none waits, none allocates.
 class CopyDevice {
  public:
   /// Ends when nothing that it was told is on its way any more.
@@ -50,6 +54,8 @@ class CopyDevice {
   /// becomes what reached() says; without an event that alone. The event is read before the call returns. False: it has
   /// failed for good.
   virtual bool mark(std::uint64_t number, const Event* event, std::atomic<std::uint32_t>* lock) noexcept = 0;
+  /// Begins what waits, if nothing is on its way or no company will come. False: it has failed for good.
+  virtual bool go_on(Company /*company*/) noexcept { return true; }
   /// The latest number; all that was told before it is done and can be seen. Cheap.
   [[nodiscard]] virtual std::uint64_t reached() const noexcept = 0;
   /// False: it has failed, and no number will come any more. Less cheap.
@@ -84,6 +90,7 @@ class CopyEngine final : public Engine {
   };
   static constexpr std::size_t kBatches = 128;  // a power of two
   static constexpr std::int64_t kLookNs = 1'000'000;
+  static constexpr std::uint32_t kLooksPerClock = 16;  // a look at the clock costs as much as some lines
 
   bool room(std::size_t copies) noexcept;
   bool flush() noexcept;
@@ -102,6 +109,7 @@ class CopyEngine final : public Engine {
   std::size_t copies_ = 0;   // on their way
   std::size_t pending_ = 0;  // writes and events
   std::int64_t news_ns_ = 0;
+  std::uint32_t looks_ = 0;
   bool asked_ = false;  // since anything was given
   bool failed_ = false;
   Progress progress_{};

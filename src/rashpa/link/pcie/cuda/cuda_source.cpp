@@ -13,8 +13,8 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
-#include "rashpa/link/pcie/cuda/copy_streams.hpp"
 #include "rashpa/link/pcie/cuda/end_of_image.hpp"
+#include "rashpa/link/pcie/cuda/image_launches.hpp"
 #include "rashpa/link/pcie/cuda/line_kernels.hpp"
 #include "rashpa/link/pcie/cuda/remote_lines_mapping.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
@@ -26,8 +26,6 @@ namespace {
 namespace device = memory::cuda;
 
 constexpr std::size_t kLeftFree = std::size_t{512} << 20U;  // of a device's memory, for all else
-// Lines that long and longer are quicker by the copy engine, which leaves the device's processors alone.
-constexpr std::uint32_t kByCopyEngine = 4U << 10;
 
 std::size_t all_bytes(std::span<const std::span<const std::byte>> blocks) noexcept {
   std::size_t bytes = 0;
@@ -78,55 +76,50 @@ class Copies final : public CopyDevice {
         control_(memory_->control().data(), memory_->control().size()),
         control_there_(address_of(memory_->control().data())),
         records_there_(address_of(memory_->region().data())),
-        streams_(memory_->lines() ? Side::side_by_side : Side::one_by_one),
         bounce_{device::DeviceMemory(CopyEngine::kLargestCopy),
                 device::DeviceMemory(memory_->lines() ? CopyEngine::kLargestCopy : 0)},
         word_(sizeof(std::uint64_t)) {
-    if (memory_->lines()) there_.emplace(*memory_->lines());
-    lines_ = there_ ? there_->data() : memory_->region().data();
-    // The first launches load the kernels, which may wait for the device.
-    if (there_) {
-      const CopiedLines two{.to = bounce_[0].as<std::byte>(),
-                            .to_pitch = 32,
-                            .from = bounce_[1].as<std::byte>(),
-                            .from_pitch = 32,
-                            .width = 16,
-                            .rows = 2};
-      device::check(copy_lines(two, streams_.ends()), "copy lines");
+    if (memory_->lines()) {
+      there_.emplace(*memory_->lines());
+      launches_.emplace();
     }
-    device::check(enqueue({.reached = word_.as<std::uint64_t>()}, streams_.ends()), "write behind an image");
-    device::check(cudaStreamSynchronize(streams_.ends()), "write behind an image");
+    lines_ = there_ ? there_->data() : memory_->region().data();
+    // The first launch loads the kernel, which may wait for the device.
+    device::check(end({.reached = word_.as<std::uint64_t>()}), "write behind an image");
+    wait();
     scope_.reset();
   }
   ~Copies() override {
     cudaSetDevice(device_);
-    streams_.wait();
+    if (launches_) launches_->go_on(Company::none);
+    wait();
   }
   Copies(const Copies&) = delete;
   Copies& operator=(const Copies&) = delete;
 
   bool copy(const Rectangle& rectangle) noexcept override {
     if (!begin()) return false;
-    if (const std::byte* there = find_(keep_.get(), rectangle.source)) {
-      return well(put(rectangle, there, rectangle.source_stride));
-    }
-    return well(bounce(rectangle));
+    const std::byte* const there = find_(keep_.get(), rectangle.source);
+    if (launches_) return well(launch(rectangle, there));
+    return well(there != nullptr ? put(rectangle, there, rectangle.source_stride, stream_.get())
+                                 : bounce(rectangle, stream_.get()));
   }
 
   bool mark(std::uint64_t number, const Event* event, std::atomic<std::uint32_t>* lock) noexcept override {
     if (!begin()) return false;
-    EndOfImage end{.reached = word_.as<std::uint64_t>(), .number = number};
+    EndOfImage said{.reached = word_.as<std::uint64_t>(), .number = number};
     if (event != nullptr) {
-      std::memcpy(end.bytes.data(), event->record, end.bytes.size());
-      end.record = reinterpret_cast<unsigned char*>(records_there_ + event->destination);
+      std::memcpy(said.bytes.data(), event->record, said.bytes.size());
+      said.record = reinterpret_cast<unsigned char*>(records_there_ + event->destination);
       const auto offset = reinterpret_cast<std::byte*>(lock) - memory_->control().data();
-      end.lock = reinterpret_cast<std::uint32_t*>(control_there_ + offset);
-      end.immediate = event->immediate;
+      said.lock = reinterpret_cast<std::uint32_t*>(control_there_ + offset);
+      said.immediate = event->immediate;
     }
-    cudaError_t code = streams_.begin_end();
-    if (code == cudaSuccess) code = enqueue(end, streams_.ends());
-    if (code == cudaSuccess && event != nullptr) code = streams_.image_ended();
-    return well(code);
+    return well(end(said));
+  }
+
+  bool go_on(Company company) noexcept override {
+    return !launches_ || launches_->idle(company) || (begin() && well(launches_->go_on(company)));
   }
 
   [[nodiscard]] std::uint64_t reached() const noexcept override {
@@ -135,7 +128,7 @@ class Copies final : public CopyDevice {
 
   bool sound() noexcept override {
     if (!begin()) return false;
-    const cudaError_t code = streams_.query();
+    const cudaError_t code = launches_ ? launches_->query() : cudaStreamQuery(stream_.get());
     return well(code == cudaErrorNotReady ? cudaSuccess : code);
   }
 
@@ -155,31 +148,50 @@ class Copies final : public CopyDevice {
     }
     return false;
   }
-  cudaError_t put(const Rectangle& to, const std::byte* from, std::uint64_t from_stride) noexcept {
+  cudaError_t end(const EndOfImage& said) noexcept {
+    return launches_ ? launches_->add(said) : enqueue(said, stream_.get());
+  }
+  void wait() const noexcept {
+    cudaStreamSynchronize(stream_.get());
+    if (launches_) launches_->wait();
+  }
+  // Into a device's memory; `from` null: the device has no copy of it.
+  cudaError_t launch(const Rectangle& all, const std::byte* from) noexcept {
+    CopiedLines lines{.to = lines_ + all.destination,
+                      .to_pitch = all.destination_stride,
+                      .from = from,
+                      .from_pitch = all.source_stride,
+                      .width = all.width,
+                      .rows = all.rows};
+    if (all.contiguous()) {
+      lines.width *= std::exchange(lines.rows, 1);
+      lines.to_pitch = lines.from_pitch = 0;
+    }
+    if (from != nullptr && fits_copy_lines(lines)) return launches_->add(lines);
+    cudaStream_t stream = nullptr;
+    const cudaError_t code = launches_->begin_copy(
+        {.to = lines.to, .pitch = lines.to_pitch, .width = lines.width, .rows = lines.rows}, stream);
+    if (code != cudaSuccess) return code;
+    return from != nullptr ? put(all, from, all.source_stride, stream) : bounce(all, stream);
+  }
+  cudaError_t put(const Rectangle& to, const std::byte* from, std::uint64_t from_stride, cudaStream_t stream) noexcept {
     std::byte* const there = lines_ + to.destination;
     if (to.rows == 1 || (from_stride == to.width && to.destination_stride == to.width)) {
-      return cudaMemcpyAsync(there, from, to.bytes(), cudaMemcpyDefault, streams_.copies());
+      return cudaMemcpyAsync(there, from, to.bytes(), cudaMemcpyDefault, stream);
     }
-    const CopiedLines lines{.to = there,
-                            .to_pitch = to.destination_stride,
-                            .from = from,
-                            .from_pitch = from_stride,
-                            .width = to.width,
-                            .rows = to.rows};
-    if (there_ && to.width < kByCopyEngine && fits_copy_lines(lines)) return copy_lines(lines, streams_.copies());
     return cudaMemcpy2DAsync(there, to.destination_stride, from, from_stride, to.width, to.rows, cudaMemcpyDefault,
-                             streams_.copies());
+                             stream);
   }
   // A copy from host memory to host memory would wait for all before it: this one goes through the device. A stream
   // keeps the pieces in order, so that one place is enough for it.
-  cudaError_t bounce(const Rectangle& all) noexcept {
-    auto* const place = bounce_[streams_.way()].as<std::byte>();
+  cudaError_t bounce(const Rectangle& all, cudaStream_t stream) noexcept {
+    auto* const place = bounce_[launches_ ? launches_->way() : 0].as<std::byte>();
     if (all.bytes() <= CopyEngine::kLargestCopy) {
-      const cudaError_t code =
-          all.contiguous() ? cudaMemcpyAsync(place, all.source, all.bytes(), cudaMemcpyDefault, streams_.copies())
-                           : cudaMemcpy2DAsync(place, all.width, all.source, all.source_stride, all.width, all.rows,
-                                               cudaMemcpyDefault, streams_.copies());
-      return code == cudaSuccess ? put(all, place, all.width) : code;
+      const cudaError_t code = all.contiguous()
+                                   ? cudaMemcpyAsync(place, all.source, all.bytes(), cudaMemcpyDefault, stream)
+                                   : cudaMemcpy2DAsync(place, all.width, all.source, all.source_stride, all.width,
+                                                       all.rows, cudaMemcpyDefault, stream);
+      return code == cudaSuccess ? put(all, place, all.width, stream) : code;
     }
     // One run longer than any that was asked for.
     for (std::uint64_t at = 0; at < all.width; at += CopyEngine::kLargestCopy) {
@@ -187,7 +199,7 @@ class Copies final : public CopyDevice {
                             .destination = all.destination + at,
                             .width = static_cast<std::uint32_t>(std::min(CopyEngine::kLargestCopy, all.width - at)),
                             .rows = 1};
-      if (const cudaError_t code = bounce(piece); code != cudaSuccess) return code;
+      if (const cudaError_t code = bounce(piece, stream); code != cudaSuccess) return code;
     }
     return cudaSuccess;
   }
@@ -201,10 +213,11 @@ class Copies final : public CopyDevice {
   device::Pinning control_;
   std::byte* control_there_;
   std::byte* records_there_;
-  CopyStreams streams_;
-  std::array<device::DeviceMemory, CopyStreams::kMostWays> bounce_;
+  device::Stream stream_;  // everything, in order, into host memory
+  std::array<device::DeviceMemory, ImageLaunches::kWays> bounce_;
   device::PinnedMemory word_;
-  std::optional<RemoteLinesMapping> there_;  // lines in memory of a device
+  std::optional<RemoteLinesMapping> there_;  // lines in memory of a device …
+  std::optional<ImageLaunches> launches_;    // … and what writes there
   std::byte* lines_ = nullptr;
   bool said_ = false;
 };
