@@ -49,6 +49,8 @@ struct Desk {
   std::atomic<bool> broken{false};  // whatever it is told now is refused
   std::atomic<bool> lost{false};    // it does nothing any more, and says so when it is asked
   std::atomic<std::size_t> most_todo{0};
+  std::size_t may_wait = 0;  // looks in which it was told that more may come
+  std::size_t shall_begin = 0;
 
   /// Does the next `count` things; how many were left to do.
   std::size_t work(std::size_t count = ~std::size_t{0}) {
@@ -109,6 +111,10 @@ class FakeDevice final : public CopyDevice {
     ++desk_->marks;
     desk_->tell(mark);
     return true;
+  }
+  bool go_on(Company company) noexcept override {
+    ++(company == Company::none ? desk_->shall_begin : desk_->may_wait);
+    return !desk_->broken;
   }
   [[nodiscard]] std::uint64_t reached() const noexcept override {
     return desk_->reached.load(std::memory_order_acquire);
@@ -234,6 +240,25 @@ TEST_F(CopyEngineTest, who_asks_twice_has_what_was_given_begun_without_an_event)
   const Progress progress = engine_.take_done();
   EXPECT_EQ(progress.writes, 4U);
   EXPECT_EQ(progress.announced, 0U);
+}
+
+TEST_F(CopyEngineTest, a_device_may_wait_for_company_until_nothing_is_given_between_two_looks) {
+  give(lines(4, 100, 100, 200));
+  announce(1);
+  engine_.take_done();
+  EXPECT_EQ(desk_.may_wait, 1U);
+  give(lines(4, 100, 100, 200));
+  engine_.take_done();
+  EXPECT_EQ(desk_.may_wait, 2U);
+  EXPECT_EQ(desk_.shall_begin, 0U);
+  announce(2);
+  engine_.take_done();
+  EXPECT_EQ(desk_.shall_begin, 1U);
+  desk_.broken = true;
+  engine_.take_done();
+  EXPECT_TRUE(engine_.failed()) << "it has said so";
+  EXPECT_EQ(engine_.take_done().lost, 0U);
+  EXPECT_EQ(engine_.pending(), 0U);
 }
 
 TEST_F(CopyEngineTest, so_much_and_no_more_is_on_its_way) {

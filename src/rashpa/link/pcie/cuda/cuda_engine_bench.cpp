@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// How fast a GPU writes lines into a receiver's memory, pinned host memory and memory of another GPU (of its own where
 /// there is one), beside what copies of the same bytes reach in the same run: whole ones, two-dimensional ones and
-/// kernels without a link, and the processor's engine. `--seconds S` for each row (0.3), `--json`.
+/// kernels without a link, and the processor's engine. `--seconds S` for each row (0.3), `--json`, `--only device`:
+/// images in memory of a GPU and whole copies, no more.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -36,6 +37,7 @@ constexpr std::size_t kWhole = std::size_t{256} << 20U;
 
 double seconds = 0.3;
 bool json = false;
+bool only_device = false;
 
 void row(const std::string& what, double value, const char* unit, const std::string& against = "none",
          double against_value = 0) {
@@ -203,7 +205,8 @@ void latency(const CudaSource& gpu, const memory::Buffer& frames) {
 }
 
 /// From device 0, which is current, into images in memory of device `other`.
-void to_images(const CudaSource& gpu, const memory::Buffer& frames, std::byte* from, int other, std::uint64_t& lost) {
+void to_images(const CudaSource& gpu, const memory::Buffer& frames, std::byte* from, int other) {
+  std::uint64_t lost = 0;
   const std::string way = other == 0 ? "on device 0" : fmt::format("device 0 to device {}", other);
   if (other != 0) device::check(cudaDeviceEnablePeerAccess(other, 0), "reach the other device");
   const auto images = make_cuda_images(other, kWhole);
@@ -212,11 +215,14 @@ void to_images(const CudaSource& gpu, const memory::Buffer& frames, std::byte* f
   const double whole =
       rate(kWhole, [&](std::uint64_t) { return cudaMemcpyPeerAsync(to, other, from, 0, kWhole, streams[0].get()); });
   row("peer copies of 256 MiB, " + way, whole, "GB/s");
-  const double images_whole = rate(kImageBytes, [&](std::uint64_t n) {
-    const std::uint64_t at = n % kFrames * kImageBytes;
-    return cudaMemcpyPeerAsync(to + at, other, from + at, 0, kImageBytes, streams[0].get());
-  });
-  row("peer copies of 4 MiB, " + way, images_whole, "GB/s", "peer copies", whole);
+  constexpr std::array kImages{kImageBytes / 4, kImageBytes, 4 * kImageBytes};
+  for (const std::uint32_t image : kImages) {
+    const double images_whole = rate(image, [&](std::uint64_t n) {
+      const std::uint64_t at = n * image % kWhole;
+      return cudaMemcpyPeerAsync(to + at, other, from + at, 0, image, streams[0].get());
+    });
+    row(fmt::format("peer copies of {} MiB, {}", image >> 20U, way), images_whole, "GB/s", "peer copies", whole);
+  }
   for (const std::uint32_t line : {512U, 1024U, 2048U, 4096U, 16384U, 65536U}) {
     const std::string lines = fmt::format(", lines of {} B", line);
     const auto copied = [&](std::uint64_t n) {
@@ -228,6 +234,7 @@ void to_images(const CudaSource& gpu, const memory::Buffer& frames, std::byte* f
                          .rows = kImageBytes / line};
     };
     for (const std::size_t count : {1U, 2U}) {
+      if (only_device) break;
       const std::string by = count == 1 ? ", " : ", two streams, ";
       const double engine = rate(kImageBytes, [&](std::uint64_t n) {
         const CopiedLines one = copied(n);
@@ -239,7 +246,7 @@ void to_images(const CudaSource& gpu, const memory::Buffer& frames, std::byte* f
           rate(kImageBytes, [&](std::uint64_t n) { return copy_lines(copied(n), streams[n % count].get()); });
       row("a kernel" + by + way + lines, kernel, "GB/s", "peer copies", whole);
     }
-    for (const std::uint32_t image : {kImageBytes, 4 * kImageBytes}) {
+    for (const std::uint32_t image : kImages) {
       const double ours = link_rate(
           line, frames, lost,
           [&](const SenderConfig& config) {
@@ -250,6 +257,7 @@ void to_images(const CudaSource& gpu, const memory::Buffer& frames, std::byte* f
           "peer copies", whole);
     }
   }
+  row("lost on the way to a device", static_cast<double>(lost), "images");
 }
 
 void run() {
@@ -271,6 +279,7 @@ void run() {
       return cudaMemcpyAsync(to, from.as<void>(), kWhole, cudaMemcpyDefault, stream.get());
     });
   };
+  if (only_device) return to_images(gpu, frames, from.as<std::byte>(), count > 1 ? 1 : 0);
   const double to_host = whole(host.as<void>());
   row("whole copies of 256 MiB, device to pinned host memory", to_host, "GB/s");
   const double on_device = whole(same.as<void>());
@@ -301,8 +310,8 @@ void run() {
     row("pcie, engine cuda, frames on the device" + lines, ours, "GB/s", "pcie, engine cpu", cpu);
     row("2-D copies, on the device" + lines, plain(same.as<void>()), "GB/s", "whole copies", on_device);
   }
-  to_images(gpu, frames, from.as<std::byte>(), count > 1 ? 1 : 0, lost);
   row("lost", static_cast<double>(lost), "images");
+  to_images(gpu, frames, from.as<std::byte>(), count > 1 ? 1 : 0);
   latency(gpu, frames);
 }
 
@@ -313,6 +322,9 @@ int main(int count, char** values) {
   try {
     for (int i = 1; i < count; ++i) {
       if (std::string_view(values[i]) == "--json") rashpa::link::pcie::json = true;
+      if (std::string_view(values[i]) == "--only" && i + 1 < count) {
+        rashpa::link::pcie::only_device = std::string_view(values[++i]) == "device";
+      }
       if (std::string_view(values[i]) == "--seconds" && i + 1 < count) {
         rashpa::link::pcie::seconds = std::strtod(values[++i], nullptr);
       }

@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <sstream>
 #include <thread>
 #include <tuple>
+#include <utility>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/lost_value.hpp"
@@ -255,6 +257,82 @@ TEST_F(CudaImages, without_credits_an_overwritten_image_is_found) {
   EXPECT_TRUE(receiver_->overwritten(0, 0));
   EXPECT_FALSE(receiver_->overwritten(0, 1));
   receiver_->stop();
+}
+
+TEST_F(CudaImages, an_image_of_runs_that_a_kernel_copies_and_of_others_comes_whole) {
+  Detector detector(100, 4090, 54, 500);
+  make(detector);
+  const Frames frames{detector.memory.bytes()};
+  Senders senders(cuda_end(), frames, std::nullopt);
+  const auto own = sender(senders, 500);
+  receiver_->start();
+  std::jthread source([&] {
+    const Placement& p = detector.dtp.placement;
+    const auto late = within(60);
+    for (std::uint64_t k = 0; k < 500; ++k) {
+      while (own->granted() <= k && !late()) own->poll(500);
+      // Columns of all lines, one after the other: the second lies crooked, and long lines of the third not.
+      for (const auto& [from, to] : {std::pair{0U, 2048U}, {2048U, 2058U}, {2058U, 4090U}}) {
+        for (std::uint32_t n = 0; n < p.lines; ++n) {
+          const BufferDescriptor run{detector.line(k, n) + from, p.image_offset(k) + n * p.pitch + from, to - from};
+          while (own->post({&run, 1}) == 0 && !late()) own->poll(500);
+        }
+      }
+      FrameRecord record;
+      record.dtp = detector.dtp.id;
+      record.frame_number = detector.dtp.slice.frame(k);
+      record.index = k;
+      record.slot = static_cast<std::uint32_t>(k % p.slots);
+      record.lines = p.lines;
+      record.payload_bytes = p.payload_bytes();
+      record.run = detector.dtp.run;
+      std::array<std::byte, FrameRecord::kBytes> bytes{};
+      encode(record, bytes);
+      const Event event{bytes.data(), p.record_offset(k), immediate_of(detector.dtp.id, k)};
+      while (!own->post_event(event) && !late()) own->poll(500);
+    }
+    Detector::drain(*own, late);
+  });
+  EXPECT_EQ(take(detector, 500, 1), 500U);
+  source.join();
+  receiver_->stop();
+  EXPECT_EQ(own->stats()["send_errors"], 0U);
+}
+
+TEST_F(CudaImages, without_credits_no_line_comes_later_than_those_of_the_next_image_of_its_slot) {
+  for (const auto& [lines, bytes] : {std::pair{64U, 4096U}, {64U, 1500U}, {4U, 65536U}, {2U, 64U}, {3U, 1U << 20}}) {
+    for (const std::uint32_t slots : {2U, 3U}) {
+      SCOPED_TRACE(std::to_string(bytes) + " B, slots: " + std::to_string(slots));
+      constexpr std::uint64_t kImages = 2000;
+      Detector detector(lines, bytes, 64, kImages, slots);
+      make(detector, Flow::paced);
+      EndOptions end = cuda_end();
+      end.flow = Flow::paced;
+      const Frames frames{detector.memory.bytes()};
+      Senders senders(end, frames, std::nullopt);
+      const auto own = sender(senders, kImages);
+      receiver_->start();
+      std::uint64_t arrived = 0;
+      std::jthread consumer([&](const std::stop_token& stop) {
+        Arrival arrival;
+        while (!stop.stop_requested()) {
+          if (!queues_.try_pop(arrival)) continue;
+          EXPECT_GE(arrival.index, arrived);
+          arrived = arrival.index + 1;
+          receiver_->release(0, arrived);
+        }
+      });
+      const auto late = within(60);
+      for (std::uint64_t k = 0; k < kImages; ++k) ASSERT_TRUE(detector.send(*own, k, late));
+      Detector::drain(*own, late);
+      EXPECT_EQ(own->pending(), 0U);
+      for (std::uint64_t k = kImages - slots; k < kImages; ++k) EXPECT_TRUE(holds(detector, k));
+      consumer.request_stop();
+      consumer.join();
+      receiver_->stop();
+      EXPECT_EQ(own->stats()["send_errors"], 0U);
+    }
+  }
 }
 
 TEST_F(CudaImages, lost_lines_are_filled_and_nothing_else) {
