@@ -71,6 +71,7 @@ std::size_t CopyEngine::copy(std::span<const BufferDescriptor> writes) noexcept 
 }
 
 bool CopyEngine::announce(const Event& event, std::atomic<std::uint32_t>& lock) noexcept {
+  asked_ = false;
   if (!failed_) {
     if (!room(3)) return false;
     flush();

@@ -253,6 +253,9 @@ TEST_F(CopyEngineTest, a_device_may_wait_for_company_until_nothing_is_given_betw
   EXPECT_EQ(desk_.shall_begin, 0U);
   announce(2);
   engine_.take_done();
+  EXPECT_EQ(desk_.may_wait, 3U) << "an event is something given, too";
+  EXPECT_EQ(desk_.shall_begin, 0U);
+  engine_.take_done();
   EXPECT_EQ(desk_.shall_begin, 1U);
   desk_.broken = true;
   engine_.take_done();

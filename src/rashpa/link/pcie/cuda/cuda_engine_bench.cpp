@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// How fast a GPU writes lines into a receiver's memory, pinned host memory and memory of another GPU (of its own where
-/// there is one), beside what copies of the same bytes reach in the same run: whole ones, two-dimensional ones and
-/// kernels without a link, and the processor's engine. `--seconds S` for each row (0.3), `--json`, `--only device`:
-/// images in memory of a GPU and whole copies, no more.
+/// there is one), beside what copies of the same bytes reach in the same run: whole ones and
+/// two-dimensional ones without a link, and the processor's engine. `--seconds S` for each row (0.3), `--json`, `--only
+/// device`: images in memory of a GPU and whole copies, no more.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -216,12 +217,14 @@ void to_images(const CudaSource& gpu, const memory::Buffer& frames, std::byte* f
       rate(kWhole, [&](std::uint64_t) { return cudaMemcpyPeerAsync(to, other, from, 0, kWhole, streams[0].get()); });
   row("peer copies of 256 MiB, " + way, whole, "GB/s");
   constexpr std::array kImages{kImageBytes / 4, kImageBytes, 4 * kImageBytes};
+  std::map<std::uint32_t, double> same_size;  // of peer copies, by bytes
   for (const std::uint32_t image : kImages) {
     const double images_whole = rate(image, [&](std::uint64_t n) {
       const std::uint64_t at = n * image % kWhole;
       return cudaMemcpyPeerAsync(to + at, other, from + at, 0, image, streams[0].get());
     });
     row(fmt::format("peer copies of {} MiB, {}", image >> 20U, way), images_whole, "GB/s", "peer copies", whole);
+    same_size[image] = images_whole;
   }
   for (const std::uint32_t line : {512U, 1024U, 2048U, 4096U, 16384U, 65536U}) {
     const std::string lines = fmt::format(", lines of {} B", line);
@@ -242,9 +245,6 @@ void to_images(const CudaSource& gpu, const memory::Buffer& frames, std::byte* f
                                  streams[n % count].get());
       });
       row("2-D copies" + by + way + lines, engine, "GB/s", "peer copies", whole);
-      const double kernel =
-          rate(kImageBytes, [&](std::uint64_t n) { return copy_lines(copied(n), streams[n % count].get()); });
-      row("a kernel" + by + way + lines, kernel, "GB/s", "peer copies", whole);
     }
     for (const std::uint32_t image : kImages) {
       const double ours = link_rate(
@@ -253,8 +253,9 @@ void to_images(const CudaSource& gpu, const memory::Buffer& frames, std::byte* f
             return std::make_unique<PcieCopySender>(config, CopyEngine(gpu.make(config.memory)));
           },
           other, image);
-      row(fmt::format("pcie, engine cuda, {}, images of {} MiB{}", way, image >> 20U, lines), ours, "GB/s",
-          "peer copies", whole);
+      const std::string what = fmt::format("pcie, engine cuda, {}, images of {} MiB{}", way, image >> 20U, lines);
+      row(what, ours, "GB/s", "peer copies", whole);
+      row(what, ours, "GB/s", "peer copies of the same size", same_size[image]);
     }
   }
   row("lost on the way to a device", static_cast<double>(lost), "images");

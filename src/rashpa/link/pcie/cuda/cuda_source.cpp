@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstring>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
@@ -76,14 +76,15 @@ class Copies final : public CopyDevice {
         control_(memory_->control().data(), memory_->control().size()),
         control_there_(address_of(memory_->control().data())),
         records_there_(address_of(memory_->region().data())),
-        bounce_{device::DeviceMemory(CopyEngine::kLargestCopy),
-                device::DeviceMemory(memory_->lines() ? CopyEngine::kLargestCopy : 0)},
         word_(sizeof(std::uint64_t)) {
     if (memory_->lines()) {
       there_.emplace(*memory_->lines());
       launches_.emplace();
     }
     lines_ = there_ ? there_->data() : memory_->region().data();
+    for (std::size_t way = 0; way < (launches_ ? ImageLaunches::kWays : 1); ++way) {
+      bounce_.emplace_back(CopyEngine::kLargestCopy);
+    }
     // The first launch loads the kernel, which may wait for the device.
     device::check(end({.reached = word_.as<std::uint64_t>()}), "write behind an image");
     wait();
@@ -167,7 +168,7 @@ class Copies final : public CopyDevice {
       lines.width *= std::exchange(lines.rows, 1);
       lines.to_pitch = lines.from_pitch = 0;
     }
-    if (from != nullptr && fits_copy_lines(lines)) return launches_->add(lines);
+    if (from != nullptr && fits_kernel(lines)) return launches_->add(lines);
     cudaStream_t stream = nullptr;
     const cudaError_t code = launches_->begin_copy(
         {.to = lines.to, .pitch = lines.to_pitch, .width = lines.width, .rows = lines.rows}, stream);
@@ -213,8 +214,8 @@ class Copies final : public CopyDevice {
   device::Pinning control_;
   std::byte* control_there_;
   std::byte* records_there_;
-  device::Stream stream_;  // everything, in order, into host memory
-  std::array<device::DeviceMemory, ImageLaunches::kWays> bounce_;
+  device::Stream stream_;                     // everything, in order, into host memory
+  std::vector<device::DeviceMemory> bounce_;  // a stream's each
   device::PinnedMemory word_;
   std::optional<RemoteLinesMapping> there_;  // lines in memory of a device …
   std::optional<ImageLaunches> launches_;    // … and what writes there

@@ -8,8 +8,8 @@ namespace rashpa::link::pcie {
 namespace {
 
 constexpr unsigned kThreads = 256;
-constexpr unsigned kLoads = 8;                    // of a thread, on their way before the first store
-constexpr unsigned kVectors = kThreads * kLoads;  // of a block: 32 KiB
+constexpr unsigned kLoads = 16;                   // of a thread, on their way before the first store
+constexpr unsigned kVectors = kThreads * kLoads;  // of a block: 64 KiB
 static_assert(kThreads >= FrameRecord::kBytes);
 
 using DeviceWord = cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>;

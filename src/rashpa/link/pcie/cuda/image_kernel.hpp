@@ -32,7 +32,7 @@ struct ImageBatch {
     std::uint32_t image = 0;    ///< number of its end; that of all ends: it has none here
   };
 
-  /// Takes lines that fits_copy_lines() of the image in hand; there is room, and they have at least one byte.
+  /// Takes lines that fits_kernel() of the image in hand; there is room, and they have at least one byte.
   void add(const CopiedLines& lines) noexcept;
   /// Ends the image in hand; there is room.
   void add(const EndOfImage& end) noexcept { ends[end_count++] = end; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How images of one DTP go into memory of a device. Their lines and ends are gathered into launches
-/// (image_kernel.hpp), which go into two streams in turn: what one launch needs to begin and to end, the other one
-/// copies. While something is on its way, small images wait for others, so that a call of the driver moves a few MiB.
+/// (image_kernel.hpp), which go into four streams in turn: what one launch needs to begin and to end, the others
+/// copy. While something is on its way, small images wait for others, so that a call of the driver moves some MiB.
 ///
 /// Lines of all launches on their way are written in any order. Where an image would write what an earlier one still
 /// writes, it is put behind that: without credits, a source may come round to a slot whose earlier lines are on their
@@ -46,11 +46,11 @@ class Signal {
 /// All calls from one thread, on the current device; none waits but wait(). Constructor: throws ResourceError.
 class ImageLaunches {
  public:
-  static constexpr std::size_t kWays = 2;
+  static constexpr std::size_t kWays = 4;
 
   ImageLaunches();
 
-  /// Lines of the image in hand, which fits_copy_lines() takes.
+  /// Lines of the image in hand, which fits_kernel() takes.
   cudaError_t add(const CopiedLines& lines) noexcept;
   /// For a copy by other means that belongs to the image in hand and writes that: `stream` is where to put it.
   cudaError_t begin_copy(const Written& written, cudaStream_t& stream) noexcept;
@@ -80,7 +80,7 @@ class ImageLaunches {
     std::uint64_t launch = 0;
     std::size_t way = 0;
   };
-  static constexpr std::uint64_t kTogether = 4U << 20;                 // bytes that are worth a launch
+  static constexpr std::uint64_t kTogether = 8U << 20;                 // bytes that are worth a launch
   static constexpr std::size_t kWrites = 2 * CopyEngine::kMostCopies;  // a power of two
 
   [[nodiscard]] std::uint64_t done() const noexcept;

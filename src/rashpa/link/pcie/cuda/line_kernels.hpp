@@ -18,10 +18,8 @@ struct CopiedLines {
   std::uint32_t rows = 0;
 };
 
-/// Whether copy_lines() takes them: all begin and end at multiples of 16 bytes.
-[[nodiscard]] bool fits_copy_lines(const CopiedLines& lines) noexcept;
-/// What cudaMemcpy2DAsync does, faster where lines are short and the other device is behind NVLink.
-cudaError_t copy_lines(const CopiedLines& lines, cudaStream_t stream) noexcept;
+/// Whether a kernel takes them (image_kernel.hpp): all begin and end at multiples of 16 bytes.
+[[nodiscard]] bool fits_kernel(const CopiedLines& lines) noexcept;
 
 /// Lines that get one value in every pixel; `first` and both distances are multiples of a pixel.
 struct FilledLines {
