@@ -342,6 +342,9 @@ TEST(UnitCardTest, what_memory_refuses_is_an_error_until_abort) {
     EXPECT_FALSE(job.wait(card.post(bad)));
     ASSERT_TRUE(card.error());
     EXPECT_EQ(card.error()->code, code) << text_of(*card.error());
+    // It is written behind the error that it is about.
+    const auto end = std::chrono::steady_clock::now() + 10s;
+    while (card.state() != State::failed && std::chrono::steady_clock::now() < end) card.wait(1000);
     EXPECT_EQ(card.state(), State::failed);
     card.abort();
     EXPECT_FALSE(card.error());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unit_directory.hpp"
 
+#include <array>
 #include <atomic>
 #include <utility>
 
@@ -70,13 +71,21 @@ bool UnitDirectory::serve(UnitModel& model) {
   std::uint32_t aborted = 0, done = 0, state = 0;
   model.read(status::kAbortDone, aborted);
   model.read(status::kStacksDone, done);
-  model.read(status::kState, state);
-  const bool interrupt = model.take_interrupt();
-  busy_ = news || interrupt || state != static_cast<std::uint32_t>(registers::State::idle);
-  // A unit that has failed does nothing until Abort.
-  if (state == static_cast<std::uint32_t>(registers::State::failed)) busy_ = news || interrupt;
   publish(model, registers::counters::kCycles, kCounterBytes);
-  publish(model, status::kError, status::kAbortDone - status::kError);
+  // Reading takes cycles, in which the unit may fail: its error is shown with that state, not before and not behind.
+  std::array<std::uint32_t, (status::kAbortDone - status::kError) / 4> error{};
+  const auto read_error = [&] {
+    for (std::uint32_t i = 0; i < error.size(); ++i) model.read(status::kError + 4 * i, error[i]);
+  };
+  read_error();
+  model.read(status::kState, state);
+  const bool failed = state == static_cast<std::uint32_t>(registers::State::failed);
+  if (failed) read_error();
+  // Last: what has happened until here is shown, or there is an interrupt to come back for.
+  const bool interrupt = model.take_interrupt();
+  // A unit that has failed does nothing until Abort.
+  busy_ = news || interrupt || (state != static_cast<std::uint32_t>(registers::State::idle) && !failed);
+  for (std::uint32_t i = 0; i < error.size(); ++i) files_.store(status::kError + 4 * i, error[i]);
   std::atomic_thread_fence(std::memory_order_release);
   files_.store(status::kState, state);
   files_.store(status::kAbortDone, aborted);

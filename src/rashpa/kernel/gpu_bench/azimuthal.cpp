@@ -25,6 +25,7 @@ constexpr std::uint32_t kWidth = 2048;
 constexpr std::size_t kPixels = std::size_t{kWidth} * kWidth;
 constexpr std::size_t kBins = 1000;
 constexpr std::uint32_t kInFlight = 3;  // the unit's kBenches
+constexpr std::uint32_t kPlaces = kInFlight * kImages;
 
 azimuthal::Config rings() {
   azimuthal::Config config{.errors = azimuthal::Errors::poisson};
@@ -58,11 +59,11 @@ class Bench {
                             .made = {kWidth, kWidth},
                             .in = delivered(PixelType::u16),
                             .stack = stack,
-                            .places = kInFlight * kImages,
+                            .places = kPlaces,
                             .benches = kInFlight})),
-        work_(std::vector<std::uint8_t>(kInFlight * kImages, 1)),
-        scalars_(kInFlight * kImages),
-        findings_(kInFlight * kImages) {}
+        work_(std::vector<std::uint8_t>(kPlaces, 1)),
+        scalars_(kPlaces),
+        findings_(kPlaces) {}
   /// All images, one stack behind the other.
   void enqueue(cudaStream_t stream) const {
     for (std::uint32_t first = 0; first < kImages; first += stack_) put(first, 0, stream);
