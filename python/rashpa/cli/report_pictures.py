@@ -20,7 +20,7 @@ from rashpa.data.reader import Run, open_run
 from rashpa.data.run_parts import RunFileError
 from rashpa.data.seen import Seen, seen_of
 
-_PATIENCE_S = 3.0  # for the sum of a buffer
+_PATIENCE_S = 1.0  # for the sum of a buffer: some 130 images of a megapixel
 _CURVES = 256  # images of which a mean curve is made
 # As h5py and NumPy say that a file contradicts itself.
 _DAMAGED = (RunFileError, OSError, LookupError, RuntimeError, ValueError, TypeError, ArithmeticError, MemoryError)

@@ -118,7 +118,7 @@ def brightest(run: Run, side: int) -> StoredPicture | None:
     index = plot.brightest_image(run)
     row = run.row_of(index)
     pixels = run.image(index)
-    values = np.where(run.invalid(index), np.nan, pixels.astype(np.float64))
+    values = np.where(run.invalid_of(pixels, index), np.nan, pixels.astype(np.float64))
     picture = reduced(values, side, unit_of(pixels.dtype.kind), _rectangles(run.lost_mask(row)))
     column = run.hit_column
     counted = "" if column is None else f", {run.tables.counted(column)[row]:g} {column.replace('_', ' ')}"
@@ -143,8 +143,9 @@ def summed(run: Run, side: int, patience_s: float) -> StoredPicture | None:
     total, known, used = np.zeros(run.shape), np.zeros(run.shape, np.bool_), 0
     ends = time.monotonic() + patience_s
     for index in spread(len(run)):
-        valid = ~run.invalid(index)
-        np.add(total, run.image(index), out=total, where=valid)
+        pixels = run.image(index)
+        valid = ~run.invalid_of(pixels, index)
+        np.add(total, pixels, out=total, where=valid)
         known |= valid
         used += 1
         if time.monotonic() > ends:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, cast
@@ -151,22 +152,38 @@ class Run:
     def _masked(self, image: NDArray[Any], index: int) -> NDArray[Any]:
         """With the masked value where there is no measurement."""
         masked = densify.masked_value(image.dtype)
-        image[(self.pixel_mask & _GAP_OR_BAD) != 0] = masked
+        image[self._gap_or_bad] = masked
         image[self.lost_mask(self.row_of(index))] = masked
         return image
 
     def invalid(self, index: int) -> NDArray[np.bool_]:
         """True where stored image `index` holds no measurement: masked, lost, or a value beyond `underload_value` and `saturation_value`."""
-        pixels = self.image(index)
-        found = self.lost_mask(self.row_of(index)) | ((self.pixel_mask & _GAP_OR_BAD) != 0)
-        detector = self._entry["instrument/detector"]
+        return self.invalid_of(self.image(index), index)
+
+    def invalid_of(self, pixels: NDArray[Any], index: int) -> NDArray[np.bool_]:
+        """invalid() for who has image `index` already."""
+        found = self.lost_mask(self.row_of(index)) | self._gap_or_bad
         if pixels.dtype.kind == "f":
             found |= ~np.isfinite(pixels)
-        if "underload_value" in detector:
-            found |= pixels < detector["underload_value"][()]
-        if "saturation_value" in detector:
-            found |= pixels > detector["saturation_value"][()]
+        least, most = self._measurable
+        if least is not None:
+            found |= pixels < least
+        if most is not None:
+            found |= pixels > most
         return np.asarray(found, np.bool_)
+
+    @cached_property
+    def _gap_or_bad(self) -> NDArray[np.bool_]:
+        return np.asarray((self.pixel_mask & _GAP_OR_BAD) != 0)
+
+    @cached_property
+    def _measurable(self) -> tuple[Any, Any]:
+        """The least and the largest value of a measurement; None where the file names none."""
+        detector = self._entry["instrument/detector"]
+        least, most = (
+            detector[name][()] if name in detector else None for name in ("underload_value", "saturation_value")
+        )
+        return least, most
 
     @property
     def frames(self) -> ImageSequence[NDArray[Any]]:
@@ -313,6 +330,8 @@ class Run:
     def lost_runs(self, row: int) -> tuple[LostRun, ...]:
         """Lines that did not arrive, of the image in table row `row`."""
         first, end = int(self._lost_ptr[row]), int(self._lost_ptr[row + 1])
+        if first == end:  # of nearly every image, and a file is slow to be asked
+            return ()
         group = self._rashpa["lost_runs"]
         columns = (group[name][first:end].tolist() for name in ("dtp", "first_line", "lines"))
         return tuple(LostRun(*values) for values in zip(*columns, strict=True))
@@ -320,20 +339,25 @@ class Run:
     def lost_mask(self, row: int) -> NDArray[np.bool_]:
         """True where the image in table row `row` lost its pixels. Without the table of DTPs nothing can be placed: all False."""
         lost = np.zeros(self.shape, dtype=np.bool_)
-        if "dtps" not in self._rashpa:
+        runs = self.lost_runs(row)
+        if not runs or "dtps" not in self._rashpa:
             return lost
-        dtps = self._rashpa["dtps"]
-        places = {
-            int(dtps["id"][i]): tuple(int(dtps[name][i]) for name in ("x", "y", "width"))
-            for i in range(len(dtps["id"]))
-        }
-        line_rows = dict(zip(places, dtps["line_rows"][()].tolist(), strict=True)) if "line_rows" in dtps else {}
-        for run in self.lost_runs(row):
+        places, line_rows = self._dtp_places
+        for run in runs:
             x, y, width = places[run.dtp]
             first, end = run.first_line, run.first_line + run.lines
             top, bottom = (line_rows[run.dtp][first], line_rows[run.dtp][end]) if line_rows else (y + first, y + end)
             lost[top:bottom, x : x + width] = True
         return lost
+
+    @cached_property
+    def _dtp_places(self) -> tuple[dict[int, tuple[int, ...]], dict[int, Any]]:
+        """By id of a DTP: x, y, width; and the row of each of its lines, where those are not one below the other."""
+        dtps = self._rashpa["dtps"]
+        columns = (dtps[name][()].tolist() for name in ("id", "x", "y", "width"))
+        places = {number: place for number, *place in zip(*columns, strict=True)}
+        line_rows = dict(zip(places, dtps["line_rows"][()].tolist(), strict=True)) if "line_rows" in dtps else {}
+        return {number: tuple(place) for number, place in places.items()}, line_rows
 
     @property
     def module_places(self) -> list[tuple[int, int, int, int]]:
