@@ -108,7 +108,9 @@ def check_window(images: NDArray[Any], found: dict[str, NDArray[Any]]) -> None:
 
 
 def test_windows_hold_what_numpy_adds_up_of_the_stored_images(tmp_path: Path) -> None:
-    code, output = rashpa("run", run_file(tmp_path, 25), "--report", str(tmp_path / "report"), folder=tmp_path)
+    code, output = rashpa(
+        "run", run_file(tmp_path, 25), "--report", str(tmp_path / "report"), "--no-page", folder=tmp_path
+    )
     assert code == 0, output
     assert json.loads((tmp_path / "report" / "report.json").read_text())["books"]["balanced"]
     master = tmp_path / "out" / "sums_main_master.h5"

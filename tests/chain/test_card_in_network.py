@@ -131,7 +131,16 @@ def card_and_wire(folder: Path) -> Iterator[Wire]:
 def run(folder: Path, keys: str) -> subprocess.CompletedProcess[str]:
     file = folder / "network.toml"
     file.write_text(RUN.replace("KEYS\n", keys), encoding="utf-8")
-    command = [sys.executable, "-m", "rashpa.cli.main", "run", str(file), "--report", str(folder / "report")]
+    command = [
+        sys.executable,
+        "-m",
+        "rashpa.cli.main",
+        "run",
+        str(file),
+        "--report",
+        str(folder / "report"),
+        "--no-page",
+    ]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=400)
 
 

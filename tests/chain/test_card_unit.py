@@ -41,7 +41,11 @@ def played(folder: Path, text: str, name: str, code: int = 0) -> tuple[str, dict
     file.write_text(re.sub(r'(?m)^output = "out.*', f'output = "{name}"', text), encoding="utf-8")
     report = folder / f"{name}_report"
     done = subprocess.run(
-        [*COMMAND, str(file), "--report", str(report)], cwd=folder, capture_output=True, text=True, timeout=400
+        [*COMMAND, str(file), "--report", str(report), "--no-page"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=400,
     )
     output = done.stdout + done.stderr
     assert done.returncode == code, output

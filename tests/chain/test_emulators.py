@@ -82,7 +82,7 @@ def run(file: Path) -> tuple[int, str, dict[str, Any]]:
     """Exit code, output and report."""
     folder = file.parent
     done = subprocess.run(
-        [*COMMAND, "run", str(file), "-q", "--report", str(folder / "report")],
+        [*COMMAND, "run", str(file), "-q", "--report", str(folder / "report"), "--no-page"],
         cwd=folder,
         capture_output=True,
         text=True,

@@ -78,7 +78,7 @@ def write(folder: Path, name: str, body: str, frames: int, rate: float = 0.0) ->
 def run(file: Path) -> dict[str, Any]:
     report = file.with_suffix(".report")
     done = subprocess.run(
-        [*RASHPA, "run", str(file), "--report", str(report)], capture_output=True, text=True, timeout=240
+        [*RASHPA, "run", str(file), "--report", str(report), "--no-page"], capture_output=True, text=True, timeout=240
     )
     assert done.returncode == 0, done.stdout + done.stderr
     said: dict[str, Any] = json.loads((report / "report.json").read_text())

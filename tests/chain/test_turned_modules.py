@@ -74,7 +74,7 @@ def write(folder: Path, ways: list[Orientation], apart: int = APART, **parts: st
 
 def run(file: Path) -> dict[str, Any]:
     """The report of a run that must be good."""
-    words = [*COMMAND, str(file), "-q", "--report", str(file.parent / "report")]
+    words = [*COMMAND, str(file), "-q", "--report", str(file.parent / "report"), "--no-page"]
     done = subprocess.run(words, cwd=file.parent, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     report: dict[str, Any] = json.loads((file.parent / "report" / "report.json").read_text())

@@ -24,10 +24,9 @@ _VERIFY = ("all", "sampled", "off")  # the last proves least
 _FAULTS = ("drop", "duplicate", "reorder", "corrupt", "stall", "dead_images")
 
 
-def write_report(outcome: Outcome, folder: Path, run_file: Path) -> tuple[Path, Path]:
-    """Writes the files into `folder`, which exists; returns the paths of the first two. Nodes that stay up keep their logs themselves."""
-    from rashpa.cli.report_html import html_of  # half of a command's start, for those who want it
-
+def write_report(outcome: Outcome, folder: Path, run_file: Path, page: bool = True) -> tuple[Path, ...]:
+    """Writes the files into `folder`, which exists; returns the paths of report.json and, with a `page`, of report.html. Nodes that stay up keep
+    their logs themselves."""
     report = report_of(outcome, run_file)
     as_json, as_html, log = (folder / name for name in REPORT_FILES)
     if outcome.logs:
@@ -35,10 +34,15 @@ def write_report(outcome: Outcome, folder: Path, run_file: Path) -> tuple[Path, 
         log.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     else:
         log.unlink(missing_ok=True)  # of an earlier run
-    as_html.write_text(html_of(report, outcome), encoding="utf-8")
+    if page:
+        from rashpa.cli.report_html import html_of  # half of a command's start, for those who want it
+
+        as_html.write_text(html_of(report, outcome), encoding="utf-8")
+    else:
+        as_html.unlink(missing_ok=True)  # as above
     # the last: who finds it finds the others
     as_json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    return as_json, as_html
+    return (as_json, as_html) if page else (as_json,)
 
 
 def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:

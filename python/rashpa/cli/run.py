@@ -35,6 +35,12 @@ GOOD, FAILED, BAD_INPUT, RED, INTERRUPTED = 0, 1, 2, 3, 130
 def run(
     file: Annotated[Path, typer.Argument(help="Run file (TOML); examples/ has some.", show_default=False)],
     report: Annotated[Path | None, typer.Option(help="Folder for report.json and report.html.")] = None,
+    page: Annotated[
+        bool,
+        typer.Option(
+            "--page/--no-page", help="report.html; without it a report costs nearly nothing: for many short runs."
+        ),
+    ] = True,
     check: Annotated[bool, typer.Option("--check", help="Check the file and show the plan; start nothing.")] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="No progress, neither bar nor lines; the closing tables stay.")
@@ -82,7 +88,7 @@ def run(
     if check:
         _print_plan(console, plan)
         return
-    if report is not None:
+    if report is not None and page:
         importlib.import_module("rashpa.cli.report_html")  # what cannot be imported must not cost a run its report
     try:
         manager = Manager(plan, token=token, force=force, journal=journal, launcher=by)
@@ -92,11 +98,17 @@ def run(
             raise
         complain(errors, f"{error.strerror}: a run needs some of its own and 128 for each node; raise `ulimit -n`")
         raise typer.Exit(FAILED) from None
-    conclude(outcome, report, file, errors, console)
+    conclude(outcome, report, file, errors, console, page=page)
 
 
 def conclude(
-    outcome: Outcome, report: Path | None, file: Path, errors: Console, console: Console, command: str = "run"
+    outcome: Outcome,
+    report: Path | None,
+    file: Path,
+    errors: Console,
+    console: Console,
+    command: str = "run",
+    page: bool = True,
 ) -> None:
     """Says what became of a run, writes its report, and ends with its exit code."""
     for text in outcome.all_cautions:
@@ -110,7 +122,7 @@ def conclude(
         if outcome.accounts:  # the run has its end, and files are what it made
             _combine(outcome, errors, console)
     if report is not None and not outcome.refused:
-        _write_report(outcome, report, file, errors, console)
+        _write_report(outcome, report, file, errors, console, page)
     raise typer.Exit(exit_code(outcome))
 
 
@@ -139,10 +151,10 @@ def _combine(outcome: Outcome, errors: Console, console: Console) -> None:
         errors.print(f"caution: {error}", style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
-def _write_report(outcome: Outcome, folder: Path, file: Path, errors: Console, console: Console) -> None:
+def _write_report(outcome: Outcome, folder: Path, file: Path, errors: Console, console: Console, page: bool) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        paths = write_report(outcome, folder, file)
+        paths = write_report(outcome, folder, file, page)
     except OSError as error:
         complain(errors, f"the report cannot be written: {error.filename or folder}: {error.strerror}")
         raise typer.Exit(FAILED) from None

@@ -68,6 +68,19 @@ def test_a_good_run_exits_with_0_shows_the_books_and_writes_the_report(tmp_path:
     assert (tmp_path / "report" / "report.html").stat().st_size > 10_000
 
 
+@pytest.mark.usefixtures("fake_nodes")
+def test_without_a_page_there_is_none_not_even_that_of_an_earlier_run(tmp_path: Path) -> None:
+    path, report = run_file(tmp_path), tmp_path / "report"
+    path.write_text(path.read_text().replace("[run]\n", '[run]\nexisting = "replace"\n'))
+    assert CliRunner().invoke(app, ["run", str(path), "--report", str(report)]).exit_code == 0
+    assert (report / "report.html").exists()
+    result = CliRunner().invoke(app, ["run", str(path), "--report", str(report), "--no-page"])
+    assert result.exit_code == 0
+    assert "report.html" not in result.stdout
+    assert not (report / "report.html").exists()
+    assert json.loads((report / "report.json").read_text(encoding="utf-8"))["run"]["good"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
