@@ -106,11 +106,8 @@ endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/precompiled.cmake)
 
-# Tests are compiled once and run once: most of their time goes into the compiler. What they test is optimised. With
-# sanitizers the checks of a test take the compiler twice as long with -O1 as without.
-if(RASHPA_SANITIZE)
-  set(RASHPA_TEST_OPTIONS "$<$<COMPILE_LANGUAGE:CXX>:-O0>")
-elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
+# Tests are compiled once and run once: most of their time goes into the compiler. What they test is optimised.
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
   set(RASHPA_TEST_OPTIONS "$<$<COMPILE_LANGUAGE:CXX>:-O1>")
 endif()
 
