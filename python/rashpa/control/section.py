@@ -7,4 +7,4 @@ from pydantic import BaseModel, ConfigDict
 class Section(BaseModel):
     """A table of the run file; keys that are not in the schema are errors, and so are values of another type."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
