@@ -163,7 +163,8 @@ def test_a_report_of_before_is_in_the_way_unless_it_may_be_replaced(tmp_path: Pa
     assert "report.json exists; move it" in result.output.replace("\n", " ")
     assert (report / "report.json").read_text() == "of before"
     path.write_text(path.read_text().replace("[run]\n", '[run]\nexisting = "replace"\n'))
-    assert CliRunner().invoke(app, ["run", str(path), "--report", str(report)]).exit_code == 0
+    result = CliRunner().invoke(app, ["run", str(path), "--report", str(report)])
+    assert result.exit_code == 0, result.output
     assert json.loads((report / "report.json").read_text(encoding="utf-8"))["run"]["good"]
 
 
