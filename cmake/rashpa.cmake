@@ -41,10 +41,6 @@ if(RASHPA_SANITIZE)
   if(RASHPA_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-tsan) # atomic_thread_fence is not modelled; our rings use acquire/release only
   endif()
-  if(RASHPA_SANITIZE MATCHES "thread")
-    # Threads meet around kernels, not in them: one kind of vectors is enough, where asan has all of this machine.
-    add_compile_definitions(HWY_COMPILE_ONLY_STATIC)
-  endif()
 endif()
 
 if(RASHPA_FUZZERS)
