@@ -21,7 +21,7 @@ FileName = Annotated[str, Field(min_length=1, max_length=4095, pattern=r"^[^\x00
 class _Spec(BaseModel):
     """Keys that are not in the schema are errors, and so are values of another type."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
     def resolved(self, base: Path) -> Self:  # noqa: ARG002 (a kind without files has nothing to resolve)
         """The same with every relative path taken from the folder `base`."""
