@@ -351,13 +351,13 @@ class Run:
         return lost
 
     @cached_property
-    def _dtp_places(self) -> tuple[dict[int, tuple[int, ...]], dict[int, Any]]:
+    def _dtp_places(self) -> tuple[dict[int, tuple[int, int, int]], dict[int, Any]]:
         """By id of a DTP: x, y, width; and the row of each of its lines, where those are not one below the other."""
         dtps = self._rashpa["dtps"]
         columns = (dtps[name][()].tolist() for name in ("id", "x", "y", "width"))
-        places = {number: place for number, *place in zip(*columns, strict=True)}
+        places = {number: (x, y, width) for number, x, y, width in zip(*columns, strict=True)}
         line_rows = dict(zip(places, dtps["line_rows"][()].tolist(), strict=True)) if "line_rows" in dtps else {}
-        return {number: tuple(place) for number, place in places.items()}, line_rows
+        return places, line_rows
 
     @property
     def module_places(self) -> list[tuple[int, int, int, int]]:
