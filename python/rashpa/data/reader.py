@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rashpa.data import densify
 from rashpa.data.chunks import decoded_chunk
 from rashpa.data.image_sequence import ImageSequence
+from rashpa.data.linked_files import LinkedFiles
 from rashpa.data.orientation import UPRIGHT, Orientation
 from rashpa.data.raw_places import RawPlaces
 from rashpa.data.regular_file import open_regular, reason
@@ -35,7 +36,6 @@ from rashpa.data.run_facts import (
 )
 from rashpa.data.run_parts import RunFileError, is_complete, prefix_of
 from rashpa.data.stored_facts import (
-    accumulation_facts,
     frame_rate_hz,
     judged,
     name_of,
@@ -44,6 +44,7 @@ from rashpa.data.stored_facts import (
     stored_texts,
     text_of,
 )
+from rashpa.data.stored_products import StoredProducts
 
 _OLD_COLUMNS = ("masked_pixels", "saturated_pixels", "bright_pixels")  # of files that do not name them
 VETO_REASONS = ("none", "too_few", "too_many", "dark", "partial")
@@ -79,8 +80,8 @@ class Run:
         self.veto_reasons: tuple[str, ...] = tuple(text_of(name) for name in names) or VETO_REASONS
         self.books: dict[str, int] = {name: int(self._rashpa["books"][name][()]) for name in _BOOKS}
         self._lost_ptr: NDArray[np.uint64] = self._rashpa["lost_runs/ptr"][()]
-        tables = self._rashpa.get("tables", {})
-        self._table_ptr: dict[str, NDArray[np.uint64]] = {name: tables[name]["ptr"][()] for name in tables}
+        self._linked = LinkedFiles(path)
+        self._products = StoredProducts(self._rashpa, self._linked)
         self._frame_ptr: NDArray[np.uint64] | None = self._data["frame_ptr"][()] if self.form == "sparse" else None
 
     def _special(self) -> dict[int, str]:
@@ -205,7 +206,7 @@ class Run:
     @property
     def peaks(self) -> ImageSequence[dict[str, NDArray[Any]]]:
         """Of each stored image the peaks that a peak finder has listed, a column each. KeyError when there was none in the pipeline."""
-        finder = next((name for name in self._table_ptr if name.startswith("peakfinder")), None)
+        finder = next((name for name in self._products.tables if name.startswith("peakfinder")), None)
         if finder is None:
             raise KeyError(f"{self.path.name} has no peaks; its pipeline had no peak finder")
         return ImageSequence(lambda index: self.table(finder, index), range(len(self)))
@@ -225,103 +226,36 @@ class Run:
     @property
     def table_facts(self) -> dict[str, TableFacts]:
         """The tables that kernels have filled, by name."""
-        return {name: self._table_facts(name) for name in self._table_ptr}
-
-    def _table_facts(self, name: str) -> TableFacts:
-        group, ptr = self._rashpa["tables"][name], self._table_ptr[name]
-        stored = self.tables.stored_index >= 0
-        rows = int(np.diff(ptr.astype(np.int64))[stored].sum())
-        return TableFacts(tuple(map(text_of, group.attrs["columns"])), int(group.attrs["capacity"]), rows)
+        return self._products.table_facts(self.tables.stored_index >= 0)
 
     def table(self, name: str, index: int) -> dict[str, NDArray[Any]]:
         """Rows of a table that belong to stored image `index`: an array for each column. KeyError when there is no such table."""
-        if name not in self._table_ptr:
-            raise KeyError(f"{self.path.name} has no table {name}; there are {', '.join(self._table_ptr) or 'none'}")
-        row = self.row_of(index)
-        first, end = int(self._table_ptr[name][row]), int(self._table_ptr[name][row + 1])
-        group = self._rashpa["tables"][name]
-        found = {
-            column: self._tables_entry(group, column)[first:end] for column in map(text_of, group.attrs["columns"])
-        }
-        if any(len(values) != end - first for values in found.values()):
-            raise RunFileError(f"{self.path}: table {name} holds fewer rows than the master says; copy it again")
-        return found
-
-    def _tables_entry(self, group: h5py.Group, name: str) -> h5py.Dataset:
-        """What lies in the file of tables."""
-        self._check_link(group, name)
-        try:
-            return group[name]
-        except (KeyError, OSError) as error:
-            file = self.path.parent / group.get(name, getlink=True).filename
-            raise RunFileError(f"{file}: the tables of {self.path.name} cannot be opened; put it beside it") from error
+        self._products.check_table(name)
+        return self._products.table(name, self.row_of(index))
 
     @property
     def profile_facts(self) -> dict[str, ProfileFacts]:
         """The profiles that kernels have made, by name."""
-        return {name: self._profile_facts(name) for name in self._rashpa.get("profiles", ())}
-
-    def _profile_facts(self, name: str) -> ProfileFacts:
-        group = self._rashpa["profiles"][name]
-        axes = {
-            axis: self._tables_entry(group, axis)
-            for axis in map(text_of, group.attrs["axes"])
-            if axis != "frame_number"
-        }
-        return ProfileFacts(
-            {array: text_of(group[array].attrs.get("units", "")) for array in map(text_of, group.attrs["arrays"])},
-            {axis: values[()] for axis, values in axes.items()},
-            {axis: text_of(values.attrs.get("units", "")) for axis, values in axes.items()},
-        )
+        return self._products.profile_facts()
 
     def profile(self, name: str, index: int | slice = slice(None)) -> dict[str, NDArray[np.float64]]:
         """The arrays of a profile for stored image `index`, or, with a slice, [image][bin] for several. KeyError when there is no such profile."""
-        known = self._rashpa.get("profiles", {})
-        if name not in known:
-            raise KeyError(f"{self.path.name} has no profile {name}; there are {', '.join(known) or 'none'}")
+        self._products.check_profile(name)
         if isinstance(index, int) and not 0 <= index < len(self):
             raise IndexError(f"{self.path.name} holds {len(self)} images; there is no image {index}")
-        group = known[name]
-        for axis in map(
-            text_of, group.attrs["axes"][1:]
-        ):  # the virtual dataset gives fill values where the file is absent
-            self._tables_entry(group, axis)
-        return {array: group[array][index] for array in map(text_of, group.attrs["arrays"])}
+        return self._products.profile(name, index)
 
     @property
     def accumulation_facts(self) -> dict[str, AccumulationFacts]:
         """What kernels have accumulated over the run or windows of it, by kernel."""
-        group = self._accumulated()
-        return {name: accumulation_facts(group[name]) for name in group} if group is not None else {}
+        return self._products.accumulation_facts()
 
     def accumulated(self, name: str, quantity: str, window: int = -1) -> NDArray[Any]:
         """A quantity that kernel `name` has accumulated, "sum" or "mean", in the stored window `window` (place, not number; by default the last one).
 
         KeyError when there is no such kernel or quantity, IndexError when there is no such window.
         """
-        facts = self.accumulation_facts
-        if name not in facts:
-            raise KeyError(f"{self.path.name} has no accumulation {name}; there are {', '.join(facts) or 'none'}")
-        if quantity not in facts[name].quantities:
-            raise KeyError(f"{name} has no {quantity}; there are {', '.join(facts[name].quantities)}")
-        windows = len(facts[name].windows)
-        if not -windows <= window < windows:
-            raise IndexError(f"{name} has {windows} windows; there is no window {window}")
-        values: NDArray[Any] = self._rashpa["accumulated"][name][quantity][window % windows]
-        return values
-
-    def _accumulated(self) -> h5py.Group | None:
-        link = self._rashpa.get("accumulated", getlink=True)
-        if link is None:
-            return None
-        self._check_link(self._rashpa, "accumulated")
-        try:
-            return self._rashpa["accumulated"]
-        except (KeyError, OSError) as error:
-            file = self.path.parent / link.filename
-            raise RunFileError(
-                f"{file}: the accumulations of {self.path.name} cannot be opened; put it beside it"
-            ) from error
+        return self._products.accumulated(name, quantity, window)
 
     def row_of(self, index: int) -> int:
         """The table row of stored image `index`."""
@@ -442,26 +376,7 @@ class Run:
         return sorted(name for name in self._parts if name.startswith("data_"))
 
     def _part(self, name: str) -> h5py.Dataset:
-        self._check_link(self._parts, name)
-        try:
-            return self._parts[name]
-        except (KeyError, OSError) as error:
-            link = self._parts.get(name, getlink=True)
-            file = self.path.parent / link.filename
-            raise RunFileError(f"{file}: this part of {self.path.name} cannot be opened; put it beside it") from error
-
-    def _check_link(self, group: h5py.Group, name: str) -> None:
-        """That the file of a link is a regular one, if it is there: HDF5 would wait for a pipe for ever."""
-        link = group.get(name, getlink=True)
-        if isinstance(link, h5py.ExternalLink):
-            path = self.path.parent / link.filename
-            try:
-                open_regular(path).close()
-            except FileNotFoundError:
-                return
-            except (OSError, ValueError) as error:
-                why = reason(error) if isinstance(error, OSError) else error
-                raise RunFileError(f"{path}: a part of {self.path.name}: {why}") from None
+        return self._linked.member(self._parts, name, "this part")
 
     def _stored_bytes(self) -> int:
         if self._raw is not None:
