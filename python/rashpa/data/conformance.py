@@ -255,8 +255,11 @@ def judge(vector: Vector, unit: str, device: str = "0") -> Verdict:
     if why := unfit(unit, [step["name"] for step in vector.kernels]):
         return Verdict(vector.kernel, vector.name, "no version", why)
     worst: Verdict | None = None
+    # a kernel can ride only on one before it that makes pixels: without such a one both ways are the same; hardware is one pass
+    ridden = any(port["port"] == "pixels" for step in vector.kernels[:-1] for port in declared[step["name"]]["makes"])
+    ways = (True, False) if ridden and unit != "fpga" else (True,)
     for stack in vector.stacks:
-        for fused in (True, False) if unit != "fpga" else (True,):  # hardware is one pass
+        for fused in ways:
             try:
                 threads = 2 if unit == "cpu" else 1
                 verdict = compare(vector, carry_out(vector, unit, stack, threads, fused=fused, device=device))

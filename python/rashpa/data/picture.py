@@ -46,7 +46,7 @@ class Picture:
         zoom = max(1, _SMALLEST // max(rows, columns))
         size = ((zoom * columns + _AROUND[0]) / _DPI, (zoom * rows + _AROUND[1]) / _DPI)
         figure = Figure(figsize=(max(size[0], 3.6), max(size[1], 1.6)), dpi=_DPI, layout="constrained")
-        FigureCanvasAgg(figure)
+        canvas: Any = FigureCanvasAgg(figure)  # its methods have no types
         axes = figure.add_subplot()
         axes.set_facecolor(plot.MASKED_COLOUR)
         extent = (0.0, float(columns * self.step), float(rows * self.step), 0.0)
@@ -67,9 +67,10 @@ class Picture:
             axes.plot(self.peaks[0] + 0.5, self.peaks[1] + 0.5, "s", **style)
         axes.tick_params(labelsize=8)
         figure.colorbar(shown, ax=axes, label=self.unit, extend="both", shrink=0.8).ax.tick_params(labelsize=8)
-        drawn, out = io.BytesIO(), io.BytesIO()
-        figure.savefig(drawn, format="png")
-        picture = Image.open(drawn).convert("RGB").quantize(palette=_palette(), dither=Image.Dither.NONE)
+        canvas.draw()  # savefig would draw twice
+        drawn = Image.fromarray(np.asarray(canvas.buffer_rgba())[:, :, :3])  # on a ground that lets nothing through
+        out = io.BytesIO()
+        picture = drawn.quantize(palette=_palette(), dither=Image.Dither.NONE)
         picture.save(out, "PNG", optimize=True)
         return out.getvalue()
 

@@ -4,6 +4,7 @@
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 pytest.importorskip("rashpa._native")
 
 from rashpa.data.calibration_file import ModuleMaps, write_calibration
-from rashpa.data.datasets import dataset_from_spec
+from rashpa.data.datasets import LoadedDataset, dataset_from_spec
 from rashpa.data.reader import open_run
 
 FRAMES = 24
@@ -56,8 +57,14 @@ kind = "hdf5"
 """
 
 
+@cache
+def made() -> LoadedDataset:
+    """What the simulator makes, once for all tests."""
+    return dataset_from_spec({"kind": "jungfrau", "modules": 2, "frames": FRAMES, "dark_every": 0, "seed": 3}, Path())
+
+
 def prepare(folder: Path, kernel: str, age_days: float = 1, detector: str = "JF") -> Path:
-    loaded = dataset_from_spec({"kind": "jungfrau", "modules": 2, "frames": FRAMES, "dark_every": 0, "seed": 3}, folder)
+    loaded = made()
     for module in range(2):
         np.save(folder / f"m{module}.npy", np.stack([loaded.dataset.frame(module, n) for n in range(FRAMES)]))
     modules = {}
@@ -77,9 +84,9 @@ def rashpa(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def photons(folder: Path, module: int, frame: int) -> NDArray[np.int16]:
+def photons(module: int, frame: int) -> NDArray[np.int16]:
     """Of a module, by the maps of the simulator; no pixel is saturated in these frames."""
-    loaded = dataset_from_spec({"kind": "jungfrau", "modules": 2, "frames": FRAMES, "dark_every": 0, "seed": 3}, folder)
+    loaded = made()
     from rashpa.data.pipeline import Pipeline
 
     pipeline = Pipeline(
@@ -97,7 +104,7 @@ def test_the_assembled_image_has_its_shape_mask_and_places(tmp_path: Path) -> No
         assert run.module_places == [(0, 0, 1030, 514), (0, 550, 1030, 514)]
         image = run.image(0)
         for module, top in ((0, 0), (1, 550)):
-            wanted = photons(tmp_path, module, 0)
+            wanted = photons(module, 0)
             valid = (wanted > -32768) & (wanted < 32767)
             plain = np.s_[1:254, 1:254]
             np.testing.assert_array_equal(image[top + 1 : top + 254, 1:254], wanted[plain])

@@ -46,7 +46,7 @@ def test_a_run_is_shown_image_by_image(tmp_path: Path) -> None:
     while "_native" not in maps.read_text() and time.monotonic() < deadline:
         time.sleep(0.02)
     report = tmp_path / "report"
-    run = [*COMMAND, "run", "run.toml", "--report", str(report)]
+    run = [*COMMAND, "run", "run.toml", "--report", str(report), "--no-page"]
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     output, error = shown.communicate(timeout=60)

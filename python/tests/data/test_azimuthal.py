@@ -2,6 +2,7 @@
 """The kernel `azimuthal` against pyFAI: 1D and 2D, error models, corrections; and what it refuses."""
 
 import io
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +49,15 @@ def images(count: int = 3) -> NDArray[np.uint16]:
     return found
 
 
+@cache
+def integrator_of(path: Path) -> Any:
+    """pyFAI's, which keeps its tables as long as nothing that they depend on changes."""
+    return pyFAI.load(str(path))
+
+
 def truth(path: Path, image: NDArray[Any], npt: Any, **options: Any) -> Any:
     """What pyFAI makes of it."""
-    integrator = pyFAI.load(str(path))
+    integrator = integrator_of(path)
     mask = ~np.isfinite(image) if image.dtype.kind == "f" else image == np.iinfo(image.dtype).max
     options = {"unit": "q_A^-1", "mask": mask, "correctSolidAngle": True, **options}
     method = (options.pop("splitting", "no"), "csr", "cython")
@@ -61,7 +68,7 @@ def truth(path: Path, image: NDArray[Any], npt: Any, **options: Any) -> Any:
 
 def whole_range(path: Path) -> dict[str, float]:
     """So that both have the same bins, whatever is masked."""
-    radius = pyFAI.load(str(path)).center_array(SHAPE, unit="q_A^-1")
+    radius = integrator_of(path).center_array(SHAPE, unit="q_A^-1")
     return {"radial_min": float(radius.min()), "radial_max": float(radius.max()) * (1 - 1e-9)}
 
 

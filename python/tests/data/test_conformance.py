@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 from rashpa.cli.main import app
+from rashpa.data import conformance
 from rashpa.data.conformance import STACKS, Vector, carry_out, compare, judge, vectors
 from rashpa.data.pipeline import available_units, kernel_declarations
 
@@ -104,6 +105,21 @@ def test_real_numbers_may_differ_by_what_the_vector_says() -> None:
 def test_stacks_of_one_and_of_more_than_there_are_images_are_tried() -> None:
     assert min(STACKS) == 1
     assert max(STACKS) > max(len(one.images) for one in vectors("jungfrau"))
+
+
+def test_kernels_that_ride_on_another_are_carried_out_apart_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    ways = []
+
+    def as_expected(vector: Vector, *_: object, fused: bool, **__: object) -> conformance.Arrays:
+        ways.append(fused)
+        return vector.expected
+
+    monkeypatch.setattr(conformance, "carry_out", as_expected)
+    assert judge(first("jungfrau", "counted_and_marked_on_the_way_uint16"), "cpu").good
+    assert ways == [True, False] * len(STACKS)
+    ways.clear()
+    assert judge(first("bragg_count", "all_uint8"), "cpu").good
+    assert ways == [True] * len(STACKS)
 
 
 def test_the_command_reports_as_text_and_json(tmp_path: Path) -> None:

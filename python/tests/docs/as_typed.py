@@ -20,7 +20,7 @@ _ALONE = ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc",
 _ALONE += ["sh", "-c", 'ip link set lo up && "$@"', "sh"]
 _SECONDS = 550
 # Examples end after so many frames: a page is not there to wait for.
-_FRAMES = 80
+_FRAMES = 20
 _RUN = COMMANDS | {"python", "toml", "json"}
 
 

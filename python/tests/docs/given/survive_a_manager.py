@@ -5,7 +5,7 @@ import given_nodes
 import given_run
 
 values = given_run.endless()
-values["run"] |= {"frames": 3000, "orphaned": "finish"}
+values["run"] |= {"frames": 1000, "orphaned": "finish"}
 manager = given_nodes.start_run(given_run.written(values), "out")
 manager.kill()
 manager.wait()
