@@ -41,6 +41,16 @@ if(RASHPA_SANITIZE)
   if(RASHPA_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-tsan) # atomic_thread_fence is not modelled; our rings use acquire/release only
   endif()
+  # Kernels are compiled once for every kind of vectors: here only for those that this machine can run, and for one of
+  # them where threads are looked at.
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND EXISTS /proc/cpuinfo)
+    file(STRINGS /proc/cpuinfo wide REGEX "avx512" LIMIT_COUNT 1)
+    if(RASHPA_SANITIZE MATCHES "thread")
+      add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_AVX2|HWY_AVX3|HWY_AVX3_DL)")
+    elseif(NOT wide)
+      add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_AVX3|HWY_AVX3_DL)")
+    endif()
+  endif()
 endif()
 
 if(RASHPA_FUZZERS)
@@ -105,6 +115,9 @@ include(${CMAKE_CURRENT_LIST_DIR}/precompiled.cmake)
 # Tests are compiled once and run once: most of their time goes into the compiler. What they test is optimised.
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   set(RASHPA_TEST_OPTIONS "$<$<COMPILE_LANGUAGE:CXX>:-O1>")
+elseif(RASHPA_SANITIZE)
+  # With all checks, and half the compiler's time: it is what is tested that computes.
+  set(RASHPA_TEST_OPTIONS -O0)
 endif()
 
 # rashpa_library(core SOURCES a.cpp DEPS rashpa::x): the static library rashpa_core, alias rashpa::core.
