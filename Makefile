@@ -32,7 +32,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' 'src/*.cl' \
   'tests/*.cpp' 'tests/*.hpp' '*CMakeLists.txt' cmake schema 2>/dev/null))
 
-.PHONY: build packages demo test test-cpp test-python test-beamline test-chaos test-vm test-slurm test-rtl synth wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan sanitizers aarch64 fuzz gallery reference lock clean distclean help
+.PHONY: build packages demo test test-cpp test-python test-beamline test-chaos test-vm test-slurm test-rtl synth wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference lock clean distclean help
 
 build: build/.installed  ## the command .venv/bin/rashpa, the C++ tests and the benchmarks
 
@@ -117,8 +117,8 @@ build/rtl/.installed: requirements-rtl.lock packages-rtl.txt | build/.packages
 test-rtl: build/rtl/.installed  ## rtl/: lint, C++ and cocotb benches, proofs; those whose names RTL_ONLY matches
 	build/rtl/bin/python tools/rtl/test_rtl.py --jobs $(JOBS) --only '$(RTL_ONLY)'
 
-synth: build/rtl/.installed  ## rtl/ for UltraScale+: size and LUT levels a block, beside bench/results/rtl_synth.json
-	build/rtl/bin/python tools/rtl/synth.py --jobs $(JOBS)
+synth: build/rtl/.installed  ## rtl/ for UltraScale+: size and LUT levels a block, beside bench/results/rtl_synth.json; SYNTH=--changed: of changed ones
+	build/rtl/bin/python tools/rtl/synth.py $(SYNTH) --jobs $(JOBS)
 
 wheel: $(VENV)/.requirements build/.packages  ## build/wheel/dist: one that installs and runs without a compiler
 	tools/make_wheel.sh $(BIN)/python
@@ -153,9 +153,15 @@ asan tsan: build/.packages  ## the C++ tests with sanitizers
 	cmake --build --preset $@
 	ctest --preset $@ --no-tests=error --parallel $(TEST_JOBS)
 
-sanitizers: asan  ## asan of all, and tsan where threads meet
+# Apart from the tests, so that it can be done while something else waits.
+build-sanitizers: build/.packages
+	cmake --preset asan
+	cmake --build --preset asan
 	cmake --preset tsan
 	cmake --build --preset tsan --target $(TSAN_TESTS:%=rashpa_%_test)
+
+sanitizers: build-sanitizers  ## asan of all, and tsan where threads meet
+	ctest --preset asan --no-tests=error --parallel $(TEST_JOBS)
 	ctest --preset tsan --no-tests=error --parallel $(TEST_JOBS) -R '^($(subst $(SPACE),|,$(TSAN_TESTS)))$$'
 
 # Compiled here, and what needs neither network nor clock is run by QEMU.

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Synthesises rtl/ for UltraScale+ with Yosys, block by block and as a whole, and compares size and depth with the stored ones.
 
-Usage: build/rtl/bin/python tools/rtl/synth.py [--store] [--jobs N] [BLOCK…]. Prints a table; build/rtl/synth has netlists and logs.
+Usage: build/rtl/bin/python tools/rtl/synth.py [--store | --changed] [--jobs N] [BLOCK…]. Prints a table; build/rtl/synth has netlists and logs.
+With --changed only what was made of other sources, or by other tools, than the stored figures: of the same the same comes out.
 Exit 1 when a figure is more than 10 % above the stored one (LUT levels: above it at all), or when a bar is missed that is
 not among those that are known to be. A proxy: nothing is placed, no clock is met.
 
@@ -69,6 +70,16 @@ def key(top: str) -> str:
     digest = hashlib.sha256(f"{importlib.metadata.version('pyosys')} {PASSES} {WIRE_PS} {without(top)}".encode())
     for path in (*packages(), *(modules()[name] for name in sorted(sources))):
         digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def stored_key(top: str) -> str:
+    """Other when anything that a stored figure is made of is: what counts, too, and the blocks of a whole."""
+    digest = hashlib.sha256()
+    for name in ("netlist.py", "elaborate.py"):
+        digest.update(Path(__file__).with_name(name).read_bytes())
+    for one in (top, *without(top)):
+        digest.update(key(one).encode())
     return digest.hexdigest()
 
 
@@ -155,9 +166,16 @@ class Table:
         self.failed = True
 
     def add(self, top: str, size: Size, seconds: float) -> None:
-        row = self.rows[top] = size.row()
+        self._show(top, size.row(), f"{seconds:>6.0f}   {size.levels}")
+
+    def keep(self, top: str) -> None:
+        """The stored figures are those of these sources."""
+        self._show(top, self._stored["blocks"][top], f"{'':>6}   stored")
+
+    def _show(self, top: str, row: dict[str, Any], behind: str) -> None:
+        self.rows[top] = row
         cells = "".join(f"{row[figure]:>8g}" for figure in FIGURES)
-        print(f"{top:<24}{cells}{seconds:>6.0f}   {size.levels}", flush=True)
+        print(f"{top:<24}{cells}{behind}", flush=True)
         missed = misses(top, row)
         known = self._stored.get("missed", {}).get(top, {})
         for figure, value in missed.items():
@@ -178,6 +196,14 @@ class Table:
             "packed: LUTs of the chip, where two functions of at most five inputs in all that share one are one "
             "LUT, and memories, shift registers and carries take theirs",
             "blocks": rows,
+            "keys": dict(
+                sorted(
+                    (
+                        {top: key for top, key in self._stored.get("keys", {}).items() if top in rows}
+                        | {top: stored_key(top) for top in self.rows}
+                    ).items()
+                )
+            ),
             "missed": {top: missed for top, row in rows.items() if (missed := misses(top, row))},
         }
         STORED.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
@@ -187,6 +213,7 @@ def main() -> int:
     """Exit status: 1 when a block grew, missed a bar or could not be synthesised."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--store", action="store_true", help="these figures are the stored ones from now on")
+    parser.add_argument("--changed", action="store_true", help="only what the stored figures are not of")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="at a time")
     parser.add_argument("--yosys", metavar="BLOCK", help=argparse.SUPPRESS)
     parser.add_argument("block", nargs="*")
@@ -197,6 +224,11 @@ def main() -> int:
     stored = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
     table = Table(stored, options.store)
     wanted = options.block or sorted(blocks().keys() - {*SMALL})
+    if options.changed:
+        same = [top for top in wanted if stored.get("keys", {}).get(top) == stored_key(top)]
+        for top in same:
+            table.keep(top)
+        wanted = [top for top in wanted if top not in same]
     wholes = [top for top in wanted if top in WHOLE_BARS]
     tops = list(dict.fromkeys([*wanted, *(part for whole in wholes for part in parts(whole))]))
     # The largest first; those that are not known may be it.
