@@ -19,8 +19,8 @@ constexpr std::size_t kCacheLine = 64;
 /// Whole cache lines, `bytes` of them, to where a line begins. Each line that is read asks for the one `ahead` bytes
 /// behind it, which need not exist; 0: none.
 #ifdef __SSE2__
-// A store of a whole line leaves the processor at once: 1.3 x four stores of a quarter on a Xeon of the GPU machine, whose
-// memory is the limit.
+// A store of a whole line leaves the processor at once: 1.3 x four stores of a quarter on a Xeon of the GPU machine,
+// whose memory is the limit.
 __attribute__((target("avx512f"))) void lines_at_once(std::byte* to, const std::byte* from, std::size_t bytes,
                                                       std::size_t ahead) noexcept {
   for (std::size_t at = 0; at < bytes; at += kCacheLine) {
