@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rashpa.sim import pattern_frame
 
-COMMAND = [sys.executable, "-m", "rashpa.cli.main"]
+COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
 WIDTH, HEIGHT, FRAMES, DIFFERENT = 96, 64, 200, 7
 PLACES = ((0, 0), (100, 0), (0, 70), (100, 70))  # with gaps
 HALVES = {"west": (0, 0, 98, 134), "east": (98, 0, 98, 134)}  # the first and third module, the second and fourth

@@ -25,7 +25,7 @@ from rashpa.node.native_engine import NativeFactory
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 M049 = ROOT.parent / "shared" / "data" / "jungfrau_m049"
-COMMAND = [sys.executable, "-m", "rashpa.cli.main", "run"]
+COMMAND = [sys.executable, "-m", "rashpa.cli.entry", "run"]
 PLAYED = 20  # of the detector's frames; a tenth is dark
 ENDS_WITHIN_S = 60  # of the 500 s and more that its frames would take; on loaded machines the report alone takes 15
 
@@ -226,7 +226,7 @@ def test_two_receivers_take_their_parts_of_one_detector(tmp_path: Path, link: st
 
 
 def test_receivers_that_are_running_are_named_by_their_urls(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "rashpa.cli.main", "receiver", "--port", "0"]
+    command = [sys.executable, "-m", "rashpa.cli.entry", "receiver", "--port", "0"]
     pipe = subprocess.PIPE
     nodes = [
         subprocess.Popen([*command, "--name", name, "--with-parent"], cwd=tmp_path, stdin=pipe, stdout=pipe, text=True)

@@ -20,7 +20,7 @@ from rashpa.data.datasets import dataset_from_spec
 from rashpa.data.orientation import Orientation
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "09_four_modules.toml"
-COMMAND = [sys.executable, "-m", "rashpa.cli.main", "run"]
+COMMAND = [sys.executable, "-m", "rashpa.cli.entry", "run"]
 FRAMES = 120
 PLACES = ((0, 0), (0, 548), (0, 1096), (1032, 292))
 WAYS = (Orientation(), Orientation(), Orientation(), Orientation(90))

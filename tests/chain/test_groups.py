@@ -21,7 +21,7 @@ from rashpa.data.reader import open_run
 from rashpa.data.run_facts import COMPLETENESS
 from rashpa.sim import pattern_frame
 
-COMMAND = [sys.executable, "-m", "rashpa.cli.main"]
+COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
 WIDTH, HEIGHT, DIFFERENT = 64, 32, 7
 MEMBERS = ("a", "b", "c")
 RUN = """\

@@ -17,7 +17,7 @@ from pathlib import Path
 import h5py
 import pytest
 
-COMMAND = [sys.executable, "-m", "rashpa.cli.main"]
+COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
 RUN = """\
 [run]
 name = "standing"
