@@ -332,7 +332,7 @@ def test_a_broken_run_ends_soon_names_the_first_missing_image_and_the_next_run_w
     complete = 20 + 2 * 2 if two else 24
     data = tmp_path / f"{'two' if two else example[3:]}_full_data_000001.h5"
     process = subprocess.Popen(
-        [*COMMAND, str(file), "--report", str(tmp_path / "report")],
+        [*COMMAND, str(file), "--report", str(tmp_path / "report"), "--no-page"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     try:

@@ -172,7 +172,7 @@ def test_who_attaches_may_die_too(tmp_path: Path) -> None:
         "import asyncio, sys; from pathlib import Path; from rashpa.control.attach import attached; "
         "from rashpa.control.journal import Journal; asyncio.run(attached(Journal(Path(sys.argv[1]))).run())"
     )
-    with killed_manager(tmp_path, "finish", 1500) as (out, record):
+    with killed_manager(tmp_path, "finish", 900) as (out, record):
         path = find_journal(out)
         first = path.stat().st_ino
         second = subprocess.Popen([sys.executable, "-c", program, str(path)])
@@ -185,7 +185,7 @@ def test_who_attaches_may_die_too(tmp_path: Path) -> None:
             second.wait()
         outcome = attach(out)
         assert outcome.good, outcome.problem
-        assert outcome.books.expected == 1500 + 750
+        assert outcome.books.expected == 900 + 450
         assert living(record) == []
 
 
