@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rashpa.data.reader import open_run
 
-RASHPA = [sys.executable, "-m", "rashpa.cli.main"]
+RASHPA = [sys.executable, "-m", "rashpa.cli.entry"]
 RUN = """
 [run]
 name = "sums"

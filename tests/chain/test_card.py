@@ -23,7 +23,7 @@ from rashpa.node.simulated_card import SimulatedCard
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 M049 = EXAMPLES.parents[1] / "shared" / "data" / "jungfrau_m049"
-COMMAND = [sys.executable, "-m", "rashpa.cli.main", "run"]
+COMMAND = [sys.executable, "-m", "rashpa.cli.entry", "run"]
 ON_CARD = re.compile(r'engine = "fpga"\ncard = "sim".*\n')
 
 pytestmark = pytest.mark.skipif(

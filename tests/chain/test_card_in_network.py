@@ -134,7 +134,7 @@ def run(folder: Path, keys: str) -> subprocess.CompletedProcess[str]:
     command = [
         sys.executable,
         "-m",
-        "rashpa.cli.main",
+        "rashpa.cli.entry",
         "run",
         str(file),
         "--report",

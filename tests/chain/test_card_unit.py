@@ -25,7 +25,7 @@ from rashpa.node.simulated_card import SimulatedCard
 EXAMPLE = Path(__file__).parents[2] / "examples" / "12_card_unit.toml"
 LISTS = EXAMPLE.with_name("13_card_lists.toml")
 M049 = EXAMPLE.parents[2] / "shared" / "data" / "jungfrau_m049"
-COMMAND = [sys.executable, "-m", "rashpa.cli.main", "run"]
+COMMAND = [sys.executable, "-m", "rashpa.cli.entry", "run"]
 SENDER = re.compile(r'engine = "fpga"\ncard = "sim".*\n')
 UNIT = re.compile(r'unit = "fpga"\ncard = "sim".*\n')
 COLUMNS = ("masked_pixels", "saturated_pixels", "bright_pixels")
@@ -205,7 +205,7 @@ def test_a_card_that_cannot_do_it_is_refused_before_the_run(
 def test_conformance_on_a_simulated_card(tmp_path: Path) -> None:
     file = tmp_path / "fpga.json"
     done = subprocess.run(
-        [sys.executable, "-m", "rashpa.cli.main", "conformance", "--unit", "fpga", "--json", str(file)],
+        [sys.executable, "-m", "rashpa.cli.entry", "conformance", "--unit", "fpga", "--json", str(file)],
         capture_output=True,
         text=True,
         timeout=500,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rashpa.sim import pattern_frame
 
-COMMAND = [sys.executable, "-m", "rashpa.cli.main"]
+COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
 WIDTH, HEIGHT, FRAMES, DIFFERENT = 96, 64, 200, 7
 PLACES = ((0, 0), (100, 0), (0, 70), (100, 70))  # with gaps
 HALVES = {"west": (0, 0, 98, 134), "east": (98, 0, 98, 134)}  # the first and third module, the second and fourth
@@ -174,7 +174,7 @@ def test_emulators_that_are_running_are_named_by_their_urls(tmp_path: Path) -> N
 def test_an_emulator_that_is_killed_is_named_and_the_next_run_works(tmp_path: Path, link: str) -> None:
     file = write(tmp_path, frames=100_000, rate_hz=200.0, link=link)
     process = subprocess.Popen(
-        [*COMMAND, "run", str(file), "--report", str(tmp_path / "report")],
+        [*COMMAND, "run", str(file), "--report", str(tmp_path / "report"), "--no-page"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     data = tmp_path / "four_east_data_000001.h5"

@@ -25,7 +25,7 @@ from rashpa.node.native_engine import NativeFactory
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 M049 = ROOT.parent / "shared" / "data" / "jungfrau_m049"
-COMMAND = [sys.executable, "-m", "rashpa.cli.main", "run"]
+COMMAND = [sys.executable, "-m", "rashpa.cli.entry", "run"]
 PLAYED = 20  # of the detector's frames; a tenth is dark
 ENDS_WITHIN_S = 60  # of the 500 s and more that its frames would take; on loaded machines the report alone takes 15
 
@@ -226,7 +226,7 @@ def test_two_receivers_take_their_parts_of_one_detector(tmp_path: Path, link: st
 
 
 def test_receivers_that_are_running_are_named_by_their_urls(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "rashpa.cli.main", "receiver", "--port", "0"]
+    command = [sys.executable, "-m", "rashpa.cli.entry", "receiver", "--port", "0"]
     pipe = subprocess.PIPE
     nodes = [
         subprocess.Popen([*command, "--name", name, "--with-parent"], cwd=tmp_path, stdin=pipe, stdout=pipe, text=True)
@@ -332,7 +332,7 @@ def test_a_broken_run_ends_soon_names_the_first_missing_image_and_the_next_run_w
     complete = 20 + 2 * 2 if two else 24
     data = tmp_path / f"{'two' if two else example[3:]}_full_data_000001.h5"
     process = subprocess.Popen(
-        [*COMMAND, str(file), "--report", str(tmp_path / "report")],
+        [*COMMAND, str(file), "--report", str(tmp_path / "report"), "--no-page"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     try:

@@ -20,8 +20,8 @@ from rashpa.data.datasets import dataset_from_spec
 from rashpa.data.orientation import Orientation
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "09_four_modules.toml"
-COMMAND = [sys.executable, "-m", "rashpa.cli.main", "run"]
-FRAMES = 120
+COMMAND = [sys.executable, "-m", "rashpa.cli.entry", "run"]
+FRAMES, DIFFERENT = 60, 10
 PLACES = ((0, 0), (0, 548), (0, 1096), (1032, 292))
 WAYS = (Orientation(), Orientation(), Orientation(), Orientation(90))
 REGIONS = {"full": (0, 0, 1544, 1608), "right": (1032, 292, 512, 512), "window": (400, 540, 256, 200)}
@@ -39,10 +39,11 @@ def run(file: Path) -> dict[str, Any]:
     return report
 
 
-def edited(folder: Path, *changes: tuple[str, str]) -> Path:
+def edited(folder: Path, *changes: tuple[str, str], frames: int = FRAMES) -> Path:
     text = EXAMPLE.read_text(encoding="utf-8")
     for pattern, value in (
-        ("frames = 400", f"frames = {FRAMES}"),
+        ("frames = 400", f"frames = {frames}"),
+        ("frames = 20\n", f"frames = {DIFFERENT}\n"),
         ('output = "out/modules"', 'output = "."'),
         *changes,
     ):
@@ -53,15 +54,37 @@ def edited(folder: Path, *changes: tuple[str, str]) -> Path:
     return file
 
 
-def assembled(frames: list[NDArray[Any]], buffer: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The buffer's image, and where modules are."""
+def assembled(frames: list[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The image of all modules, and where they are."""
     image, there = np.zeros((1608, 1544), frames[0].dtype), np.zeros((1608, 1544), np.bool_)
     for frame, way, (left, top) in zip(frames, WAYS, PLACES, strict=True):
         turned = way.turned(frame)
         place = np.s_[top : top + turned.shape[0], left : left + turned.shape[1]]
         image[place], there[place] = turned, True
+    return image, there
+
+
+def part(image: NDArray[Any], buffer: str) -> NDArray[Any]:
+    """What the buffer has of it."""
     x, y, width, height = REGIONS[buffer]
-    return image[y : y + height, x : x + width], there[y : y + height, x : x + width]
+    return image[y : y + height, x : x + width]
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[NDArray[Any], NDArray[np.bool_]]]:
+    """Each of the dataset's frames as `assembled` makes it."""
+    data = dataset_from_spec(
+        {
+            "kind": "jungfrau",
+            "modules": 4,
+            "frames": DIFFERENT,
+            "seed": 1,
+            "places": list(PLACES),
+            "orientations": [(way.turn, way.flip) for way in WAYS],
+        },
+        tmp_path_factory.mktemp("dataset"),
+    ).dataset
+    return [assembled([data.frame(module, frame) for module in range(4)]) for frame in range(DIFFERENT)]
 
 
 def stored(folder: Path, buffer: str) -> tuple[list[int], h5py.File]:
@@ -70,7 +93,9 @@ def stored(folder: Path, buffer: str) -> tuple[list[int], h5py.File]:
 
 
 @pytest.mark.parametrize("link", ["port = 0", 'port = 0\ntransport = "rc"', 'kind = "pcie"'])
-def test_every_pixel_of_the_dataset_arrives_at_three_receivers(tmp_path: Path, link: str) -> None:
+def test_every_pixel_of_the_dataset_arrives_at_three_receivers(
+    tmp_path: Path, link: str, played: list[tuple[NDArray[Any], NDArray[np.bool_]]]
+) -> None:
     file = edited(
         tmp_path,
         (r"\[\[buffer\.kernel\]\]\n(?:[a-z]+ = [^\n]*\n)+", ""),  # words as they were read
@@ -81,17 +106,6 @@ def test_every_pixel_of_the_dataset_arrives_at_three_receivers(tmp_path: Path, l
     )
     assert [len(load_plan(file).dtps_of(name)) for name in ("storage", "monitor", "feedback")] == [4, 1, 1]
     report = run(file)
-    data = dataset_from_spec(
-        {
-            "kind": "jungfrau",
-            "modules": 4,
-            "frames": 20,
-            "seed": 1,
-            "places": list(PLACES),
-            "orientations": [(way.turn, way.flip) for way in WAYS],
-        },
-        tmp_path,
-    ).dataset
     counts = {one["name"]: one["books"]["complete"] for one in report["buffers"]}
     assert counts == {"full": FRAMES, "right": FRAMES // 10, "window": FRAMES // 2}
     for buffer, (every, phase) in SLICES.items():
@@ -100,7 +114,7 @@ def test_every_pixel_of_the_dataset_arrives_at_three_receivers(tmp_path: Path, l
             assert frames == list(range(phase, FRAMES, every))
             mask = master["/entry/instrument/detector/pixel_mask"][()]
             for index, frame in enumerate(frames):
-                image, there = assembled([data.frame(module, frame % 20) for module in range(4)], buffer)
+                image, there = (part(one, buffer) for one in played[frame % DIFFERENT])
                 pixels = np.asarray(master["/entry/data/data"][index])
                 np.testing.assert_array_equal(pixels[there], image[there], err_msg=f"{buffer} {frame}")
             np.testing.assert_array_equal(mask == 0, there)
@@ -121,9 +135,9 @@ def test_the_example_gives_photons_of_every_module_as_it_lies(tmp_path: Path) ->
     frames, master = stored(tmp_path, "right")
     with master:
         for index, frame in enumerate(frames):
-            raw = [data.dataset.frame(module, frame % 20) for module in range(4)]
+            raw = [data.dataset.frame(module, frame % DIFFERENT) for module in range(4)]
             photons = [to_photons(one, maps, 12.4) for one, maps in zip(raw, data.calibration, strict=True)]
-            exact, _ = assembled(photons, "right")
+            exact = part(assembled(photons)[0], "right")
             clear = np.isfinite(exact) & (np.abs(exact - np.floor(exact) - 0.5) > 1e-3)  # away from halves
             np.testing.assert_array_equal(np.asarray(master["/entry/data/data"][index])[clear], np.rint(exact[clear]))
 
@@ -142,6 +156,7 @@ def wait(pixels):
 
 def test_a_slow_receiver_slows_no_other(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(SLOW)
+    frames = 120  # the slow one takes 12 s, so that a start that takes seconds is not taken for it
     text = edited(
         tmp_path,
         (r"\[\[buffer\.kernel\]\]\n(?:[a-z]+ = [^\n]*\n)+", ""),
@@ -151,15 +166,16 @@ def test_a_slow_receiver_slows_no_other(tmp_path: Path) -> None:
             'keep_darks = true\n[[buffer.kernel]]\nname = "jungfrau"\noutput = "photons"\n[[buffer.kernel]]\nname = "python"\nfunction = "slow:wait"\n[[buffer.sink]]\nkind = "null"\n',
         ),
         (r'kind = "hdf5"', 'kind = "null"'),
+        frames=frames,
     )
     report = run(text)
     elapsed = {one["name"]: one["elapsed_s"] for one in report["receivers"]}
-    at_rate = FRAMES / 50.0
-    assert elapsed["feedback"] > FRAMES * 0.08, "the slow one takes its time"
+    at_rate = frames / 50.0
+    assert elapsed["feedback"] > frames * 0.08, "the slow one takes its time"
     for name in ("storage", "monitor"):
         assert at_rate / 2 < elapsed[name] < 0.6 * elapsed["feedback"], elapsed
     assert {one["name"]: one["books"]["complete"] for one in report["buffers"]} == {
-        "full": FRAMES,
-        "right": FRAMES // 10,
-        "window": FRAMES,
+        "full": frames,
+        "right": frames // 10,
+        "window": frames,
     }

@@ -14,7 +14,7 @@ import pytest
 import rashpa
 from rashpa.data.live import LiveError, LiveImage
 
-COMMAND = [sys.executable, "-m", "rashpa.cli.main", "run"]
+COMMAND = [sys.executable, "-m", "rashpa.cli.entry", "run"]
 RUN = """\
 [run]
 name = "seen"

@@ -16,8 +16,11 @@ from pathlib import Path
 
 import h5py
 import pytest
+from typer.testing import CliRunner
 
-COMMAND = [sys.executable, "-m", "rashpa.cli.main"]
+from rashpa.cli.main import app
+
+COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
 RUN = """\
 [run]
 name = "standing"
@@ -87,6 +90,15 @@ def run(
     return done.returncode, " ".join(f"{done.stdout} {done.stderr}".split())
 
 
+def refused(folder: Path, nodes: str, token: str | None = None, output: str = "out") -> str:
+    """What is said of a run that does not begin, in this process: the node is another one."""
+    (folder / "run.toml").write_text(RUN.format(output=output, rate_hz=0.0) + nodes)
+    with contextlib.chdir(folder):
+        done = CliRunner().invoke(app, ["run", "run.toml", "-q"], env={"RASHPA_TOKEN": token})
+    assert done.exit_code == 2, done.output
+    return " ".join(done.output.split())
+
+
 def test_a_token_of_the_environment_is_for_local_mixed_and_remote_runs(tmp_path: Path) -> None:
     for name in ("local", "mixed", "remote"):
         (tmp_path / name).mkdir()
@@ -108,9 +120,7 @@ def test_a_token_of_the_environment_is_for_local_mixed_and_remote_runs(tmp_path:
             ("wrong", "needs its bearer token"),
             (" ", "RASHPA_TOKEN of the environment is blank"),
         ):
-            code, said = run(tmp_path / "mixed", f'receiver = "{one}"\n', token, "other")
-            assert code == 2
-            assert says in said
+            assert says in refused(tmp_path / "mixed", f'receiver = "{one}"\n', token, "other")
 
 
 @pytest.mark.parametrize("role", ["emulator", "receiver"])
@@ -135,8 +145,7 @@ def test_a_node_writes_and_reads_where_it_may_alone(tmp_path: Path) -> None:
     (here / "link").symlink_to(there)
     with node("receiver", here) as url:
         for output in (str(there), "../there", "link/deeper", str(tmp_path / "elsewhere")):
-            code, said = run(here, f'receiver = "{url}"\n', output=output)
-            assert code == 2
+            said = refused(here, f'receiver = "{url}"\n', output=output)
             assert "this node may write below" in said
             assert "start it with --write" in said
         assert list(there.iterdir()) == []
@@ -168,35 +177,20 @@ def test_a_run_loses_no_image_to_more_idle_connections_than_files_may_be_open(tm
 
 def test_a_person_frees_a_node(tmp_path: Path) -> None:
     with node("receiver", tmp_path, token="secret") as url:
-        words = [*COMMAND, "free", url]
         for token, code, says in (
             ("secret", 0, "was idle, and is free"),
             ("wrong", 1, "needs its bearer token"),
             ("", 2, "is blank"),
         ):
-            done = subprocess.run(
-                words,
-                capture_output=True,
-                text=True,
-                timeout=60,
-                env={**os.environ, "RASHPA_TOKEN": token},
-                check=False,
-            )
-            assert done.returncode == code
-            assert says in done.stdout + done.stderr
+            done = CliRunner().invoke(app, ["free", url], env={"RASHPA_TOKEN": token})
+            assert done.exit_code == code
+            assert says in done.output
 
 
 def ask(url: str, order: str, token: str = "secret") -> tuple[int, str]:
-    """Exit status and output of `rashpa node ORDER URL`."""
-    done = subprocess.run(
-        [*COMMAND, "node", order, url],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, "RASHPA_TOKEN": token},
-        check=False,
-    )
-    return done.returncode, done.stdout + done.stderr
+    """Exit status and output of `rashpa node ORDER URL`, in this process: the node is another one."""
+    done = CliRunner().invoke(app, ["node", order, url], env={"RASHPA_TOKEN": token})
+    return done.exit_code, done.output
 
 
 def wait_until(true: Callable[[], bool], within_s: float = 60.0) -> None:

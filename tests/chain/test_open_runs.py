@@ -16,7 +16,7 @@ import pytest
 
 from rashpa.sim import pattern_frame
 
-COMMAND = [sys.executable, "-m", "rashpa.cli.main"]
+COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
 WIDTH, HEIGHT, DIFFERENT = 96, 64, 7
 RUN = """\
 [run]

@@ -15,7 +15,7 @@ from rashpa.data.reader import Run, open_run
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "kernels"
-RASHPA = [sys.executable, "-m", "rashpa.cli.main"]
+RASHPA = [sys.executable, "-m", "rashpa.cli.entry"]
 
 
 def copied(folder: Path, name: str) -> Path:

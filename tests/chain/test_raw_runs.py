@@ -23,7 +23,7 @@ from rashpa.data.convert import convert_run  # noqa: E402
 from rashpa.data.reader import RunFileError, open_run  # noqa: E402
 from rashpa.data.repair import repair_run  # noqa: E402
 
-RASHPA = [sys.executable, "-m", "rashpa.cli.main"]
+RASHPA = [sys.executable, "-m", "rashpa.cli.entry"]
 HEAD = """
 [run]
 name = "{name}"

@@ -20,7 +20,7 @@ pytest.importorskip("cbor2")
 zmq = pytest.importorskip("zmq")
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "11_stream.toml"
-RASHPA = [sys.executable, "-m", "rashpa.cli.main"]
+RASHPA = [sys.executable, "-m", "rashpa.cli.entry"]
 
 
 def example(folder: Path, port: int, frames: int) -> Path:

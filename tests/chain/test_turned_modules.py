@@ -21,7 +21,7 @@ from rashpa.data.orientation import Orientation
 from rashpa.data.reader import open_run
 from rashpa.sim import pattern_frame
 
-COMMAND = [sys.executable, "-m", "rashpa.cli.main", "run"]
+COMMAND = [sys.executable, "-m", "rashpa.cli.entry", "run"]
 WIDTH, HEIGHT, FRAMES, DIFFERENT, APART = 96, 40, 60, 7, 100
 WAYS = [Orientation(turn, flip) for turn in (0, 90, 180, 270) for flip in (False, True)]
 RUN = """\

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the command `rashpa` begins: an interrupt ends it without a traceback, from here on."""
+"""Where the command `rashpa` begins: an interrupt ends it without a traceback, from here on. What is imported stays, so it is not looked through for
+garbage, neither at the start nor when the interpreter ends."""
 
+import gc
 import os
 import signal
 import sys
@@ -14,6 +16,8 @@ def _end(_number: int, _frame: FrameType | None) -> None:
 
 
 def _imported() -> None:
+    gc.freeze()
+    gc.enable()
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -21,6 +25,7 @@ def main() -> None:
     """The console script."""
     # while a command is imported there is no node and no file yet to be put in order
     signal.signal(signal.SIGINT, _end)
+    gc.disable()
     from rashpa.cli.main import app
 
     try:

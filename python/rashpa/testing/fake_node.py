@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node with a fake engine as a process: `python -m rashpa.testing.fake_node emulator|receiver [NAME]`."""
 
+import gc
 import sys
 
 from rashpa.node.serve import Listen, read_grant, serve_node
@@ -9,6 +10,7 @@ from rashpa.testing.fake_engine import FakeFactory
 
 def main() -> None:
     """Serves on any free port until its stdin is closed; the grant comes there first."""
+    gc.freeze()  # as the command does: what is imported is no garbage
     role, name = sys.argv[1], sys.argv[-1]
     serve_node(role, name, FakeFactory(role), Listen(token=read_grant().token, with_parent=True), "fake")
 

@@ -46,6 +46,16 @@ entry.main()
 """
 
 
+# whether garbage is looked for when a command has come to its end, and how much it is not looked for in
+COLLECTED = """\
+import atexit, gc, sys
+sys.argv = ["rashpa", *sys.argv[1:]]
+from rashpa.cli import entry
+atexit.register(lambda: print(gc.isenabled(), gc.get_freeze_count(), file=sys.stderr))
+entry.main()
+"""
+
+
 @pytest.fixture
 def run_file(tmp_path: Path) -> Path:
     path = tmp_path / "run.toml"
@@ -81,6 +91,21 @@ for module in {modules}:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_garbage_is_looked_for_but_not_in_what_was_imported(run_file: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", COLLECTED, "plan", "run.toml"],
+        cwd=run_file.parent,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    enabled, frozen = done.stderr.split()[-2:]
+    assert enabled == "True"
+    assert int(frozen) > 50_000
 
 
 def nodes_of(process: int) -> list[int]:

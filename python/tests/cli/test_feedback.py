@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
-COMMAND = [sys.executable, "-m", "rashpa.cli.main"]
+COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
 RUN = """\
 [run]
 name = "shown"

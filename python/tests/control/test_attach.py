@@ -117,13 +117,13 @@ def living(record: Record) -> list[str]:
 
 
 def test_a_run_goes_on_without_its_manager_and_whoever_attaches_closes_balanced_books(tmp_path: Path) -> None:
-    with killed_manager(tmp_path, "finish", 600) as (out, record):
+    with killed_manager(tmp_path, "finish", 300) as (out, record):
         assert len(living(record)) == 3
         outcome = attach(out)
         assert outcome.good, outcome.problem
-        assert outcome.books.expected == 600 + 300 == outcome.books.complete
+        assert outcome.books.expected == 300 + 150 == outcome.books.complete
         assert outcome.cautions[0].startswith(f"{record.holder} was gone; run orphan of ")
-        assert outcome.acquisition_s > 5.0  # the whole of it
+        assert outcome.acquisition_s > 2.5  # the whole of it
         assert living(record) == []
         with pytest.raises(JournalError, match="no run goes on there"):
             find_journal(out)
@@ -172,7 +172,7 @@ def test_who_attaches_may_die_too(tmp_path: Path) -> None:
         "import asyncio, sys; from pathlib import Path; from rashpa.control.attach import attached; "
         "from rashpa.control.journal import Journal; asyncio.run(attached(Journal(Path(sys.argv[1]))).run())"
     )
-    with killed_manager(tmp_path, "finish", 1500) as (out, record):
+    with killed_manager(tmp_path, "finish", 900) as (out, record):
         path = find_journal(out)
         first = path.stat().st_ino
         second = subprocess.Popen([sys.executable, "-c", program, str(path)])
@@ -185,7 +185,7 @@ def test_who_attaches_may_die_too(tmp_path: Path) -> None:
             second.wait()
         outcome = attach(out)
         assert outcome.good, outcome.problem
-        assert outcome.books.expected == 1500 + 750
+        assert outcome.books.expected == 900 + 450
         assert living(record) == []
 
 
@@ -200,7 +200,7 @@ def test_an_interrupt_of_who_attaches_ends_the_run_in_order(tmp_path: Path) -> N
 
 
 def test_sources_that_a_dead_manager_had_paused_go_on(tmp_path: Path) -> None:
-    with killed_manager(tmp_path, "finish", 600) as (out, record):
+    with killed_manager(tmp_path, "finish", 400) as (out, record):
         url = next(node.url for node in record.nodes if node.name == "emulator")
 
         async def pause() -> str:
@@ -212,7 +212,7 @@ def test_sources_that_a_dead_manager_had_paused_go_on(tmp_path: Path) -> None:
         assert asyncio.run(pause()) == "paused"
         outcome = attach(out)
         assert outcome.good, outcome.problem
-        assert outcome.books.expected == 600 + 300
+        assert outcome.books.expected == 400 + 200
 
 
 def test_a_run_on_nodes_of_another_machine_is_attached_to_there(tmp_path: Path) -> None:

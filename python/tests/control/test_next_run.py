@@ -82,15 +82,14 @@ def plan_of(tmp_path: Path) -> Plan:
     return load_plan(path)
 
 
-def run_twice(
-    plan: Plan, nodes: dict[str, Node], transports: dict[str, httpx.AsyncBaseTransport] | None = None
-) -> Outcome:
-    """The first run's outcome; the second is good."""
+def run_twice(plan: Plan, nodes: dict[str, Node], between: Callable[[], None] = lambda: None) -> Outcome:
+    """The first run's outcome; the second, after `between`, is good."""
 
     async def both() -> Outcome:
         began = time.monotonic()
-        first = await Manager(plan, transports=transports or transports_of(nodes)).run()
+        first = await Manager(plan, transports=transports_of(nodes)).run()
         assert time.monotonic() - began < SECONDS
+        between()
         second = await Manager(plan, transports=transports_of(nodes)).run()
         assert second.good, (first.problem, second.problem, second.reasons)
         assert {node.state for node in nodes.values()} == {"idle"}
@@ -141,7 +140,9 @@ def test_an_engine_that_hangs_is_given_up_by_its_deadline_and_the_next_run_works
 ) -> None:
     released = threading.Event()
     try:
-        outcome = run_twice(plan_of(tmp_path), nodes_with(role, method, lambda *_: released.wait(9.0)))
+        # it hangs until the first run has ended
+        nodes = nodes_with(role, method, lambda *_: released.wait(2 * SECONDS))
+        outcome = run_twice(plan_of(tmp_path), nodes, released.set)
     finally:
         released.set()
     order = {"make": "Configure", "arm": "Arm", "start": "Start"}[method]

@@ -140,7 +140,7 @@ def test_debug_says_where_every_dtp_is(tmp_path: Path) -> None:
 def test_a_node_has_a_level_and_a_file(tmp_path: Path) -> None:
     file = tmp_path / "node.log"
     node = subprocess.Popen(
-        [sys.executable, "-m", "rashpa.cli.main", "receiver", "--port", "0", "--with-parent", "--log-level", "warning", "--log-file", str(file)],
+        [sys.executable, "-m", "rashpa.cli.entry", "receiver", "--port", "0", "--with-parent", "--log-level", "warning", "--log-file", str(file)],
         cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
