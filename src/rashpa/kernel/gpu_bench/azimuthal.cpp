@@ -24,7 +24,6 @@ constexpr std::uint32_t kImages = 40;
 constexpr std::uint32_t kWidth = 2048;
 constexpr std::size_t kPixels = std::size_t{kWidth} * kWidth;
 constexpr std::size_t kBins = 1000;
-constexpr std::uint32_t kInFlight = 3;  // the unit's kBenches
 constexpr std::uint32_t kPlaces = kInFlight * kImages;
 
 azimuthal::Config rings() {

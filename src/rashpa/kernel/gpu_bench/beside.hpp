@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
+
 #include "rashpa/memory/cuda/resources.hpp"
 
 namespace rashpa::kernel::gpu_bench {
+
+constexpr std::uint32_t kInFlight = 3;  ///< stacks, each in a stream of its own: the unit's kBenches
 
 /// A second stream that starts behind and ends before work of another.
 class Beside {

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 
 #include "rashpa/kernel/accumulate/accumulate.hpp"
 #include "rashpa/kernel/checksum/checksum.hpp"
 #include "rashpa/kernel/device_array.hpp"
 #include "rashpa/kernel/device_pass.hpp"
+#include "rashpa/kernel/gpu_bench/beside.hpp"
 #include "rashpa/kernel/gpu_bench/rows.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
@@ -21,6 +23,7 @@ namespace rashpa::kernel::gpu_bench {
 namespace {
 
 constexpr std::uint32_t kImages = 40;
+constexpr std::uint32_t kPlaces = kImages * kInFlight;
 constexpr std::uint32_t kWidth = 2048, kHeight = 2048;
 constexpr std::size_t kPixels = std::size_t{kWidth} * kHeight;
 constexpr std::size_t kMostBytes = kPixels * 4;  // of an image, in or out
@@ -37,6 +40,7 @@ struct Case {
   std::size_t stack_bytes = 0;     ///< of a stack besides, read and written
   bool raw_words = false;          ///< images of JUNGFRAU, all in the highest gain; else noise
   std::size_t dark_bytes = 0;      ///< of a stack that has a dark image, besides
+  bool in_turn = false;            ///< stacks wait for one another: several in flight are not measured
 };
 
 /// `across` × `down` modules, with whatever they sum up to.
@@ -71,7 +75,9 @@ void add_jungfrau(std::vector<Case>& all) {
   const std::size_t pixels = shape.pixels();
   jungfrau::Config config = detector();
   const auto add = [&](const char* name, std::size_t bytes, std::size_t stack_bytes, std::size_t dark_bytes = 0) {
-    all.push_back({name, jungfrau::step_of(config), shape, PixelType::u16, {}, bytes, stack_bytes, true, dark_bytes});
+    const bool in_turn = config.tracking.from != jungfrau::Tracking::From::off;
+    all.push_back(
+        {name, jungfrau::step_of(config), shape, PixelType::u16, {}, bytes, stack_bytes, true, dark_bytes, in_turn});
   };
   add("jungfrau to photons", pixels * 4, pixels * 8);
   config.tracking.from = jungfrau::Tracking::From::darks;
@@ -120,19 +126,13 @@ std::vector<Case> cases() {
   constexpr std::size_t kSums = kPixels * 2 * 16;
   constexpr std::size_t kSquares = kPixels * 2 * 8;
   const accumulate::Config with_variance{.variance = true};
-  all.push_back(
-      {"accumulate sum, mean, max of uint16", accumulate::Config{}, shape, PixelType::u16, {}, kPixels * 2, kSums});
-  all.push_back(
-      {"accumulate variance, too, of uint16", with_variance, shape, PixelType::u16, {}, kPixels * 2, kSums + kSquares});
-  all.push_back({"accumulate variance, too, of uint32",
-                 with_variance,
-                 shape,
-                 PixelType::u32,
-                 {},
-                 kPixels * 4,
-                 kSums + 3 * kSquares});
-  all.push_back(
-      {"accumulate sum, mean, max of float32", accumulate::Config{}, shape, PixelType::f32, {}, kPixels * 4, kSums});
+  const auto add = [&](const char* name, const accumulate::Config& config, PixelType type, std::size_t sums) {
+    all.push_back({name, config, shape, type, {}, kPixels * pixel_bytes(type), sums, false, 0, true});
+  };
+  add("accumulate sum, mean, max of uint16", {}, PixelType::u16, kSums);
+  add("accumulate variance, too, of uint16", with_variance, PixelType::u16, kSums + kSquares);
+  add("accumulate variance, too, of uint32", with_variance, PixelType::u32, kSums + 3 * kSquares);
+  add("accumulate sum, mean, max of float32", {}, PixelType::f32, kSums);
   return all;
 }
 
@@ -141,9 +141,9 @@ struct Room {
   Room()
       : in(kImages * kMostBytes),
         out(kImages * (kMostBytes + kMostBytes / 16)),
-        work(kImages),
-        scalars(std::size_t{kImages} * 8),
-        findings(kImages),
+        work(kPlaces),
+        scalars(std::size_t{kPlaces} * 8),
+        findings(kPlaces),
         raw(kImages * kPixels * 2 + kImages * kPixels / 8),
         dark(kImages) {
     std::mt19937_64 random(1);
@@ -164,33 +164,60 @@ struct Room {
   DeviceArray<std::uint8_t> dark;
 };
 
-/// All images in stacks of `stack`. `work` is made anew each time, since steps with verdicts clear it.
-Work work_of(const Room& room, const Case& given, kernel::cuda::DevicePass& pass, std::uint32_t stack) {
-  kernel::cuda::DeviceStack all{};
-  all.in_stride = given.shape.pixels() * pixel_bytes(given.type);
-  all.out_stride = kMostBytes + kMostBytes / 16;
-  all.scalars_stride = 8;
-  all.scalars = room.scalars.data();
-  all.count = stack;
-  for (std::uint32_t i = 0; i < kImages; ++i) {
+/// A step over all images in stacks. `work` is made anew each time, since steps with verdicts clear it.
+class Bench {
+ public:
+  Bench(const Room& room, const Case& given, kernel::cuda::DevicePass& pass, std::uint32_t stack)
+      : room_(room), given_(given), pass_(pass), stack_(stack) {
     StackImage image{};
     image.sums = given.sums;
-    pass.prepare(i, image);
+    for (std::uint32_t place = 0; place < kPlaces; ++place) pass.prepare(place, image);
   }
-  return [&room, &pass, all, stack, raw_words = given.raw_words](cudaStream_t stream) {
-    memory::cuda::check(cudaMemsetAsync(room.work.data(), 1, kImages, stream), "work");
-    for (std::uint32_t first = 0; first < kImages; first += stack) {
-      kernel::cuda::DeviceStack one = all;
-      one.in = (raw_words ? room.raw : room.in).data() + first * all.in_stride;
-      one.dark = raw_words ? room.dark.data() + first : nullptr;
-      one.out = room.out.data() + first * all.out_stride;
-      one.work = room.work.data() + first;
-      one.findings = room.findings.data() + first;
-      one.place = first;
-      memory::cuda::check(static_cast<cudaError_t>(pass.enqueue(one, 0, stream)), "a step");
+  /// One stack behind the other.
+  void enqueue(cudaStream_t stream) const {
+    clear(stream);
+    for (std::uint32_t first = 0; first < kImages; first += stack_) put(first, 0, stream);
+  }
+  /// All images kInFlight times, so many stacks in flight.
+  void enqueue_in_flight(cudaStream_t stream) const {
+    clear(stream);
+    for (const Beside& one : beside_) one.start_behind(stream);
+    std::uint32_t bench = 0;
+    for (std::uint32_t round = 0; round < kInFlight; ++round) {
+      for (std::uint32_t first = 0; first < kImages; first += stack_, bench = (bench + 1) % kInFlight) {
+        put(first, bench, beside_[bench].get());
+      }
     }
-  };
-}
+    for (const Beside& one : beside_) one.end_before(stream);
+  }
+
+ private:
+  void clear(cudaStream_t stream) const {
+    memory::cuda::check(cudaMemsetAsync(room_.work.data(), 1, room_.work.size(), stream), "work");
+  }
+  void put(std::uint32_t first, std::uint32_t bench, cudaStream_t stream) const {
+    const std::uint32_t place = bench * kImages + first;
+    kernel::cuda::DeviceStack one{};
+    one.in_stride = given_.shape.pixels() * pixel_bytes(given_.type);
+    one.in = (given_.raw_words ? room_.raw : room_.in).data() + first * one.in_stride;
+    one.dark = given_.raw_words ? room_.dark.data() + first : nullptr;
+    one.out_stride = kMostBytes + kMostBytes / 16;
+    one.out = room_.out.data() + first * one.out_stride;
+    one.work = room_.work.data() + place;
+    one.scalars_stride = 8;
+    one.scalars = room_.scalars.data();
+    one.findings = room_.findings.data() + place;
+    one.count = stack_;
+    one.place = place;
+    memory::cuda::check(static_cast<cudaError_t>(pass_.enqueue(one, bench, stream)), "a step");
+  }
+
+  const Room& room_;
+  const Case& given_;
+  kernel::cuda::DevicePass& pass_;
+  std::uint32_t stack_;
+  std::array<Beside, kInFlight> beside_;
+};
 
 }  // namespace
 
@@ -210,8 +237,12 @@ Rows pass_rows(int repeats) {
                                              .made = reshape ? reshape->shape() : given.shape,
                                              .in = format,
                                              .stack = stack,
-                                             .places = kImages});
-      const std::vector<double> us = medians_us({copy, work_of(room, given, *pass, stack)}, repeats, stream.get());
+                                             .places = kPlaces,
+                                             .benches = kInFlight});
+      const Bench bench(room, given, *pass, stack);
+      std::vector<Work> works{copy, [&](cudaStream_t on) { bench.enqueue(on); }};
+      if (!given.in_turn) works.emplace_back([&](cudaStream_t on) { bench.enqueue_in_flight(on); });
+      const std::vector<double> us = medians_us(works, repeats, stream.get());
       const double of_image = us[1] / kImages;
       const double bytes = static_cast<double>(given.bytes) + static_cast<double>(given.stack_bytes) / stack +
                            static_cast<double>(given.dark_bytes) / std::max(stack, kDarkEvery);
@@ -219,6 +250,10 @@ Rows pass_rows(int repeats) {
       const std::string what = fmt::format("{}, 4M image, stack of {}", given.name, stack);
       rows.push_back({what, of_image, "us/image", "its bytes at the speed of a device copy", floor});
       rows.push_back({what + ", share of that floor", 100 * floor / of_image, "%"});
+      if (!given.in_turn) {
+        rows.push_back({fmt::format("{}, {} stacks in flight, share of that floor", what, kInFlight),
+                        100 * floor * kImages * kInFlight / us[2], "%"});
+      }
     }
   }
   return rows;

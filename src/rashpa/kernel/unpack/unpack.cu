@@ -2,9 +2,12 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "rashpa/kernel/divisor.cuh"
+#include "rashpa/kernel/unpack/edges.hpp"
 #include "rashpa/kernel/unpack/unpack_cuda.hpp"
+#include "rashpa/memory/cuda/resources.hpp"
 
 namespace rashpa::kernel::unpack::cuda {
 
@@ -92,45 +95,77 @@ __device__ __forceinline__ T pixel_at(const std::uint32_t* packed, const Plan& p
   return static_cast<T>(word & ((1U << n) - 1U));
 }
 
-/// A thread makes vectors of pixels that lie kThreads vectors apart; a block a tile of one image, gaps included.
+/// The first `count` bytes of 16, in word `w` of them.
+__device__ __forceinline__ std::uint32_t bytes_below(std::uint32_t count, std::uint32_t w) {
+  const std::uint32_t here = count > 4 * w ? count - 4 * w : 0;
+  return here >= 4 ? ~0U : (1U << (8 * here)) - 1U;
+}
+
+template <std::uint32_t n, typename T>
+__device__ __forceinline__ void unpack_edge(const std::uint32_t* packed, T* pixels, const Plan& plan,
+                                            const Edge& edge) {
+  constexpr std::uint32_t kPixels = kVectorBytes / sizeof(T);
+  if (edge.before == Edge::kSingly) {
+    for (std::uint32_t pixel = edge.pixel; pixel < min(edge.pixel + kPixels, plan.pixels); ++pixel) {
+      pixels[pixel] = pixel_at<n, T>(packed, plan, pixel);
+    }
+    return;
+  }
+  std::uint32_t words[2][(kPixels * n + 31) / 32] = {};
+  if (edge.before != 0) bits_of<kPixels * n>(packed, std::uint64_t{edge.first} * n, words[0]);
+  if (edge.after != kPixels) bits_of<kPixels * n>(packed, std::uint64_t{edge.second} * n, words[1]);
+  const uint4 ends = pixels_of<n, T>(words[0]);
+  const uint4 begins = pixels_of<n, T>(words[1]);
+  const auto joined = [&](std::uint32_t end, std::uint32_t begin, std::uint32_t w) {
+    const std::uint32_t before = bytes_below(edge.before * sizeof(T), w);
+    const std::uint32_t not_after = bytes_below(edge.after * sizeof(T), w);
+    return (end & before) | (not_after & ~before) | (begin & ~not_after);
+  };
+  __stcs(reinterpret_cast<uint4*>(pixels + edge.pixel),
+         uint4{joined(ends.x, begins.x, 0), joined(ends.y, begins.y, 1), joined(ends.z, begins.z, 2),
+               joined(ends.w, begins.w, 3)});
+}
+
+/// A block makes a tile of one image, of which a thread makes vectors that lie kThreads vectors apart; behind the tiles
+/// of an image, a thread makes one of its `edges`, which tiles leave out.
 template <std::uint32_t n, typename T>
 __global__ void __launch_bounds__(kThreads)
     unpack_tiles(const std::byte* images, std::size_t stride, std::byte* made, std::size_t made_stride,
-                 const std::uint8_t* work, std::uint32_t tiles, const Plan plan) {
+                 const std::uint8_t* work, std::uint32_t tiles, std::uint32_t blocks, const Plan plan,
+                 const Edge* edges, std::uint32_t edge_count) {
   constexpr std::uint32_t kPixels = kVectorBytes / sizeof(T);
-  const std::uint32_t image = blockIdx.x / tiles;
+  const std::uint32_t image = blockIdx.x / blocks;
   if (work[image] == 0) return;
+  const std::uint32_t tile = blockIdx.x - image * blocks;
   const auto* const packed = reinterpret_cast<const std::uint32_t*>(images + image * stride);
   T* const pixels = reinterpret_cast<T*>(made + image * made_stride);
-  const std::uint32_t first = (blockIdx.x - image * tiles) * (kThreads * kVectors) + threadIdx.x;
-  unsigned broken = 0;
+  if (tile >= tiles) {
+    const std::uint32_t edge = (tile - tiles) * kThreads + threadIdx.x;
+    if (edge < edge_count) unpack_edge<n, T>(packed, pixels, plan, edges[edge]);
+    return;
+  }
+  const std::uint32_t first = tile * (kThreads * kVectors) + threadIdx.x;
+  std::uint32_t words[kVectors][(kPixels * n + 31) / 32];
+  bool whole[kVectors];
 #pragma unroll
   for (std::uint32_t v = 0; v < kVectors; ++v) {
     const std::uint32_t pixel = (first + v * kThreads) * kPixels;
-    if (pixel >= plan.pixels) break;
-    const Source source = source_of(plan, pixel);
-    if (source.follow >= kPixels) {
-      std::uint32_t words[(kPixels * n + 31) / 32];
-      bits_of<kPixels * n>(packed, std::uint64_t{source.counter} * n, words);
-      __stcs(reinterpret_cast<uint4*>(pixels + pixel), pixels_of<n, T>(words));
-    } else {
-      broken |= 1U << v;
-    }
+    const Source source = pixel < plan.pixels ? source_of(plan, pixel) : Source{};
+    whole[v] = source.follow >= kPixels;
+    if (whole[v]) bits_of<kPixels * n>(packed, std::uint64_t{source.counter} * n, words[v]);
   }
-  // Where a module ends within the 16 bytes, lanes take a pixel each.
-  const unsigned lane = threadIdx.x % 32;
+#pragma unroll
   for (std::uint32_t v = 0; v < kVectors; ++v) {
-    for (unsigned rest = __ballot_sync(~0U, broken >> v & 1U); rest != 0; rest &= rest - 1) {
-      const std::uint32_t of_lane = first + v * kThreads;
-      const std::uint32_t pixel = __shfl_sync(~0U, of_lane, __ffs(static_cast<int>(rest)) - 1) * kPixels + lane;
-      if (lane < kPixels && pixel < plan.pixels) pixels[pixel] = pixel_at<n, T>(packed, plan, pixel);
+    if (whole[v]) {
+      __stcs(reinterpret_cast<uint4*>(pixels + (first + v * kThreads) * kPixels), pixels_of<n, T>(words[v]));
     }
   }
 }
 
 class Pass final : public kernel::cuda::DevicePass {
  public:
-  explicit Pass(const Config& config) : bits_(config.bits) {
+  explicit Pass(const Config& config)
+      : bits_(config.bits), edges_(edges_of(config)), device_edges_(edges_.size() * sizeof(Edge)) {
     plan_.pixels = static_cast<std::uint32_t>(config.made().pixels());
     plan_.width = Divisor(config.made().width);
     plan_.module_width = config.module_width;
@@ -138,8 +173,10 @@ class Pass final : public kernel::cuda::DevicePass {
     plan_.modules_across = config.modules_across;
     plan_.step_x = Divisor(config.module_width + config.gap_x);
     plan_.step_y = Divisor(config.module_height + config.gap_y);
-    plan_.gaps = config.made().pixels() !=
-                 std::size_t{config.module_width} * config.module_height * config.modules_across * config.modules_down;
+    plan_.gaps = has_gaps(config);
+    memory::cuda::check(
+        cudaMemcpy(device_edges_.as<void>(), edges_.data(), edges_.size() * sizeof(Edge), cudaMemcpyHostToDevice),
+        "edges of modules of unpack");
   }
   int enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t /*bench*/,
               cudaStream_t stream) const noexcept override {
@@ -161,12 +198,17 @@ class Pass final : public kernel::cuda::DevicePass {
   int launch(const kernel::cuda::DeviceStack& stack, cudaStream_t stream) const noexcept {
     constexpr std::uint32_t kTile = kThreads * kVectors * kVectorBytes / sizeof(T);
     const std::uint32_t tiles = plan_.pixels / kTile + (plan_.pixels % kTile != 0 ? 1 : 0);
-    unpack_tiles<n, T><<<stack.count * tiles, kThreads, 0, stream>>>(stack.in, stack.in_stride, stack.out,
-                                                                     stack.out_stride, stack.work, tiles, plan_);
+    const auto edges = static_cast<std::uint32_t>(edges_.size());
+    const std::uint32_t blocks = tiles + (edges + kThreads - 1) / kThreads;
+    unpack_tiles<n, T><<<stack.count * blocks, kThreads, 0, stream>>>(stack.in, stack.in_stride, stack.out,
+                                                                      stack.out_stride, stack.work, tiles, blocks,
+                                                                      plan_, device_edges_.as<Edge>(), edges);
     return cudaGetLastError();
   }
   Bits bits_;
   Plan plan_{};
+  std::vector<Edge> edges_;
+  memory::cuda::DeviceMemory device_edges_;
 };
 
 }  // namespace
