@@ -573,6 +573,7 @@ def available_units() -> list[tuple[str, bool, str]]: ...  # name, usable, which
 def available_devices() -> list[
     tuple[str, int, str, int, int, bool]
 ]: ...  # unit, number, name, bytes, of these free (0: not known), memory of the host
+def device_buses() -> list[tuple[str, int, str]]: ...  # unit, number, PCI address ("": not known)
 
 class Found:
     """What a pipeline found in the images of one call, by their place in it. Arrays are the caller's, but for `pixels`: a view of the memory in which

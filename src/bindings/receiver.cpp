@@ -328,6 +328,11 @@ void bind_receiver(nb::module_& m) {
     }
     return devices;
   });
+  m.def("device_buses", [] {
+    std::vector<std::tuple<std::string, std::uint32_t, std::string>> buses;
+    for (const unit::UnitDevice& each : unit::available_devices()) buses.emplace_back(each.unit, each.number, each.bus);
+    return buses;
+  });
   nb::class_<Receiver>(m, "Receiver")
       .def(
           "__init__",

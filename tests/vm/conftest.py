@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines that live as long as a test module: with Soft-RoCE, with a simulated card, with a PCI device behind an IOMMU.
+"""Machines that live as long as a test module: with Soft-RoCE, with a simulated card, with a PCI device behind an IOMMU, with two NUMA nodes.
 
 They start when the first test asks for them, one after the other. `make test-vm` selects these tests; elsewhere they are skipped.
 """
@@ -115,6 +115,24 @@ def wire() -> Iterator[card.Wire]:
             )
             yield card.Wire(machine, CACHE / "card", place / "nodes", built_program("rashpa_vm_card"), peer)
             machine.close()
+
+
+@pytest.fixture(scope="module")
+def numa() -> Iterator[Machine]:
+    """Two NUMA nodes, of one processor and 512 MiB each."""
+    nodes = [
+        ("-object", f"memory-backend-ram,id=memory{node},size=512M", "-numa", f"node,cpus={node},memdev=memory{node}")
+        for node in (0, 1)
+    ]
+    machine = boot(
+        "numa",
+        [],
+        {"/usr/sbin/ip": image.program("ip"), "/usr/bin/rashpa_vm_peer": built_program("rashpa_vm_peer")},
+        tuple(word for words in nodes for word in words),
+        "",
+    )
+    yield machine
+    machine.close()
 
 
 @pytest.fixture(scope="module")

@@ -36,6 +36,7 @@ class PlannedEmulator(PlannedNode):
         "address": ("link", "emulator_address"),
         "device": ("link", "emulator_device"),
         "processor": ("link", "emulator_processor"),
+        "numa": ("link", "emulator_numa"),
     }
 
 
@@ -46,6 +47,7 @@ def plan_emulators(file: toml.RunFile) -> tuple[PlannedEmulator, ...]:
         "address": file.link.emulator_address,
         "device": file.link.emulator_device,
         "processor": file.link.emulator_processor,
+        "numa": file.link.emulator_numa,
         "launch": (),
     }
     count = len(file.detector.module)

@@ -190,6 +190,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
         poll=file.link.poll,
         memory=file.link.memory,
         first_processor=receiver.processor,
+        numa=str(receiver.numa),
         modules=len(file.detector.module),
         module_width=file.detector.width,
         module_height=file.detector.height,
@@ -225,6 +226,7 @@ def source_telegram(
         flow=file.link.flow,
         on_full=file.link.on_full,
         first_processor=emulator.processor,
+        numa=str(emulator.numa),
         dataset=_dataset(plan, emulator.node),
         faults=telegram.Faults(
             faults.seed,

@@ -21,6 +21,7 @@ class PlannedNode:
     address: str
     device: str
     processor: int
+    numa: str | int
     launch: Sequence[str]
 
     role: ClassVar[str]

@@ -33,6 +33,7 @@ class PlannedReceiver(PlannedNode):
         "threads": ("link", "threads"),
         "device": ("link", "receiver_device"),
         "processor": ("link", "receiver_processor"),
+        "numa": ("link", "receiver_numa"),
     }
 
 
@@ -45,6 +46,7 @@ def plan_receivers(file: toml.RunFile) -> tuple[PlannedReceiver, ...]:
         "threads": file.link.threads,
         "device": file.link.receiver_device,
         "processor": file.link.receiver_processor,
+        "numa": file.link.receiver_numa,
         "launch": (),
         "source_kind": file.link.source_kind,
         "destination_kind": file.link.destination_kind,

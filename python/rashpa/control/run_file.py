@@ -30,6 +30,7 @@ Meaning = Literal[
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 LinkName = Literal["roce", "verbs", "pcie"]
 Processor = Annotated[int, Field(ge=-1, le=65535)]
+Numa = Literal["auto", "off"] | Annotated[int, Field(ge=0, le=9999)]
 NodeName = Annotated[str, Field(pattern=r"^(local|https?://.+)$")]
 MacAddress = Annotated[str, Field(pattern=r"^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$")]
 
@@ -236,6 +237,14 @@ class Link(Section):
     )
     emulator_processor: Processor = Field(default=-1, description="first processor for threads; -1: not pinned")
     receiver_processor: Processor = Field(default=-1, description="first processor for threads; -1: not pinned")
+    emulator_numa: Numa = Field(
+        default="auto",
+        description="NUMA node of its frames and threads; auto: that of the GPU of engine cuda, or of its network card",
+    )
+    receiver_numa: Numa = Field(
+        default="auto",
+        description="NUMA node of its buffers and threads; auto: that of its first GPU, or of its network card",
+    )
 
     @property
     def source_kind(self) -> str:
@@ -264,6 +273,7 @@ class Emulator(Section):
     address: str | None = Field(default=None, description="as link.emulator_address")
     device: str | None = Field(default=None, description="verbs; as link.emulator_device")
     processor: Processor | None = Field(default=None, description="as link.emulator_processor")
+    numa: Numa | None = Field(default=None, description="as link.emulator_numa")
     launch: list[Annotated[str, Field(min_length=1, max_length=256)]] = Field(
         default=[],
         max_length=32,
@@ -298,6 +308,7 @@ class Receiver(Section):
     threads: int | None = Field(default=None, ge=1, le=64, description="receiving threads; as link.threads")
     device: str | None = Field(default=None, description="verbs; as link.receiver_device")
     processor: Processor | None = Field(default=None, description="as link.receiver_processor")
+    numa: Numa | None = Field(default=None, description="as link.receiver_numa")
     launch: list[Annotated[str, Field(min_length=1, max_length=256)]] = Field(
         default=[],
         max_length=32,

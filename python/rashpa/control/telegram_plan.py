@@ -163,6 +163,7 @@ class Source:
     end: str = "known"
     trigger: str = "internal"
     groups: tuple[Group, ...] = ()
+    numa: str = "auto"
 
 
 @dataclass(frozen=True)
@@ -257,6 +258,7 @@ class Destination:
     dataset: Dataset
     buffers: tuple[Buffer, ...]
     options: LinkOptions = field(metadata={PART: "LinkOptions"})
+    numa: str = "auto"
 
     @property
     def link(self) -> str:

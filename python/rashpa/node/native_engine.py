@@ -6,7 +6,7 @@ Only a node imports this module, and what it needs, rashpa._native: where nothin
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from rashpa import _native
 from rashpa.control import telegram
 from rashpa.control.kernels import OUTSIDE, parse_declarations
+from rashpa.control.links import parameters_of
 from rashpa.control.telegram import (
     Capabilities,
     Configure,
@@ -32,6 +33,7 @@ from rashpa.node.native_emulator import emulator_config, link_of, link_options, 
 from rashpa.node.native_groups import group_status, native_member
 from rashpa.node.native_receiver import master_of, missing_folders_of, prefixes_of, receiver_config
 from rashpa.node.native_status import buffer_status, counts_of, source_dtp_status
+from rashpa.node.numa import Device, gpu, network_card, place_for
 from rashpa.node.output_files import OlderSeries, release_output
 from rashpa.node.picture import Picture
 from rashpa.node.preview import Preview, Shown
@@ -91,8 +93,9 @@ class NativeSource:
             for dtp in member.dtps
         }
         self._card: SimulatedCard | None = None
+        self._place = place_for(f"emulator {order.emulator}", order.numa, _near_source(order))
         try:
-            with native_errors():
+            with native_errors(), self._place.bind():
                 config = emulator_config(order, run, folders, making)
                 if order.card is not None:
                     config.card = self._card_config(order.card, folders)
@@ -130,7 +133,7 @@ class NativeSource:
         """Nothing: the destinations came with Configure."""
 
     def start(self) -> None:
-        with native_errors():
+        with native_errors(), self._place.bind():
             self._engine.start()
 
     def pause(self, frame: int = 0) -> None:
@@ -158,7 +161,7 @@ class NativeSource:
         for dtp in order.dtps:
             dtps.append(source_dtp(dtp, self._run))
             dtps[-1].set_link(link_of(dtp, self._links), dtp.peer_link)
-        with native_errors():
+        with native_errors(), self._place.bind():
             ends = self._engine.join(order.group, native_member(order.member), dtps)
         first = len(self._positions)
         self._positions |= {str(dtp.id): first + number for number, dtp in enumerate(order.dtps)}
@@ -219,6 +222,32 @@ def _placement_of(place: _native.Placement) -> telegram.Placement:
     )
 
 
+def _near_source(order: telegram.Source) -> Iterator[Device]:
+    """What takes an emulator's frames: the GPU that is its engine, or its network cards."""
+    for options in order.options:
+        given = parameters_of(options)
+        if given.get("engine") == "cuda":
+            yield from _gpus([int(given.get("engine_device", 0))])
+        elif options.kind != "pcie":
+            yield from network_card(order.bind_address, str(given.get("device", "")))
+
+
+def _near_destination(order: telegram.Destination) -> Iterator[Device]:
+    """What reads a receiver's buffers, the GPUs of its units, and then what brings them images, its network card."""
+    for buffer in order.buffers:
+        if buffer.unit == "cuda":
+            yield from _gpus([int(device) for device in buffer.device.split(",") if device.strip().isdigit()])
+    if order.link != "pcie":
+        yield from network_card(order.bind_address, str(parameters_of(order.options).get("device", "")))
+
+
+def _gpus(numbers: Sequence[int]) -> Iterator[Device]:
+    buses = {number: bus for unit, number, bus in _native.device_buses() if unit == "cuda"}
+    for number in numbers:
+        if buses.get(number):
+            yield gpu(buses[number])
+
+
 def pictures_of(order: telegram.Destination, config: _native.ReceiverConfig) -> dict[str, Picture]:
     """What previews are told in, by buffer."""
     return {one.name: Picture(one, made) for one, made in zip(order.buffers, config.buffers, strict=True)}
@@ -234,8 +263,9 @@ class NativeDestination:
         self._files = [master_of(buffer) for buffer in order.buffers]
         self._new_folders = missing_folders_of(order)
         self._cards: list[SimulatedCard] = []
+        self._place = place_for(f"receiver {order.receiver}", order.numa, _near_destination(order))
         try:
-            with native_errors(), contextlib.ExitStack() as at_end:
+            with native_errors(), self._place.bind(), contextlib.ExitStack() as at_end:
                 for prefix in prefixes_of(order):
                     at_end.callback(release_output, prefix)
                 self._older = [OlderSeries(prefix) for prefix in prefixes_of(order) if prefix.parent.is_dir()]
@@ -282,7 +312,7 @@ class NativeDestination:
             self._engine.arm([native_endpoint(endpoint) for endpoint in order.endpoints])
 
     def start(self) -> None:
-        with native_errors():
+        with native_errors(), self._place.bind():
             self._engine.start()
         for older in self._older:
             older.remove()
@@ -321,9 +351,8 @@ class NativeDestination:
         status = self._engine.status()
         buffers = tuple(buffer_status(*known) for known in zip(status.buffers, self._slots, self._files, strict=True))
         counts = counts_of("link", status.link)
-        return DestinationStatus(
-            self._receiver, status.elapsed_s, status.memory, status.first_incomplete, counts, buffers
-        )
+        memory = ", ".join(filter(None, (status.memory, self._place.words)))
+        return DestinationStatus(self._receiver, status.elapsed_s, memory, status.first_incomplete, counts, buffers)
 
     def table(self, name: str, key: str) -> Table:
         if name not in ("completeness", "decisions") or key not in self._positions:

@@ -65,6 +65,7 @@ def told(plan: Plan) -> dict[str, Source]:
 def test_a_run_file_without_emulators_has_one_that_plays_everything(tmp_path: Path) -> None:
     link = (
         '[link]\nemulator_address = "::1"\nreceiver_address = "::1"\nemulator_processor = 3\nemulator_device = "rxe0"\n'
+        "emulator_numa = 1\n"
     )
     plan = plan_of(tmp_path, link + '[nodes]\nemulator = "https://far:4780"\n' + BUFFERS)
     (one,) = plan.emulators
@@ -76,6 +77,7 @@ def test_a_run_file_without_emulators_has_one_that_plays_everything(tmp_path: Pa
         3,
         "rxe0",
     )
+    assert order.numa == "1"
     assert [dtp.id for dtp in order.dtps] == [0, 1, 2, 3, 4, 5, 6]
 
 

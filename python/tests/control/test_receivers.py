@@ -57,19 +57,20 @@ def told(plan: Plan) -> list[Destination]:
 
 
 def test_a_run_file_without_receivers_has_one_as_link_and_nodes_say(tmp_path: Path) -> None:
-    link = '[link]\nport = 5000\nthreads = 2\nemulator_address = "::1"\nreceiver_address = "::1"\nreceiver_processor = 3\nreceiver_device = "rxe0"\n'
+    link = '[link]\nport = 5000\nthreads = 2\nemulator_address = "::1"\nreceiver_address = "::1"\nreceiver_processor = 3\nreceiver_numa = 1\nreceiver_device = "rxe0"\n'
     nodes = '[nodes]\nreceiver = "https://far:4781"\n'
     plan = plan_of(tmp_path, link + nodes + BUFFERS.replace('receiver = "b"\n', ""))
     (one,) = plan.receivers
     assert (one.name, one.label, one.shown_name, one.node) == ("receiver", "receiver", "", "https://far:4781")
     (order,) = told(plan)
     assert (order.bind_address, order.port, order.link_threads, order.first_processor) == ("::1", 5000, 2, 3)
+    assert order.numa == "1"
     assert one.device == "rxe0"
     assert [buffer.name for buffer in order.buffers] == ["full", "part", "small"]
 
 
 def test_a_receiver_is_told_its_own_buffers_with_its_own_values_and_the_links_where_it_has_none(tmp_path: Path) -> None:
-    own = 'address = "127.0.0.2"\nport = 6000\nthreads = 3\nprocessor = 5\ndevice = "rxe1"\n'
+    own = 'address = "127.0.0.2"\nport = 6000\nthreads = 3\nprocessor = 5\nnuma = "off"\ndevice = "rxe1"\n'
     bands = BUFFERS.replace('name = "part"\n', 'name = "part"\nbands = 3\n')
     plan = plan_of(tmp_path, TWO + own + bands)
     first, second = told(plan)
@@ -78,6 +79,7 @@ def test_a_receiver_is_told_its_own_buffers_with_its_own_values_and_the_links_wh
     assert first.first_processor == -1
     assert (second.receiver, second.bind_address, second.port, second.link_threads) == ("b", "127.0.0.2", 6000, 3)
     assert second.first_processor == 5
+    assert (first.numa, second.numa) == ("auto", "off")
     assert [buffer.name for buffer in first.buffers] == ["full", "small"]
     assert [buffer.name for buffer in second.buffers] == ["part"]
 

@@ -68,6 +68,8 @@ COMPUTED = {
     ("Buffer", "quiet_ms"),
     ("Buffer", "card"),
     ("Source", "end"),
+    ("Source", "numa"),
+    ("Destination", "numa"),
     *((dtp, name) for dtp in ("SourceDtp", "DestinationDtp") for name in ("x", "y", "width", "height")),
     ("DestinationDtp", "source_x"),
     ("DestinationDtp", "source_y"),

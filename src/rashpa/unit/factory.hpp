@@ -81,6 +81,7 @@ struct UnitDevice {
   std::size_t memory_bytes = 0;  ///< in all
   std::size_t free_bytes = 0;    ///< now; 0: the driver does not say
   bool unified = false;          ///< it is memory of the host
+  std::string bus{};             ///< its PCI address, 0000:41:00.0; empty: not known
 };
 /// Of this machine. Makes nothing on them: whoever only looks takes none of their memory.
 std::vector<UnitDevice> available_devices();

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
@@ -335,12 +336,15 @@ std::vector<UnitDevice> devices() {
   for (int device = 0; device < count; ++device) {
     cudaDeviceProp properties{};
     if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) continue;
+    std::array<char, 32> bus{};
+    if (cudaDeviceGetPCIBusId(bus.data(), bus.size(), device) != cudaSuccess) bus[0] = '\0';
     found.push_back({.unit = "cuda",
                      .number = static_cast<std::uint32_t>(device),
                      .name = static_cast<const char*>(properties.name),
                      .memory_bytes = properties.totalGlobalMem,
                      .free_bytes = memory::cuda::free_bytes(device),
-                     .unified = properties.integrated != 0});
+                     .unified = properties.integrated != 0,
+                     .bus = bus.data()});
   }
   return found;
 }
