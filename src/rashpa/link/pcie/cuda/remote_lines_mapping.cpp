@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <mutex>
+#include <set>
+#include <utility>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
@@ -28,12 +31,13 @@ void reach(int other) {
                     "choose devices that do (nvidia-smi topo -p2p w), or a buffer in host memory",
                     own, other));
   }
-  const cudaError_t code = cudaDeviceEnablePeerAccess(other, 0);
-  if (code == cudaErrorPeerAccessAlreadyEnabled) {
-    cudaGetLastError();  // it stands as the last error otherwise
-  } else {
-    device::check(code, fmt::format("reach memory of device {}", other));
-  }
+  // A device reaches another one until the process ends, and says so once; to ask again is an error.
+  static std::mutex asking;
+  static std::set<std::pair<int, int>> reached;
+  const std::lock_guard lock(asking);
+  if (reached.contains({own, other})) return;
+  device::check(cudaDeviceEnablePeerAccess(other, 0), fmt::format("reach memory of device {}", other));
+  reached.insert({own, other});
 }
 
 }  // namespace
