@@ -81,6 +81,8 @@ class LinkOptions:
     def __init__(self, kind: str, values: dict[str, bool | int | float | str]) -> None: ...
     @property
     def kind(self) -> str: ...
+    @property
+    def gpu(self) -> int: ...  # of CUDA, that moves a sender's bytes; -1: none
 
 def links_json() -> str: ...  # what schema/links.json holds
 

@@ -118,7 +118,8 @@ void bind_core(nb::module_& m) {
           },
           "kind"_a, "values"_a)
       .def_prop_ro("kind",
-                   [](const BoundLink& self) { return std::string(link::name_of(link::kind_of(self.options))); });
+                   [](const BoundLink& self) { return std::string(link::name_of(link::kind_of(self.options))); })
+      .def_prop_ro("gpu", [](const BoundLink& self) { return link::gpu_of(self.options); });
   m.def("links_json", &link::links_json);
 
   nb::class_<Books>(m, "Books")

@@ -14,7 +14,7 @@ import numpy as np
 from rashpa import _native
 from rashpa.control import telegram
 from rashpa.control.kernels import OUTSIDE, parse_declarations
-from rashpa.control.links import parameters_of
+from rashpa.control.links import DEVICE, parameters_of
 from rashpa.control.telegram import (
     Capabilities,
     Configure,
@@ -93,7 +93,8 @@ class NativeSource:
             for dtp in member.dtps
         }
         self._card: SimulatedCard | None = None
-        self._place = place_for(f"emulator {order.emulator}", order.numa, _near_source(order))
+        with native_errors():
+            self._place = place_for(f"emulator {order.emulator}", order.numa, _near_source(order))
         try:
             with native_errors(), self._place.bind():
                 config = emulator_config(order, run, folders, making)
@@ -225,11 +226,10 @@ def _placement_of(place: _native.Placement) -> telegram.Placement:
 def _near_source(order: telegram.Source) -> Iterator[Device]:
     """What takes an emulator's frames: the GPU that is its engine, or its network cards."""
     for options in order.options:
-        given = parameters_of(options)
-        if given.get("engine") == "cuda":
-            yield from _gpus([int(given.get("engine_device", 0))])
+        if (number := link_options(options).gpu) >= 0:
+            yield from _gpus([number])
         elif options.kind != "pcie":
-            yield from network_card(order.bind_address, str(given.get("device", "")))
+            yield from network_card(order.bind_address, str(parameters_of(options).get(DEVICE, "")))
 
 
 def _near_destination(order: telegram.Destination) -> Iterator[Device]:
@@ -238,7 +238,7 @@ def _near_destination(order: telegram.Destination) -> Iterator[Device]:
         if buffer.unit == "cuda":
             yield from _gpus([int(device) for device in buffer.device.split(",") if device.strip().isdigit()])
     if order.link != "pcie":
-        yield from network_card(order.bind_address, str(parameters_of(order.options).get("device", "")))
+        yield from network_card(order.bind_address, str(parameters_of(order.options).get(DEVICE, "")))
 
 
 def _gpus(numbers: Sequence[int]) -> Iterator[Device]:
@@ -263,7 +263,8 @@ class NativeDestination:
         self._files = [master_of(buffer) for buffer in order.buffers]
         self._new_folders = missing_folders_of(order)
         self._cards: list[SimulatedCard] = []
-        self._place = place_for(f"receiver {order.receiver}", order.numa, _near_destination(order))
+        with native_errors():
+            self._place = place_for(f"receiver {order.receiver}", order.numa, _near_destination(order))
         try:
             with native_errors(), self._place.bind(), contextlib.ExitStack() as at_end:
                 for prefix in prefixes_of(order):

@@ -103,7 +103,7 @@ def _source(placement: t.Placement, end: t.Endpoint) -> t.Source:
         flow="credits",
         on_full="pause",
         first_processor=-1,
-        numa="1",
+        numa="off",
         dataset=_dataset(),
         faults=t.Faults(1, 0.001, 0.0, 0.0, 1e-05, 0.0, 1000, (t.DeadModule(1, 2000),)),
         dtps=(t.SourceDtp(2, 1, 0, 256, 1024, 256, 1, 0, 2400, placement, end),),

@@ -80,7 +80,9 @@ def test_links_have_the_same_keys_on_both_sides() -> None:
 
 def test_every_key_of_the_run_files_link_is_a_links_own_or_of_an_end() -> None:
     of_ends = {"kind", "source", "destination", "flow", "on_full", "threads", "port", "poll", "memory"}
-    of_ends |= {f"{end}_{key}" for end in ("emulator", "receiver") for key in ("address", "device", "processor")}
+    of_ends |= {
+        f"{end}_{key}" for end in ("emulator", "receiver") for key in ("address", "device", "processor", "numa")
+    }
     own = {key for keys in links.link_keys().values() for key in keys} - {links.DEVICE}
     assert own | of_ends == set(run_file.Link.model_fields), "a key of [link] that no link declares does nothing"
     assert own.isdisjoint(of_ends)

@@ -56,6 +56,11 @@ memory::Sharing sharing_of(Kind kind) noexcept {
   return kind == Kind::pcie ? memory::Sharing::machine : memory::Sharing::process;
 }
 
+int gpu_of(const LinkOptions& options) noexcept {
+  const auto* const mapped = std::get_if<pcie::Options>(&options);
+  return mapped != nullptr && mapped->engine == pcie::EngineKind::cuda ? static_cast<int>(mapped->engine_device) : -1;
+}
+
 LinkOptions options_named(std::string_view kind, const NamedValues& values) {
   switch (kind_of(kind)) {
     case Kind::roce:

@@ -35,5 +35,7 @@ std::string links_json();
 
 /// Who must be able to map the RASHPA buffer of a receiver with this link.
 [[nodiscard]] memory::Sharing sharing_of(Kind kind) noexcept;
+/// Number of the CUDA device that moves a sender's bytes; −1: none does.
+[[nodiscard]] int gpu_of(const LinkOptions& options) noexcept;
 
 }  // namespace rashpa::link
