@@ -32,13 +32,15 @@ step() {  # name, command …: its output goes to the log, its end to the termin
 
 for test in ./*_test; do step "$(basename "$test")" timeout 120 "$test"; done
 # The sanitizer runs one kernel at a time and waits for it: what waits for the host, or for another device, while others
-# run would wait for ever.
-declare -A small=([memcheck]='-*Fault*:*Large*:*thousand*:*/stream:*two_units*:*any_state*:*CudaSums*/all:*NcclJoin*:*Split*')
-small[racecheck]="${small[memcheck]}:*/persistent"
+# run would wait for ever. Faults made on purpose are none that it should find, and what counts on a source that is fast
+# finds none. Of the resident kernel racecheck reports hazards: docs/explanations/gpu.md.
+declare -A small=([memcheck]='-*Fault*:*that_faults*:*Large*:*thousand*:*/stream:*two_units*:*any_state*:*CudaSums*/all:*NcclJoin*:*Split*:*without_credits*')
+small[racecheck]="${small[memcheck]}:*/persistent:Resident*:*trigger_is_chosen*"
 if [ "$mode" != quick ]; then
   for tool in memcheck racecheck; do
     for test in ./*_test; do
-      step "${tool}_$(basename "$test")" timeout 60 compute-sanitizer --tool "$tool" --error-exitcode 9 "$test" \
+      [ "$test" != ./rashpa_cuda_fault_test ] || continue
+      step "${tool}_$(basename "$test")" timeout 150 compute-sanitizer --tool "$tool" --error-exitcode 9 "$test" \
         --gtest_filter="${small[$tool]}"
     done
   done

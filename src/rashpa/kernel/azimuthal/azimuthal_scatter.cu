@@ -331,7 +331,10 @@ __global__ void __maxnreg__(kRegisters)
       if (start >= end) continue;
       const auto rank = static_cast<std::uint32_t>(std::uint64_t{works} * group / groups);
       const auto here = static_cast<std::uint32_t>(std::uint64_t{works} * (group + 1) / groups) - rank;
-      if (threadIdx.x < 32) choose(stack, rank, rank + here, chosen);
+      if (threadIdx.x < 32) {
+        __syncwarp();  // all have looked at those of the item before
+        choose(stack, rank, rank + here, chosen);
+      }
       __syncthreads();
       for (std::uint64_t begin = start; begin < end; begin += how.run) {
         if (lane.image < here) {
