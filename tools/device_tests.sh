@@ -34,7 +34,7 @@ for test in ./*_test; do step "$(basename "$test")" timeout 120 "$test"; done
 # The sanitizer runs one kernel at a time and waits for it: what waits for the host, or for another device, while others
 # run would wait for ever. Faults made on purpose are none that it should find, and what counts on a source that is fast
 # finds none. Of the resident kernel racecheck reports hazards: docs/explanations/gpu.md.
-declare -A small=([memcheck]='-*Fault*:*that_faults*:*Large*:*thousand*:*/stream:*two_units*:*any_state*:*CudaSums*/all:*NcclJoin*:*Split*:*without_credits*')
+declare -A small=([memcheck]='-*Fault*:*that_faults*:*Large*:*thousand*:*/stream:*two_units*:*any_state*:*CudaSums*/all:*NcclJoin*:*Split*:*without_credits*:*is_not_there*')
 small[racecheck]="${small[memcheck]}:*/persistent:Resident*:*trigger_is_chosen*"
 if [ "$mode" != quick ]; then
   for tool in memcheck racecheck; do
