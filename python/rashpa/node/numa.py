@@ -120,10 +120,13 @@ def place_for(label: str, choice: str, devices: Iterable[Device], system: Path =
     for device in devices:
         node = node_of(device)
         if node is not None and nodes.get(node, frozenset()) & allowed:
-            place = Place(node, nodes[node] & allowed, device.name)
-            _log.info("%s: buffers and threads on %s, processors %s", label, place.words, _words(place.processors))
-            return place
+            return _said(label, Place(node, nodes[node] & allowed, device.name))
     return ANYWHERE
+
+
+def _said(label: str, place: Place) -> Place:
+    _log.info("%s: buffers and threads on %s, processors %s", label, place.words, _words(place.processors))
+    return place
 
 
 def _told(label: str, node: int, nodes: Mapping[int, frozenset[int]], allowed: frozenset[int]) -> Place:
@@ -139,9 +142,7 @@ def _told(label: str, node: int, nodes: Mapping[int, frozenset[int]], allowed: f
             f"{label}: numa is {node}, and this process may use none of its processors ({_words(nodes[node])}), only {_words(allowed)}; start the node "
             "with processors of that NUMA node, or choose another",
         )
-    place = Place(node, nodes[node] & allowed, "as told")
-    _log.info("%s: buffers and threads on %s, processors %s", label, place.words, _words(place.processors))
-    return place
+    return _said(label, Place(node, nodes[node] & allowed, "as told"))
 
 
 def _words(processors: Iterable[int]) -> str:

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <random>
 #include <string>
@@ -69,14 +68,8 @@ class Bench {
   }
   /// All images kInFlight times, as the unit has them: so many stacks in flight, each in a stream of its own.
   void enqueue_in_flight(cudaStream_t stream) const {
-    for (const Beside& one : beside_) one.start_behind(stream);
-    std::uint32_t bench = 0;
-    for (std::uint32_t round = 0; round < kInFlight; ++round) {
-      for (std::uint32_t first = 0; first < kImages; first += stack_, bench = (bench + 1) % kInFlight) {
-        put(first, bench, beside_[bench].get());
-      }
-    }
-    for (const Beside& one : beside_) one.end_before(stream);
+    in_flight_.enqueue(kImages, stack_, stream,
+                       [this](std::uint32_t first, std::uint32_t bench, cudaStream_t to) { put(first, bench, to); });
   }
 
  private:
@@ -100,7 +93,7 @@ class Bench {
   DeviceArray<std::uint8_t> work_;
   DeviceArray<Scalar> scalars_;
   DeviceArray<kernel::cuda::DeviceFinding> findings_;
-  std::array<Beside, kInFlight> beside_;
+  InFlight in_flight_;
 };
 
 }  // namespace

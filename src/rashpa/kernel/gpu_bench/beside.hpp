@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <array>
 #include <cstdint>
 
 #include "rashpa/memory/cuda/resources.hpp"
@@ -37,6 +38,27 @@ class Beside {
   memory::cuda::Stream stream_;
   cudaEvent_t fork_ = nullptr;
   cudaEvent_t join_ = nullptr;
+};
+
+/// So many stacks in flight as the unit has.
+class InFlight {
+ public:
+  /// All images kInFlight times, in stacks, behind and before work of `stream`: put(first image, bench, stream) for
+  /// each.
+  template <typename Put>
+  void enqueue(std::uint32_t images, std::uint32_t stack, cudaStream_t stream, Put put) const {
+    for (const Beside& one : beside_) one.start_behind(stream);
+    std::uint32_t bench = 0;
+    for (std::uint32_t round = 0; round < kInFlight; ++round) {
+      for (std::uint32_t first = 0; first < images; first += stack, bench = (bench + 1) % kInFlight) {
+        put(first, bench, beside_[bench].get());
+      }
+    }
+    for (const Beside& one : beside_) one.end_before(stream);
+  }
+
+ private:
+  std::array<Beside, kInFlight> beside_;
 };
 
 }  // namespace rashpa::kernel::gpu_bench

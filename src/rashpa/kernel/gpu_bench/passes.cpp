@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <random>
 
 #include "rashpa/kernel/accumulate/accumulate.hpp"
@@ -181,14 +180,8 @@ class Bench {
   /// All images kInFlight times, so many stacks in flight.
   void enqueue_in_flight(cudaStream_t stream) const {
     clear(stream);
-    for (const Beside& one : beside_) one.start_behind(stream);
-    std::uint32_t bench = 0;
-    for (std::uint32_t round = 0; round < kInFlight; ++round) {
-      for (std::uint32_t first = 0; first < kImages; first += stack_, bench = (bench + 1) % kInFlight) {
-        put(first, bench, beside_[bench].get());
-      }
-    }
-    for (const Beside& one : beside_) one.end_before(stream);
+    in_flight_.enqueue(kImages, stack_, stream,
+                       [this](std::uint32_t first, std::uint32_t bench, cudaStream_t to) { put(first, bench, to); });
   }
 
  private:
@@ -216,7 +209,7 @@ class Bench {
   const Case& given_;
   kernel::cuda::DevicePass& pass_;
   std::uint32_t stack_;
-  std::array<Beside, kInFlight> beside_;
+  InFlight in_flight_;
 };
 
 }  // namespace
