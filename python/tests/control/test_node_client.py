@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The manager's end of the control link: what is being asked while it is closed."""
+
+import asyncio
+import gc
+import time
+import warnings
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from rashpa.control.node_client import NodeClient, NodeError
+
+_TURNS = 60  # of the loop; a connection is made, and its request answered, in fewer
+
+
+@asynccontextmanager
+async def slow_node(answer_s: float) -> AsyncIterator[str]:
+    """One that answers everything with an empty object, so late. Its URL."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while await reader.readuntil(b"\r\n\r\n"):
+                await asyncio.sleep(answer_s)
+                writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+            pass  # the client, or the test, is over
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+def test_a_client_closed_at_any_moment_leaves_no_connection_open() -> None:
+    async def closed_after(turns: int, url: str) -> None:
+        client = NodeClient("it", url)
+        asking = asyncio.create_task(client.audit(1))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await client.close()
+        with pytest.raises(RuntimeError, match="has no audit" if turns else "the way to it is closed"):
+            await asking
+
+    async def run() -> None:
+        async with slow_node(0.002) as url:
+            for turns in range(_TURNS):
+                await closed_after(turns, url)
+                gc.collect()
+
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", ResourceWarning)
+        asyncio.run(run())
+        gc.collect()
+    assert [str(one.message) for one in found] == []
+
+
+def test_a_node_that_never_answers_does_not_hold_up_closing() -> None:
+    async def run() -> tuple[float, str]:
+        async with slow_node(60.0) as url:
+            client = NodeClient("it", url)
+            asking = asyncio.create_task(client.audit(1))
+            await asyncio.sleep(0.05)
+            began = time.monotonic()
+            await client.close()
+            with pytest.raises(NodeError) as raised:
+                await asking
+            return time.monotonic() - began, str(raised.value)
+
+    took_s, said = asyncio.run(run())
+    assert took_s < 2.0
+    assert "broke the connection" in said
+
+
+def test_who_gives_up_asking_is_not_waited_for() -> None:
+    async def run() -> float:
+        async with slow_node(60.0) as url:
+            client = NodeClient("it", url)
+            asking = asyncio.create_task(client.audit(1))
+            await asyncio.sleep(0.05)
+            asking.cancel()
+            began = time.monotonic()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
+            await client.close()
+            return time.monotonic() - began
+
+    assert asyncio.run(run()) < 0.5
