@@ -10,13 +10,14 @@ import ssl
 import sys
 import time
 import urllib.parse
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
 from rashpa.control import telegram, telegram_xml
+from rashpa.control.finishing_client import FinishingClient
 from rashpa.control.node_load import Load
 from rashpa.control.run_state import TRANSITIONS
 from rashpa.control.telegram import Capabilities, Configure, Configured, Fault, Join, Status, Telegram
@@ -24,7 +25,6 @@ from rashpa.control.telegram_xml import CONTENT_TYPE, TelegramError
 
 _GOOD, _NOTHING_NEW, _DENIED, _ABSENT, _TOO_MANY = 200, 204, 401, 404, 429  # of HTTP
 _QUESTION_S = 5.0
-_CLOSE_S = 1.0  # what is still being asked has so long to be answered
 _GRACE_S = 2.0  # over the node's own deadline, so that its answer can come
 _IDLE_S = 20.0  # how long an unused connection is kept; less than the node keeps it, so that it is never closed under a request
 _ATTEMPTS = (
@@ -63,8 +63,6 @@ class NodeClient:
         self.name = name
         self.url = url
         self._owner = owner
-        self._asked: set[asyncio.Task[httpx.Response]] = set()
-        self._closing = False
         headers = {"authorization": f"Bearer {token}"} if token else {}
         verify = trusted or _known_authorities()
         if authority:
@@ -75,7 +73,8 @@ class NodeClient:
                     name, f"nodes.authority {authority}: {error}; give a certificate file in PEM", "config"
                 ) from None
         # no proxy of the environment: nodes are reached directly
-        self._http = httpx.AsyncClient(
+        self._http = FinishingClient(
+            name,
             base_url=url,
             headers=headers,
             verify=verify,
@@ -85,13 +84,7 @@ class NodeClient:
         )
 
     async def close(self) -> None:
-        """What others are just asking ends first: httpx forgets a connection that is being made while it is closed, and leaves its socket open."""
-        self._closing = True
-        if self._asked:
-            _, late = await asyncio.wait(self._asked, timeout=_CLOSE_S)
-            for request in late:
-                request.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+        """What is being asked is answered before, or given up after a second."""
         await self._http.aclose()
 
     async def capabilities(self) -> Capabilities:
@@ -114,7 +107,7 @@ class NodeClient:
         """One byte per image: completeness and decisions of a buffer, fates of a DTP."""
         query = {"table": name, **({"buffer": buffer} if buffer else {"dtp": str(dtp)})}
         try:
-            answer = await self._sent(self._http.get("/books", params=query, timeout=30.0))
+            answer = await self._http.get("/books", params=query, timeout=30.0)
         except httpx.HTTPError as error:
             raise self._lost(error, f"{name} table") from None
         if answer.status_code != 200:
@@ -124,7 +117,7 @@ class NodeClient:
     async def view(self, query: Mapping[str, str]) -> bytes | None:
         """A part of an image as numbers (`rashpa.data.view_bytes`); None when there is no other than the one that is known, or none yet."""
         try:
-            answer = await self._sent(self._http.get("/view", params=dict(query), timeout=_QUESTION_S))
+            answer = await self._http.get("/view", params=dict(query), timeout=_QUESTION_S)
         except httpx.HTTPError as error:
             raise self._lost(error, "view") from None
         if answer.status_code in (_NOTHING_NEW, _ABSENT):
@@ -156,7 +149,7 @@ class NodeClient:
 
     async def _json(self, what: str, query: dict[str, str]) -> Any:
         try:
-            answer = await self._sent(self._http.get(f"/{what}", params=query, timeout=_QUESTION_S))
+            answer = await self._http.get(f"/{what}", params=query, timeout=_QUESTION_S)
         except httpx.HTTPError as error:
             raise self._lost(error, what) from None
         if answer.status_code == _DENIED:
@@ -213,9 +206,8 @@ class NodeClient:
         while True:
             attempts -= 1
             try:
-                headers = {"content-type": CONTENT_TYPE}
-                answer = await self._sent(
-                    self._http.post("/telegram", content=body, headers=headers, timeout=deadline_s)
+                answer = await self._http.post(
+                    "/telegram", content=body, headers={"content-type": CONTENT_TYPE}, timeout=deadline_s
                 )
                 wait_s = _wait_of(answer)
                 if wait_s is None or time.monotonic() + wait_s > ends:
@@ -225,27 +217,6 @@ class NodeClient:
             except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
                 if not attempts:
                     raise
-
-    async def _sent(self, request: Coroutine[Any, Any, httpx.Response]) -> httpx.Response:
-        """Its answer. httpx.HTTPError; RuntimeError when the client is closed."""
-        if self._closing:
-            request.close()
-            raise RuntimeError(f"the way to {self.name} is closed")
-        asked = asyncio.create_task(request)
-        self._asked.add(asked)
-        asked.add_done_callback(self._answered)
-        try:
-            await asyncio.wait({asked})
-        finally:
-            asked.cancel()  # of who does not wait any more
-        if asked.cancelled():
-            raise httpx.ReadError("the way to it was closed before it answered")
-        return asked.result()
-
-    def _answered(self, asked: "asyncio.Task[httpx.Response]") -> None:
-        self._asked.discard(asked)
-        if not asked.cancelled():
-            asked.exception()  # seen, even if nobody waits any more
 
     def _port_hint(self) -> str:
         """For a URL in which the port was forgotten."""
