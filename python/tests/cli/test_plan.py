@@ -34,6 +34,8 @@ def test_the_plan_of_an_example_names_steps_passes_units_and_memory() -> None:
 
 @pytest.mark.parametrize("example", sorted(path.name for path in EXAMPLES.glob("*.toml")))
 def test_every_example_has_a_plan(example: str) -> None:
+    if "recorded" in example and not (EXAMPLES / "../../shared/data/jungfrau_m049").is_dir():
+        pytest.skip("the recorded frames of ../shared/data are not here")
     done = CliRunner().invoke(app, ["plan", str(EXAMPLES / example)])
     assert done.exit_code == 0, done.output
 
