@@ -41,16 +41,6 @@ if(RASHPA_SANITIZE)
   if(RASHPA_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-Wno-tsan) # atomic_thread_fence is not modelled; our rings use acquire/release only
   endif()
-  # Kernels are compiled once for every kind of vectors: here only for those that this machine can run, and for one of
-  # them where threads are looked at.
-  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND EXISTS /proc/cpuinfo)
-    file(STRINGS /proc/cpuinfo wide REGEX "avx512" LIMIT_COUNT 1)
-    if(RASHPA_SANITIZE MATCHES "thread")
-      add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_AVX2|HWY_AVX3|HWY_AVX3_DL)")
-    elseif(NOT wide)
-      add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_AVX3|HWY_AVX3_DL)")
-    endif()
-  endif()
 endif()
 
 if(RASHPA_FUZZERS)
@@ -63,28 +53,7 @@ if(CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
 endif()
 
-# CUDA is found or not found, nothing else changes. Machine code for A100 and H100/H200, and PTX that the driver
-# compiles on later ones. The runtime is linked statically and the driver is looked up when it is needed: the same
-# binary runs where there is no GPU. Builds with sanitizers or for fuzzing are of the host's code only.
-set(RASHPA_CUDA OFF)
-if(NOT RASHPA_SANITIZE AND NOT RASHPA_FUZZERS)
-  include(CheckLanguage)
-  check_language(CUDA)
-  find_package(CUDAToolkit 12.5 QUIET)
-  if(CMAKE_CUDA_COMPILER AND CUDAToolkit_FOUND)
-    if(NOT CMAKE_CUDA_ARCHITECTURES)
-      set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
-    endif()
-    set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
-    enable_language(CUDA)
-    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # CMake 3.25 does not know that nvcc has C++20
-      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
-      set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
-    endif()
-    set(RASHPA_CUDA ON)
-  endif()
-endif()
-message(STATUS "CUDA: ${RASHPA_CUDA} ${CMAKE_CUDA_COMPILER}")
+include(${CMAKE_CURRENT_LIST_DIR}/components.cmake)
 
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
@@ -111,6 +80,8 @@ if(RASHPA_BENCHMARKS)
 endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/precompiled.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/unity.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/vectors.cmake)
 
 # Tests are compiled once and run once: most of their time goes into the compiler. What they test is optimised.
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
@@ -127,6 +98,7 @@ function(rashpa_library name)
   add_library(rashpa::${name} ALIAS rashpa_${name})
   target_include_directories(rashpa_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(rashpa_${name} PUBLIC ${arg_DEPS} PRIVATE ${arg_PRIVATE_DEPS})
+  rashpa_unity(rashpa_${name})
   # A precompiled header brings the options that it was made with: -ffp-contract=off of a kernel would be undone.
   if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/rashpa/kernel")
     rashpa_precompiled(rashpa_${name} library)
@@ -136,17 +108,18 @@ endfunction()
 # rashpa_cuda_sources(rashpa_jungfrau jungfrau.cu): adds CUDA files to a target, and RASHPA_HAVE_CUDA=1 to it and to what
 # links it, where CUDA was found; nothing otherwise.
 function(rashpa_cuda_sources target)
-  if(NOT RASHPA_CUDA)
-    return()
+  rashpa_component_sources(${target} cuda ${ARGN})
+  if(RASHPA_CUDA)
+    target_link_libraries(${target} PUBLIC CUDA::cudart_static)
   endif()
-  target_sources(${target} PRIVATE ${ARGN})
-  target_link_libraries(${target} PUBLIC CUDA::cudart_static)
-  target_compile_definitions(${target} PUBLIC RASHPA_HAVE_CUDA=1)
 endfunction()
 
 # rashpa_opencl_sources(rashpa_jungfrau rashpa::kernel::jungfrau jungfrau.cl): puts the texts of OpenCL sources into a
-# target, each as `extern const std::string_view` of the namespace, named jungfrau_cl.
+# target, each as `extern const std::string_view` of the namespace, named jungfrau_cl, where the build has OpenCL.
 function(rashpa_opencl_sources target namespace)
+  if(NOT RASHPA_OPENCL)
+    return()
+  endif()
   foreach(source ${ARGN})
     string(REPLACE "." "_" name ${source})
     set(made ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)

@@ -2,6 +2,7 @@
 /// Nouns that every part shares: exceptions, Region, Orientation, Slice, Placement, Books; endpoints and options of
 /// links.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
 #include <cstring>
 #include <exception>
@@ -10,6 +11,7 @@
 #include "link.hpp"
 #include "named_values.hpp"
 #include "rashpa/core/books.hpp"
+#include "rashpa/core/components.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/orientation.hpp"
 #include "rashpa/core/placement.hpp"
@@ -48,6 +50,12 @@ void bind_core(nb::module_& m) {
     } catch (const Error& error) {
       raise("NativeError", error.what());
     }
+  });
+
+  m.def("components", [] {
+    nb::list rows;
+    for (const Component& one : components()) rows.append(nb::make_tuple(one.name, one.built, one.adds, one.needs));
+    return rows;
   });
 
   nb::class_<Region>(m, "Region")

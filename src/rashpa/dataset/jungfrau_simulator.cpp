@@ -46,8 +46,9 @@ JungfrauParameters checked(const JungfrauParameters& p) {
           fmt::format("{} places for {} modules; give one each", p.places.size(), p.modules));
   require(std::ranges::all_of(p.places, [](const ModulePlace& at) { return at.orientation.valid(); }),
           "a module is turned by 0, 90, 180 or 270°");
-  constexpr std::uint32_t kFarthest = 1U << 20U;
-  require(std::ranges::all_of(p.places, [](const ModulePlace& at) { return at.x <= kFarthest && at.y <= kFarthest; }),
+  constexpr std::uint32_t kFarthestPlace = 1U << 20U;
+  require(std::ranges::all_of(p.places,
+                              [](const ModulePlace& at) { return at.x <= kFarthestPlace && at.y <= kFarthestPlace; }),
           "a place beyond 1048576 pixels; give the module's place in the assembled image");
   return p;
 }

@@ -3,13 +3,12 @@
 
 #include <fmt/format.h>
 
+#include "rashpa/core/cache_line.hpp"
 #include "rashpa/core/error.hpp"
 
 namespace rashpa::dataset {
 
 namespace {
-
-constexpr std::uint64_t kCacheLine = 64;
 
 std::uint64_t stride_of(ModuleShape shape, std::uint32_t modules) {
   check_shape(shape, modules);

@@ -451,4 +451,8 @@ std::string CardPlayer::error() const {
   return error_;
 }
 
+std::unique_ptr<Player> make_card_player(const Config& config, const ModuleFramesStore& frames) {
+  return std::make_unique<CardPlayer>(config, frames);
+}
+
 }  // namespace rashpa::emulator

@@ -118,4 +118,7 @@ class CardPlayer final : public Player {
   std::jthread thread_;
 };
 
+/// Makes that player. Throws as its constructor, and ConfigError where the build leaves cards out.
+std::unique_ptr<Player> make_card_player(const Config& config, const ModuleFramesStore& frames);
+
 }  // namespace rashpa::emulator

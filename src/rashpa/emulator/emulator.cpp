@@ -60,7 +60,7 @@ void check(const Config& config, const SourceDtp& source) {
 
 std::unique_ptr<Player> make_player(const Config& config, const ModuleFramesStore& frames,
                                     const transfer::TriggerGate* gate) {
-  if (config.card) return std::make_unique<CardPlayer>(config, frames);
+  if (config.card) return make_card_player(config, frames);
   return std::make_unique<SoftwarePlayer>(config, frames, gate);
 }
 

@@ -43,6 +43,11 @@ struct PixelFormat {
   friend bool operator==(const PixelFormat&, const PixelFormat&) = default;
 };
 
+/// Returns whether values may be below zero; reals are not asked for.
+constexpr bool is_signed(PixelFormat format) noexcept {
+  return format.type == PixelType::i16 || format.type == PixelType::i32;
+}
+
 /// What a detector delivers; `largest_count` as largest_count_of() says it of its special values.
 constexpr PixelFormat delivered(PixelType type, std::int64_t largest_count = kNoLargestCount) noexcept {
   switch (type) {

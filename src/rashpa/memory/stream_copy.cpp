@@ -7,6 +7,7 @@
 #include <immintrin.h>
 #endif
 
+#include "rashpa/core/cache_line.hpp"
 #include "rashpa/core/checksum.hpp"
 
 namespace rashpa::memory {
@@ -14,7 +15,6 @@ namespace rashpa::memory {
 namespace {
 constexpr std::size_t kBlock = 4096;    // fits the first cache twice over
 constexpr std::size_t kWorthIt = 1024;  // shorter runs do not fill the processor's write-combining buffers well
-constexpr std::size_t kCacheLine = 64;
 
 /// Whole cache lines, `bytes` of them, to where a line begins. Each line that is read asks for the one `ahead` bytes
 /// behind it, which need not exist; 0: none.

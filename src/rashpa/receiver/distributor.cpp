@@ -16,7 +16,7 @@ namespace rashpa::receiver {
 
 namespace {
 
-constexpr std::chrono::milliseconds kLongestSleep{5};
+constexpr std::chrono::milliseconds kLongestWait{5};
 
 /// An image's fate in 16 bits: decision, veto reason, error reason.
 std::uint16_t packed(Decision decision, VetoReason reason, ErrorReason error) noexcept {
@@ -100,7 +100,7 @@ void Distributor::run(int processor) {
       continue;
     }
     if (lane_.closed() && taken == lane_.submitted()) break;
-    bell_.wait(seen, kLongestSleep);
+    bell_.wait(seen, kLongestWait);
   }
   const Accumulated open = unit_.conclude();
   if (feedback_) feedback_->end();

@@ -11,7 +11,7 @@
 namespace rashpa::sink {
 namespace {
 
-constexpr std::size_t kChunk = 4096;  // values
+constexpr std::size_t kChunkValues = 4096;  // values
 
 /// A dataset of CXI, and the column that it is made of.
 struct Name {
@@ -56,8 +56,8 @@ std::vector<Rows> rows_of(const FrameRows& rows, std::size_t table, std::span<co
 /// One column as [image][most], image by image: of those without peaks nothing is stored.
 void write_padded(hid_t group, const Name& name, hid_t column, const std::vector<Rows>& images, hsize_t most) {
   const hsize_t shape[2] = {images.size(), most};
-  const hsize_t chunk[2] = {std::clamp<hsize_t>(kChunk / most, 1, std::max<hsize_t>(images.size(), 1)),
-                            std::min<hsize_t>(most, kChunk)};
+  const hsize_t chunk[2] = {std::clamp<hsize_t>(kChunkValues / most, 1, std::max<hsize_t>(images.size(), 1)),
+                            std::min<hsize_t>(most, kChunkValues)};
   const h5::Handle properties = h5::bitshuffled(chunk);
   const h5::Handle space(H5Screate_simple(2, shape, nullptr), H5Sclose, "create a data space");
   const h5::Handle set(

@@ -11,12 +11,12 @@
 namespace rashpa::sink {
 namespace {
 
-constexpr std::size_t kChunk = 1024;  // rows: few enough that a part of them is written with every stack
+constexpr std::size_t kChunkRows = 1024;  // rows: few enough that a part of them is written with every stack
 constexpr std::size_t kPtr = 1024;
 
 h5::Column made(hid_t group, const Column& facts) {
   return with_reader(facts.type,
-                     [&](auto read) { return h5::column<decltype(read(Scalar()))>(group, facts.name, kChunk); });
+                     [&](auto read) { return h5::column<decltype(read(Scalar()))>(group, facts.name, kChunkRows); });
 }
 
 std::string path_of(const Table& table, const Column& column) {

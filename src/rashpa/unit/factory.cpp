@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "rashpa/core/components.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/unit/cpu/cpu_unit.hpp"
 #include "rashpa/unit/dealt/dealt_unit.hpp"
@@ -130,7 +131,7 @@ std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, 
   if (choice.share == Share::rows) return cuda::make_split(choice, devices, pipeline, layout, done_bell);
   return cuda::make_unit(choice, pipeline, layout, done_bell);
 #else
-  throw ConfigError("unit: this program was built without CUDA; use unit cpu, or build where nvcc is found");
+  throw_left_out("unit", "cuda");
 #endif
 }
 
@@ -140,10 +141,12 @@ std::vector<Available> available_units() {
 #ifdef RASHPA_HAVE_CUDA
   units.push_back(cuda::available());
 #else
-  units.push_back({.name = "cuda", .usable = false, .what = "not built in: nvcc was not found"});
+  units.push_back({.name = "cuda", .usable = false, .what = left_out("cuda")});
 #endif
   units.push_back(opencl::available());
-  units.push_back({.name = "fpga", .usable = true, .what = "a card that is named, real or simulated"});
+  const bool cards = has_component("card");
+  units.push_back(
+      {.name = "fpga", .usable = cards, .what = cards ? "a card that is named, real or simulated" : left_out("card")});
   return units;
 }
 

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "rashpa/core/cache_line.hpp"
+
 namespace rashpa::unit {
 
 namespace {
-
-constexpr std::size_t kCacheLine = 64;
 
 std::size_t bytes_of_quantity(const Accumulation& facts, const Quantity& quantity) noexcept {
   return (facts.elements() * bytes_of(quantity.type) + kCacheLine - 1) / kCacheLine * kCacheLine;

@@ -14,7 +14,7 @@ namespace rashpa::wire {
 namespace {
 
 // Polynomials modulo CRC32C's, bit 31 is the coefficient of x^0, as in the checksum's register.
-constexpr std::uint32_t times(std::uint32_t a, std::uint32_t b) noexcept {
+constexpr std::uint32_t times_crc32c(std::uint32_t a, std::uint32_t b) noexcept {
   constexpr std::uint32_t kReflected = 0x82F63B78;
   std::uint32_t sum = 0;
   for (int bit = 31; bit >= 0; --bit) {
@@ -29,8 +29,8 @@ constexpr std::uint32_t shift_of(std::size_t bytes) noexcept {
   std::uint32_t power = 0x80000000U >> 8;
   std::uint32_t value = 0x80000000U;
   for (; bytes != 0; bytes >>= 1) {
-    if ((bytes & 1U) != 0) value = times(value, power);
-    power = times(power, power);
+    if ((bytes & 1U) != 0) value = times_crc32c(value, power);
+    power = times_crc32c(power, power);
   }
   return value;
 }
@@ -243,7 +243,7 @@ CrcPair dual_crc(std::span<const std::byte> bytes, CrcPair before) noexcept {
 std::uint32_t Crc32cJoin::operator()(std::uint32_t first, std::uint32_t second, std::size_t bytes) noexcept {
   Known& known = known_[(bytes ^ bytes >> 4 ^ bytes >> 8) % known_.size()];
   if (known.bytes != bytes) known = {bytes, shift_of(bytes)};
-  return times(first, known.shift) ^ second;
+  return times_crc32c(first, known.shift) ^ second;
 }
 
 }  // namespace rashpa::wire

@@ -16,7 +16,7 @@ constexpr std::uint32_t kPolynomial = 0xEDB88320;
 constexpr std::uint32_t kOne = 0x80000000;
 constexpr std::uint32_t kInverseOfX = (kPolynomial << 1) | 1;  // P = 1 + x·(…), hence 1/x = (P + 1)/x
 
-constexpr std::uint32_t times(std::uint32_t a, std::uint32_t b) noexcept {
+constexpr std::uint32_t times_crc32(std::uint32_t a, std::uint32_t b) noexcept {
   std::uint32_t product = 0;
   for (std::uint32_t bit = kOne; bit != 0; bit >>= 1) {
     product ^= (a & bit) != 0 ? b : 0;
@@ -29,10 +29,10 @@ constexpr std::uint32_t times(std::uint32_t a, std::uint32_t b) noexcept {
 constexpr auto kBack = [] {
   std::array<std::uint32_t, 24> powers{};
   std::uint32_t value = kInverseOfX;
-  for (int i = 0; i < 3; ++i) value = times(value, value);
+  for (int i = 0; i < 3; ++i) value = times_crc32(value, value);
   for (auto& power : powers) {
     power = value;
-    value = times(value, value);
+    value = times_crc32(value, value);
   }
   return powers;
 }();
@@ -40,7 +40,7 @@ constexpr auto kBack = [] {
 std::uint32_t back(std::size_t bytes) noexcept {
   std::uint32_t value = kOne;
   for (std::size_t k = 0; bytes != 0 && k < kBack.size(); ++k, bytes >>= 1) {
-    if ((bytes & 1U) != 0) value = times(value, kBack[k]);
+    if ((bytes & 1U) != 0) value = times_crc32(value, kBack[k]);
   }
   return value;
 }
@@ -55,7 +55,7 @@ std::optional<std::uint16_t> changed_id_bits(std::uint32_t difference, std::size
     last_factor = back(bytes_behind + 2);
     last_bytes = bytes_behind;
   }
-  const std::uint32_t before = times(difference, last_factor);
+  const std::uint32_t before = times_crc32(difference, last_factor);
   if ((before >> 16) != 0) return std::nullopt;
   return static_cast<std::uint16_t>((before & 0xFFU) << 8 | before >> 8);
 }

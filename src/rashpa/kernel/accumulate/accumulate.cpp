@@ -16,7 +16,6 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-bool is_signed(PixelFormat format) noexcept { return format.type == PixelType::i16 || format.type == PixelType::i32; }
 bool is_wide(PixelFormat format) noexcept { return pixel_bytes(format.type) == 4; }
 
 __extension__ using Wide = __int128;  // 2^31 images of squares of 32 bits

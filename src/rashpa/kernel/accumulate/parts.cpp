@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::size_t kBlock = 4096;  // pixels that are joined at a time: they stay in the caches
 
-bool is_signed(PixelFormat format) noexcept { return format.type == PixelType::i16 || format.type == PixelType::i32; }
-
 /// Chan's formula; sums.counted is not yet what both have.
 void add_spread(Sums& sums, const std::uint32_t* counted, const double* mean, const double* squares,
                 std::size_t count) noexcept {

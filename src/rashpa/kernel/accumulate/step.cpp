@@ -6,9 +6,11 @@
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/accumulate/accumulate_cuda.hpp"
 #endif
-#include "rashpa/kernel/accumulate/accumulate_opencl.hpp"
 #include "rashpa/kernel/accumulate/parts.hpp"
 #include "rashpa/kernel/plain_kernel.hpp"
+#ifdef RASHPA_HAVE_OPENCL
+#include "rashpa/kernel/accumulate/accumulate_opencl.hpp"
+#endif
 
 namespace rashpa::kernel::accumulate {
 
@@ -118,10 +120,12 @@ class Accumulate final : public Step, public Joinable {
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, setup);
   }
+#ifdef RASHPA_HAVE_OPENCL
   [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
       const Setup& setup, const memory::opencl::Device& device) const override {
     return opencl::make_pass(config_, setup, device);
   }
+#endif
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
     return cuda::make_pass(config_, setup);

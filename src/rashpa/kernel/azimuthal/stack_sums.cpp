@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::size_t kBlock = Prepared::kBlock;
 
-bool is_signed(PixelFormat format) noexcept { return format.type == PixelType::i16 || format.type == PixelType::i32; }
-
 std::size_t chunks_of(std::size_t images) noexcept {
   return (images + StackSums::kTogether - 1) / StackSums::kTogether;
 }

@@ -8,11 +8,13 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/azimuthal/azimuthal.hpp"
-#include "rashpa/kernel/azimuthal/azimuthal_opencl.hpp"
 #include "rashpa/kernel/azimuthal/profile_sums.hpp"
 #include "rashpa/kernel/azimuthal/stack_sums.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/azimuthal/azimuthal_cuda.hpp"
+#endif
+#ifdef RASHPA_HAVE_OPENCL
+#include "rashpa/kernel/azimuthal/azimuthal_opencl.hpp"
 #endif
 
 namespace rashpa::kernel::azimuthal {
@@ -325,10 +327,12 @@ class Azimuthal final : public Step, public Joinable {
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(prepared_, ring(), summed(), setup);
   }
+#ifdef RASHPA_HAVE_OPENCL
   [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
       const Setup& setup, const memory::opencl::Device& device) const override {
     return opencl::make_pass(prepared_, ring(), summed(), setup, device);
   }
+#endif
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
     return cuda::make_pass(prepared_, ring(), summed(), setup);

@@ -29,9 +29,6 @@ std::uint64_t get_big_endian(const std::byte* in, std::size_t bytes) noexcept {
   return value;
 }
 
-char* chars(std::byte* p) noexcept { return reinterpret_cast<char*>(p); }
-const char* chars(const std::byte* p) noexcept { return reinterpret_cast<const char*>(p); }
-
 }  // namespace
 
 struct Compressor::State {

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle.hpp"
+#include "rashpa/kernel/bitshuffle_lz4/lz4_runs.hpp"
 
 namespace rashpa::kernel::bitshuffle_lz4 {
 namespace {
@@ -18,12 +19,6 @@ constexpr std::size_t kLeastNoise = 1024;
 constexpr std::size_t kLeastRest = 64;
 // The proof that a plane is noise takes one step in so many of the search itself.
 constexpr int kProof = 32;
-
-char* chars(std::byte* p) noexcept { return reinterpret_cast<char*>(p); }
-const char* chars(const std::byte* p) noexcept { return reinterpret_cast<const char*>(p); }
-
-// A token's half that says that length bytes follow.
-constexpr std::size_t kLong = 15;
 
 /// Writes the literals `first` before all that the block `packed` stands for: its own first literals are added to
 /// them. The matches of a block reach back, so none of them changes.

@@ -9,6 +9,10 @@
 
 namespace rashpa::kernel::bitshuffle_lz4 {
 
+/// Returns the same bytes as lz4 takes them.
+inline char* chars(std::byte* p) noexcept { return reinterpret_cast<char*>(p); }
+inline const char* chars(const std::byte* p) noexcept { return reinterpret_cast<const char*>(p); }
+
 /// Makes LZ4 blocks of bit planes. The planes of noise at the beginning, which LZ4 would search in vain, become
 /// literals without it; lz4 compresses the rest. One per thread; does not allocate. The bytes of a block depend on that
 /// block alone.

@@ -7,8 +7,6 @@ namespace rashpa::kernel::bitshuffle_lz4 {
 
 namespace {
 
-constexpr std::size_t kLong = 15;  // a token's half: more bytes follow
-
 /// A length's half of the token.
 unsigned half(std::size_t length) noexcept { return static_cast<unsigned>(std::min(length, kLong)); }
 

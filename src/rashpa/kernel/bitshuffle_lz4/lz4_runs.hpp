@@ -9,6 +9,8 @@ namespace rashpa::kernel::bitshuffle_lz4 {
 inline constexpr std::size_t kLastLiterals = 5;
 inline constexpr std::size_t kLastMatch = 12;
 inline constexpr std::size_t kLeastMatch = 4;
+/// A half of a token that says that bytes of the length follow.
+inline constexpr std::size_t kLong = 15;
 
 /// One LZ4 block, in which each match repeats the byte before it. `out` has room for LZ4_compressBound(bytes). Returns
 /// its bytes. The reference of the kernel on CUDA, which makes the same bytes.

@@ -4,11 +4,13 @@
 #include <vector>
 
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
-#include "rashpa/kernel/bragg_count/bragg_count_opencl.hpp"
 #include "rashpa/kernel/photons.hpp"
 #include "rashpa/kernel/plain_kernel.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/bragg_count/bragg_count_cuda.hpp"
+#endif
+#ifdef RASHPA_HAVE_OPENCL
+#include "rashpa/kernel/bragg_count/bragg_count_opencl.hpp"
 #endif
 
 namespace rashpa::kernel::bragg_count {
@@ -91,10 +93,12 @@ class BraggCount final : public Step {
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, *count_tap(), setup);
   }
+#ifdef RASHPA_HAVE_OPENCL
   [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
       const Setup& setup, const memory::opencl::Device& device) const override {
     return opencl::make_pass(*count_tap(), setup, device);
   }
+#endif
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
     return cuda::make_pass(*count_tap(), setup);

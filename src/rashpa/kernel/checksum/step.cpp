@@ -4,11 +4,13 @@
 #include <vector>
 
 #include "rashpa/kernel/checksum/checksum.hpp"
-#include "rashpa/kernel/checksum/checksum_opencl.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/checksum/checksum_cuda.hpp"
 #endif
 #include "rashpa/kernel/plain_kernel.hpp"
+#ifdef RASHPA_HAVE_OPENCL
+#include "rashpa/kernel/checksum/checksum_opencl.hpp"
+#endif
 
 namespace rashpa::kernel::checksum {
 
@@ -74,10 +76,12 @@ class Checksum final : public Step {
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, setup);
   }
+#ifdef RASHPA_HAVE_OPENCL
   [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
       const Setup& setup, const memory::opencl::Device& device) const override {
     return opencl::make_pass(config_, setup, device);
   }
+#endif
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
     return cuda::make_pass(config_, setup);

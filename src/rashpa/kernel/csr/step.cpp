@@ -4,12 +4,14 @@
 #include <vector>
 
 #include "rashpa/kernel/csr/csr.hpp"
-#include "rashpa/kernel/csr/csr_opencl.hpp"
 #include "rashpa/kernel/photons.hpp"
 #include "rashpa/kernel/plain_kernel.hpp"
 #include "rashpa/memory/buffer.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/csr/csr_cuda.hpp"
+#endif
+#ifdef RASHPA_HAVE_OPENCL
+#include "rashpa/kernel/csr/csr_opencl.hpp"
 #endif
 
 namespace rashpa::kernel::csr {
@@ -110,10 +112,12 @@ class Csr final : public Step {
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, setup);
   }
+#ifdef RASHPA_HAVE_OPENCL
   [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
       const Setup& setup, const memory::opencl::Device& device) const override {
     return opencl::make_pass(config_, setup, device);
   }
+#endif
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
     return cuda::make_pass(config_, setup);

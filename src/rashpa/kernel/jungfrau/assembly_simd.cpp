@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "rashpa/core/cache_line.hpp"
 #include "rashpa/core/fill.hpp"
 #include "rashpa/kernel/jungfrau/assembly.hpp"
 
@@ -22,7 +23,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::size_t kChunk = 4096;  // pixels that are converted, then assembled
 constexpr std::size_t kAtOnce = 16;   // images of a chunk
-constexpr std::size_t kCacheLine = 64;
 
 /// Copies past the caches: whole cache lines of `to`; its ends go through them.
 void stream(void* to, const void* from, std::size_t bytes) {

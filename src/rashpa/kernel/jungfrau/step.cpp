@@ -13,10 +13,12 @@
 #include "rashpa/kernel/jungfrau/assembly.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau_fpga.hpp"
-#include "rashpa/kernel/jungfrau/jungfrau_opencl.hpp"
 #include "rashpa/kernel/jungfrau/tracking.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/jungfrau/jungfrau_pass.hpp"
+#endif
+#ifdef RASHPA_HAVE_OPENCL
+#include "rashpa/kernel/jungfrau/jungfrau_opencl.hpp"
 #endif
 
 namespace rashpa::kernel::jungfrau {
@@ -273,11 +275,13 @@ class JungfrauStep final : public Step {
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, assembly(setup.shape), setup);
   }
+#ifdef RASHPA_HAVE_OPENCL
   [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
       const Setup& setup, const memory::opencl::Device& device) const override {
     const auto assembled = assembly(setup.shape);
     return opencl::make_pass(with_borders(config_, assembled.get()), assembled.get(), taps_of(setup), setup, device);
   }
+#endif
   [[nodiscard]] std::optional<FpgaTables> on_fpga() const override {
     if (config_.borders != Borders::raw) {
       throw ConfigError("unit: unit fpga has no version of the kernel jungfrau that changes borders; use unit cpu");

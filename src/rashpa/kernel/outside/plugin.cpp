@@ -23,7 +23,7 @@ namespace rashpa::kernel::outside {
 namespace {
 
 constexpr const char* kSymbol = "rashpa_plugin_describe";
-constexpr std::size_t kMostText = 512;  // read of a plugin's text, however long it is
+constexpr std::size_t kMostRead = 512;  // read of a plugin's text, however long it is
 constexpr std::uint32_t kMostOfAKind = 256;
 
 constexpr std::array<std::pair<std::uint32_t, PixelType>, 6> kPixels{{{RASHPA_UINT8, PixelType::u8},
@@ -35,7 +35,7 @@ constexpr std::array<std::pair<std::uint32_t, PixelType>, 6> kPixels{{{RASHPA_UI
 constexpr std::size_t kBytesBeforeProfiles = offsetof(rashpa_plugin, profile_array_count);
 static_assert(sizeof(rashpa_plugin_value) == sizeof(Scalar));
 
-std::string text_of(const char* text) { return text == nullptr ? "" : std::string(text, ::strnlen(text, kMostText)); }
+std::string text_of(const char* text) { return text == nullptr ? "" : std::string(text, ::strnlen(text, kMostRead)); }
 
 /// What a plugin says that failed, in one line.
 std::string reason_of(const char* text) {
@@ -236,7 +236,7 @@ class Function final : public ImageFunction {
       plain_setup.least = photon_range(setup.in).least;
       plain_setup.most = photon_range(setup.in).most;
     }
-    std::array<char, kMostText> why{};
+    std::array<char, kMostRead> why{};
     try {
       state_ = library_->plugin().create(&plain_setup, why.data(), why.size());
     } catch (...) {

@@ -10,14 +10,16 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/peakfinder/peakfinder.hpp"
-#include "rashpa/kernel/peaks_opencl.hpp"
 #include "rashpa/kernel/peaks_pass.hpp"
 #include "rashpa/kernel/pixel_geometry.hpp"
-#include "rashpa/kernel/rings_opencl.hpp"
 #include "rashpa/kernel/sigma_clip/device_method.hpp"
 #include "rashpa/kernel/sigma_clip/geometry_kernel.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/peakfinder/peakfinder_cuda.hpp"
+#endif
+#ifdef RASHPA_HAVE_OPENCL
+#include "rashpa/kernel/peaks_opencl.hpp"
+#include "rashpa/kernel/rings_opencl.hpp"
 #endif
 
 namespace rashpa::kernel::peakfinder {
@@ -78,6 +80,7 @@ class PeakFinder final : public Step {
     return std::make_unique<peaks::Pass<Finder, Config, sigma_clip::Radii>>(
         declared(), config_, setup, sigma_clip::Radii(config_, setup.shape, kOwner));
   }
+#ifdef RASHPA_HAVE_OPENCL
   [[nodiscard]] std::unique_ptr<opencl::DevicePass> on_opencl(const Setup& setup,
                                                               const memory::opencl::Device& device) const override {
     const auto look = [](Finder& finder, const opencl::MarkedRings::Seen& seen, PixelFormat format,
@@ -89,6 +92,7 @@ class PeakFinder final : public Step {
     return std::make_unique<peaks::OpenclPass<Finder, Config, sigma_clip::Radii, decltype(look)>>(
         declared(), config_, setup, std::move(radii), clip, look, device);
   }
+#endif
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
     return cuda::make_pass(config_, sigma_clip::Radii(config_, setup.shape, kOwner), setup);

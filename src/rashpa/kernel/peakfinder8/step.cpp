@@ -11,12 +11,14 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/beam_parameters.hpp"
 #include "rashpa/kernel/peakfinder8/peakfinder8.hpp"
-#include "rashpa/kernel/peaks_opencl.hpp"
 #include "rashpa/kernel/peaks_pass.hpp"
 #include "rashpa/kernel/pixel_geometry.hpp"
-#include "rashpa/kernel/rings_opencl.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/peakfinder8/peakfinder8_cuda.hpp"
+#endif
+#ifdef RASHPA_HAVE_OPENCL
+#include "rashpa/kernel/peaks_opencl.hpp"
+#include "rashpa/kernel/rings_opencl.hpp"
 #endif
 
 namespace rashpa::kernel::peakfinder8 {
@@ -93,6 +95,7 @@ class PeakFinder final : public Step {
     return std::make_unique<peaks::Pass<Finder, Config, Rings>>(declared(), config_, setup,
                                                                 rings_of(config_, setup.shape));
   }
+#ifdef RASHPA_HAVE_OPENCL
   [[nodiscard]] std::unique_ptr<opencl::DevicePass> on_opencl(const Setup& setup,
                                                               const memory::opencl::Device& device) const override {
     const auto look = [](Finder& finder, const opencl::MarkedRings::Seen& seen, PixelFormat format,
@@ -105,6 +108,7 @@ class PeakFinder final : public Step {
         declared(), config_, setup, rings_of(config_, setup.shape), SnrRounds{config_.min_snr, config_.threshold}, look,
         device);
   }
+#endif
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
     return cuda::make_pass(config_, setup);

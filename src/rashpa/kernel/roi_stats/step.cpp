@@ -8,9 +8,11 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/plain_kernel.hpp"
 #include "rashpa/kernel/roi_stats/roi_stats.hpp"
-#include "rashpa/kernel/roi_stats/roi_stats_opencl.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/roi_stats/roi_stats_cuda.hpp"
+#endif
+#ifdef RASHPA_HAVE_OPENCL
+#include "rashpa/kernel/roi_stats/roi_stats_opencl.hpp"
 #endif
 
 namespace rashpa::kernel::roi_stats {
@@ -125,10 +127,12 @@ class RoiStats final : public Step {
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(regions_, setup);
   }
+#ifdef RASHPA_HAVE_OPENCL
   [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
       const Setup& setup, const memory::opencl::Device& device) const override {
     return opencl::make_pass(regions_, setup, device);
   }
+#endif
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
     return cuda::make_pass(regions_, setup);

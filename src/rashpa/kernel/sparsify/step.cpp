@@ -9,15 +9,17 @@
 #include <utility>
 #include <vector>
 
-#include "rashpa/kernel/opencl_pass.hpp"
 #include "rashpa/kernel/pixel_geometry.hpp"
-#include "rashpa/kernel/rings_opencl.hpp"
 #include "rashpa/kernel/sigma_clip/device_method.hpp"
 #include "rashpa/kernel/sigma_clip/geometry_kernel.hpp"
 #include "rashpa/kernel/sparsify/sparsify.hpp"
 #include "rashpa/memory/buffer.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/sparsify/sparsify_cuda.hpp"
+#endif
+#ifdef RASHPA_HAVE_OPENCL
+#include "rashpa/kernel/opencl_pass.hpp"
+#include "rashpa/kernel/rings_opencl.hpp"
 #endif
 
 namespace rashpa::kernel::sparsify {
@@ -156,6 +158,7 @@ class Pass final : public CpuPass {
   std::vector<Store::Found> found_;  // by item
 };
 
+#ifdef RASHPA_HAVE_OPENCL
 /// The background and the candidates are the device's, the list is the host's.
 class DevicePass final : public opencl::MarkedRings {
  public:
@@ -186,6 +189,7 @@ class DevicePass final : public opencl::MarkedRings {
   PixelFormat format_;
   Store store_;
 };
+#endif
 
 class Sparsify final : public Step {
  public:
@@ -202,10 +206,12 @@ class Sparsify final : public Step {
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, setup);
   }
+#ifdef RASHPA_HAVE_OPENCL
   [[nodiscard]] std::unique_ptr<opencl::DevicePass> on_opencl(const Setup& setup,
                                                               const memory::opencl::Device& device) const override {
     return std::make_unique<DevicePass>(config_, setup, device);
   }
+#endif
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
     return cuda::make_pass(config_, sigma_clip::Radii(config_, setup.shape, kOwner), setup);

@@ -7,9 +7,11 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/plain_kernel.hpp"
 #include "rashpa/kernel/unpack/unpack.hpp"
-#include "rashpa/kernel/unpack/unpack_opencl.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/unpack/unpack_cuda.hpp"
+#endif
+#ifdef RASHPA_HAVE_OPENCL
+#include "rashpa/kernel/unpack/unpack_opencl.hpp"
 #endif
 
 namespace rashpa::kernel::unpack {
@@ -128,10 +130,12 @@ class Unpack final : public Step {
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& /*setup*/) const override {
     return std::make_unique<Pass>(config_);
   }
+#ifdef RASHPA_HAVE_OPENCL
   [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
       const Setup& setup, const memory::opencl::Device& device) const override {
     return opencl::make_pass(config_, setup, device);
   }
+#endif
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
     return cuda::make_pass(config_, setup);

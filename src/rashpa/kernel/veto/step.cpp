@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/kernel/opencl_pass.hpp"
 #include "rashpa/kernel/plain_kernel.hpp"
 #include "rashpa/kernel/veto/rule.hpp"
 #include "rashpa/kernel/veto/veto.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/veto/veto_cuda.hpp"
+#endif
+#ifdef RASHPA_HAVE_OPENCL
+#include "rashpa/kernel/opencl_pass.hpp"
 #endif
 
 namespace rashpa::kernel::veto {
@@ -78,6 +80,7 @@ class Pass final : public CpuPass {
   Rule rule_;
 };
 
+#ifdef RASHPA_HAVE_OPENCL
 /// Numbers of images are on the host, where rules look at them.
 class DevicePass final : public opencl::DevicePass {
  public:
@@ -95,6 +98,7 @@ class DevicePass final : public opencl::DevicePass {
  private:
   Rule rule_;
 };
+#endif
 
 class Veto final : public Step {
  public:
@@ -113,10 +117,12 @@ class Veto final : public Step {
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, setup);
   }
+#ifdef RASHPA_HAVE_OPENCL
   [[nodiscard]] std::unique_ptr<opencl::DevicePass> on_opencl(const Setup& setup,
                                                               const memory::opencl::Device& /*device*/) const override {
     return std::make_unique<DevicePass>(config_, setup);
   }
+#endif
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<kernel::cuda::DevicePass> on_cuda(const Setup& setup) const override {
     return cuda::make_pass(with_key([&] { return Rule(config_.keep, setup.before); }),

@@ -6,8 +6,7 @@
 #include <utility>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/link/fpga/descriptor_ring.hpp"
-#include "rashpa/link/fpga/sender.hpp"
+#include "rashpa/link/factory/ends.hpp"
 #include "rashpa/link/pcie/cuda/cuda_source.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
 #include "rashpa/link/pcie/sender.hpp"
@@ -15,20 +14,16 @@
 #include "rashpa/link/roce/receiver.hpp"
 #include "rashpa/link/roce/sender.hpp"
 #include "rashpa/link/roce/sockets/route.hpp"
-#include "rashpa/link/verbs/receiver.hpp"
-#include "rashpa/link/verbs/sender.hpp"
 
 namespace rashpa::link {
 
-namespace {
-
-constexpr std::uint16_t kRocePort = 4791;
-// A wildcard becomes the address from which packets to `destination` leave.
 std::string source_address(const EndOptions& options, const Endpoint& destination) {
   const wire::Address address(options.address, 0);
   if (!address.wildcard()) return options.address;
   return roce::local_towards(wire::Address(destination.address, destination.port)).text();
 }
+
+namespace {
 
 // What two kinds cannot have in common.
 void check(const EndOptions& options) {
@@ -70,17 +65,6 @@ std::unique_ptr<Receiver> make(const pcie::Options& link, const ReceiverOptions&
                                     .poll = options.end.poll,
                                     .first_processor = options.first_processor};
   return std::make_unique<pcie::PcieReceiver>(config, memory, dtps, queues, bell);
-}
-
-std::unique_ptr<Receiver> make(const verbs::Options& link, const ReceiverOptions& options, const ReceiverMemory& memory,
-                               const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell) {
-  const verbs::ReceiverConfig config{.address = options.end.address,
-                                     .threads = options.threads,
-                                     .options = link,
-                                     .flow = options.end.flow,
-                                     .poll = options.end.poll,
-                                     .first_processor = options.first_processor};
-  return std::make_unique<verbs::VerbsReceiver>(config, memory, dtps, queues, bell);
 }
 
 std::unique_ptr<Receiver> make(const roce::Options& link, const ReceiverOptions& options, const ReceiverMemory& memory,
@@ -160,27 +144,6 @@ std::unique_ptr<Sender> Senders::make(const roce::Options& options, const Sender
   return std::make_unique<roce::RoceSender>(config);
 }
 
-std::unique_ptr<Sender> Senders::make(const verbs::Options& options, const SenderDtp& dtp) {
-  const std::string address = source_address(options_, dtp.destination);
-  std::unique_ptr<verbs::SourceMemory>& memory = memory_[address];
-  if (memory == nullptr) {
-    // The device only reads: the block's type has no way to say so.
-    std::vector<memory::DmaBlock> blocks;
-    for (const std::span<const std::byte> one : frames_) {
-      blocks.push_back({.data = const_cast<std::byte*>(one.data()), .bytes = one.size()});  // NOLINT
-    }
-    memory = std::make_unique<verbs::SourceMemory>(verbs::register_sources(options.device, address, blocks));
-  }
-  verbs::SenderConfig config{};
-  config.memory = *memory;
-  config.destination = dtp.destination;
-  config.options = options;
-  config.flow = options_.flow;
-  config.poll = options_.poll;
-  config.dtp = dtp.id;
-  return std::make_unique<verbs::VerbsSender>(config);
-}
-
 std::unique_ptr<Sender> Senders::make(const pcie::Options& options, const SenderDtp& dtp) {
   if (remote_ == nullptr || !remote_->is(dtp.destination)) remote_ = pcie::RemoteMemory::open(dtp.destination);
   const pcie::SenderConfig config{
@@ -197,26 +160,9 @@ std::unique_ptr<Sender> Senders::make(const pcie::Options& options, const Sender
   return std::make_unique<pcie::PcieSender>(config);
 }
 
-std::unique_ptr<Sender> Senders::make(const fpga::Options& options, const SenderDtp& dtp) {
-  if (card_ == nullptr) card_ = std::make_shared<fpga::DescriptorRing>(options.card);
-  fpga::SenderConfig config{};
-  config.card = card_;
-  config.destination = dtp.destination;
-  config.options = options;
-  config.address = options_.address;
-  if (options_.peer == Kind::verbs) config.credit_port = kRocePort;
-  config.flow = options_.flow;
-  config.poll = options_.poll;
-  config.dtp = dtp.id;
-  config.images = dtp.images;
-  config.payload_bytes = dtp.payload_bytes;
-  config.faults = faults_;
-  return std::make_unique<fpga::FpgaSender>(config);
-}
-
 std::string Senders::registration() const {
   if (gpu_ != nullptr) return gpu_->how();
-  return memory_.empty() ? std::string{} : memory_.begin()->second->blocks.front()->how();
+  return verbs_registration();
 }
 
 std::unique_ptr<Receiver> make_receiver(const ReceiverOptions& options, const ReceiverMemory& memory,

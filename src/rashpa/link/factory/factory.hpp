@@ -67,12 +67,14 @@ class Senders {
   [[nodiscard]] std::unique_ptr<Sender> make(const verbs::Options& options, const SenderDtp& dtp);
   [[nodiscard]] std::unique_ptr<Sender> make(const pcie::Options& options, const SenderDtp& dtp);
   [[nodiscard]] std::unique_ptr<Sender> make(const fpga::Options& options, const SenderDtp& dtp);
+  [[nodiscard]] std::string verbs_registration() const;
+
   EndOptions options_;
   std::vector<std::span<const std::byte>> frames_;
   std::optional<FaultConfig> faults_;
   // By address of this end: with a wildcard, receivers behind different interfaces are reached from different ones.
   std::map<std::string, std::shared_ptr<roce::CreditListener>> credits_;
-  std::map<std::string, std::unique_ptr<verbs::SourceMemory>> memory_;
+  std::map<std::string, std::shared_ptr<verbs::SourceMemory>> memory_;
   std::shared_ptr<const pcie::RemoteMemory> remote_;
   std::unique_ptr<pcie::CudaSource> gpu_;
   std::shared_ptr<fpga::DescriptorRing> card_;

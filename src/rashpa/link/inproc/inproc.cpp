@@ -34,7 +34,11 @@ std::uint32_t unit_of(const ReceiverDtp& dtp) noexcept {
 
 Endpoint endpoint_of(std::uint32_t dtp) { return {.address = "inproc", .qpn = dtp}; }
 
-// What a sender has queued: a write, or an event with its record.
+}  // namespace
+
+namespace inproc {
+
+/// What a sender has queued: a write, or an event with its record.
 struct Item {
   BufferDescriptor write{};
   bool event = false;
@@ -42,7 +46,9 @@ struct Item {
   std::array<std::byte, FrameRecord::kBytes> record{};
 };
 
-}  // namespace
+}  // namespace inproc
+
+using inproc::Item;
 
 struct InprocReceiver::Channel {
   Channel(const ReceiverDtp& dtp, std::uint32_t list_index, std::span<std::byte> region, Flow flow,

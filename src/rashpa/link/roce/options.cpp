@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "rashpa/core/cache_line.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/parameter.hpp"
 #include "rashpa/wire/headers.hpp"
@@ -54,10 +55,9 @@ MapUnit map_unit(const Placement& placement, const Options& options) noexcept {
   // The check of the placement comes later; until then a wrong value must only not divide by zero.
   if (placement.line_bytes == 0) return 1;
   if (options.unit_bytes != 0) return options.unit_bytes;
-  constexpr std::uint32_t kCacheLine = 64;
   constexpr std::uint32_t kWorthAMap = 4;  // below, the map would need more than a hundredth of the image's memory
   const std::uint32_t own = line_map_unit(placement, options);
-  const std::uint32_t finest = std::gcd(own, kCacheLine);
+  const std::uint32_t finest = std::gcd(own, std::uint32_t{kCacheLine});
   return {own, finest < kWorthAMap ? own : finest};
 }
 

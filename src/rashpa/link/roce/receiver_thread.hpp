@@ -8,7 +8,7 @@
 #include "rashpa/core/doorbell.hpp"
 #include "rashpa/link/file_sleep.hpp"
 #include "rashpa/link/queue_output.hpp"
-#include "rashpa/link/roce/answers.hpp"
+#include "rashpa/link/roce/answer_packets.hpp"
 #include "rashpa/link/roce/credits/congestion.hpp"
 #include "rashpa/link/roce/credits/credits.hpp"
 #include "rashpa/link/roce/packet_counters.hpp"
@@ -64,7 +64,7 @@ class ReceiverThread final : public LinkThread {
   ReceiverSocket socket_;
   PacketHandler handler_;
   std::uint32_t base_qpn_;
-  Answers answers_;
+  AnswerPackets answers_;
   std::vector<CreditState> credits_;
   FileSleep sleep_;
   std::uint64_t news_bytes_ = 0;  // received payload that is worth a credit packet

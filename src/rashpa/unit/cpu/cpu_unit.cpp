@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "rashpa/core/cache_line.hpp"
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame_record.hpp"
@@ -17,7 +18,6 @@ using kernel::CpuPass;
 using kernel::Finding;
 using kernel::Items;
 
-constexpr std::size_t kCacheLine = 64;
 constexpr std::size_t kMarks = 64;  // pixels of a word
 
 constexpr std::size_t round_up(std::size_t value, std::size_t step) noexcept {

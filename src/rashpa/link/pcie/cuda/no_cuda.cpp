@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// In place of cuda_source.cpp and cuda_images.cpp where nvcc was not found.
-#include "rashpa/core/error.hpp"
+/// In place of cuda_source.cpp and cuda_images.cpp where the build leaves CUDA out.
+#include "rashpa/core/components.hpp"
 #include "rashpa/link/pcie/cuda/cuda_images.hpp"
 #include "rashpa/link/pcie/cuda/cuda_source.hpp"
 
@@ -10,9 +10,7 @@ struct CudaSource::Impl {
   std::string how;
 };
 
-void CudaSource::check(int /*device*/) {
-  throw ConfigError("pcie: this program was built without CUDA; use engine cpu, or build where nvcc is found");
-}
+void CudaSource::check(int /*device*/) { throw_left_out("pcie: engine", "cuda"); }
 
 CudaSource::CudaSource(int device, std::span<const std::span<const std::byte>> /*frames*/) { check(device); }
 
@@ -21,10 +19,7 @@ std::unique_ptr<CopyDevice> CudaSource::make(std::shared_ptr<const RemoteMemory>
 const std::string& CudaSource::how() const noexcept { return impl_->how; }
 
 std::unique_ptr<memory::DeviceImages> make_cuda_images(int /*device*/, std::uint64_t /*bytes*/) {
-  throw ConfigError(
-      "pcie: this program was built without CUDA, and no images lie in memory of a GPU; take the buffer in host "
-      "memory, "
-      "or build where nvcc is found");
+  throw_left_out("pcie: images in memory of a GPU", "cuda");
 }
 
 }  // namespace rashpa::link::pcie

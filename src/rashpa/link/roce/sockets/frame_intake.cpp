@@ -11,8 +11,8 @@ namespace rashpa::link::roce {
 
 namespace {
 
-constexpr std::size_t kMergedBytes = 65'535 + 64;  // the largest IPv4 packet behind Ethernet and virtual header
-constexpr std::size_t kLongBatch = 4;              // keeps long frames in the second-level cache
+constexpr std::size_t kLargestFrame = 65'535 + 64;  // the largest IPv4 packet behind Ethernet and virtual header
+constexpr std::size_t kLongBatch = 4;               // keeps long frames in the second-level cache
 constexpr std::size_t kBatch = 32;
 constexpr std::size_t kLongBytes = 16'384;
 
@@ -37,7 +37,7 @@ FrameIntake::FrameIntake(const PacketSocket& socket, const Options& options, Pac
       most_(kBatch),
       batch_(kBatch),
       // A longer RoCEv1 frame than a packet can be is cut off by the kernel and then malformed.
-      buffer_bytes_(framing_ == Framing::v1 ? options.pmtu + wire::FrameHeader::kBytes + 64 : kMergedBytes) {
+      buffer_bytes_(framing_ == Framing::v1 ? options.pmtu + wire::FrameHeader::kBytes + 64 : kLargestFrame) {
   buffers_.resize(most_ * buffer_bytes_);
   pieces_.resize(most_);
   controls_.resize(most_);

@@ -11,7 +11,7 @@ namespace rashpa::link::roce {
 
 namespace {
 
-constexpr std::size_t kMergedBytes = 65'536;  // the largest merged datagram
+constexpr std::size_t kLargestDatagram = 65'536;  // the largest merged datagram
 constexpr std::size_t kMergedBatch = 4;
 constexpr std::size_t kPlainBatch = 64;
 
@@ -33,7 +33,7 @@ UdpIntake::UdpIntake(UdpSocket& socket, const Options& options)
   socket.enable_marks();
   batch_ = gro ? kMergedBatch : kPlainBatch;
   // Longer datagrams than a packet can be are cut off by the kernel and then fail the ICRC or the length check.
-  buffer_bytes_ = gro ? kMergedBytes : options.pmtu + 64;
+  buffer_bytes_ = gro ? kLargestDatagram : options.pmtu + 64;
   buffers_.resize(batch_ * buffer_bytes_);
   sources_.resize(batch_);
   destinations_.resize(batch_, local_);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rashpa/link/roce/answers.hpp"
+#include "rashpa/link/roce/answer_packets.hpp"
 
 #include <cstring>
 
 namespace rashpa::link::roce {
 
-Answers::Answers(std::size_t ports)
+AnswerPackets::AnswerPackets(std::size_t ports)
     : writers_(ports), packets_(kPerPort * ports), pieces_(kPerPort * ports), messages_(kPerPort * ports) {}
 
-void Answers::connect(std::size_t index, const wire::Address& local, const wire::Address& source, std::uint32_t qpn,
-                      Framing framing) {
+void AnswerPackets::connect(std::size_t index, const wire::Address& local, const wire::Address& source,
+                            std::uint32_t qpn, Framing framing) {
   writers_[index].emplace(local, source, qpn, framing);
 }
 
-void Answers::add(AcknowledgementWriter& writer, const Acknowledgement& answer, const ReceiverSocket& socket) noexcept {
+void AnswerPackets::add(AcknowledgementWriter& writer, const Acknowledgement& answer,
+                        const ReceiverSocket& socket) noexcept {
   const auto packet = writer.packet(answer);
   std::memcpy(packets_[count_].data(), packet.data(), packet.size());
   pieces_[count_] = {packets_[count_].data(), packet.size()};
@@ -26,8 +27,8 @@ void Answers::add(AcknowledgementWriter& writer, const Acknowledgement& answer, 
   ++count_;
 }
 
-void Answers::send(const std::vector<PacketDtp*>& ports, const ReceiverSocket& socket,
-                   PacketCounters& counters) noexcept {
+void AnswerPackets::send(const std::vector<PacketDtp*>& ports, const ReceiverSocket& socket,
+                         PacketCounters& counters) noexcept {
   count_ = 0;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     if (ports[i] == nullptr || !writers_[i]) continue;

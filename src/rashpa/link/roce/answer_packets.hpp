@@ -17,9 +17,9 @@ namespace rashpa::link::roce {
 
 /// RC: collects what the responders of one link thread have to answer and sends it, once a batch, with one system call.
 /// Takes all memory in the constructor.
-class Answers {
+class AnswerPackets {
  public:
-  explicit Answers(std::size_t ports);
+  explicit AnswerPackets(std::size_t ports);
   /// Before use: answers of port `index` go from `local` to queue pair `qpn` at `source`.
   void connect(std::size_t index, const wire::Address& local, const wire::Address& source, std::uint32_t qpn,
                Framing framing);

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+
+namespace rashpa {
+
+/// Bytes that processors move at once: what one thread writes alone begins at a multiple of them.
+inline constexpr std::size_t kCacheLine = 64;
+
+}  // namespace rashpa

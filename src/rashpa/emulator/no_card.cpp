@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+/// In place of card_player.cpp where the build leaves cards out.
+#include "rashpa/core/components.hpp"
+#include "rashpa/emulator/card_player.hpp"
+
+namespace rashpa::emulator {
+
+std::unique_ptr<Player> make_card_player(const Config& /*config*/, const ModuleFramesStore& /*frames*/) {
+  throw_left_out("emulator: engine", "card");
+}
+
+}  // namespace rashpa::emulator

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// What the files of the factory share. A build without a component has no_….cpp in place of …_ends.cpp.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rashpa/link/factory/factory.hpp"
+
+namespace rashpa::link {
+
+inline constexpr std::uint16_t kRocePort = 4791;
+
+/// Gives the address from which packets to `destination` leave: that of the options, or what a wildcard becomes.
+std::string source_address(const EndOptions& options, const Endpoint& destination);
+
+/// As make_receiver().
+std::unique_ptr<Receiver> make(const verbs::Options& link, const ReceiverOptions& options, const ReceiverMemory& memory,
+                               const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell);
+
+}  // namespace rashpa::link
