@@ -36,17 +36,31 @@ SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp'
 
 build: build/.installed  ## the command .venv/bin/rashpa, the C++ tests and the benchmarks
 
-build/.packages: packages.txt tools/install_packages.sh
-	@tools/install_packages.sh packages.txt
+# Packages and requirements come in layers: `make demo` needs the first one alone.
+build/.packages-run: packages-run.txt tools/install_packages.sh
+	@tools/install_packages.sh packages-run.txt
 	@mkdir -p build && touch $@
 
-packages: build/.packages  ## the system packages of packages.txt that are missing
+build/.packages: packages-run.txt packages-test.txt packages-lint.txt tools/install_packages.sh
+	@tools/install_packages.sh packages-run.txt packages-test.txt packages-lint.txt
+	@mkdir -p build && touch $@ build/.packages-run
 
-$(VENV)/.requirements: requirements.lock | build/.packages
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=…")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+packages: build/.packages  ## the system packages of packages-run.txt, packages-test.txt and packages-lint.txt that are missing
+
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --require-hashes
+NEW_VENV = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=…")' \
+  && { test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); }
+
+# Wheels alone: nothing that a run needs is compiled.
+$(VENV)/.run: requirements/run.lock | build/.packages-run
+	$(NEW_VENV)
+	$(PIP_INSTALL) --only-binary :all: -r requirements/run.lock
 	touch $@
+
+$(VENV)/.requirements: requirements/run.lock requirements/test.lock requirements/lint.lock | build/.packages
+	$(NEW_VENV)
+	$(PIP_INSTALL) -r requirements/run.lock -r requirements/test.lock -r requirements/lint.lock
+	touch $@ $(VENV)/.run
 
 # The native module and the command rashpa: all that a run needs.
 build/.package: $(VENV)/.requirements build/.packages pyproject.toml python/rashpa/__init__.py $(SOURCES)
@@ -63,7 +77,17 @@ build/.installed: build/.package $(CARD_SOURCES)
 	cmake --build $(BUILD)
 	touch $@
 
-demo: build/.package  ## a JUNGFRAU 1M in software, over RoCEv2 into a receiver: report in out/demo
+# The same command from fewer parts (docs/decisions/0110): CUDA where there is a GPU, no other component, no tests.
+DEMO_COMPONENTS ?= $(if $(shell nvidia-smi -L 2>/dev/null),cuda,none)
+build/.demo: $(VENV)/.run build/.packages-run pyproject.toml python/rashpa/__init__.py $(SOURCES)
+	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --no-index --editable . \
+	  --config-settings=build-dir=build/demo --config-settings=cmake.define.RASHPA_COMPONENTS=$(DEMO_COMPONENTS) \
+	  --config-settings=cmake.define.RASHPA_VECTORS=native --config-settings=cmake.define.RASHPA_UNITY=ON
+	@$(BIN)/python -m rashpa.data.components
+	touch $@
+
+# A clone that has the whole build uses it.
+demo: $(if $(wildcard build/.package),build/.package,build/.demo)  ## a JUNGFRAU 1M in software, over RoCEv2 into a receiver: report in out/demo
 	$(BIN)/rashpa run examples/01_first_light.toml --report out/demo
 
 test: test-cpp test-python test-beamline  ## all tests
@@ -80,9 +104,9 @@ test-python: build build/.browser
 	$(BIN)/python -m pytest --numprocesses $(TEST_JOBS) --dist loadfile $(PYTEST_ARGS)
 
 # Apart from .venv, whose packages it sees: three control systems bring more packages than all the rest.
-build/beamline/.installed: requirements-beamline.lock build/.package
+build/beamline/.installed: requirements/beamline.lock build/.package
 	test -x build/beamline/bin/python || $(PYTHON) -m venv build/beamline
-	build/beamline/bin/python -m pip install --quiet --require-hashes -r requirements-beamline.lock
+	build/beamline/bin/python -m pip install --quiet --require-hashes -r requirements/beamline.lock
 	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
 	  > $$(build/beamline/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/rashpa_venv.pth
 	touch $@
@@ -108,10 +132,10 @@ device-bundle: build  ## what a GPU machine without network needs: build/device-
 test-device:  ## on a GPU machine: tests, compute-sanitizer, benchmarks of build/device-bundle; results in OUT
 	tools/device_tests.sh build/device-bundle $(or $(OUT),out/device)
 
-build/rtl/.installed: requirements-rtl.lock packages-rtl.txt | build/.packages
+build/rtl/.installed: requirements/rtl.lock packages-rtl.txt | build/.packages
 	@tools/install_packages.sh packages-rtl.txt
 	test -x build/rtl/bin/python || $(PYTHON) -m venv build/rtl
-	build/rtl/bin/python -m pip install --quiet --require-hashes -r requirements-rtl.lock
+	build/rtl/bin/python -m pip install --quiet --require-hashes -r requirements/rtl.lock
 	touch $@
 
 test-rtl: build/rtl/.installed  ## rtl/: lint, C++ and cocotb benches, proofs; those whose names RTL_ONLY matches
@@ -172,7 +196,7 @@ aarch64: build/.packages  ## all libraries for aarch64 by a cross compiler, and 
 	cmake --build build/aarch64/build --target $(AARCH64_LIBRARIES:%=rashpa_%) $(AARCH64_TESTS:%=rashpa_%_test)
 	ctest --test-dir build/aarch64/build --output-on-failure --no-tests=error -R '^($(subst $(SPACE),|,$(AARCH64_TESTS)))$$'
 
-# Not in requirements.lock: a tool of this target alone, for the Pythons that it has wheels for.
+# In no lock: a tool of this target alone, for the Pythons that it has wheels for.
 build/atheris/.installed: $(VENV)/.requirements
 	$(BIN)/python -m pip install --quiet --no-deps --only-binary :all: --target build/atheris atheris==$(ATHERIS)
 	touch $@
@@ -182,9 +206,8 @@ fuzz: build build/atheris/.installed  ## every fuzzer, or those of FUZZERS, FUZZ
 	cmake --build --preset fuzz
 	tools/run_fuzzers.sh build/fuzz $(FUZZ_SECONDS) $(BIN)/python $(FUZZERS)
 
-# Not in requirements.lock either: it turns docs/ into pages and is no part of anything.
-build/docs/.installed: $(VENV)/.requirements
-	$(BIN)/python -m pip install --quiet --target build/docs/tools mkdocs==1.6.1 mkdocs-material==9.8.1
+build/docs/.installed: requirements/docs.lock $(VENV)/.requirements
+	$(PIP_INSTALL) --target build/docs/tools -r requirements/docs.lock
 	touch $@
 
 docs: build/docs/.installed mkdocs.yml  ## the documentation as pages in build/docs/site; a link that leads nowhere is an error
@@ -196,10 +219,11 @@ gallery: build build/.browser  ## the pictures of docs/gallery.md, taken anew in
 reference: build  ## docs/reference, after a change of the run file's models or of a command
 	$(BIN)/python tools/make_reference.py
 
-lock: $(VENV)/.requirements  ## pins requirements.in, requirements-rtl.in and requirements-beamline.in again
+# Later layers take the versions of earlier ones.
+lock: $(VENV)/.requirements  ## pins the layers of requirements/ again
 	test -x build/lock/bin/pip-compile || { $(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet pip-tools; }
-	for name in requirements requirements-rtl requirements-beamline; do \
-	  build/lock/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-annotate --no-header \
+	cd requirements && for name in run test lint docs beamline rtl; do \
+	  ../build/lock/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-annotate --no-header \
 	    --no-emit-find-links --no-emit-index-url --no-emit-trusted-host --output-file $$name.lock $$name.in || exit 1; \
 	done
 

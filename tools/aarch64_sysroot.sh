@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The libraries of packages.txt for aarch64, unpacked in the folder $1: what a cross compiler needs besides itself.
+# The libraries of packages-run.txt and packages-test.txt for aarch64, unpacked in the folder $1: what a cross compiler needs besides itself.
 # Nothing of this machine changes: apt works in a folder of its own, and the packages are unpacked, not installed.
 set -euo pipefail
 sysroot=$1
 root=$PWD/$(dirname "$sysroot")/apt
 if ! command -v apt-get >/dev/null; then
-  echo "aarch64: apt-get is needed; elsewhere unpack the libraries of packages.txt for aarch64 in $sysroot" >&2
+  echo "aarch64: apt-get is needed; elsewhere unpack the libraries of packages-run.txt and packages-test.txt for aarch64 in $sysroot" >&2
   exit 1
 fi
-# The libraries alone: programs of packages.txt run on this machine.
-mapfile -t wanted < <(sed 's/#.*//' packages.txt | awk '/^(lib|cppzmq|opencl-c-headers)/ && !/^libclang/ {print $1}')
+# The libraries alone: programs of packages-run.txt and packages-test.txt run on this machine.
+mapfile -t wanted < <(sed 's/#.*//' packages-run.txt packages-test.txt | awk '/^(lib|cppzmq|opencl-c-headers)/ && !/^libclang/ {print $1}')
 mkdir -p "$root"/{state/lists/partial,cache/archives/partial,etc}
 : > "$root/status"
 if grep -q '^ID=ubuntu' /etc/os-release; then

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages named in the file $1 that are missing. Asks nothing; says what to do where it cannot.
+# Installs the Debian packages named in the files "$@" that are missing, in one call. Asks nothing; says what to do where it cannot.
 set -euo pipefail
-list=$1
-mapfile -t wanted < <(sed 's/#.*//' "$list" | awk 'NF {print $1}')
+list="$*"
+mapfile -t wanted < <(sed 's/#.*//' "$@" | awk 'NF {print $1}')
 
 if ! command -v dpkg-query >/dev/null; then
   echo "packages: this is not Debian or Ubuntu; install the equivalents of $list yourself (the build says what it misses)" >&2

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes of schema/card_registers.rdl and schema/unit_registers.rdl what cards, their drivers and their readers need.
 
-Usage: make_card_registers.py [--check]. Needs the package systemrdl-compiler (requirements-rtl.in). Writes packages into rtl/package, headers into
+Usage: make_card_registers.py [--check]. Needs the package systemrdl-compiler (requirements/rtl.in). Writes packages into rtl/package, headers into
 src/rashpa/card and pages into docs/reference; with --check compares them instead, exit 1 when one is not up to date.
 """
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs the wheel of build/wheel/dist in a new virtual environment of the Python $1 and runs the demo with it, outside the tree and
-# with no compiler in reach. The versions of other packages are those of requirements.lock.
+# with no compiler in reach. The versions of other packages are those of requirements/run.lock.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 python=$1
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
-sed -nE 's/^([A-Za-z0-9_.-]+==[^ ]+).*/\1/p' requirements.lock > "$place/constraints.txt"
+sed -nE 's/^([A-Za-z0-9_.-]+==[^ ]+).*/\1/p' requirements/run.lock > "$place/constraints.txt"
 "$python" -m venv "$place/venv"
 "$place/venv/bin/python" -m pip install --quiet --constraint "$place/constraints.txt" "$root"/build/wheel/dist/rashpa-*.whl
 mkdir "$place/bin"

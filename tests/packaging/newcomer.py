@@ -2,7 +2,7 @@
 """From the wheel of build/wheel/dist to a live image in a browser, as the README says it: what it types is typed, in a new folder, and timed.
 
 Usage: python -m tests.packaging.newcomer [--json FILE]. Exit status 1 when it takes longer than the README says. Pip takes packages from where this machine's pip does; versions are those of
-requirements.lock.
+requirements/run.lock.
 """
 
 import json
@@ -34,7 +34,7 @@ def main() -> int:
         folder = Path(name)
         for wheel in (ROOT / "build" / "wheel" / "dist").glob("rashpa-*.whl"):
             shutil.copy(wheel, folder)
-        locked = re.findall(r"^[A-Za-z0-9_.-]+==[^ ]+", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+        locked = re.findall(r"^[A-Za-z0-9_.-]+==[^ ]+", (ROOT / "requirements/run.lock").read_text(), re.MULTILINE)
         (folder / "constraints.txt").write_text("\n".join(locked))
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("RASHPA", "PYTHON"))}
         environment |= {"PIP_CONSTRAINT": str(folder / "constraints.txt"), "PYTHONUNBUFFERED": "1"}

@@ -39,7 +39,7 @@ _BENCHMARKS = {
     "rtl": "the simulated sender of rtl/, in cycles: beats and cycles a packet, gaps in frames, share of a wire of 100 Gb/s",
 }
 _WITHOUT_PROGRAM = ("group",)
-_NEEDS = {"rtl": "Verilator when it is built (packages.txt)"}
+_NEEDS = {"rtl": "Verilator when it is built (packages-test.txt)"}
 
 _LINKS = ("roce", "pcie")
 FAILED, BAD_INPUT = 1, 2
