@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.cli.main import _MODULES
+from rashpa.cli.commands import COMMANDS
 
 RUN = """\
 [run]
@@ -81,7 +81,7 @@ def test_an_interrupt_while_a_command_is_imported_ends_it_quietly(
 
 
 def test_no_command_but_the_page_waits_for_plots_that_it_does_not_draw() -> None:
-    modules = sorted(set(_MODULES.values()) - {"dashboard"})
+    modules = sorted({one.module for one in COMMANDS.values()} - {"dashboard"})
     code = f"""
 import importlib, sys, rashpa.cli.main
 for module in {modules}:
