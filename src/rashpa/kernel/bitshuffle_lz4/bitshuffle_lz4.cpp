@@ -13,21 +13,12 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/bitshuffle_lz4/big_endian.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/lz4_block.hpp"
 
 namespace rashpa::kernel::bitshuffle_lz4 {
 namespace {
-
-void put_big_endian(std::byte* out, std::uint64_t value, std::size_t bytes) noexcept {
-  for (std::size_t i = 0; i < bytes; ++i) out[i] = static_cast<std::byte>(value >> (8 * (bytes - 1 - i)));
-}
-
-std::uint64_t get_big_endian(const std::byte* in, std::size_t bytes) noexcept {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < bytes; ++i) value = value << 8 | std::to_integer<std::uint64_t>(in[i]);
-  return value;
-}
 
 char* chars(std::byte* p) noexcept { return reinterpret_cast<char*>(p); }
 const char* chars(const std::byte* p) noexcept { return reinterpret_cast<const char*>(p); }
