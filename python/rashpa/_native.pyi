@@ -821,6 +821,9 @@ class BitshuffleLz4:
     def bound(self, bytes: int, element_bytes: int) -> int:
         """Room that the chunk of so many bytes needs at most."""
 
+def decompress_lz4(chunk: NDArray[np.uint8], out: NDArray[np.uint8]) -> bool:
+    """Decompress a chunk of HDF5 filter 32004 into `out`. Return False when it is damaged, or not of exactly as many bytes as `out` has."""
+
 def decode_packet(data: bytes, layer: str) -> dict[str, Any]: ...
 
 """Headers by name; numbers are int, addresses and payload bytes. `layer` "ethernet" | "ip" | "udp_payload". ConfigError on bad bytes."""

@@ -7,6 +7,7 @@
 #include "rashpa/core/checksum.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
+#include "rashpa/kernel/bitshuffle_lz4/lz4_chunk.hpp"
 
 namespace rashpa::bindings {
 
@@ -58,6 +59,15 @@ void bind_codec(nb::module_& m) {
             return bslz4::compressed_bound(bytes, element_bytes);
           },
           "bytes"_a, "element_bytes"_a);
+  m.def(
+      "decompress_lz4",
+      [](const Bytes& chunk, const Room& out) {
+        const std::span<const std::byte> from = bytes_of(chunk);
+        const std::span<std::byte> to = room_of(out);
+        const nb::gil_scoped_release released;
+        return bslz4::decompress_lz4_chunk(from, to);
+      },
+      "chunk"_a, "out"_a);
   m.def(
       "crc32c",
       [](const nb::bytes& data) {

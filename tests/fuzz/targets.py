@@ -6,6 +6,7 @@ import io
 import json
 import os
 import shutil
+import struct
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -215,8 +216,10 @@ def _stream2_seeds() -> list[bytes]:
     codec, image = _native.BitshuffleLz4(2), np.arange(64, dtype=np.uint16).view(np.uint8)
     chunk = np.empty(codec.bound(image.size, 2), np.uint8)
     packed = chunk[: codec.compress(image, chunk)].tobytes()
+    in_one_block = struct.pack(">QII", image.size, image.size, image.size) + image.tobytes()  # which is not compressed
     arrays = (
         cbor2.CBORTag(40, [[8, 8], cbor2.CBORTag(69, cbor2.CBORTag(56500, ["bslz4", 2, packed]))]),
+        cbor2.CBORTag(40, [[8, 8], cbor2.CBORTag(69, cbor2.CBORTag(56500, ["lz4", 0, in_one_block]))]),
         cbor2.CBORTag(40, [[8, 8], cbor2.CBORTag(69, image.tobytes())]),
     )
     series = {"series_id": 1, "series_unique_id": "A"}

@@ -1,68 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa`: the commands, put together. A command's module is imported when the command is called: a node needs no plots."""
+"""`rashpa`: the commands, put together. A command's module is imported when the command is called: a node needs no plots, and a list no command."""
 
 import importlib
+import importlib.util
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typing_extensions import override
 
-from rashpa.control.version import software_version
+from rashpa.cli.commands import COMMANDS
 
-# Each command and its module, in the order of `rashpa --help`. A module holds a function of the command's name, or an `app`.
-_MODULES = {
-    "run": "run",
-    "attach": "attach",
-    "stop": "stop",
-    "pause": "steer",
-    "resume": "steer",
-    "abort": "steer",
-    "join": "join",
-    "plan": "plan",
-    "emulator": "node",
-    "receiver": "node",
-    "status": "status",
-    "top": "top",
-    "dashboard": "dashboard",
-    "tango": "tango",
-    "epics": "epics",
-    "free": "free",
-    "trigger": "trigger",
-    "conformance": "conformance",
-    "inspect": "inspect",
-    "combine": "combine",
-    "peaks": "peaks",
-    "feedback": "feedback",
-    "receive-stream": "receive_stream",
-    "process": "process",
-    "repair": "repair",
-    "convert": "convert",
-    "node": "node_orders",
-    "dataset": "dataset",
-    "calibrate": "calibrate",
-    "packet": "packet",
-    "card": "card",
-    "bench": "bench",
-}
 _READERS = ("inspect", "peaks")
 
 
 class Commands(TyperGroup):
-    """The commands of `_MODULES`. The context's object, where there is one, is called when a command has been found and imported.
+    """The commands of the table. The context's object, where there is one, is called when a command has been found and imported.
 
     `Any` where typer has types without public names.
     """
 
     @override
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(_MODULES)
+        return list(COMMANDS)
 
     @override
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in self.commands and cmd_name in _MODULES:
+        if cmd_name not in self.commands and cmd_name in COMMANDS:
             self.commands[cmd_name] = _command(cmd_name)
         return self.commands.get(cmd_name)
+
+    @override
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Say of every command what the table says."""
+        self._listing().format_help(ctx, formatter)
+
+    def _listing(self) -> TyperGroup:
+        """Return this group with commands that can be listed and not called."""
+        compiled = importlib.util.find_spec("rashpa._native") is not None
+        listed: dict[str, Any] = {
+            name: TyperCommand(name, help=one.text, hidden=one.native and not compiled)
+            for name, one in COMMANDS.items()
+        }
+        return TyperGroup(name=self.name, commands=listed, params=self.params, help=self.help)
 
     @override
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
@@ -75,7 +55,7 @@ class Commands(TyperGroup):
 
 def _command(name: str) -> Any:
     try:
-        part = importlib.import_module(f"rashpa.cli.{_MODULES[name]}")
+        part = importlib.import_module(f"rashpa.cli.{COMMANDS[name].module}")
     except ImportError as error:
         # the native module is not there where only the manager runs
         if "_native" not in str(error):
@@ -118,6 +98,8 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from rashpa.control.version import software_version
+
         typer.echo(f"rashpa {software_version()}")
         raise typer.Exit
 

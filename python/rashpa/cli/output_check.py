@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rashpa.control.part_orders import ENDINGS
 from rashpa.control.run_plan import Plan
-from rashpa.node.output_files import older_files
+from rashpa.data.older_files import older_files
 
 
 def folder_trouble(folder: Path) -> str:

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressC
 from rich.table import Table
 
 from rashpa.cli.output_check import folder_trouble
-from rashpa.node.output_files import older_files
+from rashpa.data.older_files import older_files
 from rashpa.node.process import (
     Job,
     Processed,

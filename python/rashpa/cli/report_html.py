@@ -9,7 +9,7 @@ import numpy as np
 
 from rashpa.cli.report_pictures import Curve, column_of, shown_of
 from rashpa.cli.report_plots import curve_plot, hit_plot, latency_plot, share_plot
-from rashpa.cli.report_script import drawn
+from rashpa.cli.report_script import drawn, library
 from rashpa.cli.report_tables import (
     books_table,
     cards_part,
@@ -41,6 +41,11 @@ td.text { white-space: normal; }
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem; }
 figure { margin: 0; } figure img { max-width: 100%; height: auto; } figcaption { font-size: 13px; color: #3e4c59; }
 """
+
+
+def load() -> None:
+    """Read what every page has in it, so that no page waits for it."""
+    library()
 
 
 def html_of(report: dict[str, Any], outcome: Outcome) -> str:

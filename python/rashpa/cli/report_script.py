@@ -14,7 +14,8 @@ _NEEDS = "The curves need a browser of 2023 or later; tables and images do not."
 
 
 @functools.cache
-def _library() -> str:
+def library() -> str:
+    """Return BokehJS, compressed, as base64. The first call reads and compresses it."""
     scripts = Resources(mode="inline", components=["bokeh"]).js_raw  # plots need neither widgets nor tables
     return base64.b64encode(gzip.compress("\n".join(scripts).encode(), _LEVEL, mtime=0)).decode()
 
@@ -26,7 +27,7 @@ def drawn(plots: list[Any]) -> tuple[str, list[str]]:
     draw, places = components(plots, wrap_script=False)
     draw = draw.replace("</script", r"<\/script")
     script = f"""<noscript><p>{_NEEDS}</p></noscript>
-<script id="bokeh" type="text/plain">{_library()}</script>
+<script id="bokeh" type="text/plain">{library()}</script>
 <script>
 (async () => {{
   try {{

@@ -12,7 +12,6 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
-from rashpa.cli.combine import combine_run
 from rashpa.cli.output_check import folder_trouble, output_problems
 from rashpa.cli.plan import group_lines
 from rashpa.cli.report import REPORT_FILES, write_report
@@ -23,11 +22,11 @@ from rashpa.control.journal import JournalError, journal_of
 from rashpa.control.launcher import LauncherError, launcher_of
 from rashpa.control.local_node import local_command
 from rashpa.control.manager import Manager
+from rashpa.control.node_client import NodeError
 from rashpa.control.outcome import Outcome
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import Plan, images_of, load_plan
 from rashpa.control.token import TokenError, token_of_environment
-from rashpa.data.run_parts import RunFileError as StoredError
 
 GOOD, FAILED, BAD_INPUT, RED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -88,10 +87,10 @@ def run(
     if check:
         _print_plan(console, plan)
         return
-    if report is not None and page:
-        importlib.import_module("rashpa.cli.report_html")  # what cannot be imported must not cost a run its report
     try:
         manager = Manager(plan, token=token, force=force, journal=journal, launcher=by)
+        if report is not None and page:
+            manager.prepare(_load_page)
         outcome = asyncio.run(watched(manager, console, quiet))
     except OSError as error:
         if error.errno not in (errno.EMFILE, errno.ENFILE):
@@ -99,6 +98,15 @@ def run(
         complain(errors, f"{error.strerror}: a run needs some of its own and 128 for each node; raise `ulimit -n`")
         raise typer.Exit(FAILED) from None
     conclude(outcome, report, file, errors, console, page=page)
+
+
+def _load_page() -> None:
+    """Import what draws report.html. NodeError where it cannot be imported, because that must not cost a run its report."""
+    try:
+        importlib.import_module("rashpa.cli.report_html").load()
+    except ImportError as error:
+        text = f"report.html cannot be drawn: {error}; install what is missing, or take --no-page"
+        raise NodeError("manager", text, "config") from None
 
 
 def conclude(
@@ -144,6 +152,9 @@ def _checked_plan(file: Path, report: Path | None) -> Plan:
 
 def _combine(outcome: Outcome, errors: Console, console: Console) -> None:
     """One file for all, where a run has several; what cannot be combined is there as it is."""
+    from rashpa.cli.combine import combine_run  # with HDF5, which no run waits for before it begins
+    from rashpa.data.run_parts import RunFileError as StoredError
+
     try:
         if (combined := combine_run(outcome)) is not None:
             console.print(f"wrote {combined}: leads to all files", markup=False, highlight=False, soft_wrap=True)

@@ -4,11 +4,15 @@
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rashpa.control.dataset_check import resolved_dataset
 from rashpa.control.dataset_spec import CalibrationSpec, FilesSpec
 from rashpa.control.run_plan import Plan
-from rashpa.data.calibration_file import CalibrationFacts, CalibrationFileError, read_facts, split_reference
+from rashpa.data.calibration_reference import split_reference
+
+if TYPE_CHECKING:
+    from rashpa.data.calibration_file import CalibrationFacts
 
 
 def calibration_warnings(plan: Plan, now: datetime) -> Iterator[str]:
@@ -16,6 +20,8 @@ def calibration_warnings(plan: Plan, now: datetime) -> Iterator[str]:
     spec = resolved_dataset(plan.file, plan.source, "local")
     if not isinstance(spec, FilesSpec) or spec.calibration is None:
         return
+    from rashpa.data.calibration_file import CalibrationFileError, read_facts  # HDF5, for the runs that have such files
+
     where = plan.source.where(("dataset", "calibration"))
     for module, entry in enumerate(spec.calibration.pedestal):
         split = split_reference(entry) if isinstance(entry, str) else None
@@ -31,7 +37,7 @@ def calibration_warnings(plan: Plan, now: datetime) -> Iterator[str]:
 
 
 def _of_file(
-    plan: Plan, spec: CalibrationSpec, facts: CalibrationFacts, module: int, number: int, now: datetime
+    plan: Plan, spec: CalibrationSpec, facts: "CalibrationFacts", module: int, number: int, now: datetime
 ) -> Iterator[str]:
     age = facts.age_days(now)
     if age is None:

@@ -62,6 +62,10 @@ def unobserved(progress: Progress) -> None:
     """Nobody watches."""
 
 
+def unprepared() -> None:
+    """Nothing is made ready."""
+
+
 class Manager:
     """One run. Nodes go by the names that they have in the plan. `transports`: for tests, nodes in this process in place of URLs. `force`: what is too
     much for links, memory or units is tried nevertheless. `journal`: where to note what `rashpa attach` needs. `launcher`: who starts the nodes that
@@ -102,6 +106,7 @@ class Manager:
         self._steering = Steering(plan, self._clients, self._last, journal, self.interrupt)
         self._stall = StallWatch(plan)
         self._joined: tuple[Joined, ...] = ()
+        self._prepare: Callable[[], None] = unprepared
         self._joining = Joining(self, JoinDesk(journal) if journal is not None and plan.groups else None)
 
     async def run(self) -> Outcome:
@@ -148,6 +153,11 @@ class Manager:
     def observe(self, observer: Observer) -> None:
         """Before `run`: who is told how far it is."""
         self._observer = observer
+
+    def prepare(self, prepare: Callable[[], None]) -> None:
+        """Before `run`: call `prepare` in a thread of its own while nodes are configured. No frame is sent before it returns; a NodeError of it refuses
+        the run."""
+        self._prepare = prepare
 
     @property
     def local_nodes(self) -> Mapping[str, LocalNode | AdoptedNode]:
@@ -203,7 +213,7 @@ class Manager:
                 self._outcome.cautions += (f"{text}, or `rashpa attach` will not find this run",)
 
     async def _acquire(self) -> None:
-        await self._configure()
+        await all_at_once((self._configure(), asyncio.to_thread(self._prepare)))
         self._tell("running")
         self._began = time.monotonic()
         self._groups.begin(self._began)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.data.bounded_array import read_array
-from rashpa.data.calibration_file import CalibrationFileError, read_map, split_reference
+from rashpa.data.calibration_file import CalibrationFileError, read_map
+from rashpa.data.calibration_reference import split_reference
 from rashpa.data.dataset_spec import CalibrationSpec
 from rashpa.data.regular_file import reason
 

@@ -18,7 +18,6 @@ from rashpa.data.regular_file import open_regular
 
 FORMAT = "rashpa calibration"
 VERSION = 1
-SUFFIX = ".h5"
 GAINS = ("G0", "G1", "G2")
 _LONGEST_TEXT = 1 << 20
 
@@ -59,14 +58,6 @@ class CalibrationFacts:
 
 class CalibrationFileError(Exception):
     """A file that is none, or has not what is asked of it; the text says which, and why."""
-
-
-def split_reference(reference: str) -> tuple[str, int | None] | None:
-    """`FILE.h5` or `FILE.h5:MODULE`: the file, and the module when it is said. None: it is no calibration file."""
-    name, separator, module = reference.rpartition(":")
-    if separator and name.endswith(SUFFIX) and module.isdecimal():
-        return name, int(module)
-    return (reference, None) if reference.endswith(SUFFIX) else None
 
 
 def write_calibration(

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, TypeAdapter, model_validator
 
-from rashpa.data.calibration_file import split_reference
+from rashpa.data.calibration_reference import split_reference
 from rashpa.data.orientation import Turn
 
 PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]

@@ -49,34 +49,23 @@ class PackedArray:
 
     def unpack(self) -> NDArray[Any]:
         """[row][column], in this machine's order of bytes. StreamError when the bytes are damaged."""
-        if not self.algorithm:
-            plain: NDArray[Any] = np.frombuffer(self.data, self.dtype)
-        elif self.algorithm == "bslz4":
-            plain = self._bslz4().view(self.dtype)
-        else:
-            plain = np.frombuffer(self._lz4(), self.dtype)
+        plain: NDArray[Any] = (
+            self._decompressed().view(self.dtype) if self.algorithm else np.frombuffer(self.data, self.dtype)
+        )
         return plain.reshape(self.shape).astype(self.dtype.newbyteorder("="), copy=False)
 
-    def _bslz4(self) -> NDArray[np.uint8]:
+    def _decompressed(self) -> NDArray[np.uint8]:
         from rashpa import _native
 
+        decompress = (
+            _native.BitshuffleLz4(self.element_bytes).decompress
+            if self.algorithm == "bslz4"
+            else _native.decompress_lz4
+        )
         room = np.empty(self.size, np.uint8)
-        if not _native.BitshuffleLz4(self.element_bytes).decompress(np.frombuffer(self.data, np.uint8), room):
-            raise StreamError("the bslz4 bytes are damaged")
+        if not decompress(np.frombuffer(self.data, np.uint8), room):
+            raise StreamError(f"the {self.algorithm} bytes are damaged")
         return room
-
-    def _lz4(self) -> bytes:
-        try:
-            from dectris.compression import decompress
-        except ImportError:
-            raise StreamError("images packed with lz4 need dectris-compression: pip install 'rashpa[stream]'") from None
-        try:
-            plain: bytes = decompress(self.data, "lz4")
-        except (ValueError, RuntimeError, MemoryError) as error:
-            raise StreamError(f"the lz4 bytes are damaged: {error}") from None
-        if len(plain) != self.size:
-            raise StreamError(f"the lz4 bytes make {len(plain)} bytes, {self.size} are due")
-        return plain
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,10 @@ import errno
 import re
 from pathlib import Path
 
+from rashpa.data.older_files import SERIES, older_files
 from rashpa.node.engine import EngineError
 
 _ATTEMPTS = 100
-_SERIES = r"s[0-9]{4,}_"
-_OURS = re.compile(rf"({_SERIES})?(master\.(h5|journal)|data_[0-9]+\.(h5|raw)|(tables|accumulated|facts)\.h5)")
 
 
 def prepare_output(prefix: Path, existing: str) -> None:
@@ -36,7 +35,7 @@ class OlderSeries:
     """The files of series that an older run of this prefix has left, as they are now."""
 
     def __init__(self, prefix: Path) -> None:
-        start = re.compile(re.escape(f"{prefix.name}_") + _SERIES)
+        start = re.compile(re.escape(f"{prefix.name}_") + SERIES)
         self._files = {path: _identity(path) for path in older_files(prefix) if start.match(path.name)}
 
     def remove(self) -> None:
@@ -69,10 +68,3 @@ def _occupy(prefix: Path) -> None:
         with contextlib.suppress(FileNotFoundError):  # taken away since
             return _place_of(prefix).touch()
     raise FileNotFoundError(errno.ENOENT, "others take it away again and again")
-
-
-def older_files(prefix: Path) -> list[Path]:
-    """<prefix>_master.h5, <prefix>_master.journal and <prefix>_data_000001.h5 …, also of series (<prefix>_s0001 …), by name."""
-    found = (path for path in prefix.parent.iterdir() if path.name.startswith(f"{prefix.name}_"))
-    rest = ((path, path.name.removeprefix(f"{prefix.name}_")) for path in found)
-    return sorted(path for path, what in rest if _OURS.fullmatch(what))

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from rashpa.control.dataset_spec import AnyDatasetSpec
 from rashpa.control.kernels import Kernel
 from rashpa.control.pipeline import leaves
-from rashpa.data.calibration_file import read_facts, split_reference
+from rashpa.data.calibration_file import read_facts
+from rashpa.data.calibration_reference import split_reference
 from rashpa.data.dataset_spec import DirectorySpec, FilesSpec
 from rashpa.data.regular_file import open_regular
 from rashpa.node.calibration import Maps

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from rashpa import _native
 from rashpa.control.version import software_version
 from rashpa.data.live_stream import ENDPOINT
+from rashpa.data.older_files import older_files
 from rashpa.data.run_facts import COMPLETENESS
 from rashpa.data.stream2 import MOST_MESSAGE_BYTES, End, Image, Start, StreamError, date_of, read_message, text_of
 from rashpa.data.stream_recording import RecordingError, recorded_messages
 from rashpa.data.stream_regions import Region, lost_of, regions_of
 from rashpa.node.engine import EngineError
 from rashpa.node.native_engine import native_errors
-from rashpa.node.output_files import older_files
 
 MOST_IMAGES = 1 << 40
 """Of a series: larger numbers are a mistake."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.cli.main import _MODULES
+from rashpa.cli.commands import COMMANDS
 
 RUN = """\
 [run]
@@ -81,7 +81,7 @@ def test_an_interrupt_while_a_command_is_imported_ends_it_quietly(
 
 
 def test_no_command_but_the_page_waits_for_plots_that_it_does_not_draw() -> None:
-    modules = sorted(set(_MODULES.values()) - {"dashboard"})
+    modules = sorted({one.module for one in COMMANDS.values()} - {"dashboard"})
     code = f"""
 import importlib, sys, rashpa.cli.main
 for module in {modules}:
@@ -154,3 +154,46 @@ def test_a_run_for_which_too_few_files_may_be_open_says_so(run_file: Path, most:
     assert done.returncode in (1, 2)
     assert "raise `ulimit -n`" in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+# a run on a machine where the page of a report cannot be drawn
+UNDRAWN = """\
+import sys
+sys.modules["bokeh"] = None
+sys.argv = ["rashpa", *sys.argv[1:]]
+from rashpa.cli import entry
+entry.main()
+"""
+
+
+def test_a_run_whose_page_cannot_be_drawn_is_refused_before_its_first_frame(run_file: Path) -> None:
+    words = [sys.executable, "-c", UNDRAWN, "run", str(run_file), "-q", "--report", "report"]
+    done = subprocess.run(words, cwd=run_file.parent, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "report.html cannot be drawn" in done.stderr
+    assert "--no-page" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (run_file.parent / "report").exists()
+
+
+# the modules of others that `rashpa run` has imported when its first telegram is sent
+AT_FIRST_TELEGRAM = """\
+import os, sys
+sys.argv = ["rashpa", *sys.argv[1:]]
+from rashpa.cli import entry
+from rashpa.control import telegram_xml
+real = telegram_xml.encode
+def first(message):
+    print(*(name for name in sys.modules if "." not in name), file=sys.stderr, flush=True)
+    os._exit(0)
+telegram_xml.encode = first
+entry.main()
+"""
+
+
+def test_the_first_telegram_of_a_run_waits_for_no_library_that_only_its_files_need(run_file: Path) -> None:
+    words = [sys.executable, "-c", AT_FIRST_TELEGRAM, "run", str(run_file), "-q", "--report", "report"]
+    done = subprocess.run(words, cwd=run_file.parent, capture_output=True, text=True, timeout=60, check=False)
+    imported = set(done.stderr.split())
+    assert "pydantic" in imported, done.stderr
+    assert not imported & {"bokeh", "fabio", "h5py", "hdf5plugin", "matplotlib", "PIL", "starlette", "uvicorn"}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages of Stream V2 from anywhere: what is right is read, and nothing is made of what is not."""
 
+import dataclasses
 import struct
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from rashpa.node.receive_stream import Received, StreamFiles
 
 cbor2 = pytest.importorskip("cbor2")
 
+_FILTERS = {"bslz4": hdf5plugin.Bitshuffle(cname="lz4"), "lz4": hdf5plugin.LZ4()}
 TAGS = {"uint8": 64, "uint16": 69, "uint32": 70, "int16": 77, "int32": 78, "float32": 85}
 
 
@@ -31,13 +33,14 @@ def pixels(n: int, dtype: str = "uint16", shape: tuple[int, int] = (48, 64)) -> 
 def array(values: NDArray[Any], packed: str = "bslz4", tag: int | None = None) -> Any:
     data: Any = values.tobytes()
     if packed:
-        data = cbor2.CBORTag(56500, [packed, values.itemsize if packed == "bslz4" else 0, chunk_of(values, packed)])
+        data = cbor2.CBORTag(
+            56500, [packed, values.itemsize if packed == "bslz4" else 0, chunk_of(values, _FILTERS[packed])]
+        )
     return cbor2.CBORTag(40, [list(values.shape), cbor2.CBORTag(tag or TAGS[values.dtype.name], data)])
 
 
-def chunk_of(values: NDArray[Any], packed: str) -> bytes:
-    """As the filters of HDF5 make it."""
-    kind = hdf5plugin.Bitshuffle(cname="lz4") if packed == "bslz4" else hdf5plugin.LZ4()
+def chunk_of(values: NDArray[Any], kind: Any) -> bytes:
+    """As this filter of HDF5 makes it."""
     with h5py.File("chunk", "w", driver="core", backing_store=False) as file:
         made = file.create_dataset("a", data=values, chunks=values.shape, compression=kind)
         chunk: bytes = made.id.read_direct_chunk((0,) * values.ndim)[1]
@@ -78,6 +81,40 @@ def test_arrays_of_every_type_and_packing_are_read(packed: str, dtype: str) -> N
     got = message.data["a"].unpack()
     assert got.dtype == values.dtype
     np.testing.assert_array_equal(got, values)
+
+
+def lz4_image(values: NDArray[Any], block_bytes: int) -> bytes:
+    chunk = chunk_of(values, hdf5plugin.LZ4(nbytes=block_bytes))
+    packed = cbor2.CBORTag(TAGS[values.dtype.name], cbor2.CBORTag(56500, ["lz4", 0, chunk]))
+    return image(0, data={"a": cbor2.CBORTag(40, [list(values.shape), packed])})
+
+
+@pytest.mark.parametrize("block_bytes", [16, 1000, 4096, 6143, 6144, 0])
+@pytest.mark.parametrize("most", [3, 1 << 16])
+def test_lz4_is_read_in_blocks_of_any_size_compressed_or_not(block_bytes: int, most: int) -> None:
+    values = np.random.default_rng(5).integers(0, most, (48, 64)).astype("uint16")
+    message = read_message(lz4_image(values, block_bytes))
+    assert isinstance(message, Image)
+    np.testing.assert_array_equal(message.data["a"].unpack(), values)
+
+
+def test_damaged_lz4_is_refused_or_makes_pixels_of_the_shape_that_was_announced() -> None:
+    random = np.random.default_rng(7)
+    whole = read_message(lz4_image(random.integers(0, 9, (48, 64)).astype("uint16"), 1024))
+    assert isinstance(whole, Image)
+    packed, refused = whole.data["a"], 0
+    for _ in range(3000):
+        damaged = bytearray(packed.data[: random.integers(12, len(packed.data) + 1)])
+        for at in random.integers(8, len(damaged), random.integers(0, 4)) if len(damaged) > 8 else ():
+            damaged[at] = random.integers(0, 256)
+        try:
+            got = dataclasses.replace(packed, data=bytes(damaged)).unpack()
+        except StreamError as error:
+            assert str(error) == "the lz4 bytes are damaged"
+            refused += 1
+        else:
+            assert (got.shape, got.dtype) == (packed.shape, packed.dtype)
+    assert refused > 2000
 
 
 def test_numbers_with_their_large_end_first_are_read() -> None:

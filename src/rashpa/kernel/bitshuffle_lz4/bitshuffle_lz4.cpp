@@ -13,23 +13,11 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/bitshuffle_lz4/big_endian.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/lz4_block.hpp"
 
 namespace rashpa::kernel::bitshuffle_lz4 {
-namespace {
-
-void put_big_endian(std::byte* out, std::uint64_t value, std::size_t bytes) noexcept {
-  for (std::size_t i = 0; i < bytes; ++i) out[i] = static_cast<std::byte>(value >> (8 * (bytes - 1 - i)));
-}
-
-std::uint64_t get_big_endian(const std::byte* in, std::size_t bytes) noexcept {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < bytes; ++i) value = value << 8 | std::to_integer<std::uint64_t>(in[i]);
-  return value;
-}
-
-}  // namespace
 
 struct Compressor::State {
   alignas(64) std::array<std::byte, kTargetBlockBytes> planes{};

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of commands: which module has which, and what `rashpa --help` says of it. Listing commands imports none of them."""
+
+from typing import NamedTuple
+
+
+class Listed(NamedTuple):
+    """One command as the table knows it.
+
+    `module` of this package holds a function of the command's name, or an `app`. `text` is the first paragraph of the command's own help. `native` marks
+    a command that is not listed where nothing is compiled, because its module imports the native one.
+    """
+
+    module: str
+    text: str
+    native: bool = False
+
+
+COMMANDS = {
+    "run": Listed(
+        "run",
+        "Carry a run through: start or reach its nodes, configure, acquire, and close the books.",
+    ),
+    "attach": Listed(
+        "attach",
+        "Take over a run whose manager has died: watch it to its end, close the books, write its report.",
+    ),
+    "stop": Listed(
+        "stop",
+        "End a run in order at the next frame at which all emulators can end: every image until then is in the books and in the files, none behind it.",
+    ),
+    "pause": Listed(
+        "steer",
+        "Pause a run: all its emulators stop before the same frame, at the end of whole stacks, or at once where these take more than 10 s.",
+    ),
+    "resume": Listed(
+        "steer",
+        "Go on with a run that was paused, at the rate that it had. What was not sent meanwhile comes later, none is left out.",
+    ),
+    "abort": Listed(
+        "steer",
+        "End a run at once, as Ctrl-C in front of it does: files are completed, what has not come is missing. `rashpa stop` ends it in order.",
+    ),
+    "join": Listed(
+        "join",
+        "Add a receiver to a group of a run that goes on. It has the group's buffer, kernels and sinks, files of its own, and its share of the images from then on.",
+    ),
+    "plan": Listed(
+        "plan",
+        "Show what a run would do: which pixels go where and at what rate, what that takes of links, memory and units, and how the images of each buffer are processed. Without --nodes nothing is started or asked; the run file is read, and what calibration files say of themselves.",
+    ),
+    "emulator": Listed(
+        "node",
+        "A detector in software: plays datasets to a receiver when a manager says so.",
+    ),
+    "receiver": Listed(
+        "node",
+        "Takes images into memory, corrects, vetoes and stores them when a manager says so.",
+    ),
+    "status": Listed(
+        "status",
+        "How far nodes are: state, books, rates and margins, live.",
+    ),
+    "top": Listed(
+        "top",
+        "What nodes take of their machines: processors, memory, files, queues and the busiest threads, live.",
+    ),
+    "dashboard": Listed(
+        "dashboard",
+        "Show a run in a browser while it lasts: books, rates, margins, nodes, hits, vetoes, latencies, and the image; start, pause, stop and abort it.",
+    ),
+    "tango": Listed(
+        "tango",
+        "Serve a Tango device of class Rashpa, with commands and attributes as LimaCCDs has them, which carries out runs of a run file.",
+    ),
+    "epics": Listed(
+        "epics",
+        "Serve variables (PVAccess) with areaDetector's names: orders to acquire, counters, and previews as NTNDArray, which are asked for while a client has them open.",
+    ),
+    "free": Listed(
+        "free",
+        "Free a node: end its run, whosever it is. Files are completed as by an interrupt.",
+    ),
+    "trigger": Listed(
+        "trigger",
+        'Trigger emulators of a run with detector.trigger = "software": all at the same time, as far as the network allows.',
+    ),
+    "conformance": Listed(
+        "conformance",
+        "Compare a unit with the public vectors: integers must be identical, floating point numbers within what each vector states.",
+        native=True,
+    ),
+    "inspect": Listed(
+        "inspect",
+        "Summary of a run: books, rates, vetoes, first incomplete images. Pictures on request.",
+    ),
+    "combine": Listed(
+        "combine",
+        "One NeXus file for several masters of a run: an entry each, or one of all images in the order of their frames where they have the same shape.",
+    ),
+    "peaks": Listed(
+        "peaks",
+        "Write the peaks that a kernel has found as a CXI file, which indexamajig reads with --peaks=cxi.",
+    ),
+    "feedback": Listed(
+        "feedback",
+        "What a receiver decides of each image, as it decides it, until the run is over.",
+    ),
+    "receive-stream": Listed(
+        "receive_stream",
+        "Receive images that a detector, or a receiver with a sink stream2, sends as DECTRIS Stream V2, and write NXmx files.",
+        native=True,
+    ),
+    "process": Listed(
+        "process",
+        "Process stored images as a run would have: the same kernels, files and books.",
+        native=True,
+    ),
+    "repair": Listed(
+        "repair",
+        "Complete the master file of a run whose receiver was killed, or had no room for it.",
+        native=True,
+    ),
+    "convert": Listed(
+        "convert",
+        "Make NXmx files, as the sink hdf5 writes them, of a run that the sink raw has written.",
+        native=True,
+    ),
+    "node": Listed(
+        "node_orders",
+        "Look at a node, or end what it does, without its manager. The bearer token is taken from the environment's RASHPA_TOKEN.",
+    ),
+    "dataset": Listed(
+        "dataset",
+        "What an emulator plays: make a dataset, describe it, look at a frame.",
+    ),
+    "calibrate": Listed(
+        "calibrate",
+        "Make calibration files of a detector.",
+        native=True,
+    ),
+    "packet": Listed(
+        "packet",
+        "RoCE packets as hex and JSON: every header field, the payload, the ICRC's verdict.",
+        native=True,
+    ),
+    "card": Listed(
+        "card",
+        "Start a simulated card: the sender in hardware of `rtl/`, or with --unit the processing unit, compiled, in a directory that looks like a card's device nodes.",
+    ),
+    "bench": Listed(
+        "bench",
+        "Benchmarks: each row is measured beside its peer or floor, in the same run.",
+    ),
+}
+"""By name, in the order of `rashpa --help`."""
