@@ -131,7 +131,7 @@ def test_a_run_goes_on_without_its_manager_and_whoever_attaches_closes_balanced_
 
 def test_a_run_that_is_over_keeps_its_books_until_they_are_taken(tmp_path: Path) -> None:
     with killed_manager(tmp_path, "finish", 50) as (out, record):
-        eventually(lambda: state_of(record, "receiver") == "finished")
+        eventually(lambda: {state_of(record, name) for name in ("one", "other")} == {"finished"})
         outcome = attach(out)
         assert outcome.good, outcome.problem
         assert living(record) == []

@@ -32,7 +32,8 @@ template <typename Condition>
     }
   }
   return ::testing::AssertionFailure() << "`" << text << "` did not come true within "
-                                       << std::chrono::duration<double>(patience).count() << " s";
+                                       << std::chrono::duration_cast<std::chrono::milliseconds>(patience).count()
+                                       << " ms";
 }
 
 }  // namespace rashpa
