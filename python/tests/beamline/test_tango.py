@@ -22,6 +22,8 @@ import rashpa
 from rashpa.beamline.tango import Rashpa
 from rashpa.testing.waiting import eventually
 
+pytestmark = pytest.mark.whole
+
 PATIENCE_S = 60.0
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from rashpa.cli.main import _MODULES
 
+pytestmark = pytest.mark.whole
+
 RUN = """\
 [run]
 name = "endless"

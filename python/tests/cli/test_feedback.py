@@ -11,6 +11,8 @@ from rashpa.testing.waiting import eventually
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
+pytestmark = pytest.mark.whole
+
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
 RUN = """\
 [run]

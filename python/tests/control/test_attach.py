@@ -22,6 +22,8 @@ from rashpa.control.outcome import Outcome
 from rashpa.control.process_identity import is_process
 from rashpa.testing.waiting import eventually
 
+pytestmark = pytest.mark.whole
+
 RUN = """\
 [run]
 name = "orphan"

@@ -26,6 +26,8 @@ from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import run_in_process, transports_of
 from rashpa.testing.waiting import eventually_in_loop
 
+pytestmark = pytest.mark.whole
+
 RUN = """\
 [run]
 name = "test"

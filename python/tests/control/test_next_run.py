@@ -22,6 +22,8 @@ from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
 from rashpa.testing.waiting import eventually_in_loop
 
+pytestmark = pytest.mark.whole
+
 RUN = """\
 [run]
 name = "again"

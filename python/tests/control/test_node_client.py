@@ -12,6 +12,8 @@ import pytest
 
 from rashpa.control.node_client import NodeClient, NodeError
 
+pytestmark = pytest.mark.whole
+
 _TURNS = 60  # of the loop; a connection is made, and its request answered, in fewer
 
 

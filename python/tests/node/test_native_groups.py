@@ -17,6 +17,8 @@ from rashpa.node.engine import Engine, EngineError
 from rashpa.node.native_engine import NativeFactory
 from rashpa.testing.waiting import eventually
 
+pytestmark = pytest.mark.whole
+
 RUN = """\
 [run]
 name = "dealt"

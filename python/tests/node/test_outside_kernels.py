@@ -25,6 +25,8 @@ from rashpa.node.native_engine import NativeFactory
 from rashpa.testing.in_process import run_in_process
 from rashpa.testing.waiting import eventually
 
+pytestmark = pytest.mark.whole
+
 ROOT = Path(__file__).parents[3]
 HEADER = ROOT / "src" / "rashpa" / "kernel" / "outside"
 FRAMES, HEIGHT, WIDTH = 24, 32, 64

@@ -12,6 +12,8 @@ from rashpa.testing.fake_engine import FakeDestination, FakeFactory
 from rashpa.testing.telegram_samples import telegram_samples
 from rashpa.testing.waiting import eventually_in_loop
 
+pytestmark = pytest.mark.whole
+
 MINE, ITS = "a" * 32, "b" * 32
 HOLDER = "run alpha of alice@there (process 7)"
 

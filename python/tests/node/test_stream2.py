@@ -27,6 +27,8 @@ from rashpa.testing.free_ports import free_ports
 from rashpa.testing.in_process import run_in_process
 from rashpa.testing.waiting import eventually
 
+pytestmark = pytest.mark.whole
+
 cbor2 = pytest.importorskip("cbor2")
 zmq = pytest.importorskip("zmq")
 
