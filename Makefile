@@ -16,6 +16,9 @@ CHAOS_JOBS ?= 1
 PYTEST_ARGS ?=
 # Tests at a time; most of them wait for processes of their own.
 TEST_JOBS ?= 2
+# Programs of tests/, and others that take seconds: all are part of `make test`, the first alone of `make test-system`.
+SYSTEM_TESTS := ^(chain|allocation|slow_disk|device_memory|card_chain|net)$$
+LONG_TESTS := ^(link|opencl_kernels|opencl_unit|fpga_unit|unit_card|sink)$$
 SPACE := $(subst ,, )
 TSAN_TESTS ?= link pcie scheduler unit receiver
 AARCH64_LIBRARIES := receiver emulator dataset kernels sink
@@ -32,7 +35,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' 'src/*.cl' \
   'tests/*.cpp' 'tests/*.hpp' '*CMakeLists.txt' cmake schema 2>/dev/null))
 
-.PHONY: build packages demo test test-cpp test-python test-beamline test-chaos test-vm test-slurm test-rtl synth wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference lock clean distclean help
+.PHONY: build packages demo test test-quick test-system test-cpp test-python test-beamline test-chaos test-vm test-slurm test-rtl synth wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference lock clean distclean help
 
 build: build/.installed  ## the command .venv/bin/rashpa, the C++ tests and the benchmarks
 
@@ -94,6 +97,14 @@ test: test-cpp test-python test-beamline  ## all tests
 
 test-cpp: build
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel $(TEST_JOBS)
+
+test-quick: build  ## in 90 s on two cores: what neither lets a whole run pass nor takes long by itself
+	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel $(TEST_JOBS) -E '$(SYSTEM_TESTS)|$(LONG_TESTS)'
+	$(BIN)/python -m pytest --numprocesses $(TEST_JOBS) --dist loadfile -m 'not whole' python/tests $(PYTEST_ARGS)
+
+test-system: build build/.browser  ## whole chains: the tests of tests/
+	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel $(TEST_JOBS) -R '$(SYSTEM_TESTS)'
+	$(BIN)/python -m pytest --numprocesses $(TEST_JOBS) --dist loadfile tests $(PYTEST_ARGS)
 
 # Where it cannot be had, the tests that need it are skipped.
 build/.browser: packages-browser.txt tools/install_packages.sh | build/.packages
@@ -163,6 +174,7 @@ lint: build  ## format, types and layers; includes and clang-tidy of what change
 	$(BIN)/mypy
 	$(BIN)/python tools/check_layers.py
 	$(BIN)/python tools/check_spdx.py
+	$(BIN)/python tools/check_waits.py
 	git ls-files -co --exclude-standard '*CMakeLists.txt' '*.cmake' | xargs $(BIN)/gersemi --check
 	git ls-files -co --exclude-standard | xargs $(BIN)/codespell
 	$(BIN)/python tools/check_includes.py --build $(BUILD) --changed

@@ -338,7 +338,7 @@ TEST_F(CardAcquisition, a_card_without_work_sleeps_and_answers_soon) {
   EXPECT_EQ(card.memory_bytes(), kMemory) << "what its directory has";
   card.carry_out(card::Command::abort, 20'000'000);
   const double before = simulated->busy();
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // wait: what it takes at rest is measured
   EXPECT_LT(simulated->busy() - before, 0.1) << "of 0.3 s";
   const std::int64_t start = now_ns();
   card.carry_out(card::Command::abort, 20'000'000);

@@ -57,7 +57,7 @@ class Wire final : public Network {
   }
   void receive(CardModel& /*model*/) override {}
   void wait(std::uint32_t microseconds) override {
-    std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+    std::this_thread::sleep_for(std::chrono::microseconds(microseconds));  // wait: as long as the model asks
   }
   [[nodiscard]] std::uint64_t refused() const noexcept override { return 0; }
   [[nodiscard]] std::vector<Frame> frames() {

@@ -20,6 +20,7 @@
 #include "rashpa/card/card.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
+#include "rashpa/core/testing.hpp"
 #include "rashpa/link/fpga/descriptor_ring.hpp"
 #include "rashpa/link/fpga/sender.hpp"
 #include "rashpa/link/link_contract.hpp"
@@ -45,15 +46,15 @@ class Psns {
   }
   /// Once there are `count`: a packet arrives before it is seen here.
   std::vector<std::uint32_t> of(std::uint32_t pair, std::size_t count) {
-    for (const std::int64_t until = now_ns() + 5'000'000'000; now_ns() < until; std::this_thread::yield()) {
-      const std::scoped_lock lock(mutex_);
-      if (by_pair_[pair].size() >= count) break;
-    }
-    const std::scoped_lock lock(mutex_);
-    return by_pair_[pair];
+    EXPECT_EVENTUALLY(seen(pair).size() >= count);
+    return seen(pair);
   }
 
  private:
+  std::vector<std::uint32_t> seen(std::uint32_t pair) {
+    const std::scoped_lock lock(mutex_);
+    return by_pair_[pair];
+  }
   std::mutex mutex_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> by_pair_;
 };
@@ -295,8 +296,7 @@ TEST(Card, somebody_elses_abort_ends_the_source_and_says_so) {
   });
   run.send_all();
   thief.join();
-  const std::int64_t until = now_ns() + 10'000'000'000;
-  while (run.sender().stats()["connection_errors"] == 0 && now_ns() < until) std::this_thread::yield();
+  ASSERT_EVENTUALLY(run.sender().stats()["connection_errors"] > 0);
   run.receiver().close(0, 50);
   run.complete();
   EXPECT_EQ(run.sender().granted(), kUnlimited);
@@ -311,11 +311,7 @@ TEST(Card, a_read_error_of_its_memory_is_named_by_dtp_image_and_write) {
                   card.path());
   said("");
   run.send_all();
-  const std::int64_t until = now_ns() + 10'000'000'000;
-  while (run.sender(0).stats()["connection_errors"] + run.sender(1).stats()["connection_errors"] < 2 &&
-         now_ns() < until) {
-    std::this_thread::yield();
-  }
+  ASSERT_EVENTUALLY(run.sender(0).stats()["connection_errors"] + run.sender(1).stats()["connection_errors"] >= 2);
   for (std::uint32_t d = 0; d < 2; ++d) run.receiver().close(d, 3);
   EXPECT_LT(run.complete(), 6U);
   EXPECT_EQ(said(": card memory answered a read with an error: "), 1U);
@@ -363,7 +359,7 @@ TEST(Card, after_abort_at_any_moment_the_next_run_is_whole_and_its_psns_are_in_o
     {
       Acquisition run(way, {small_dtp(1, 4, 1 + below(40), 1 + below(4000), 4)});
       run.send_all();
-      std::this_thread::sleep_for(std::chrono::microseconds(below(30'000)));
+      std::this_thread::sleep_for(std::chrono::microseconds(below(30'000)));  // wait: any moment
       card::Card card(Cards::path());
       card.carry_out(card::Command::abort, 10'000'000);
       run.receiver().close(0, 4);

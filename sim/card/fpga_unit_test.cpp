@@ -11,6 +11,7 @@
 #include "card_directory.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/temporary_folder.hpp"
+#include "rashpa/core/testing.hpp"
 #include "rashpa/unit/contract/bench.hpp"
 #include "rashpa/unit/unit_contract.hpp"
 #include "unit_testing.hpp"
@@ -78,7 +79,7 @@ TEST(FpgaUnitTest, a_card_of_another_design_is_refused) {
 TEST(FpgaUnitTest, a_card_that_does_not_answer_is_refused_when_a_unit_is_made) {
   UnitOfTest unit;
   unit.held = true;
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  ASSERT_EVENTUALLY(unit.still);
   const auto began = std::chrono::steady_clock::now();
   try {
     const Bench bench(contestant(unit), full());
@@ -114,7 +115,7 @@ TEST_P(FpgaUnitOf, a_card_that_stops_answering_makes_images_errored_and_the_unit
   UnitOfTest unit;
   Bench bench(contestant(unit), recipe());
   unit.held = true;
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  ASSERT_EVENTUALLY(unit.still);
   for (Stack& stack : bench.ring.all) bench.unit->submit(&stack);
   for (Stack& stack : bench.ring.all) ASSERT_EQ(bench.wait(), &stack);
   for (const Stack& stack : bench.ring.all) {
@@ -167,7 +168,7 @@ TEST_P(FpgaUnitOf, stopped_in_every_state_it_gives_stacks_back_and_the_next_unit
     Bench bench(contestant(card), recipe(), kImages);
     for (Stack& stack : bench.ring.all) bench.unit->submit(&stack);
     const auto began = std::chrono::steady_clock::now();
-    std::this_thread::sleep_until(began + std::chrono::microseconds(500) * step);
+    std::this_thread::sleep_until(began + std::chrono::microseconds(500) * step);  // wait: any moment
     bench.unit->stop();
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(2));
     EXPECT_EQ(bench.unit->error(), "");

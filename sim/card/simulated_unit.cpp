@@ -18,9 +18,11 @@ SimulatedUnit::SimulatedUnit(std::filesystem::path directory, std::uint64_t memo
   directory_.serve(model_);
 }
 
-void SimulatedUnit::run(const std::atomic<bool>& stop, const std::atomic<bool>* held) {
+void SimulatedUnit::run(const std::atomic<bool>& stop, const std::atomic<bool>* held, std::atomic<bool>* still) {
   while (!stop) {
-    if ((held != nullptr && *held) || !directory_.serve(model_)) std::this_thread::sleep_for(kNap);
+    const bool stands = held != nullptr && *held;
+    if (still != nullptr) *still = stands;
+    if (stands || !directory_.serve(model_)) std::this_thread::sleep_for(kNap);
   }
 }
 

@@ -20,7 +20,7 @@ class SimulatedUnit {
 
   /// Works until `stop` is true. A unit that has nothing to do sleeps, at most 100 µs at a time; its cycles stand
   /// still, as they do while `held` is true.
-  void run(const std::atomic<bool>& stop, const std::atomic<bool>* held = nullptr);
+  void run(const std::atomic<bool>& stop, const std::atomic<bool>* held = nullptr, std::atomic<bool>* still = nullptr);
 
   [[nodiscard]] std::uint64_t cycles() const noexcept { return model_.cycles(); }
 

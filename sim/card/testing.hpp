@@ -17,6 +17,7 @@
 #include "card_model.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/temporary_folder.hpp"
+#include "rashpa/core/testing.hpp"
 #include "udp_port.hpp"
 
 namespace rashpa::sim::testing {
@@ -32,7 +33,7 @@ class SimulatedCard {
   explicit SimulatedCard(Tap tap = {}, std::uint64_t answers = kMemory) : tap_(std::move(tap)) {
     std::atomic<bool> ready{false};
     thread_ = std::jthread([this, answers, &ready](const std::stop_token& stop) { run(stop, answers, ready); });
-    while (!ready) std::this_thread::yield();
+    EXPECT_EVENTUALLY(ready);
   }
   SimulatedCard(const SimulatedCard&) = delete;
   SimulatedCard& operator=(const SimulatedCard&) = delete;
@@ -52,7 +53,7 @@ class SimulatedCard {
     while (!stop.stop_requested()) {
       port.receive(model);
       if (!directory.serve(model, [&](std::span<const card::registers::DtpTable> tables) { port.listen(tables); })) {
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
+        std::this_thread::sleep_for(std::chrono::microseconds(200));  // wait: between two looks, as a card without work
       }
     }
   }

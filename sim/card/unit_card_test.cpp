@@ -21,6 +21,7 @@
 #include "rashpa/card/card.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/temporary_folder.hpp"
+#include "rashpa/core/testing.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau_fpga.hpp"
 #include "rashpa/kernel/jungfrau/recorded.hpp"
@@ -371,7 +372,7 @@ TEST(UnitCardTest, a_card_that_does_not_answer_is_an_error_in_bounded_time) {
   UnitOfTest unit;
   UnitCard card(unit.path());
   unit.held = true;
-  std::this_thread::sleep_for(50ms);
+  ASSERT_EVENTUALLY(unit.still);
   try {
     card.abort(50'000);
     FAIL() << "it has answered";

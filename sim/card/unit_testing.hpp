@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "rashpa/core/temporary_folder.hpp"
+#include "rashpa/core/testing.hpp"
 #include "simulated_unit.hpp"
 
 namespace rashpa::sim::testing {
@@ -22,15 +23,16 @@ class UnitOfTest {
     thread_ = std::jthread([this, answers, memory, &ready] {
       SimulatedUnit unit(path(), memory, {}, 1, answers);
       ready = true;
-      unit.run(stop_, &held);
+      unit.run(stop_, &held, &still);
     });
-    while (!ready) std::this_thread::yield();
+    EXPECT_EVENTUALLY(ready);
   }
   ~UnitOfTest() { stop_ = true; }
   UnitOfTest(const UnitOfTest&) = delete;
   UnitOfTest& operator=(const UnitOfTest&) = delete;
   [[nodiscard]] const std::filesystem::path& path() const { return folder_.path(); }
   std::atomic<bool> held{false};
+  std::atomic<bool> still{false};  ///< while it is held: it looks at nothing any more
 
  private:
   const TemporaryFolder folder_;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "chain.hpp"
+#include "rashpa/core/testing.hpp"
 #include "rashpa/sink/image_store.hpp"
 #include "rashpa/sink/output_files.hpp"
 
@@ -59,7 +60,7 @@ TEST_P(AllocationOver, a_million_events_cost_none) {
   Chain chain(plan);
   chain.receiver->start();
   chain.emulator->start();
-  while (chain.receiver->status().buffers[0].books.complete < 1000) std::this_thread::yield();  // every thread runs
+  ASSERT_EVENTUALLY(chain.receiver->status().buffers[0].books.complete >= 1000);  // every thread runs
   const std::uint64_t before = chain.receiver->status().buffers[0].books.complete;
   g_allocations = 0;
   g_counting = true;
@@ -89,7 +90,7 @@ TEST(Allocation, reliable_connections_and_their_repetitions_cost_none) {
   Chain chain(plan);
   chain.receiver->start();
   chain.emulator->start();
-  while (chain.receiver->status().buffers[0].books.complete < 1000) std::this_thread::yield();  // every thread runs
+  ASSERT_EVENTUALLY(chain.receiver->status().buffers[0].books.complete >= 1000);  // every thread runs
   g_allocations = 0;
   g_counting = true;
   const bool sent = chain.emulator->wait(100);
@@ -135,7 +136,7 @@ TEST(Allocation, images_on_their_way_into_raw_files_cost_none) {
     }
     store->put(stack, stored, results, error);
     store->noted();
-    if (n % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(60));  // so that there are syncs
+    if (n % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(60));  // wait: syncs go by time
   }
   g_counting = false;
   EXPECT_EQ(g_allocations.load(), 0U);

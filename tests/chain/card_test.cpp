@@ -16,6 +16,7 @@
 #include "checks.hpp"
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/testing.hpp"
 #include "testing.hpp"
 
 namespace rashpa::chain {
@@ -60,7 +61,7 @@ class KeepingSink final : public sink::Sink {
 class SlowSink final : public sink::Sink {
  public:
   sink::Put put(const Stack& stack, std::span<ErrorReason> /*results*/) override {
-    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));  // wait: this sink takes long
     for (const StackImage& image : stack.view()) images_ += image.decision == Decision::accepted ? 1 : 0;
     return sink::Put::done;
   }
@@ -239,14 +240,13 @@ TEST_F(OnCard, while_it_is_paused_nothing_new_is_sent) {
   chain.receiver->start();
   chain.emulator->start();
   const auto sent = [&] { return chain.emulator->status().dtps[0].images_sent; };
-  const auto until = now_ns() + 60'000'000'000;
-  while (sent() < 10 && now_ns() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ASSERT_EVENTUALLY(sent() >= 10);
   chain.emulator->pause();
   // What was begun ends: then two seconds without an image are no chance.
   std::uint64_t last = sent();
   int quiet = 0;
-  while (quiet < 200 && now_ns() < until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (int looks = 0; quiet < 200 && looks < 6000; ++looks) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // wait: that nothing comes is the subject
     quiet = sent() == last ? quiet + 1 : 0;
     last = sent();
   }
@@ -255,8 +255,8 @@ TEST_F(OnCard, while_it_is_paused_nothing_new_is_sent) {
   EXPECT_THROW(chain.emulator->resume(50), ConfigError) << "a card keeps its rate";
   EXPECT_EQ(sent(), last);
   chain.emulator->pause(last + 20);
-  while (sent() < last + 20 && now_ns() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  ASSERT_EVENTUALLY(sent() >= last + 20);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // wait: that no more comes is the subject
   for (const auto& dtp : chain.emulator->status().dtps) EXPECT_EQ(dtp.images_sent, last + 20);
   chain.emulator->resume();
   EXPECT_TRUE(chain.emulator->wait(kPatience));
@@ -273,9 +273,7 @@ TEST_F(OnCard, what_was_stopped_is_in_the_books_and_the_next_run_is_whole) {
       Chain chain(checked(set_up));
       chain.receiver->start();
       chain.emulator->start();
-      const auto until = now_ns() + 60'000'000'000;
-      while (chain.emulator->status().dtps[0].images_sent < 5 && now_ns() < until)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      ASSERT_EVENTUALLY(chain.emulator->status().dtps[0].images_sent >= 5);
       chain.emulator->stop();
       chain.receiver->finish();
       ASSERT_TRUE(chain.receiver->wait(kPatience));

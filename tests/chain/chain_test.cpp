@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "checks.hpp"
+#include "rashpa/core/testing.hpp"
 
 namespace rashpa::chain {
 namespace {
@@ -113,7 +114,7 @@ TEST(Chain, an_emulator_that_is_killed_leaves_balanced_books_and_the_first_missi
   Chain chain(checked(plan));
   chain.receiver->start();
   chain.emulator->start();
-  while (chain.receiver->status().buffers[0].books.complete < 50) std::this_thread::yield();
+  ASSERT_EVENTUALLY(chain.receiver->status().buffers[0].books.complete >= 50);
   chain.emulator->stop();
   const auto start = std::chrono::steady_clock::now();
   {

@@ -13,6 +13,7 @@
 #include "checks.hpp"
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/testing.hpp"
 
 namespace rashpa::chain {
 namespace {
@@ -130,8 +131,7 @@ TEST_P(Skipping, a_source_far_ahead_is_granted_slots_again_and_all_that_it_left_
     for (const auto& dtp : chain.emulator->status().dtps) sum += dtp.images_skipped;
     return sum;
   };
-  const std::int64_t until = now_ns() + 20'000'000'000;
-  while (skipped() < std::uint64_t{20} * set_up.slots && now_ns() < until) std::this_thread::yield();
+  ASSERT_EVENTUALLY(skipped() >= std::uint64_t{20} * set_up.slots);
   chain.receiver->start();
   ASSERT_TRUE(chain.emulator->wait(20));
   chain.receiver->finish();
@@ -163,17 +163,12 @@ TEST(Paused, all_dtps_stop_at_one_frame_and_go_on_at_the_rate_that_they_are_give
   chain.receiver->start();
   chain.emulator->start();
   const auto all_have = [&](std::uint64_t images) {
-    for (int i = 0; i < 30'000; ++i) {
-      const emulator::Status status = chain.emulator->status();
-      if (std::all_of(status.dtps.begin(), status.dtps.end(),
-                      [&](const auto& dtp) { return dtp.images_sent >= images; }))
-        break;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EVENTUALLY(
+        std::ranges::all_of(chain.emulator->status().dtps, [&](const auto& dtp) { return dtp.images_sent >= images; }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // wait: that no more comes is the subject
     for (const auto& dtp : chain.emulator->status().dtps) EXPECT_EQ(dtp.images_sent, images);
   };
-  while (chain.emulator->status().dtps[0].images_sent < 200) std::this_thread::yield();
+  ASSERT_EVENTUALLY(chain.emulator->status().dtps[0].images_sent >= 200);
   chain.emulator->pause();
   const std::uint64_t frame = chain.emulator->begun();
   all_have(frame);

@@ -12,6 +12,7 @@
 #include "chain.hpp"
 #include "checks.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/testing.hpp"
 #include "rashpa/sink/null_sink.hpp"
 
 namespace rashpa::chain {
@@ -32,7 +33,7 @@ class TroubledSink final : public sink::Sink {
   explicit TroubledSink(Trouble trouble) : trouble_(std::move(trouble)) {}
   sink::Put put(const Stack& stack, std::span<ErrorReason> results) override {
     if (trouble_.go_on != nullptr) trouble_.go_on->wait(false);
-    std::this_thread::sleep_for(std::chrono::microseconds(trouble_.delay_us));
+    std::this_thread::sleep_for(std::chrono::microseconds(trouble_.delay_us));  // wait: this sink takes long
     const auto images = stack.view();
     for (std::size_t i = 0; i < images.size(); ++i) {
       if (images[i].decision != Decision::accepted) continue;
@@ -137,7 +138,7 @@ TEST(Sinks, what_one_drops_by_policy_is_accepted_where_another_has_it) {
   chain.receiver->start();
   chain.emulator->start();
   ASSERT_TRUE(chain.emulator->wait(20));
-  while (chain.receiver->status().buffers[0].sinks[0].written < plan.frames) std::this_thread::yield();
+  EXPECT_EVENTUALLY(chain.receiver->status().buffers[0].sinks[0].written >= plan.frames);
   *go_on = true;  // it comes back in time
   go_on->notify_all();
   chain.receiver->finish();
@@ -159,7 +160,7 @@ TEST(Sinks, what_every_sink_drops_is_errored) {
   chain.receiver->start();
   chain.emulator->start();
   ASSERT_TRUE(chain.emulator->wait(20));
-  while (chain.receiver->status().buffers[0].to_write > 0) std::this_thread::yield();
+  EXPECT_EVENTUALLY(chain.receiver->status().buffers[0].to_write == 0);
   *go_on = true;
   go_on->notify_all();
   chain.receiver->finish();
@@ -236,7 +237,7 @@ TEST(Sinks, an_aborted_run_ends_beside_a_stopped_sink) {
     Chain chain(plan);
     chain.receiver->start();
     chain.emulator->start();
-    while (chain.receiver->status().buffers[0].books.complete < 100) std::this_thread::yield();
+    EXPECT_EVENTUALLY(chain.receiver->status().buffers[0].books.complete >= 100);
     const auto begin = std::chrono::steady_clock::now();
     chain.emulator->stop();
     chain.receiver->stop();

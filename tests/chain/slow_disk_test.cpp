@@ -23,7 +23,7 @@ void be_slow(std::size_t count) {
   const std::int64_t delay = g_delay_us.load(std::memory_order_relaxed);
   if (count <= 64 || delay == 0) return;
   g_slow_writes.fetch_add(1, std::memory_order_relaxed);
-  std::this_thread::sleep_for(std::chrono::microseconds(delay));
+  std::this_thread::sleep_for(std::chrono::microseconds(delay));  // wait: this disk is slow
 }
 
 }  // namespace

@@ -6,8 +6,7 @@ import json
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import h5py
@@ -17,6 +16,7 @@ import pytest
 from tests.chain.test_nodes import COMMAND, node
 
 from rashpa.control.process_identity import is_process
+from rashpa.testing.waiting import eventually
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
@@ -45,13 +45,6 @@ images_per_file = 20
 """
 
 
-def awaited(what: Callable[[], object], seconds: float = 200.0) -> None:
-    ends = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < ends, "did not happen"
-        time.sleep(0.05)
-
-
 @contextlib.contextmanager
 def killed(folder: Path, orphaned: str, frames: int, nodes: str = "") -> Iterator[list[dict[str, object]]]:
     """The nodes of a run in `folder`/out whose `rashpa run` was killed when images were stored already."""
@@ -60,7 +53,7 @@ def killed(folder: Path, orphaned: str, frames: int, nodes: str = "") -> Iterato
     command = [*COMMAND, "run", str(path), "-q", "--no-page", "--report", str(folder / "report")]
     manager = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL)
     try:
-        awaited((folder / "out" / "orphan_full_data_000003.h5").exists)
+        eventually((folder / "out" / "orphan_full_data_000003.h5").exists, 200.0)
     finally:
         manager.send_signal(signal.SIGKILL)
         manager.wait()
@@ -114,7 +107,7 @@ def test_rashpa_attach_brings_a_run_to_the_end_that_it_would_have_had(tmp_path: 
 
 def test_a_run_that_ends_with_its_manager_leaves_files_that_open(tmp_path: Path) -> None:
     with killed(tmp_path, "end", 100_000) as nodes:
-        awaited(lambda: not alive(nodes), 30.0)
+        eventually(lambda: not alive(nodes))
         assert images_in(tmp_path) >= 20
         code, said = attach(tmp_path)
         assert code == 1
@@ -133,13 +126,13 @@ def test_standing_nodes_do_as_the_run_file_says_and_take_the_next_run(tmp_path: 
         frames = 600 if orphaned == "finish" else 100_000
         with killed(tmp_path, orphaned, frames, nodes):
             if orphaned == "finish":
-                time.sleep(4.0)  # the lease is over
+                eventually(lambda: "the run goes on to its end" in _said(receiver))  # the lease is over
                 code, said = attach(tmp_path)
                 assert code == 0, said
                 assert images_in(tmp_path) == 600
             else:
-                awaited(lambda: "the node is free" in _said(receiver) + _said(emulator), 30.0)
-                awaited(lambda: all('"state": "idle"' in _said(url) for url in (emulator, receiver)), 30.0)
+                eventually(lambda: "the node is free" in _said(receiver) + _said(emulator))
+                eventually(lambda: all('"state": "idle"' in _said(url) for url in (emulator, receiver)))
                 assert images_in(tmp_path) >= 20
                 code, said = attach(tmp_path)
                 assert code == 1

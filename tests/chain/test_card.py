@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from rashpa.control.native_program import native_program
 from rashpa.node.engine import EngineError
 from rashpa.node.simulated_card import SimulatedCard
+from rashpa.testing.waiting import eventually
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 M049 = EXAMPLES.parents[1] / "shared" / "data" / "jungfrau_m049"
@@ -128,8 +128,8 @@ def test_a_card_ends_with_its_owner_and_leaves_nothing(tmp_path: Path, monkeypat
 
 def test_a_card_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
     said = (
-        "import sys, time\nfrom rashpa.node.simulated_card import SimulatedCard\ncard = SimulatedCard()\n"
-        "print(card.directory, flush=True)\ntime.sleep(600)\n"
+        "import signal\nfrom rashpa.node.simulated_card import SimulatedCard\ncard = SimulatedCard()\n"
+        "print(card.directory, flush=True)\nsignal.pause()\n"
     )
     owner = subprocess.Popen([sys.executable, "-c", said], stdout=subprocess.PIPE, text=True)
     assert owner.stdout is not None
@@ -138,9 +138,7 @@ def test_a_card_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
     os.kill(owner.pid, signal.SIGKILL)
     owner.wait()
     owner.stdout.close()
-    until = time.monotonic() + 60
-    while (directory / "xdma0_user").exists() and time.monotonic() < until:
-        time.sleep(0.05)
+    eventually(lambda: not (directory / "xdma0_user").exists())
     assert not (directory / "xdma0_user").exists()
     directory.rmdir()
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from rashpa.control.native_program import native_program
 from rashpa.data.reader import Run, open_run
 from rashpa.node.simulated_card import SimulatedCard
+from rashpa.testing.waiting import eventually
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "12_card_unit.toml"
 LISTS = EXAMPLE.with_name("13_card_lists.toml")
@@ -157,10 +158,7 @@ def test_a_card_that_dies_costs_no_count_and_the_run_says_what_happened(tmp_path
     text = text.replace("frames = 60", "frames = 2000").replace("[detector]\n", "[detector]\nrate_hz = 200\n")
 
     def kill() -> None:
-        deadline = time.monotonic() + 100
-        while time.monotonic() < deadline and not list((tmp_path / "killed").glob("*.h5")):
-            time.sleep(0.1)
-        time.sleep(2)  # of the ten seconds that its frames take
+        eventually(lambda: list((tmp_path / "killed").glob("*.h5")), 100.0)  # its frames take ten seconds more
         os.kill(card._process.pid, signal.SIGKILL)
 
     killer = threading.Thread(target=kill)

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import pytest
 from numpy.typing import NDArray
 
 from rashpa.sim import pattern_frame
+from rashpa.testing.waiting import eventually
 
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
 WIDTH, HEIGHT, FRAMES, DIFFERENT = 96, 64, 200, 7
@@ -179,10 +179,7 @@ def test_an_emulator_that_is_killed_is_named_and_the_next_run_works(tmp_path: Pa
     )  # fmt: skip
     data = tmp_path / "four_east_data_000001.h5"
     try:
-        limit = time.monotonic() + 60
-        while not (data.exists() and data.stat().st_size > 100_000):  # images are being written
-            assert time.monotonic() < limit and process.poll() is None, "the run did not begin"
-            time.sleep(0.05)
+        eventually(lambda: data.exists() and data.stat().st_size > 100_000, process=process)
         nodes = {}
         for entry in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
             words = Path(f"/proc/{entry}/cmdline").read_bytes().split(b"\0")

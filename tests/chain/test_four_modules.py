@@ -149,7 +149,7 @@ from rashpa.data.kernel import Column, kernel
 
 @kernel(takes=["int16", "int32"], columns=[Column("lines", "uint32")])
 def wait(pixels):
-    time.sleep(0.1)
+    time.sleep(0.1)  # wait: this receiver is slow
     return {"lines": pixels.shape[0]}
 """
 

@@ -20,6 +20,7 @@ from rashpa.cli.main import app
 from rashpa.data.reader import open_run
 from rashpa.data.run_facts import COMPLETENESS
 from rashpa.sim import pattern_frame
+from rashpa.testing.waiting import eventually
 
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
 WIDTH, HEIGHT, DIFFERENT = 64, 32, 7
@@ -99,11 +100,8 @@ def receivers(process: "subprocess.Popen[str]") -> dict[str, int]:
 def begun(folder: Path, process: "subprocess.Popen[str]") -> None:
     """Waits until every member has a file that is being written."""
     masters = [folder / f"dealt_full_{name}_master.h5" for name in MEMBERS]
-    deadline = time.monotonic() + 60.0
-    while not all(master.exists() for master in masters):
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.02)
-    time.sleep(0.7)
+    eventually(lambda: all(master.exists() for master in masters), process=process)
+    time.sleep(0.7)  # wait: in the middle of what each has
 
 
 def stored(folder: Path, members: tuple[str, ...] = MEMBERS) -> tuple[Counter[int], Counter[int]]:
@@ -144,7 +142,7 @@ def test_what_a_killed_and_a_stopped_member_had_is_stored_by_others(tmp_path: Pa
     assert set(nodes) == set(MEMBERS), nodes
     os.kill(nodes["a"], signal.SIGKILL)
     os.kill(nodes["b"], signal.SIGSTOP)
-    time.sleep(1.0)
+    time.sleep(1.0)  # wait: so long does it stand still
     os.kill(nodes["b"], signal.SIGCONT)
     code, output, report = end(process, tmp_path)
     assert code == 0, output

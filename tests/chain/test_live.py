@@ -78,7 +78,7 @@ def test_a_slow_reader_has_every_accepted_image_as_it_is_stored(tmp_path: Path, 
         for image in live:
             seen.append(image)
             assert image.pixels.shape == live.shape == (32, 64)
-            time.sleep(0.01)
+            time.sleep(0.01)  # wait: this reader is slow
         counts = live.counts
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 0, output

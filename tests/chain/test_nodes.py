@@ -10,8 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import h5py
@@ -19,6 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rashpa.cli.main import app
+from rashpa.testing.waiting import eventually
 
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
 RUN = """\
@@ -193,13 +193,6 @@ def ask(url: str, order: str, token: str = "secret") -> tuple[int, str]:
     return done.exit_code, done.output
 
 
-def wait_until(true: Callable[[], bool], within_s: float = 60.0) -> None:
-    limit = time.monotonic() + within_s
-    while not true():
-        assert time.monotonic() < limit
-        time.sleep(0.05)
-
-
 @contextlib.contextmanager
 def endless(folder: Path, nodes: str) -> Iterator["subprocess.Popen[str]"]:
     """A manager whose run lasts, once images are written."""
@@ -218,7 +211,7 @@ def endless(folder: Path, nodes: str) -> Iterator["subprocess.Popen[str]"]:
             def written() -> bool:
                 return any(path.stat().st_size > 50_000 for path in (folder / "out").glob("*_data_*.h5"))
 
-            wait_until(lambda: written() or manager.poll() is not None)
+            eventually(lambda: written() or manager.poll() is not None)
             assert manager.poll() is None
             yield manager
         finally:
@@ -231,7 +224,7 @@ def test_nodes_that_a_killed_manager_has_started_end_by_themselves(tmp_path: Pat
         assert len(children) == 2
         manager.send_signal(signal.SIGKILL)
         manager.wait()
-        wait_until(lambda: not any(Path(f"/proc/{child}").exists() for child in children), 30.0)
+        eventually(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
     with h5py.File(tmp_path / "out" / "standing_full_master.h5") as file:
         assert file["/entry/rashpa/books/written"][()] > 0
 

@@ -5,7 +5,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 from rashpa.sim import pattern_frame
+from rashpa.testing.waiting import eventually
 
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
 WIDTH, HEIGHT, DIFFERENT = 96, 64, 7
@@ -71,17 +71,15 @@ def begin(file: Path) -> "subprocess.Popen[str]":
 
 def wait_for_images(folder: Path, least: int) -> None:
     """Until the run's file has so many."""
-    until = time.monotonic() + 180
-    while time.monotonic() < until:
-        data = folder / "open_all_data_000001.h5"
+
+    def there() -> bool:
         try:
-            with h5py.File(data, "r", swmr=True) as file:
-                if len(file["/entry/data/data"]) >= least:
-                    return
+            with h5py.File(folder / "open_all_data_000001.h5", "r", swmr=True) as file:
+                return len(file["/entry/data/data"]) >= least
         except (OSError, KeyError):
-            pass
-        time.sleep(0.05)
-    raise AssertionError(f"no {least} images within three minutes")
+            return False
+
+    eventually(there, 180.0, f"{least} images")
 
 
 def check(folder: Path, report: dict[str, Any]) -> int:

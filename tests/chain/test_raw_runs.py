@@ -8,7 +8,6 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ _native = pytest.importorskip("rashpa._native", reason="the compiled part of ras
 from rashpa.data.convert import convert_run  # noqa: E402
 from rashpa.data.reader import RunFileError, open_run  # noqa: E402
 from rashpa.data.repair import repair_run  # noqa: E402
+from rashpa.testing.waiting import eventually  # noqa: E402
 
 RASHPA = [sys.executable, "-m", "rashpa.cli.entry"]
 HEAD = """
@@ -195,11 +195,7 @@ def test_a_run_whose_receiver_is_killed_is_there_up_to_what_was_written(tmp_path
     process = subprocess.Popen([*RASHPA, "run", str(file)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         third = tmp_path / "killed_full_raw_data_000003.raw"
-        until = time.monotonic() + 120
-        while not third.exists():
-            assert time.monotonic() < until
-            assert process.poll() is None
-            time.sleep(0.05)
+        eventually(third.exists, 120.0, process=process)
         os.kill(receiver_of(process.pid), signal.SIGKILL)
         process.wait(60)
     finally:

@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 from rashpa.testing.free_ports import free_ports
+from rashpa.testing.waiting import eventually
 
 pytest.importorskip("cbor2")
 zmq = pytest.importorskip("zmq")
@@ -77,11 +77,12 @@ def test_who_receives_a_run_that_is_interrupted_gets_its_end(tmp_path: Path) -> 
     run = started(["run", str(example(tmp_path, port, 100_000))], tmp_path)
     data = tmp_path / "out" / "received_data_000001.h5"
     try:
-        until = time.monotonic() + 90
-        while not (data.exists() and data.stat().st_size > 1_000_000):
-            assert time.monotonic() < until
-            assert run.poll() is None, run.communicate()[0]
-            time.sleep(0.05)
+        eventually(
+            lambda: data.exists() and data.stat().st_size > 1_000_000,
+            90.0,
+            lambda: "received_data_000001.h5 does not grow" if run.poll() is None else run.communicate()[0],
+            run,
+        )
         run.send_signal(signal.SIGINT)
         said, _ = run.communicate(timeout=60)
         assert run.returncode == 130, said

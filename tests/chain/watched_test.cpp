@@ -9,6 +9,7 @@
 
 #include "chain.hpp"
 #include "checks.hpp"
+#include "rashpa/core/testing.hpp"
 
 namespace rashpa::chain {
 namespace {
@@ -22,7 +23,7 @@ class Watchers {
         decided_ = chain_.receiver->status().buffers[0].books.complete;
         sent_ = chain_.emulator->status().dtps[0].images_sent;
         (void)chain_.emulator->injected();
-        std::this_thread::yield();
+        std::this_thread::yield();  // wait: until it is stopped
       }
     });
     threads_.emplace_back([this](const std::stop_token& stop) {
@@ -33,7 +34,7 @@ class Watchers {
         (void)chain_.emulator->fates(0);
         (void)chain_.receiver->endpoints();
         (void)chain_.emulator->endpoints();
-        std::this_thread::yield();
+        std::this_thread::yield();  // wait: until it is stopped
       }
     });
     threads_.emplace_back([this](const std::stop_token& stop) {
@@ -90,7 +91,7 @@ TEST_P(Watched, a_run_that_is_paused_resumed_and_ended_from_several_threads_ends
     const std::uint64_t before = watchers.decided();
     chain.emulator->pause();
     chain.emulator->resume();
-    while (watchers.decided() < before + 20) std::this_thread::yield();
+    ASSERT_EVENTUALLY(watchers.decided() >= before + 20);
   }
   {
     const std::jthread late([&] { chain.emulator->stop(); });  // as when Abort meets an order that took too long

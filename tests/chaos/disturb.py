@@ -85,7 +85,7 @@ class Disturber:
             )
         elif self._what.target != "manager":
             wait_until(lambda: process.poll() is not None or self._target(process) is not None, _APPEARS_S)
-        time.sleep(self._what.after_s)
+        time.sleep(self._what.after_s)  # wait: the moment of the disturbance
         return process.poll() is None
 
     def _strike(self, process: "subprocess.Popen[bytes]") -> None:
@@ -94,7 +94,7 @@ class Disturber:
         waking: list[threading.Timer] = []
         names = names_of(self._plan)
         for blow in self._plan.blows:
-            time.sleep(max(0.0, began + blow.after_s - time.monotonic()))
+            time.sleep(max(0.0, began + blow.after_s - time.monotonic()))  # wait: the moment of the blow
             if process.poll() is not None:
                 break
             if blow.kind == "join":
@@ -136,10 +136,10 @@ class Disturber:
         self.early = self._what.phase == "starting" and not self._spoken()
         self.effective = send(target, _NUMBERS[self._what.kind])
         if self._what.kind == "pause":
-            time.sleep(self._what.resume_s)
+            time.sleep(self._what.resume_s)  # wait: so long does it stand still
             send(target, signal.SIGCONT)
         if self._what.kind == "stop" and self._what.target == "manager":
-            time.sleep(5.0)  # nobody else can end a manager that stands still
+            time.sleep(5.0)  # wait: nobody else can end a manager that stands still
             send(target, signal.SIGKILL)
 
     def _spoken(self) -> bool:

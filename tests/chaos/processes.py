@@ -44,7 +44,7 @@ def wait_until(condition: Callable[[], bool], limit_s: float) -> bool:
     while not condition():
         if time.monotonic() > end:
             return False
-        time.sleep(POLL_S)
+        time.sleep(POLL_S)  # wait: with a deadline; what a late one means is for the run's verdict
     return True
 
 

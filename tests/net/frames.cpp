@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "rashpa/core/clock.hpp"
+#include "rashpa/core/testing.hpp"
 #include "rashpa/wire/gid.hpp"
 
 namespace rashpa::net {
@@ -103,12 +104,13 @@ wire::Packet Target::line(std::uint32_t number) const {
 }
 
 link::Counts Target::after(std::uint64_t packets) const {
+  EXPECT_EVENTUALLY(receiver_->stats()["packets"] >= packets);
   const std::int64_t end = now_ns() + 10'000'000'000;
-  while (receiver_->stats()["packets"] < packets && now_ns() < end) usleep(200);
   // A packet is counted before what becomes of it is: until nothing has changed for a while.
   constexpr std::int64_t kQuietNs = 100'000'000;
   link::Counts known = receiver_->stats();
-  for (std::int64_t since = now_ns(); now_ns() - since < kQuietNs && now_ns() < end; usleep(1000)) {
+  for (std::int64_t since = now_ns(); now_ns() - since < kQuietNs && now_ns() < end;) {
+    usleep(1000);  // wait: that nothing changes is the subject
     const link::Counts stats = receiver_->stats();
     if (stats != known) since = now_ns();
     known = stats;

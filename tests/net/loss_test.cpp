@@ -12,6 +12,7 @@
 #include "lossy_cable.hpp"
 #include "place.hpp"
 #include "rashpa/core/clock.hpp"
+#include "rashpa/core/testing.hpp"
 #include "rashpa/wire/packet.hpp"
 
 namespace rashpa::net {
@@ -76,7 +77,6 @@ class Loss : public testing::TestWithParam<Way> {
   }
   /// Once all that came out of the cable has been counted by the receiver.
   void expect_every_packet_is_accounted_for(const chain::Chain& chain) {
-    const std::int64_t end = now_ns() + 10'000'000'000;
     const auto received = [&] { return chain.receiver->status().link["packets"]; };
     const auto sent = [&] {
       std::uint64_t packets = 0;
@@ -87,7 +87,7 @@ class Loss : public testing::TestWithParam<Way> {
       const Worn there = cable_.there();
       return there.forwarded == there.packets - there.dropped + there.duplicated && there.forwarded == received();
     };
-    while (!settled() && now_ns() < end) usleep(1000);
+    EXPECT_EVENTUALLY(settled());
     const Worn there = cable_.there();
     const Worn back = cable_.back();
     EXPECT_EQ(there.overflowed + back.overflowed, 0U);

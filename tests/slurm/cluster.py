@@ -7,9 +7,10 @@ import os
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from rashpa.testing.waiting import eventually
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sinfo")
 _READY_S = 90.0
@@ -99,11 +100,10 @@ def _state(environment: dict[str, str]) -> bytes:
 
 
 def _await(what: Callable[[], bool], folder: Path) -> None:
-    ends = time.monotonic() + _READY_S
-    while not what():
-        if time.monotonic() > ends:
-            logs = "\n".join(
-                f"{path.name}:\n{path.read_text(errors='replace')[-2000:]}" for path in folder.glob("*.[lo][ou]*")
-            )
-            raise TimeoutError(f"Slurm did not start within {_READY_S:g} s\n{logs}")
-        time.sleep(0.1)
+    def logs() -> str:
+        said = "\n".join(
+            f"{path.name}:\n{path.read_text(errors='replace')[-2000:]}" for path in folder.glob("*.[lo][ou]*")
+        )
+        return f"Slurm did not start within {_READY_S:g} s\n{said}"
+
+    eventually(what, _READY_S, logs, look_s=0.1)

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import h5py
 import pytest
-from tests.chain.test_attach import RUN, awaited
+from tests.chain.test_attach import RUN
 from tests.chain.test_nodes import COMMAND
 from tests.slurm.cluster import cluster, missing
+
+from rashpa.testing.waiting import eventually
 
 pytestmark = [
     pytest.mark.slurm,
@@ -57,7 +59,7 @@ def killed(path: Path, environment: dict[str, str]) -> Iterator[None]:
     command = [*COMMAND, "run", str(path), "-q", "--launcher", "slurm"]
     manager = subprocess.Popen(command, cwd=path.parent, env=environment, stderr=subprocess.DEVNULL)
     try:
-        awaited((path.parent / "out" / "orphan_full_data_000003.h5").exists, 120.0)
+        eventually((path.parent / "out" / "orphan_full_data_000003.h5").exists, 120.0)
     finally:
         os.kill(manager.pid, signal.SIGKILL)
         manager.wait()
@@ -70,7 +72,7 @@ def test_nodes_are_job_steps_and_the_run_is_as_any_other(tmp_path: Path, slurm: 
     report = json.loads((tmp_path / "report" / "report.json").read_text())
     assert report["books"]["written"] == 300 == written(tmp_path)
     assert "listens at https://" in (tmp_path / "report" / "nodes.log").read_text()
-    awaited(lambda: not steps(slurm))
+    eventually(lambda: not steps(slurm))
 
 
 def test_steps_share_the_allocation_in_which_the_run_is(tmp_path: Path, slurm: dict[str, str]) -> None:
@@ -97,12 +99,12 @@ def test_a_node_that_gets_no_machine_in_time_is_given_up(tmp_path: Path, slurm: 
     done = run(run_file(tmp_path), slurm, "--launcher-options", "--begin=now+3600", "--launcher-wait", "3")
     assert done.returncode == 1
     assert "did not start within 3 s" in done.stderr
-    awaited(lambda: not steps(slurm))
+    eventually(lambda: not steps(slurm))
 
 
 def test_steps_end_with_a_manager_that_is_killed(tmp_path: Path, slurm: dict[str, str]) -> None:
     with killed(run_file(tmp_path, 100_000), slurm):
-        awaited(lambda: not steps(slurm), 90.0)
+        eventually(lambda: not steps(slurm), 90.0)
     assert written(tmp_path) > 0
 
 
@@ -114,7 +116,7 @@ def test_a_run_of_job_steps_is_attached_to(tmp_path: Path, slurm: dict[str, str]
         )
         assert done.returncode == 0, done.stdout + done.stderr
         assert written(tmp_path) == 1000
-        awaited(lambda: not steps(slurm))
+        eventually(lambda: not steps(slurm))
 
 
 def test_without_slurm_it_is_said_what_is_missing(tmp_path: Path) -> None:

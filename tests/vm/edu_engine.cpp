@@ -51,7 +51,7 @@ void EduEngine::transfer(std::uint64_t source, std::uint64_t destination, std::u
   const auto end = std::chrono::steady_clock::now() + kPatience;
   while ((read<std::uint64_t>(registers_, kCommand) & kStart) != 0) {
     if (std::chrono::steady_clock::now() > end) throw ResourceError("edu: a transfer does not end");
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // wait: of the device, in bounded time
   }
 }
 

@@ -63,7 +63,8 @@ void EduSender::store(std::uint32_t at, std::uint64_t offset, std::uint32_t byte
 }
 
 std::size_t EduSender::poll(std::uint32_t wait_us) {
-  if (done_ == 0 && wait_us != 0) std::this_thread::sleep_for(std::chrono::microseconds(wait_us));
+  if (done_ == 0 && wait_us != 0)
+    std::this_thread::sleep_for(std::chrono::microseconds(wait_us));  // wait: as long as is asked
   return std::exchange(done_, 0);
 }
 
@@ -112,7 +113,7 @@ void EduReceiver::run(const std::stop_token& stop) noexcept {
       }
     }
     if (news) bell_.ring();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // wait: between two looks of a receiver that polls
   }
 }
 

@@ -86,7 +86,8 @@ class Acquisition {
       threads.emplace_back([&source, start](const std::stop_token& stop) { source->run(stop, start, tai_ns()); });
     }
     const std::int64_t until = start + static_cast<std::int64_t>(kTimeoutS * 1e9);
-    while (!distributor_->done() && now_ns() < until) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    while (!distributor_->done() && now_ns() < until)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));  // wait: in bounded time
     for (auto& thread : threads) thread.request_stop();
     threads.clear();
     link_->stop();

@@ -211,7 +211,7 @@ int source(const Arguments& arguments) {
   const bool sent = emulator.wait(arguments.timeout_s);
   if (!arguments.fates.empty()) write_fates(arguments.fates, emulator, ends.size(), arguments.frames);
   give(arguments.exchanges, ".done", own);
-  std::this_thread::sleep_for(std::chrono::milliseconds(arguments.delay_exit_ms));
+  std::this_thread::sleep_for(std::chrono::milliseconds(arguments.delay_exit_ms));  // wait: as long as is asked
   std::uint64_t images = 0;
   link::Counts sum{};
   const emulator::Status status = emulator.status();

@@ -34,7 +34,7 @@ void give_one(const std::string& path, std::span<const ExchangedEnd> ends) {
 std::vector<ExchangedEnd> take_one(const std::string& path, std::int64_t until) {
   while (!std::filesystem::exists(path)) {
     if (now_ns() > until) throw FileError(fmt::format("vm_peer: {} did not come; did the other side start?", path));
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // wait: in bounded time
   }
   std::ifstream file(path);
   std::size_t count = 0;

@@ -157,7 +157,7 @@ class FakeSource:
                 if self._ended.wait(1.0 / self._rate_hz if self._rate_hz > 0 else 0.0):
                     break
                 if self._begun >= min(self._allowed, self._held):
-                    time.sleep(0.001)
+                    time.sleep(0.001)  # wait: a worker at rest, until it is ended
                     continue
                 with self._turn:
                     if self._ended.is_set() or self._begun >= min(self._held, self._frames):

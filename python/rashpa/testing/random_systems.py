@@ -31,7 +31,7 @@ from rashpa.data.kernel import Column, kernel
 
 @kernel(takes=["uint16"], columns=[Column("first", "uint32")])
 def wait(pixels, *, ms: float = 1.0):
-    time.sleep(ms / 1000)
+    time.sleep(ms / 1000)  # wait: so long does it compute
     return {"first": int(pixels[0, 0])}
 """
 

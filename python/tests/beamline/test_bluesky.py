@@ -34,6 +34,8 @@ import rashpa
 from rashpa.beamline.bluesky import RashpaDetector
 from rashpa.control.run_file_reader import RunFileError
 
+pytestmark = pytest.mark.whole
+
 Make = Callable[..., RashpaDetector]
 FILL = np.iinfo(np.uint16).max
 

@@ -27,6 +27,8 @@ import rashpa
 from rashpa.beamline.epics import ACQUIRE, STATES, Previews, Variables, served
 from rashpa.control.run_file_reader import RunFileError
 
+pytestmark = pytest.mark.whole
+
 PATIENCE_S = 60.0
 P = "T:"
 

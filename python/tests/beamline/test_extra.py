@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.whole
+
 WITHOUT = """
 import sys
 sys.modules["{package}"] = None

@@ -11,6 +11,8 @@ pytest.importorskip("ophyd_async", reason="rashpa[bluesky] is not installed: mak
 from python.tests.docs.as_typed import has_own_network, try_page
 from python.tests.docs.pages import BEAMLINE, pages
 
+pytestmark = pytest.mark.whole
+
 PAGES = [path for path in pages() if path.stem in BEAMLINE]
 
 

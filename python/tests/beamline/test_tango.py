@@ -4,7 +4,6 @@
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,9 @@ from tango.test_context import DeviceTestContext
 
 import rashpa
 from rashpa.beamline.tango import Rashpa
+from rashpa.testing.waiting import eventually
+
+pytestmark = pytest.mark.whole
 
 PATIENCE_S = 60.0
 
@@ -32,13 +34,6 @@ def device(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[DevicePro
     with DeviceTestContext(Rashpa, properties={"run_file": str(file)}, process=True, timeout=PATIENCE_S) as proxy:
         proxy.set_timeout_millis(int(PATIENCE_S * 1000))
         yield proxy
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    ends = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < ends
-        time.sleep(0.05)
 
 
 def refusal(what: Callable[[], Any]) -> str:
@@ -62,7 +57,7 @@ def test_an_acquisition_is_prepared_started_and_comes_to_its_end(device: DeviceP
     assert "acquisition goes on" in refusal(lambda: device.write_attribute("acq_nb_frames", 5))
     assert "acquisition goes on" in refusal(device.prepareAcq)
     device.startAcq()
-    wait_until(lambda: device.acq_status == "Ready")
+    eventually(lambda: device.acq_status == "Ready")
     assert (device.last_image_ready, device.last_image_saved) == (19, 19)
     wanted = [number for number in range(20) if kept(number)]
     assert (device.images_accepted, device.images_written) == (len(wanted), len(wanted))
@@ -75,7 +70,7 @@ def test_an_acquisition_is_prepared_started_and_comes_to_its_end(device: DeviceP
     device.acq_nb_frames = 4  # and again
     device.prepareAcq()
     device.startAcq()
-    wait_until(lambda: device.acq_status == "Ready")
+    eventually(lambda: device.acq_status == "Ready")
     assert device.last_image_saved == 3
 
 
@@ -87,7 +82,7 @@ def test_frames_one_by_one_and_an_end_in_order(device: DeviceProxy, tmp_path: Pa
     device.prepareAcq()
     for number in range(3):
         device.startAcq()
-        wait_until(lambda number=number: device.last_image_saved == number)
+        eventually(lambda number=number: device.last_image_saved == number)
         assert device.ready_for_next_image
     device.stopAcq()
     assert (device.acq_status, device.acq_status_fault_error) == ("Ready", "")
@@ -101,7 +96,7 @@ def test_an_acquisition_without_an_end_is_paused_and_stopped_and_one_is_aborted(
     device.acq_nb_frames = 0
     device.prepareAcq()
     device.startAcq()
-    wait_until(lambda: device.last_image_saved > 20)
+    eventually(lambda: device.last_image_saved > 20)
     assert "being taken already" in refusal(device.startAcq)
     device.pauseAcq()
     assert "paused already" in refusal(device.pauseAcq)
@@ -147,7 +142,7 @@ def test_what_keeps_a_run_from_its_start_is_said(device: DeviceProxy, tmp_path: 
     assert "exists" in device.acq_status_fault_error
     device.prepareAcq()  # the next number
     device.startAcq()
-    wait_until(lambda: device.acq_status == "Ready")
+    eventually(lambda: device.acq_status == "Ready")
 
 
 def test_the_command_serves_a_device_without_a_database(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from rashpa.data.calibration_file import ModuleMaps, write_calibration
 from rashpa.data.datasets import LoadedDataset, dataset_from_spec
 from rashpa.data.reader import open_run
 
+pytestmark = pytest.mark.whole
+
 FRAMES = 24
 RUN = """\
 [run]

@@ -16,6 +16,8 @@ from rashpa.cli import card
 from rashpa.cli.main import app
 from rashpa.control.native_program import native_program
 
+pytestmark = pytest.mark.whole
+
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry", "card"]
 
 needs_program = pytest.mark.skipif(native_program("rashpa_card") is None, reason="no Verilator where this was built")

@@ -13,6 +13,8 @@ pytest.importorskip("rashpa._native")
 from rashpa.cli.dataset import BAD_INPUT, app
 from rashpa.data.datasets import dataset_from_spec, load_directory
 
+pytestmark = pytest.mark.whole
+
 MAKE = ["make", "--frames", "4", "--dark-every", "4", "--hit-fraction", "1", "--modules", "1", "--seed", "3"]
 
 

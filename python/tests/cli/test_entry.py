@@ -10,6 +10,8 @@ import pytest
 
 from rashpa.cli.commands import COMMANDS
 
+pytestmark = pytest.mark.whole
+
 RUN = """\
 [run]
 name = "endless"

@@ -2,13 +2,16 @@
 import json
 import subprocess
 import sys
-import time
 import uuid
 from pathlib import Path
 
 import pytest
 
+from rashpa.testing.waiting import eventually
+
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+
+pytestmark = pytest.mark.whole
 
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
 RUN = """\
@@ -42,9 +45,7 @@ def test_a_run_is_shown_image_by_image(tmp_path: Path) -> None:
     )
     # it has the native module when it looks for the ring: its imports take seconds where others compile
     maps = Path(f"/proc/{shown.pid}/maps")
-    deadline = time.monotonic() + 60
-    while "_native" not in maps.read_text() and time.monotonic() < deadline:
-        time.sleep(0.02)
+    eventually(lambda: "_native" in maps.read_text(), process=shown)
     report = tmp_path / "report"
     run = [*COMMAND, "run", "run.toml", "--report", str(report), "--no-page"]
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)

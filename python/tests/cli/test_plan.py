@@ -12,6 +12,8 @@ from rashpa.control.run_plan import load_plan
 from rashpa.control.telegram import Throughput
 from rashpa.control.throughput import fingerprint_of, words_of
 
+pytestmark = pytest.mark.whole
+
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
 

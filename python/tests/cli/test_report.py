@@ -23,6 +23,8 @@ from rashpa.node.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import run_in_process
 
+pytestmark = pytest.mark.whole
+
 RUN = """\
 [run]
 name = "report"

@@ -13,6 +13,8 @@ from rashpa.cli.main import app
 from rashpa.control.outcome import Outcome
 from rashpa.control.run_plan import load_plan
 
+pytestmark = pytest.mark.whole
+
 RUN = """\
 [run]
 name = "cli"

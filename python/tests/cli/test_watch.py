@@ -17,6 +17,8 @@ from rashpa.control.grant import Grant
 from rashpa.control.telegram_xml import encode
 from rashpa.testing.telegram_samples import telegram_samples
 
+pytestmark = pytest.mark.whole
+
 
 @contextlib.contextmanager
 def node_of(role: str, name: str) -> Iterator[str]:

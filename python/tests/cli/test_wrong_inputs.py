@@ -12,6 +12,8 @@ from rashpa.cli.main import app
 from rashpa.control.run_file import RunFile
 from rashpa.control.value_errors import PATTERNS
 
+pytestmark = pytest.mark.whole
+
 RUN = """\
 [run]
 name = "wrong"

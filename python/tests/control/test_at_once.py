@@ -30,7 +30,7 @@ class Calls:
         for number in numbers:
             self.may_end.setdefault(number, asyncio.Event()).set()
         for _ in range(20):
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # wait: more turns than follow
 
 
 def test_all_are_waited_for_and_the_first_error_comes_out_then() -> None:

@@ -7,11 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 
 from rashpa.control import telegram
@@ -20,6 +20,9 @@ from rashpa.control.journal import Journal, JournalError, Record, find_journal
 from rashpa.control.node_client import NodeClient
 from rashpa.control.outcome import Outcome
 from rashpa.control.process_identity import is_process
+from rashpa.testing.waiting import eventually
+
+pytestmark = pytest.mark.whole
 
 RUN = """\
 [run]
@@ -68,13 +71,6 @@ asyncio.run(Manager(plan, launcher=LocalLauncher(command), journal=journal_of(pl
 """
 
 
-def awaited(what: Callable[[], object], seconds: float = 200.0) -> None:
-    ends = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < ends, "did not happen"
-        time.sleep(0.02)
-
-
 @contextmanager
 def killed_manager(
     tmp_path: Path, orphaned: str, frames: int, keep_s: float = 60.0, extra: str = "", when: str = "running"
@@ -86,9 +82,9 @@ def killed_manager(
     manager = subprocess.Popen([sys.executable, "-c", MANAGER, str(path)])
     journal = out / "orphan_attach.json"
     try:
-        awaited(journal.exists)
+        eventually(journal.exists, 200.0)
         if when == "running":
-            awaited(lambda: json.loads(journal.read_text())["began"])
+            eventually(lambda: json.loads(journal.read_text())["began"])
     finally:
         manager.send_signal(signal.SIGKILL)
         manager.wait()
@@ -112,6 +108,12 @@ def attach(out: Path, seen: list[AttachedManager] | None = None) -> Outcome:
     return asyncio.run(manager.run())
 
 
+def state_of(record: Record, name: str) -> str:
+    (node,) = (node for node in record.nodes if node.name == name)
+    answer = httpx.get(f"{node.url}/status", headers={"Authorization": f"Bearer {record.local_token}"})
+    return str(answer.json()["state"])
+
+
 def living(record: Record) -> list[str]:
     return [node.name for node in record.nodes if is_process(node.pid, node.identity)]
 
@@ -131,7 +133,7 @@ def test_a_run_goes_on_without_its_manager_and_whoever_attaches_closes_balanced_
 
 def test_a_run_that_is_over_keeps_its_books_until_they_are_taken(tmp_path: Path) -> None:
     with killed_manager(tmp_path, "finish", 50) as (out, record):
-        time.sleep(3.0)  # the run has its end
+        eventually(lambda: {state_of(record, name) for name in ("one", "other")} == {"finished"})
         outcome = attach(out)
         assert outcome.good, outcome.problem
         assert living(record) == []
@@ -148,7 +150,7 @@ def test_what_a_dead_module_never_sent_is_decided_without_the_manager(tmp_path: 
 
 def test_nodes_of_a_run_that_ends_with_its_manager_end_at_once_and_that_is_said(tmp_path: Path) -> None:
     with killed_manager(tmp_path, "end", 100_000) as (out, record):
-        awaited(lambda: not living(record), 30.0)
+        eventually(lambda: not living(record))
         outcome = attach(out)
         assert not outcome.good
         assert not outcome.refused
@@ -158,13 +160,13 @@ def test_nodes_of_a_run_that_ends_with_its_manager_end_at_once_and_that_is_said(
 
 def test_a_run_that_nobody_attaches_to_leaves_no_process(tmp_path: Path) -> None:
     with killed_manager(tmp_path, "finish", 50, keep_s=1.0) as (_, record):
-        awaited(lambda: not living(record))
+        eventually(lambda: not living(record))
 
 
 def test_a_manager_that_dies_before_the_run_begins_leaves_no_process(tmp_path: Path) -> None:
     with killed_manager(tmp_path, "finish", 100_000, when="claimed") as (_, record):
         if not record.began:
-            awaited(lambda: not living(record), 30.0)
+            eventually(lambda: not living(record))
 
 
 def test_who_attaches_may_die_too(tmp_path: Path) -> None:
@@ -177,7 +179,7 @@ def test_who_attaches_may_die_too(tmp_path: Path) -> None:
         first = path.stat().st_ino
         second = subprocess.Popen([sys.executable, "-c", program, str(path)])
         try:
-            awaited(lambda: path.stat().st_ino != first)  # it has written its own
+            eventually(lambda: path.stat().st_ino != first)  # it has written its own
             with pytest.raises(JournalError, match=rf"process {second.pid}\) lives"):
                 attach(out)
         finally:

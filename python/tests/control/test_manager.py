@@ -24,6 +24,9 @@ from rashpa.control.telegram_xml import encode
 from rashpa.node.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import run_in_process, transports_of
+from rashpa.testing.waiting import eventually_in_loop
+
+pytestmark = pytest.mark.whole
 
 RUN = """\
 [run]
@@ -179,8 +182,7 @@ def test_a_node_that_somebody_else_uses_is_left_alone(tmp_path: Path) -> None:
         apps = transports_of(made)
         first = Manager(plan_of(tmp_path, **ENDLESS), transports=apps)
         running = asyncio.create_task(first.run())
-        while made["emulator"].state != "running":  # noqa: ASYNC110  the other task is in this loop
-            await asyncio.sleep(0)
+        await eventually_in_loop(lambda: made["emulator"].state == "running")
         second = await Manager(plan_of(tmp_path), transports=apps).run()
         assert made["emulator"].state == "running"
         first.interrupt()

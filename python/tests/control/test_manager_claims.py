@@ -22,6 +22,9 @@ from rashpa.control.run_plan import Plan, load_plan
 from rashpa.node.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
+from rashpa.testing.waiting import eventually_in_loop
+
+pytestmark = pytest.mark.whole
 
 RUN = """\
 [run]
@@ -85,7 +88,7 @@ class Jittered(httpx.AsyncBaseTransport):
 
     async def _wait(self) -> None:
         for _ in range(self._dice.choice((0, 1, 3, 20))):
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # wait: so many turns
 
 
 async def both(plans: list[Plan], seed: int) -> tuple[list[Outcome], dict[str, Node]]:
@@ -195,8 +198,7 @@ def test_a_manager_whose_node_was_freed_by_force_says_so(tmp_path: Path) -> None
         running = asyncio.create_task(
             Manager(plan_of(tmp_path, "endless", 1_000_000, 50.0), transports=transports_of(nodes)).run()
         )
-        while nodes["emulator"].state != "running":  # noqa: ASYNC110  the other task is in this loop
-            await asyncio.sleep(0)
+        await eventually_in_loop(lambda: nodes["emulator"].state == "running")
         await nodes["one"].obey(telegram.Abort(force=True))
         await nodes["one"].obey(telegram.Reset(force=True))
         return await running

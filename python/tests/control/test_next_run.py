@@ -20,6 +20,9 @@ from rashpa.node.engine import EngineError
 from rashpa.node.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
+from rashpa.testing.waiting import eventually_in_loop
+
+pytestmark = pytest.mark.whole
 
 RUN = """\
 [run]
@@ -188,9 +191,7 @@ def test_a_node_that_is_cut_off_at_any_step_is_named_and_serves_the_next_run_whe
 
     async def cut_off() -> Outcome:
         first = await Manager(plan, transports=transports).run()
-        async with asyncio.timeout(SECONDS):
-            while any(node.holder for node in nodes.values()):  # noqa: ASYNC110  the nodes' own tasks change it
-                await asyncio.sleep(0.02)
+        await eventually_in_loop(lambda: not any(node.holder for node in nodes.values()))
         second = await Manager(plan, transports=transports_of(nodes)).run()
         assert second.good, (first.problem, second.problem)
         for node in nodes.values():
@@ -207,7 +208,7 @@ def test_an_answer_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) 
     class Trickle(httpx.AsyncByteStream):
         async def __aiter__(self):  # type: ignore[no-untyped-def]
             while True:
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.01)  # wait: so slowly does it answer
                 yield b" "
 
     async def ask() -> None:

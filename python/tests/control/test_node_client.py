@@ -12,17 +12,21 @@ import pytest
 
 from rashpa.control.node_client import NodeClient, NodeError
 
+pytestmark = pytest.mark.whole
+
 _TURNS = 60  # of the loop; a connection is made, and its request answered, in fewer
 
 
 @asynccontextmanager
-async def slow_node(answer_s: float) -> AsyncIterator[str]:
-    """One that answers everything with an empty object, so late. Its URL."""
+async def slow_node(answer_s: float) -> AsyncIterator[tuple[str, asyncio.Event]]:
+    """One that answers everything with an empty object, so late. Its URL, and what is set once it was asked."""
+    asked = asyncio.Event()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while await reader.readuntil(b"\r\n\r\n"):
-                await asyncio.sleep(answer_s)
+                asked.set()
+                await asyncio.sleep(answer_s)  # wait: so late does it answer
                 writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass  # the client, or the test, is over
@@ -31,7 +35,7 @@ async def slow_node(answer_s: float) -> AsyncIterator[str]:
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     async with server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", asked
 
 
 def test_a_client_closed_at_any_moment_leaves_no_connection_open() -> None:
@@ -39,13 +43,13 @@ def test_a_client_closed_at_any_moment_leaves_no_connection_open() -> None:
         client = NodeClient("it", url)
         asking = asyncio.create_task(client.audit(1))
         for _ in range(turns):
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # wait: any moment
         await client.close()
         with pytest.raises(RuntimeError, match="has no audit" if turns else "the way to it is closed"):
             await asking
 
     async def run() -> None:
-        async with slow_node(0.002) as url:
+        async with slow_node(0.002) as (url, _):
             for turns in range(_TURNS):
                 await closed_after(turns, url)
                 gc.collect()
@@ -59,10 +63,10 @@ def test_a_client_closed_at_any_moment_leaves_no_connection_open() -> None:
 
 def test_a_node_that_never_answers_does_not_hold_up_closing() -> None:
     async def run() -> tuple[float, str]:
-        async with slow_node(60.0) as url:
+        async with slow_node(60.0) as (url, asked):
             client = NodeClient("it", url)
             asking = asyncio.create_task(client.audit(1))
-            await asyncio.sleep(0.05)
+            await asked.wait()
             began = time.monotonic()
             await client.close()
             with pytest.raises(NodeError) as raised:
@@ -76,10 +80,10 @@ def test_a_node_that_never_answers_does_not_hold_up_closing() -> None:
 
 def test_who_gives_up_asking_is_not_waited_for() -> None:
     async def run() -> float:
-        async with slow_node(60.0) as url:
+        async with slow_node(60.0) as (url, asked):
             client = NodeClient("it", url)
             asking = asyncio.create_task(client.audit(1))
-            await asyncio.sleep(0.05)
+            await asked.wait()
             asking.cancel()
             began = time.monotonic()
             with pytest.raises(asyncio.CancelledError):

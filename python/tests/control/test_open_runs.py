@@ -17,6 +17,8 @@ from rashpa.node.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
 
+pytestmark = pytest.mark.whole
+
 RUN = """\
 [run]
 name = "open"

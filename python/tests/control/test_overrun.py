@@ -14,6 +14,8 @@ from rashpa.node.node import Node
 from rashpa.testing.fake_engine import MISSING, FakeFactory, FakeSource
 from rashpa.testing.in_process import run_in_process
 
+pytestmark = pytest.mark.whole
+
 RUN = """\
 [run]
 name = "fast"

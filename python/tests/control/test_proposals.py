@@ -19,6 +19,8 @@ from rashpa.control.telegram import Capabilities, Interface, Link, Throughput
 from rashpa.control.throughput import fingerprint_of, words_of
 from rashpa.testing.fake_engine import FakeFactory
 
+pytestmark = pytest.mark.whole
+
 KERNELS = {
     "total_counts": '[[buffer.kernel]]\nname = "total_counts"\n',
     "csr": '[[buffer.kernel]]\nname = "csr"\nthreshold = 1\n',

@@ -15,6 +15,8 @@ from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_session import RunSession, SessionError, counts_of, plan_with
 from rashpa.control.telegram import Books, Status
 
+pytestmark = pytest.mark.whole
+
 WAIT_S = 60.0
 
 

@@ -3,7 +3,6 @@
 
 import asyncio
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from rashpa.control.stop_request import StopAnswer, StopError, StopRequest, Stop
 from rashpa.node.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
+from rashpa.testing.waiting import eventually
 
 RUN = """\
 [run]
@@ -64,11 +64,10 @@ def asked_after(plan: Plan, images: int) -> tuple[Outcome, StopAnswer | None]:
 
     def ask() -> None:
         request = StopRequest(journal.path, "somebody@elsewhere")
-        ends = time.monotonic() + 60.0
-        while (answer := request.answer()) is None and time.monotonic() < ends:
-            time.sleep(0.02)
-        request.close()
-        answers.append(answer)
+        try:
+            answers.append(eventually(request.answer))
+        finally:
+            request.close()
 
     def look(progress: Progress) -> None:
         for status in progress.receivers.values():

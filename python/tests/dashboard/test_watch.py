@@ -19,6 +19,9 @@ from rashpa.data.view_bytes import bytes_of_view
 from rashpa.node.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
+from rashpa.testing.waiting import eventually_in_loop
+
+pytestmark = pytest.mark.whole
 
 EXAMPLE = Path("examples/01_first_light.toml")
 
@@ -66,7 +69,7 @@ def test_a_run_is_seen_from_its_journal_while_it_lasts_and_its_last_words_stay(t
             await watch.look()
             states.append(watch.scene.state)
             names.update(node.name for node in watch.scene.nodes)
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.02)  # wait: between two looks, until the run has ended
         outcome = await run
         assert outcome.good
         await watch.look()
@@ -92,11 +95,10 @@ def test_nobody_is_asked_while_nobody_looks(tmp_path: Path) -> None:
 
     async def work() -> None:
         watch = Watch(Counting(_plan(tmp_path), {}))
-        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # wait: one turn
         assert asked == 0
         watch.join()
-        while not asked:  # noqa: ASYNC110  the other task is in this loop
-            await asyncio.sleep(0)
+        await eventually_in_loop(lambda: asked)
         watch.leave()
         assert watch._task is not None
         await watch._task  # it ends by itself
@@ -150,7 +152,7 @@ class _Client:
 
     async def view(self, query: dict[str, str]) -> bytes | None:
         self.asked.append(query.get("after", ""))
-        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # wait: one turn
         return bytes_of_view({"index": len(self.asked)}, {}) if len(self.asked) % 2 else None
 
 

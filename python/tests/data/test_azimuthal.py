@@ -17,6 +17,8 @@ from rashpa.data.azimuthal_arrays import NO_BIN, azimuthal_arrays
 from rashpa.data.given import MAKERS, Image
 from rashpa.data.pipeline import Pipeline, kernel_declarations
 
+pytestmark = pytest.mark.whole
+
 pyFAI = pytest.importorskip("pyFAI")  # noqa: N816
 POWDER = Path(__file__).parents[3].parent / "shared/data/powder"
 SHAPE = (260, 300)

@@ -18,6 +18,8 @@ from rashpa.data import conformance
 from rashpa.data.conformance import STACKS, Vector, carry_out, compare, judge, vectors
 from rashpa.data.pipeline import available_units, kernel_declarations
 
+pytestmark = pytest.mark.whole
+
 ROOT = Path(__file__).resolve().parents[3]
 KERNELS = list(kernel_declarations())
 # unit fpga, which needs a card: tests/chain/test_card_unit.py

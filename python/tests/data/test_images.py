@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 import zstandard
 
+pytestmark = pytest.mark.whole
+
 _native = pytest.importorskip("rashpa._native")
 
 import fabio  # noqa: E402

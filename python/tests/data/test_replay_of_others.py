@@ -16,6 +16,8 @@ from rashpa import _native
 from rashpa.data.dataset_spec import StoredSpec
 from rashpa.data.replay import load_replay
 
+pytestmark = pytest.mark.whole
+
 ROWS, COLUMNS, A_FILE, IMAGES = 34, 52, 4, 10
 FILTERS = {"bslz4": hdf5plugin.Bitshuffle(cname="lz4"), "lz4": hdf5plugin.LZ4(), "none": {}}
 

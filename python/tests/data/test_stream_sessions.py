@@ -20,6 +20,8 @@ from rashpa.cli.main import app
 from rashpa.data.stream_recording import RecordingError, recorded_messages
 from rashpa.node.receive_stream import Received, StreamFiles, read_recording
 
+pytestmark = pytest.mark.whole
+
 cbor2 = pytest.importorskip("cbor2")
 
 MAGIC = b"\xd9\xd9\xf7"

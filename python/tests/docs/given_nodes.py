@@ -15,7 +15,7 @@ def wait(condition: Callable[[], object], process: subprocess.Popen[bytes], outp
     while not condition():
         if process.poll() is not None or time.monotonic() > latest:
             raise AssertionError(output.read_text(encoding="utf-8"))
-        time.sleep(0.05)
+        time.sleep(0.05)  # wait: with a deadline and the end of the process, in a program of its own
 
 
 def start(*words: str, until: str | Callable[[], object]) -> subprocess.Popen[bytes]:

@@ -11,6 +11,8 @@ from python.tests.docs import as_typed
 from python.tests.docs.as_typed import run_blocks, try_page
 from python.tests.docs.pages import BEAMLINE, ROOT, pages
 
+pytestmark = pytest.mark.whole
+
 # Adds addresses.
 OWN_NETWORK = {"two_computers"}
 TYPED = [path for path in pages() if path.stem not in BEAMLINE and run_blocks(path)]

@@ -20,6 +20,8 @@ from python.tests.docs.pages import (
     spans_of,
 )
 
+pytestmark = pytest.mark.whole
+
 ALL = [*pages(), *developer_pages()]
 
 

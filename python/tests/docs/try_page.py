@@ -155,7 +155,7 @@ class Page:
         while awaited not in output.read_text(encoding="utf-8", errors="replace"):
             if process.poll() is not None or time.monotonic() > latest:
                 raise AssertionError(f"does not say {awaited!r}:\n{output.read_text(encoding='utf-8')}")
-            time.sleep(0.05)
+            time.sleep(0.05)  # wait: with a deadline and the end of the process, in a program of its own
 
 
 def main() -> int:

@@ -18,6 +18,8 @@ from rashpa.node.folders import Folders
 from rashpa.node.native_engine import NativeFactory
 from rashpa.node.native_receiver import buffer_configs
 
+pytestmark = pytest.mark.whole
+
 SMALL = 1 << 20  # bytes: what does not grow with images: counts of tiles, books of images, bins, rings
 RUN = """\
 [run]

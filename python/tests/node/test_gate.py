@@ -23,6 +23,7 @@ from rashpa.node.gate import HEADER_BYTES, Gate
 from rashpa.node.node import Node
 from rashpa.node.server import NodeApp
 from rashpa.testing.fake_engine import FakeFactory
+from rashpa.testing.waiting import eventually_in_loop
 
 GET = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 ASK = b"GET /status HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer secret\r\n\r\n"
@@ -47,8 +48,7 @@ async def gate_of(most: int, secure: ssl.SSLContext | None = None) -> AsyncItera
             await asyncio.gather(serving, return_exceptions=True)
             for connection in list(state.connections):
                 connection.transport.abort()
-            while state.connections:  # noqa: ASYNC110  they end in this loop
-                await asyncio.sleep(0)
+            await eventually_in_loop(lambda: not state.connections)
 
 
 class Caller:
@@ -129,10 +129,10 @@ def test_a_request_that_comes_byte_by_byte_is_timed_from_its_first(monkeypatch: 
             assert await caller.status() == 200
             answer = asyncio.create_task(caller.is_closed())
             said = 0
-            while not answer.done():
+            while not answer.done() and said < 1000:
                 await caller.say(b"G")
                 said += 1
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(0.02)  # wait: so slowly does it speak
             await caller.close()
             return said
 

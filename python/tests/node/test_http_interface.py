@@ -29,6 +29,8 @@ from rashpa.node.server import NodeApp
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.telegram_samples import telegram_samples
 
+pytestmark = pytest.mark.whole
+
 EXAMPLES = int(os.environ.get("HTTP_EXAMPLES", "25"))
 CONFIGURE = telegram_xml.encode(telegram_samples()["configure_destination"])
 GOOD = [telegram_xml.encode(sample) for sample in telegram_samples().values()]

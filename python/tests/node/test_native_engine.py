@@ -21,6 +21,8 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 from rashpa.node.native_engine import NativeFactory
 from rashpa.testing.in_process import run_in_process
 
+pytestmark = pytest.mark.whole
+
 RUN = """\
 [run]
 name = "native"

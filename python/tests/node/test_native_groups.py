@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A native emulator deals among native receivers, of which one comes later: orders by hand, without a manager."""
 
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +15,9 @@ from rashpa.control.plan_telegrams import destination_telegram, join_telegram, s
 from rashpa.control.run_plan import Plan, joined_plan, load_plan
 from rashpa.node.engine import Engine, EngineError
 from rashpa.node.native_engine import NativeFactory
+from rashpa.testing.waiting import eventually
+
+pytestmark = pytest.mark.whole
 
 RUN = """\
 [run]
@@ -97,10 +99,7 @@ def plan_of(folder: Path, link: str = "port = 0") -> Plan:
 
 
 def until_settled(farm: Farm) -> None:
-    deadline = time.monotonic() + 60.0
-    while not farm.status().settled:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    eventually(lambda: farm.status().settled)
 
 
 @pytest.mark.parametrize("link", ["port = 0", 'kind = "pcie"'])

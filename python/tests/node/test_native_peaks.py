@@ -23,6 +23,8 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 from rashpa.node.native_engine import NativeFactory
 from rashpa.testing.in_process import run_in_process
 
+pytestmark = pytest.mark.whole
+
 THAUMATIN = Path(__file__).resolve().parents[3] / "../shared/data/mx"
 FRAMES, HEIGHT, WIDTH = 12, 96, 128
 RUN = """\

@@ -13,6 +13,7 @@ from rashpa.node.engine import EngineError
 from rashpa.node.node import Node
 from rashpa.testing.fake_engine import FakeDestination, FakeFactory, FakeSource
 from rashpa.testing.telegram_samples import telegram_samples
+from rashpa.testing.waiting import eventually_in_loop
 
 
 def _order(name: str) -> telegram.Configure:
@@ -147,9 +148,7 @@ def test_an_engine_that_fails_while_running_puts_the_node_in_fault() -> None:
     async def give() -> None:
         for order in (CONFIGURE_RECEIVER, arm(), telegram.Start()):
             await node.obey(order)
-        async with asyncio.timeout(10.0):
-            while node.state is not RunState.fault:  # noqa: ASYNC110  the watcher is in this loop
-                await asyncio.sleep(0.001)
+        await eventually_in_loop(lambda: node.state is RunState.fault)
         assert "the link's thread is gone" in node.status().message
         await node.close()
 
@@ -196,8 +195,7 @@ def test_a_node_says_how_far_it_is_while_it_is_configured() -> None:
     async def give() -> None:
         assert node.status().prepared == 0.0
         configuring = asyncio.create_task(node.obey(CONFIGURE_RECEIVER))
-        while node.status().prepared == 0.0:  # noqa: ASYNC110  the order is in this loop
-            await asyncio.sleep(0.001)
+        await eventually_in_loop(lambda: node.status().prepared > 0.0)
         answer = await node.obey(GetStatus())
         assert isinstance(answer, Status)
         assert answer.prepared == 0.5

@@ -16,6 +16,7 @@ from rashpa.node.node import Node
 from rashpa.node.orphan import Orphan
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.telegram_samples import telegram_samples
+from rashpa.testing.waiting import eventually_in_loop
 
 ORDER = Orphaned(quiet_s=10.0, keep_s=60.0)
 MINE, ITS = "1" * 32, "2" * 32
@@ -67,9 +68,7 @@ def configure(order: Orphaned | None) -> telegram.Configure:
 
 
 async def until(node: Node, state: str) -> None:
-    async with asyncio.timeout(30.0):
-        while node.state != state:  # noqa: ASYNC110  the node's own task changes it
-            await asyncio.sleep(0.01)
+    await eventually_in_loop(lambda: node.state == state, what=f"node {state}")
 
 
 async def running(order: Orphaned | None, lease_s: float = 0.2) -> Node:

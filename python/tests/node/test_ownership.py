@@ -10,6 +10,9 @@ from rashpa.node.node import Node
 from rashpa.node.ownership import Ownership
 from rashpa.testing.fake_engine import FakeDestination, FakeFactory
 from rashpa.testing.telegram_samples import telegram_samples
+from rashpa.testing.waiting import eventually_in_loop
+
+pytestmark = pytest.mark.whole
 
 MINE, ITS = "a" * 32, "b" * 32
 HOLDER = "run alpha of alice@there (process 7)"
@@ -138,9 +141,7 @@ def test_a_silent_owners_run_is_aborted_in_order_and_the_node_is_free(monkeypatc
         node = receiver(lease_s=0.2)
         for order in (telegram.Claim(HOLDER, owner=MINE), configure(MINE), arm(MINE), telegram.Start(owner=MINE)):
             assert not isinstance(await node.obey(order), telegram.Fault)
-        async with asyncio.timeout(30.0):
-            while not node.status().message:  # noqa: ASYNC110  the node's own task changes it
-                await asyncio.sleep(0.01)
+        await eventually_in_loop(lambda: node.status().message)
         status = node.status()
         assert not isinstance(await node.obey(telegram.Claim("run beta", owner=ITS)), telegram.Fault)
         await node.close()
@@ -156,10 +157,10 @@ def test_the_status_of_its_owner_renews_the_lease_and_that_of_others_does_not() 
     async def ask(owner: str) -> str:
         node = receiver(lease_s=1.0)
         await node.obey(telegram.Claim(HOLDER, owner=MINE))
-        async with asyncio.timeout(5.0) as enough:
+        async with asyncio.timeout(3.0) as enough:  # three leases
             while not (said := node.status().message):
                 await node.obey(telegram.GetStatus(owner=owner))
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.01)  # wait: an owner asks now and then
             enough.reschedule(None)
         await node.close()
         return said

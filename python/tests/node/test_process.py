@@ -24,6 +24,8 @@ from rashpa.node.node import Node
 from rashpa.node.process import Job, Recording, process_recording, recordings_of
 from rashpa.testing.in_process import run_in_process
 
+pytestmark = pytest.mark.whole
+
 RUN = """\
 [run]
 name = "{name}"

@@ -25,6 +25,8 @@ from rashpa.node.folders import Folders
 from rashpa.node.native_engine import NativeFactory
 from rashpa.testing.in_process import run_in_process
 
+pytestmark = pytest.mark.whole
+
 FRAMES, HEIGHT, WIDTH = 24, 32, 64
 PONI = """PixelSize1: 0.0001
 PixelSize2: 0.0001

@@ -13,6 +13,8 @@ from rashpa.node.request_limits import Rate, RequestLimits
 from rashpa.node.server import NodeApp
 from rashpa.testing.fake_engine import FakeFactory
 
+pytestmark = pytest.mark.whole
+
 
 def test_a_burst_is_answered_and_then_so_many_a_second() -> None:
     now = [0.0]

@@ -19,6 +19,8 @@ from rashpa.node.server import NodeApp
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.telegram_samples import telegram_samples
 
+pytestmark = pytest.mark.whole
+
 XML = {"content-type": "application/xml"}
 
 

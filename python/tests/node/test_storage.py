@@ -33,6 +33,8 @@ from rashpa.node.native_engine import NativeFactory
 from rashpa.node.node import Node
 from rashpa.testing.in_process import run_in_process
 
+pytestmark = pytest.mark.whole
+
 RUN = """\
 [run]
 name = "disk"

@@ -27,6 +27,9 @@ from rashpa.node.node import Node
 from rashpa.node.receive_stream import StreamFiles, receive
 from rashpa.testing.free_ports import free_ports
 from rashpa.testing.in_process import run_in_process
+from rashpa.testing.waiting import eventually
+
+pytestmark = pytest.mark.whole
 
 cbor2 = pytest.importorskip("cbor2")
 zmq = pytest.importorskip("zmq")
@@ -277,14 +280,13 @@ def test_one_stopped_consumer_of_four_costs_the_others_nothing(tmp_path: Path) -
 
 def stop_when_connected(process: "subprocess.Popen[str]", port: int) -> None:
     """As soon as it has a connection to that port."""
-    import time
+    wanted = f":{port:04X}"
 
-    wanted, until = f":{port:04X}", time.monotonic() + 60
-    while time.monotonic() < until and process.poll() is None:
+    def connected() -> bool:
         rows = Path("/proc/net/tcp").read_text().splitlines()[1:]
-        if any(row.split()[2].endswith(wanted) and row.split()[3] == "01" for row in rows):
-            break
-        time.sleep(0.002)
+        return any(row.split()[2].endswith(wanted) and row.split()[3] == "01" for row in rows)
+
+    eventually(connected, process=process, look_s=0.002)
     os.kill(process.pid, signal.SIGSTOP)
 
 

@@ -16,6 +16,8 @@ from rashpa.node.node import Node
 from rashpa.node.server import NodeApp
 from rashpa.testing.fake_engine import FakeFactory
 
+pytestmark = pytest.mark.whole
+
 GOLDEN = schema_path("telegram.xsd").parent / "golden"
 DESTINATION = (GOLDEN / "configure_destination.xml").read_text(encoding="utf-8")
 SOURCE = (GOLDEN / "configure_source.xml").read_text(encoding="utf-8")

@@ -14,6 +14,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/temporary_folder.hpp"
+#include "rashpa/core/testing.hpp"
 #include "rashpa/feedback/ring_reader.hpp"
 #include "rashpa/feedback/testing.hpp"
 
@@ -122,14 +123,12 @@ TEST(Publisher, subscribers_get_every_image_and_the_end) {
   // A subscription takes its time: what is published before it is there goes nowhere.
   std::uint64_t n = 0;
   std::optional<std::uint64_t> first;
-  std::thread sender([&] {
-    for (; n < 2000; ++n) {
-      publisher.publish(stacks.stack(n));
-      std::this_thread::sleep_for(std::chrono::microseconds(200));
-    }
+  std::atomic<std::uint64_t> received{0};
+  std::jthread sender([&] {
+    EXPECT_EVENTUALLY((publisher.publish(stacks.stack(n++)), received > 0));
+    for (const std::uint64_t end = n + 2000; n < end; ++n) publisher.publish(stacks.stack(n));
     publisher.end();
   });
-  std::uint64_t received = 0;
   for (;;) {
     const std::vector<std::string> parts = subscriber.receive();
     ASSERT_EQ(parts.size(), 3U);
@@ -143,11 +142,13 @@ TEST(Publisher, subscribers_get_every_image_and_the_end) {
     ++received;
   }
   sender.join();
-  EXPECT_EQ(*first + received, 2000U);
+  ASSERT_TRUE(first);
+  EXPECT_GT(received, 2000U);
+  EXPECT_EQ(*first + received, n);
   const PublisherStatus status = publisher.status();
-  EXPECT_EQ(status.sent, 2000U);
+  EXPECT_EQ(status.sent, n);
   EXPECT_EQ(status.dropped, 0U);
-  EXPECT_EQ(status.by_zmq->count(), 2000U);
+  EXPECT_EQ(status.by_zmq->count(), n);
 }
 
 TEST(PubSocket, a_subscriber_that_is_full_is_told_of_and_never_waited_for) {
@@ -155,12 +156,7 @@ TEST(PubSocket, a_subscriber_that_is_full_is_told_of_and_never_waited_for) {
   Subscriber slow(socket.endpoint(), "", 1);
   const std::string big(1 << 20, 'x');
   const std::span<const std::byte> part = std::as_bytes(std::span(big));
-  bool full = false;
-  for (int i = 0; i < 20'000 && !full; ++i) {
-    full = !socket.send(std::array{part});
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
-  }
-  EXPECT_TRUE(full);
+  EXPECT_EVENTUALLY(!socket.send(std::array{part}));
 }
 
 TEST(PubSocket, what_cannot_be_bound_is_refused) {

@@ -14,6 +14,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/temporary_folder.hpp"
+#include "rashpa/core/testing.hpp"
 #include "rashpa/feedback/ring_reader.hpp"
 #include "rashpa/feedback/ring_writer.hpp"
 #include "rashpa/feedback/testing.hpp"
@@ -140,7 +141,7 @@ TEST(Ring, nothing_is_torn_while_a_writer_laps_its_readers) {
   RingWriter ring(folder.file("a"), "{}", small(4, 1));
   std::atomic<int> there{0};
   std::atomic<std::uint64_t> torn{0};
-  std::vector<std::thread> readers;
+  std::vector<std::jthread> readers;
   for (const Wait wait : {Wait::spin, Wait::sleep}) {
     readers.emplace_back([&, wait] {
       RingReader reader(folder.file("a"), Begin::oldest);
@@ -154,14 +155,14 @@ TEST(Ring, nothing_is_torn_while_a_writer_laps_its_readers) {
       if (read + reader.lost() != kImages) torn.fetch_add(1'000'000);
     });
   }
-  while (there.load() < 2) std::this_thread::yield();
+  EXPECT_EVENTUALLY(there == 2);
   Numbered numbered;
   for (std::uint64_t n = 0; n < kImages; ++n) {
     ring.publish(numbered.image(n), 0);
     if (n % 64 == 0) ring.wake();
   }
   ring.end();
-  for (std::thread& one : readers) one.join();
+  for (std::jthread& one : readers) one.join();
   EXPECT_EQ(torn.load(), 0U);
 }
 
@@ -172,7 +173,7 @@ TEST(Ring, numbers_of_two_images_are_never_mixed) {
   RingWriter ring(folder.file("a"), "{}", {.entries = 1, .columns = kMostColumns});
   std::atomic<bool> there{false};
   std::uint64_t mixed = 0;
-  std::thread thread([&] {
+  std::jthread thread([&] {
     RingReader reader(folder.file("a"), Begin::oldest);
     there = true;
     for (Got got = Got::nothing; got != Got::ended; got = reader.next(kLong, Wait::spin)) {
@@ -182,7 +183,7 @@ TEST(Ring, numbers_of_two_images_are_never_mixed) {
       }
     }
   });
-  while (!there) std::this_thread::yield();
+  EXPECT_EVENTUALLY(there);
   StackImage image;
   for (std::uint64_t n = 0; n < kImages; ++n) {
     image.index = n;
@@ -211,12 +212,12 @@ TEST(Ring, a_sleeping_reader_is_woken_by_what_is_published) {
   RingWriter ring(folder.file("a"), "{}", small(8));
   std::atomic<bool> there{false};
   Got got = Got::nothing;
-  std::thread sleeper([&] {
+  std::jthread sleeper([&] {
     RingReader reader(folder.file("a"), Begin::oldest);
     there = true;
     got = reader.next(kLong, Wait::sleep);
   });
-  while (!there) std::this_thread::yield();
+  EXPECT_EVENTUALLY(there);
   publish(ring, 0, 1);
   sleeper.join();
   EXPECT_EQ(got, Got::record);

@@ -5,6 +5,8 @@
 
 #include <thread>
 
+#include "rashpa/core/testing.hpp"
+
 namespace rashpa::link {
 namespace {
 
@@ -65,18 +67,14 @@ TEST(ArrivalQueue, between_two_threads_every_image_passes_once_and_in_order) {
   const auto loss_of = [](std::uint64_t index) { return index / 50 % 3 == 0 ? Loss::event : Loss::overrun; };
   const auto lost = [](std::uint64_t index) { return index / 20 % 2 == 0; };
   std::jthread link([&] {
-    for (std::uint64_t i = 0; i < kImages;) {
-      if (queue.push(lost(i) ? missing(i, loss_of(i)) : complete(i))) {
-        ++i;
-      } else {
-        std::this_thread::yield();
-      }
+    for (std::uint64_t i = 0; i < kImages; ++i) {
+      ASSERT_EVENTUALLY(queue.push(lost(i) ? missing(i, loss_of(i)) : complete(i)));
     }
-    while (!queue.flush()) std::this_thread::yield();
+    ASSERT_EVENTUALLY(queue.flush());
   });
   for (std::uint64_t i = 0; i < kImages; ++i) {
-    const Arrival* arrival = queue.front();
-    for (; arrival == nullptr; arrival = queue.front()) std::this_thread::yield();
+    const Arrival* arrival = nullptr;
+    ASSERT_EVENTUALLY((arrival = queue.front()) != nullptr);
     ASSERT_EQ(arrival->index, i);
     ASSERT_EQ(arrival->completeness, lost(i) ? Completeness::missing : Completeness::complete) << i;
     ASSERT_EQ(arrival->loss, lost(i) ? loss_of(i) : Loss::none) << i;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rashpa/core/end.hpp"
+#include "rashpa/core/testing.hpp"
 #include "rashpa/link/arrival_queue.hpp"
 #include "rashpa/link/testing.hpp"
 #include "rashpa/memory/buffer.hpp"
@@ -160,7 +161,7 @@ TEST_P(LinkContract, arrivals_that_nobody_takes_hold_up_no_other_dtp) {
   const auto idle = small_dtp(1, kMissing, 1, 64, 4);
   make({idle, small_dtp(2, 300, 3, 512, 4, 0, end_of(idle))});
   pair_.receiver->close(0, kMissing);
-  while (queues_[0].entries() < kEntries) std::this_thread::yield();
+  ASSERT_EVENTUALLY(queues_[0].entries() >= kEntries);
   std::jthread thread([&] {
     Source source(dtps_[1], *pair_.senders[1]);
     for (std::uint64_t k = 0; k < dtps_[1].images; ++k) source.send(k, failed);
@@ -235,7 +236,7 @@ TEST_P(LinkContract, a_source_that_left_out_many_rings_is_granted_slots_again) {
 TEST_P(LinkContract, stop_is_bounded_even_when_nobody_takes_the_arrivals) {
   make({small_dtp(1, 5000, 1, 64, 4)});
   pair_.receiver->close(0, 5000);  // more arrivals than the queue has entries
-  while (queues_[0].entries() < kEntries) std::this_thread::yield();
+  ASSERT_EVENTUALLY(queues_[0].entries() >= kEntries);
   const std::int64_t start = now_ns();
   pair_.receiver->stop();
   EXPECT_LT(now_ns() - start, 1'000'000'000);

@@ -43,6 +43,15 @@ inline std::uint64_t end_of(const ReceiverDtp& dtp) {
   return dtp.placement.records_offset + (dtp.placement.slots + 1ULL) * FrameRecord::kBytes;
 }
 
+/// Says to `Source` when to give up: a minute after its making, so that a test fails and does not hang.
+class Patience {
+ public:
+  bool operator()() const { return now_ns() > until_; }
+
+ private:
+  std::int64_t until_ = now_ns() + 60'000'000'000;
+};
+
 /// Sends images of one DTP as the transfer folder does, from one payload that changes with the image.
 class Source {
  public:

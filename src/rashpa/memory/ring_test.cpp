@@ -5,6 +5,8 @@
 
 #include <thread>
 
+#include "rashpa/core/testing.hpp"
+
 namespace rashpa::memory {
 namespace {
 
@@ -26,22 +28,12 @@ TEST(Ring, keeps_order_and_loses_nothing_between_two_threads) {
   Ring<std::uint64_t> ring(8);
   constexpr std::uint64_t kItems = 200'000;
   std::jthread producer([&] {
-    for (std::uint64_t value = 0; value < kItems;) {
-      if (ring.try_push(value) == Push::done) {
-        ++value;
-      } else {
-        std::this_thread::yield();
-      }
-    }
+    for (std::uint64_t value = 0; value < kItems; ++value) ASSERT_EVENTUALLY(ring.try_push(value) == Push::done);
   });
-  for (std::uint64_t expected = 0; expected < kItems;) {
+  for (std::uint64_t expected = 0; expected < kItems; ++expected) {
     std::uint64_t item = 0;
-    if (ring.try_pop(item)) {
-      ASSERT_EQ(item, expected);
-      ++expected;
-    } else {
-      std::this_thread::yield();
-    }
+    ASSERT_EVENTUALLY(ring.try_pop(item));
+    ASSERT_EQ(item, expected);
   }
 }
 

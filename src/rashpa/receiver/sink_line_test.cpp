@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "rashpa/core/clock.hpp"
+#include "rashpa/core/testing.hpp"
 
 namespace rashpa::receiver {
 namespace {
@@ -164,10 +165,7 @@ struct Bench {
   }
   void finish() {
     line->close(stacks.stacks.size(), {});
-    while (!line->done()) {
-      line->watch(now_ns());
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    EXPECT_EVENTUALLY((line->watch(now_ns()), line->done()));
     line->join();
   }
   void expect_balanced() const {
@@ -201,7 +199,7 @@ TEST(SinkLine, a_stopped_sink_that_waits_holds_its_stacks) {
   b.log->open = false;
   b.make();
   for (const Stack& stack : b.stacks.stacks) EXPECT_TRUE(b.line->offer(stack));
-  while (b.log->entered == 0) std::this_thread::yield();
+  ASSERT_EVENTUALLY(b.log->entered > 0);
   EXPECT_EQ(b.line->status().waiting, kAccepted);
   {
     const std::lock_guard lock(b.owner.mutex);
@@ -218,15 +216,15 @@ TEST(SinkLine, a_stopped_sink_that_may_drop_holds_nothing_and_loses_only_its_own
   b.log->open = false;
   b.make();
   EXPECT_TRUE(b.line->offer(b.stacks.stacks[0]));
-  while (b.log->entered == 0) std::this_thread::yield();
+  ASSERT_EVENTUALLY(b.log->entered > 0);
   EXPECT_TRUE(b.line->offer(b.stacks.stacks[1]));  // the second of two places
   for (std::size_t n = 2; n < 8; ++n) EXPECT_FALSE(b.line->offer(b.stacks.stacks[n])) << n;
   // The stacks are as good as written over: the sink has copies.
   std::fill(b.stacks.pixels.begin(), b.stacks.pixels.begin() + 8 * kStack * kPixels, std::uint16_t{0xDEAD});
   b.log->open = true;
   b.log->open.notify_all();
-  while (!b.line->offer(b.stacks.stacks[8])) std::this_thread::yield();
-  // What yield tried in vain was counted each time, as the distributor never does.
+  EXPECT_EVENTUALLY(b.line->offer(b.stacks.stacks[8]));
+  // What was tried in vain was counted each time, as the distributor never does.
   b.finish();
   EXPECT_TRUE(b.owner.back.empty()) << "a line that may drop holds no slots";
   ASSERT_GE(b.log->first_pixels.size(), 3U);
@@ -322,8 +320,7 @@ TEST(SinkLine, a_sink_that_does_not_come_back_is_left_behind) {
   EXPECT_FALSE(b.log->gone);
   b.log->open = true;
   b.log->open.notify_all();
-  for (int i = 0; i < 5000 && !b.log->gone; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_TRUE(b.log->gone);
+  EXPECT_EVENTUALLY(b.log->gone);
   EXPECT_EQ(b.owner.losses.size(), 3U);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/testing.hpp"
 #include "rashpa/scheduler/testing.hpp"
 
 namespace rashpa::scheduler {
@@ -414,14 +415,10 @@ TEST(Scheduler, arrivals_whose_stack_is_not_free_hold_up_no_other_dtp) {
   for (std::uint64_t i = 0; i < 16; ++i)
     ASSERT_TRUE(queues[0].push(Bench::good(0, i)));  // both stacks, and what is behind
   scheduler.start();
-  while (queues[0].entries() > 7) std::this_thread::yield();  // eight are taken, one is held
+  ASSERT_EVENTUALLY(queues[0].entries() <= 7);  // eight are taken, one is held
   for (std::uint64_t i = 0; i < 8; ++i) ASSERT_TRUE(queues[1].push(Bench::good(1, i)));
   bell.ring();
-  const auto start = std::chrono::steady_clock::now();
-  while (b.lane.submitted() < 2 && std::chrono::steady_clock::now() - start < std::chrono::seconds(20)) {
-    std::this_thread::yield();
-  }
-  EXPECT_EQ(b.lane.submitted(), 2U);
+  EXPECT_EVENTUALLY(b.lane.submitted() == 2);
   scheduler.stop();
 }
 
@@ -437,27 +434,23 @@ TEST(Scheduler, two_queues_in_any_interleaving_give_ordered_stacks_and_the_threa
     link::ArrivalQueue& queue = queues[dtp];
     for (std::uint64_t i = 0; i < kImages; ++i) {
       const bool lost = random() % 50 == 0;
-      while (!queue.push(lost ? Bench::lost(dtp, i, link::Loss::event) : Bench::good(dtp, i))) {
-        std::this_thread::yield();
-      }
+      ASSERT_EVENTUALLY(queue.push(lost ? Bench::lost(dtp, i, link::Loss::event) : Bench::good(dtp, i)));
       bell.ring();
     }
-    while (!queue.flush()) std::this_thread::yield();
+    ASSERT_EVENTUALLY(queue.flush());
     bell.ring();
   };
   std::jthread source0([&] { feed(0, 1); });
   std::jthread source1([&] { feed(1, 2); });
   std::uint64_t taken = 0;
-  while (!b.lane.closed() || taken < b.lane.submitted()) {
-    if (taken < b.lane.submitted()) {
-      Stack stack;
-      stack.number = taken++;
-      stack.count = 4;
-      b.lane.release(stack);  // the "sink" gives the slots back in order
-      bell.ring();
-    } else {
-      std::this_thread::yield();
-    }
+  for (;;) {
+    ASSERT_EVENTUALLY(taken < b.lane.submitted() || b.lane.closed());
+    if (taken == b.lane.submitted()) break;
+    Stack stack;
+    stack.number = taken++;
+    stack.count = 4;
+    b.lane.release(stack);  // the "sink" gives the slots back in order
+    bell.ring();
   }
   source0.join();
   source1.join();

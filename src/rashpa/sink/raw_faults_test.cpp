@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "rashpa/core/testing.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/sink/block_writer.hpp"
 #include "rashpa/sink/image_store.hpp"
@@ -129,10 +130,14 @@ class Faults : public testing::Test {
         EXPECT_EQ(results[i] == ErrorReason::none, stored[i].file != 0);
       }
     }
-    const int patience_ms = faults.held_write > 0 ? 5000 : 100;
-    for (int ms = 0; ms < patience_ms && store->stats().images_written == 0; ++ms) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const auto written = [&] {
       store->poll();
+      return store->stats().images_written > 0;
+    };
+    if (faults.held_write > 0) {
+      EXPECT_EVENTUALLY(written());
+    } else {
+      (void)eventually(written, "", std::chrono::milliseconds(100));  // wait: nothing may come, and if so not soon
     }
     written_before_ = store->stats().images_written;
     store->settle(error_);

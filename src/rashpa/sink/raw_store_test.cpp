@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/testing.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/sink/convert.hpp"
 #include "rashpa/sink/data_file.hpp"
@@ -270,15 +271,14 @@ TEST_F(RawStore, what_was_written_when_the_process_is_killed_is_converted) {
   if (child == 0) {
     Hdf5Sink sink(config(1000));
     play(sink, 0, 30);
-    std::uint64_t written = 0;
-    while ((written = sink.stats().images_written) < 24) {  // until it is told, as the line of a receiver does
-      sink.take();
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    // Until it is told, as the line of a receiver does.
+    if (!eventually([&] { return sink.take(), sink.stats().images_written >= 24; }, "24 are written")) _exit(3);
+    const std::uint64_t written = sink.stats().images_written;
     if (::write(says[1], &written, sizeof(written)) != sizeof(written)) _exit(2);
     play(sink, 30, 1000);
     _exit(1);
   }
+  ::close(says[1]);  // or a child that ends would be waited for
   std::uint64_t written = 0;
   ASSERT_EQ(::read(says[0], &written, sizeof(written)), static_cast<ssize_t>(sizeof(written)));
   ::kill(child, SIGKILL);

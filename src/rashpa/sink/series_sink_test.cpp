@@ -15,6 +15,7 @@
 
 #include "rashpa/core/doorbell.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/testing.hpp"
 
 namespace rashpa::sink {
 namespace {
@@ -41,7 +42,7 @@ class Recording final : public Sink {
     for (const SkippedImage& image : images) seen_->images.push_back(image.index);
   }
   std::vector<LostImage> settle() override {
-    while (hold_ != nullptr && hold_->load()) std::this_thread::yield();
+    EXPECT_EVENTUALLY(hold_ == nullptr || !hold_->load());
     if (std::exchange(settled_, true) || lost_ == 0) return {};
     written_.fetch_sub(1);
     return {LostImage{.index = lost_, .frame_number = lost_, .reason = "gone"}};

@@ -9,6 +9,7 @@
 
 #include "rashpa/core/checksum.hpp"
 #include "rashpa/core/clock.hpp"
+#include "rashpa/core/testing.hpp"
 #include "rashpa/transfer/pace.hpp"
 
 namespace rashpa::transfer {
@@ -130,7 +131,7 @@ TEST(DtpSource, never_sends_an_image_that_is_not_granted) {
   DtpSource source(config(5), frames, sender);
   std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
   const int polls = sender.polls.load();
-  while (sender.polls.load() < polls + 50) std::this_thread::yield();  // it asks again and again
+  ASSERT_EVENTUALLY(sender.polls >= polls + 50);  // it asks again and again
   EXPECT_EQ(source.stats().images_sent, 2U);
   sender.grant = 5;
   thread.join();
@@ -143,8 +144,8 @@ TEST(DtpSource, paused_it_says_what_is_begun_and_goes_on_to_the_end_that_it_is_t
   sender.grant = 3;
   DtpSource source(config(1'000'000), frames, sender);
   std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
-  while (source.stats().images_sent < 3) std::this_thread::yield();
-  while (source.begun() < 8) std::this_thread::yield();  // the fourth waits for its slot: frame 7 of 1, 3, 5, 7
+  ASSERT_EVENTUALLY(source.stats().images_sent >= 3);
+  ASSERT_EVENTUALLY(source.begun() >= 8);  // the fourth waits for its slot: frame 7 of 1, 3, 5, 7
   source.hold(0);
   EXPECT_EQ(source.begun(), 8U);
   sender.grant = 100;
@@ -166,12 +167,12 @@ TEST(DtpSource, nothing_is_begun_while_it_is_paused_however_fast_it_goes) {
   std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
   for (int round = 0; round < 20; ++round) {
     const std::uint64_t sent = source.stats().images_sent;
-    while (source.stats().images_sent < sent + 10) std::this_thread::yield();
+    ASSERT_EVENTUALLY(source.stats().images_sent >= sent + 10);
     source.hold(0);
     const std::uint64_t begun = source.begun();
-    while (source.stats().images_sent * 2 < begun - 2) std::this_thread::yield();  // what is begun is sent
+    ASSERT_EVENTUALLY(source.stats().images_sent * 2 >= begun - 2);  // what is begun is sent
     const int polls = sender.polls.load();
-    while (sender.polls.load() < polls + 3) std::this_thread::yield();
+    ASSERT_EVENTUALLY(sender.polls >= polls + 3);
     EXPECT_LE(source.stats().images_sent * 2, begun);
     source.hold(kNoHold);
   }
@@ -198,9 +199,9 @@ TEST(DtpSource, it_sends_what_lies_before_the_frame_at_which_it_is_held_and_noth
   DtpSource source(config(9), frames, sender);
   source.hold(8);  // of 1, 3, 5, 7, 9, …
   std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
-  while (source.stats().images_sent < 4) std::this_thread::yield();
+  ASSERT_EVENTUALLY(source.stats().images_sent >= 4);
   const int polls = sender.polls.load();
-  while (sender.polls.load() < polls + 20) std::this_thread::yield();
+  ASSERT_EVENTUALLY(sender.polls >= polls + 20);
   EXPECT_EQ(source.stats().images_due(), 4U);
   EXPECT_EQ(source.begun(), 8U);
   source.hold(kNoHold);
@@ -217,13 +218,13 @@ TEST(DtpSource, it_goes_on_at_the_pace_that_it_is_given_and_sends_nothing_at_the
   DtpSource source(fast, frames, sender);
   source.hold(6);
   std::jthread thread([&](const std::stop_token& stop) { source.run(stop, kStartNs, 5); });
-  while (source.stats().images_sent < 3) std::this_thread::yield();
+  ASSERT_EVENTUALLY(source.stats().images_sent >= 3);
   // frame 7 is due at once, 9 in years
   source.set_pace({.rate_hz = 1e-8, .frame = 7, .start_ns = kStartNs + 8'000});
   source.hold(kNoHold);
-  while (source.stats().images_sent < 4) std::this_thread::yield();
+  ASSERT_EVENTUALLY(source.stats().images_sent >= 4);
   const int polls = sender.polls.load();
-  while (sender.polls.load() < polls + 5) std::this_thread::yield();
+  ASSERT_EVENTUALLY(sender.polls >= polls + 5);
   EXPECT_EQ(source.stats().images_sent, 4U);
   source.set_pace({.rate_hz = 1e6, .frame = 9, .start_ns = kStartNs + 9'000});  // seen while it waits
   thread.join();
@@ -243,12 +244,12 @@ TEST(DtpSource, a_pace_holds_for_frames_of_triggers_too) {
   DtpSource source(triggered, frames, sender);
   std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
   gate.open(2, now_ns() - 1'000'000'000'000);
-  while (source.stats().images_sent < 1) std::this_thread::yield();
+  ASSERT_EVENTUALLY(source.stats().images_sent >= 1);
   source.hold(2);
   source.set_pace({.rate_hz = 1e6, .frame = 2, .start_ns = now_ns()});
   source.hold(kNoHold);
   gate.open(4, now_ns());
-  while (source.stats().images_sent < 3) std::this_thread::yield();  // in microseconds, not in hours
+  ASSERT_EVENTUALLY(source.stats().images_sent >= 3);  // in microseconds, not in hours
 }
 
 TEST(DtpSource, only_frames_that_were_triggered_are_sent_and_at_the_end_all_that_are_due) {
@@ -261,13 +262,13 @@ TEST(DtpSource, only_frames_that_were_triggered_are_sent_and_at_the_end_all_that
   triggered.rate_hz = 1e6;
   DtpSource source(triggered, frames, sender);
   std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
-  while (sender.polls.load() < 20) std::this_thread::yield();  // it looks again and again
+  ASSERT_EVENTUALLY(sender.polls >= 20);  // it looks again and again
   EXPECT_EQ(source.stats().images_due(), 0U);
   gate.open(6, now_ns());  // frames 0 … 5, of which 1, 3, 5 are its own
-  while (source.stats().images_due() < 3) std::this_thread::yield();
+  ASSERT_EVENTUALLY(source.stats().images_due() >= 3);
   gate.open(1, now_ns());  // frame 6 is not
   const int polls = sender.polls.load();
-  while (sender.polls.load() < polls + 20) std::this_thread::yield();
+  ASSERT_EVENTUALLY(sender.polls >= polls + 20);
   EXPECT_EQ(source.stats().images_due(), 3U);
   source.hold(0);
   EXPECT_EQ(source.begun(), 6U);

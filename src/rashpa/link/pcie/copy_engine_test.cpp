@@ -217,7 +217,7 @@ TEST_F(CopyEngineTest, a_device_that_refuses_loses_everything_and_nobody_waits) 
 TEST_F(CopyEngineTest, a_device_that_falls_silent_is_asked_and_given_up) {
   give(lines(4, 100, 100, 200));
   announce(1);
-  std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  std::this_thread::sleep_for(std::chrono::milliseconds(3));  // wait: a device that is slow
   engine_.take_done();
   EXPECT_FALSE(engine_.failed()) << "slow is not broken";
   desk_.lost = true;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/testing.hpp"
 #include "rashpa/link/pcie/copy_engine_testing.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
 #include "rashpa/link/pcie/sender-inl.hpp"
@@ -45,7 +46,7 @@ class LateDevice : public ::testing::Test {
                     CopyEngine(std::make_unique<FakeDevice>(desk_)));
     thread_ = std::jthread([this](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
+        std::this_thread::sleep_for(std::chrono::microseconds(50));  // wait: the device's pace
         desk_.work(1);
       }
     });
@@ -63,7 +64,7 @@ class LateDevice : public ::testing::Test {
     }
     return arrival;
   }
-  static bool never() { return false; }
+  const link::testing::Patience late_;
 
   ReceiverDtp dtp_;
   memory::Buffer region_;
@@ -81,8 +82,10 @@ TEST_F(LateDevice, images_arrive_whole_and_their_receiver_is_woken_when_they_are
   make(small_dtp(1, 300, 33, 100, 4, 28));
   Source source(dtp_, *sender_);
   for (std::uint64_t k = 0; k < 300; ++k) {
-    while (k % 5 == 0 && !remote_->thread_of(0).receiver.asleep()) std::this_thread::yield();
-    ASSERT_TRUE(source.send(k, never));
+    if (k % 5 == 0) {
+      ASSERT_EVENTUALLY(remote_->thread_of(0).receiver.asleep());
+    }
+    ASSERT_TRUE(source.send(k, late_));
     const Arrival arrival = next();
     EXPECT_EQ(arrival.index, k);
     EXPECT_EQ(arrival.completeness, Completeness::complete);
@@ -116,7 +119,7 @@ TEST_F(LateDevice, one_that_breaks_is_counted_and_its_source_comes_to_its_end) {
   make(small_dtp(1, 100, 4, 64, 4));
   Source source(dtp_, *sender_);
   for (std::uint64_t k = 0; k < 4; ++k) {
-    ASSERT_TRUE(source.send(k, never));
+    ASSERT_TRUE(source.send(k, late_));
     EXPECT_EQ(next().completeness, Completeness::complete);
   }
   desk_.lost = true;
@@ -134,7 +137,7 @@ TEST_F(LateDevice, without_credits_it_is_the_same) {
   make(small_dtp(2, 40, 3, 512, 8, 64), {.flow = Flow::paced});
   Source source(dtp_, *sender_);
   for (std::uint64_t k = 0; k < 40; ++k) {
-    ASSERT_TRUE(source.send(k, never));
+    ASSERT_TRUE(source.send(k, late_));
     EXPECT_EQ(next().completeness, Completeness::complete);
     receiver_->release(0, k + 1);
   }
@@ -156,7 +159,7 @@ TEST_F(LinesElsewhere, lines_go_to_the_device_and_records_to_the_host) {
   Source source(dtp_, *sender_);
   const Placement& p = dtp_.placement;
   for (std::uint64_t k = 0; k < 50; ++k) {
-    ASSERT_TRUE(source.send(k, never));
+    ASSERT_TRUE(source.send(k, late_));
     const Arrival arrival = next();
     EXPECT_EQ(arrival.completeness, Completeness::complete);
     EXPECT_EQ(arrival.proof, Proof::none) << "nobody here has seen a line";
@@ -191,12 +194,12 @@ TEST_F(LinesElsewhere, without_credits_an_overwritten_image_is_found) {
   make_apart(small_dtp(3, 100, 3, 64, 4), Flow::paced);
   Source source(dtp_, *sender_);
   for (std::uint64_t k = 0; k < 4; ++k) {
-    ASSERT_TRUE(source.send(k, never));
+    ASSERT_TRUE(source.send(k, late_));
     EXPECT_EQ(next().completeness, Completeness::complete);
   }
   EXPECT_FALSE(receiver_->overwritten(0, 0));
   receiver_->release(0, 1);
-  ASSERT_TRUE(source.send(4, never));
+  ASSERT_TRUE(source.send(4, late_));
   EXPECT_TRUE(receiver_->overwritten(0, 0));
   EXPECT_FALSE(receiver_->overwritten(0, 1));
   receiver_->stop();

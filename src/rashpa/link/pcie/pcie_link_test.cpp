@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/testing.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
 #include "rashpa/link/pcie/sender-inl.hpp"
 #include "rashpa/link/pcie/sender.hpp"
@@ -42,7 +43,7 @@ class PcieLinkTest : public ::testing::Test {
     return arrival;
   }
   SharedDtp& dtp() { return remote_->dtp(0); }
-  static bool never() { return false; }
+  const link::testing::Patience late_;
 
   ReceiverDtp dtp_;
   memory::Buffer region_;
@@ -66,7 +67,7 @@ TEST_F(PcieLinkTest, the_link_makes_the_checksum_of_lines_with_gaps_in_the_copy)
   }
   EXPECT_EQ(sender_->poll(0), p.lines);
   EXPECT_EQ(sender_->payload_crc32c(), crc32c(source.payload()));
-  source.send(0, never);
+  source.send(0, late_);
   const Arrival arrival = next();
   EXPECT_EQ(arrival.proof, Proof::crc);
   EXPECT_EQ(sender_->payload_crc32c(), 0U) << "an event begins anew";
@@ -77,7 +78,7 @@ TEST_F(PcieLinkTest, without_credits_an_image_is_overwritten_from_the_first_line
   receiver_->start();
   Source source(dtp_, *sender_);
   for (std::uint64_t index = 0; index < 4; ++index) {
-    source.send(index, never);
+    source.send(index, late_);
     EXPECT_EQ(next().completeness, Completeness::complete);
   }
   for (std::uint64_t index = 0; index < 4; ++index) EXPECT_FALSE(receiver_->overwritten(0, index)) << index;
@@ -87,11 +88,11 @@ TEST_F(PcieLinkTest, without_credits_an_image_is_overwritten_from_the_first_line
   EXPECT_EQ(sender_->poll(0), 1U);
   EXPECT_TRUE(receiver_->overwritten(0, 0));
   EXPECT_FALSE(receiver_->overwritten(0, 1));
-  source.send(4, never);
+  source.send(4, late_);
   EXPECT_EQ(next().index, 4U);
   EXPECT_FALSE(receiver_->overwritten(0, 1)) << "begins with the next line";
   EXPECT_FALSE(receiver_->overwritten(0, 4));
-  source.send(7, never);  // 5 and 6 are left out
+  source.send(7, late_);  // 5 and 6 are left out
   EXPECT_TRUE(receiver_->overwritten(0, 3));
   receiver_->stop();
 }
@@ -108,9 +109,9 @@ TEST_F(PcieLinkTest, writes_out_of_bounds_are_not_done_and_their_image_is_not_an
   EXPECT_EQ(sender_->post(writes), 4U);
   EXPECT_EQ(sender_->poll(0), 4U);
   Source source(dtp_, *sender_);
-  source.send(0, never);  // its event belongs to the refused writes
+  source.send(0, late_);  // its event belongs to the refused writes
   EXPECT_EQ(sender_->stats()["send_errors"], 5U);
-  source.send(1, never);
+  source.send(1, late_);
   EXPECT_EQ(next().loss, Loss::event);
   EXPECT_EQ(next().completeness, Completeness::complete);
   const std::array<std::byte, FrameRecord::kBytes> record{};
@@ -136,7 +137,7 @@ TEST_F(PcieLinkTest, without_credits_a_source_that_is_too_fast_makes_counted_ove
   make(small_dtp(2, 100, 1, 512, 4), {.flow = Flow::paced});
   Source source(dtp_, *sender_);
   EXPECT_EQ(sender_->granted(), kUnlimited);
-  for (std::uint64_t k = 0; k < 20; ++k) source.send(k, never);  // the receiver does not run yet
+  for (std::uint64_t k = 0; k < 20; ++k) source.send(k, late_);  // the receiver does not run yet
   receiver_->start();
   for (std::uint64_t k = 0; k < 20; ++k) {
     const Arrival arrival = next();
@@ -146,7 +147,7 @@ TEST_F(PcieLinkTest, without_credits_a_source_that_is_too_fast_makes_counted_ove
   }
   EXPECT_EQ(receiver_->stats()["overrun_packets"], 20U);
   receiver_->release(0, 20);
-  source.send(20, never);
+  source.send(20, late_);
   EXPECT_EQ(next().completeness, Completeness::complete) << "the link goes on";
   receiver_->stop();
 }
@@ -157,16 +158,18 @@ TEST_F(PcieLinkTest, a_receiver_that_sleeps_is_woken_by_an_event_and_a_source_by
   Source source(dtp_, *sender_);
   for (std::uint64_t k = 0; k < 400; ++k) {
     if (k % 3 == 0) {
-      while (!remote_->thread_of(0).receiver.asleep()) std::this_thread::yield();
+      ASSERT_EVENTUALLY(remote_->thread_of(0).receiver.asleep());
     }
     std::jthread consumer;
     if (k >= 2) {
       consumer = std::jthread([&, k] {
-        while (k % 5 == 0 && !dtp().source.asleep()) std::this_thread::yield();
+        if (k % 5 == 0) {
+          EXPECT_EVENTUALLY(dtp().source.asleep());
+        }
         receiver_->release(0, k - 1);
       });
     }
-    source.send(k, never);
+    source.send(k, late_);
     EXPECT_EQ(next().index, k);
   }
   receiver_->stop();
@@ -217,7 +220,7 @@ TEST_F(PcieLinkTest, an_engine_may_take_its_time) {
   EXPECT_FALSE(slow.makes_payload_crc32c());
   Source source(dtp_, slow);
   for (std::uint64_t k = 0; k < 50; ++k) {
-    source.send(k, never);
+    source.send(k, late_);
     const Arrival arrival = next();
     EXPECT_EQ(arrival.index, k);
     EXPECT_EQ(arrival.completeness, Completeness::complete);
@@ -240,7 +243,7 @@ TEST_F(PcieLinkTest, no_words_of_a_hostile_peer_hang_or_crash_the_receiver) {
         EXPECT_EQ(arrival.index, index++);
         if (arrival.index % 3 != 0) receiver_->release(0, arrival.index + 1);
       }
-      std::this_thread::yield();
+      std::this_thread::yield();  // wait: until it is stopped
     }
   });
   std::uint64_t state = 99;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/testing.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/runs_testing.hpp"
 
@@ -110,22 +110,17 @@ class Client {
   void* socket_;
 };
 
-bool comes_true(const std::function<bool()>& condition) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!condition() && std::chrono::steady_clock::now() < until)
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  return condition();
-}
-
 /// Puts images until each outlet has sent one: then all of them are connected. Returns the number of the next image.
 std::uint64_t put_until_connected(Stream2Sink& sink, Images& images) {
   std::uint64_t n = 0;
   ErrorReason result{};
-  EXPECT_TRUE(comes_true([&] {
-    sink.put(images.stack(n++), {&result, 1});
-    const auto all = sink.consumers();
-    return std::all_of(all.begin(), all.end(), [](const ConsumerStatus& one) { return one.sent > 0; });
-  }));
+  EXPECT_TRUE(eventually(
+      [&] {
+        sink.put(images.stack(n++), {&result, 1});
+        const auto all = sink.consumers();
+        return std::all_of(all.begin(), all.end(), [](const ConsumerStatus& one) { return one.sent > 0; });
+      },
+      "each outlet has sent an image"));
   return n;
 }
 
@@ -241,17 +236,19 @@ TEST(Stream2Sink, a_consumer_that_reads_nothing_costs_the_others_nothing) {
   std::uint64_t read = 0;
   ErrorReason result{};
   // The one that stands still has room in its sockets: it is full after some megabytes.
-  EXPECT_TRUE(comes_true([&] {
-    for (int i = 0; i < 100; ++i, ++n) {
-      sink.put(images.stack(n), {&result, 1});
-      while (read < sink.consumers()[0].sent) {
-        const std::string message = reading.next();
-        if (message.empty()) return true;
-        read += Client::type_of(message) == "image" ? 1U : 0U;
-      }
-    }
-    return sink.consumers()[1].missed > 100;
-  }));
+  EXPECT_TRUE(eventually(
+      [&] {
+        for (int i = 0; i < 100; ++i, ++n) {
+          sink.put(images.stack(n), {&result, 1});
+          while (read < sink.consumers()[0].sent) {
+            const std::string message = reading.next();
+            if (message.empty()) return true;
+            read += Client::type_of(message) == "image" ? 1U : 0U;
+          }
+        }
+        return sink.consumers()[1].missed > 100;
+      },
+      "the one that stands still is full"));
   const auto after = sink.consumers();
   EXPECT_EQ(after[0].missed, missed_before);
   EXPECT_GT(after[1].missed, 100U);
@@ -271,16 +268,20 @@ TEST(Stream2Sink, who_comes_later_gets_the_start_first) {
     EXPECT_EQ(Client::type_of(first.next()), "image");
   }
   ErrorReason result{};
-  EXPECT_TRUE(comes_true([&] {
-    sink.put(images.stack(n++), {&result, 1});
-    return sink.consumers().front().connected == 0;
-  }));
+  EXPECT_TRUE(eventually(
+      [&] {
+        sink.put(images.stack(n++), {&result, 1});
+        return sink.consumers().front().connected == 0;
+      },
+      "the first client has gone"));
   const std::uint64_t sent = sink.consumers().front().sent;
   Client second(sink.consumers().front().endpoint);
-  EXPECT_TRUE(comes_true([&] {
-    sink.put(images.stack(n++), {&result, 1});
-    return sink.consumers().front().connected == 1 && sink.consumers().front().sent > sent;
-  }));
+  EXPECT_TRUE(eventually(
+      [&] {
+        sink.put(images.stack(n++), {&result, 1});
+        return sink.consumers().front().connected == 1 && sink.consumers().front().sent > sent;
+      },
+      "the second client has an image"));
   EXPECT_EQ(Client::type_of(second.next()), "start");
   EXPECT_EQ(Client::type_of(second.next()), "image");
 }
@@ -326,10 +327,12 @@ TEST(Stream2Sink, of_pub_every_consumer_of_one_port_gets_every_image) {
   Images images;
   std::uint64_t n = 0;
   ErrorReason result{};
-  EXPECT_TRUE(comes_true([&] {
-    sink.put(images.stack(n++), {&result, 1});
-    return sink.consumers().front().connected == 2;
-  }));
+  EXPECT_TRUE(eventually(
+      [&] {
+        sink.put(images.stack(n++), {&result, 1});
+        return sink.consumers().front().connected == 2;
+      },
+      "both are connected"));
   for (std::uint64_t end = n + 10; n < end; ++n) sink.put(images.stack(n), {&result, 1});
   std::thread closing([&] { sink.close({}); });
   for (Client* client : {&one, &other}) {

@@ -258,7 +258,7 @@ TEST(Resident, small_images_stopped_in_any_state_end) {
           make_unit({.kind = Kind::cuda, .trigger = Trigger::persistent}, pipeline(round), ring.layout, bell);
       const auto submitted = static_cast<std::size_t>(round % 5);
       for (std::size_t s = 0; s < submitted; ++s) unit->submit(&ring.all[s]);
-      if (round % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(round));
+      if (round % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(round));  // wait: any moment
       const auto start = std::chrono::steady_clock::now();
       unit->stop();
       EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// For tests: wait for a condition, and fail with its text when it does not come true. tools/check_waits.py lets tests
+/// wait in no other way; where time itself is the subject, a comment `wait: <reason>` says so.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string_view>
+#include <thread>
+
+namespace rashpa {
+
+/// Long enough for a loaded machine and for sanitizers, below the 120 s that ctest gives a program.
+inline constexpr std::chrono::seconds kPatienceOfTests{60};
+
+/// Return success as soon as `condition()` is true, failure that names it by `text` when it is not within `patience`.
+template <typename Condition>
+::testing::AssertionResult eventually(Condition&& condition, std::string_view text,
+                                      std::chrono::nanoseconds patience = kPatienceOfTests) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::nanoseconds kBusy = std::chrono::milliseconds(1);
+  const Clock::time_point start = Clock::now();
+  for (;;) {
+    if (condition()) return ::testing::AssertionSuccess();
+    const std::chrono::nanoseconds waited = Clock::now() - start;
+    if (waited > patience) break;
+    // What two threads hand over takes microseconds; what takes longer gets the processor.
+    if (waited < kBusy) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  }
+  return ::testing::AssertionFailure() << "`" << text << "` did not come true within "
+                                       << std::chrono::duration_cast<std::chrono::milliseconds>(patience).count()
+                                       << " ms";
+}
+
+}  // namespace rashpa
+
+/// Waits until the expression is true; a failure otherwise. May be used in threads of a test. In functions that return
+/// nothing, ASSERT_EVENTUALLY ends them on failure.
+#define EXPECT_EVENTUALLY(...) \
+  EXPECT_TRUE(::rashpa::eventually([&] { return static_cast<bool>(__VA_ARGS__); }, #__VA_ARGS__))
+#define ASSERT_EVENTUALLY(...) \
+  ASSERT_TRUE(::rashpa::eventually([&] { return static_cast<bool>(__VA_ARGS__); }, #__VA_ARGS__))
