@@ -19,7 +19,12 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND EXISTS /proc/cpuinfo AND NO
   file(STRINGS /proc/cpuinfo flags REGEX "^flags" LIMIT_COUNT 1)
   set(unused ${kinds})
   if(RASHPA_VECTORS STREQUAL "native")
-    if(flags MATCHES " avx512_bitalg" AND flags MATCHES " avx512_vbmi2" AND flags MATCHES " vaes" AND flags MATCHES " gfni")
+    if(
+      flags MATCHES " avx512_bitalg"
+      AND flags MATCHES " avx512_vbmi2"
+      AND flags MATCHES " vaes"
+      AND flags MATCHES " gfni"
+    )
       list(REMOVE_ITEM unused HWY_AVX3_DL HWY_AVX3_ZEN4 HWY_AVX3_SPR)
     elseif(flags MATCHES " avx512bw" AND flags MATCHES " avx512vl" AND flags MATCHES " avx512dq")
       list(REMOVE_ITEM unused HWY_AVX3)
