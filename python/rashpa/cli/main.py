@@ -96,21 +96,30 @@ app = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        from rashpa.control.version import software_version
+def _show_version(long: bool) -> None:
+    from rashpa.control.version import software_version
 
-        typer.echo(f"rashpa {software_version()}")
-        raise typer.Exit
+    typer.echo(f"rashpa {software_version()}")
+    if long:
+        from rashpa.cli.version_lines import lines
+
+        typer.echo("\n".join(lines()))
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    long: Annotated[
+        bool, typer.Option("--long", help="With --version: also show what this build has and leaves out.")
     ] = False,
 ) -> None:
     """Options before any command."""
+    if version:
+        _show_version(long)
+        raise typer.Exit
+    if long:
+        typer.echo("--long: it says more of --version alone; write rashpa --version --long", err=True)
+        raise typer.Exit(2)
 
 
 if __name__ == "__main__":

@@ -75,3 +75,27 @@ def test_the_table_marks_the_commands_that_nothing_compiled_leaves_without_a_mod
     assert done.returncode == 0, done.stderr
     left_out, without = (line.split() for line in done.stdout.splitlines())
     assert left_out == without == [name for name, one in COMMANDS.items() if one.native]
+
+
+def test_the_long_version_says_what_the_build_has() -> None:
+    from rashpa.data.components import components
+
+    said = subprocess.run(
+        [sys.executable, "-m", "rashpa.cli.entry", "--version", "--long"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    ).stdout.splitlines()
+    assert said[0].startswith("rashpa ")
+    assert said[1].startswith("Python ")
+    rows = [f"{one.name}: {'built' if one.built else 'left out'} ({one.adds})" for one in components()]
+    assert said[2 : 2 + len(rows)] == rows
+
+
+def test_long_is_for_the_version_alone() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "rashpa.cli.entry", "--long"], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 2
+    assert done.stderr == "--long: it says more of --version alone; write rashpa --version --long\n"

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `rashpa --version --long` says besides the version."""
+
+import platform
+
+
+def lines() -> list[str]:
+    """Return one line for Python and one for each component: built, or left out and how to get it. Without the native module one line says so."""
+    said = [f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"]
+    try:
+        from rashpa.data.components import components
+    except ImportError:
+        return [*said, "the compiled part of rashpa is missing; build it with `make`"]
+    for one in components():
+        said.append(f"{one.name}: {'built' if one.built else 'left out'} ({one.adds})")
+    if not all(one.built for one in components()):
+        said.append("`make build` has all that this machine can build")
+    return said
