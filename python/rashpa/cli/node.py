@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rashpa.cli.measure import measure_pipelines
 from rashpa.control.telegram import Throughput
 from rashpa.control.token import TokenError, token_of_environment
 from rashpa.control.version import software_version
@@ -190,6 +189,8 @@ def receiver(
     with the URL is printed when the node is ready.
     """
     if measure:
+        from rashpa.cli.measure import measure_pipelines  # plans and their tables, which no run asks a node for
+
         measure_pipelines(measure, measure_seconds, measured, files_too=measure_files)
         return
     listen = Listen(host, port, "", certificate, key, with_parent or of_run, lease, tuple(alias or ()))

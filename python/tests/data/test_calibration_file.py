@@ -16,9 +16,9 @@ from rashpa.data.calibration_file import (  # noqa: E402
     ModuleMaps,
     read_facts,
     read_map,
-    split_reference,
     write_calibration,
 )
+from rashpa.data.calibration_reference import split_reference  # noqa: E402
 from rashpa.data.dataset_spec import CalibrationSpec  # noqa: E402
 
 HEIGHT, WIDTH = 4, 6

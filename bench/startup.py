@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How long a user waits for the command: its help, its version, and a small run from the command line to the report, by the clock. Of the run each row is the time from the
+start of the process: the first telegram, the orders that begin and end the acquisition, the last one, and the end of the process with report.html written. Prints the median of
+each row; --json writes them with machine facts.
+
+Usage: startup.py [--runs 5] [--frames 200] [--rate 100] [--json OUT.json]
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from rashpa.control.machine import machine_facts
+
+EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "01_first_light.toml"
+COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
+# The command, which says when it makes each telegram; that costs an import that it has anyway.
+SAYING = """\
+import sys, time
+sys.argv = ["rashpa", *sys.argv[1:]]
+from rashpa.cli import entry
+from rashpa.control import telegram_xml
+encode = telegram_xml.encode
+def saying(message):
+    print("telegram", type(message).__name__, time.monotonic(), file=sys.stderr, flush=True)
+    return encode(message)
+telegram_xml.encode = saying
+entry.main()
+"""
+ROWS = {
+    "first telegram": "GetCapabilities",
+    "nodes are configured": "Arm",
+    "the acquisition begins": "Start",
+    "all images are there": "Stop",
+    "books are closed": "Reset",
+}
+
+
+def seconds_of(words: list[str]) -> float:
+    """Of a command that succeeds."""
+    began = time.monotonic()
+    subprocess.run(words, check=True, capture_output=True)
+    return time.monotonic() - began
+
+
+def small_run(frames: int, rate_hz: float) -> dict[str, float]:
+    """Seconds from the start of a run of the first example, by row."""
+    text = EXAMPLE.read_text(encoding="utf-8")
+    for old, new in (("frames = 2400", f"frames = {frames}"), ("rate_hz = 200.0", f"rate_hz = {rate_hz}")):
+        if text.count(old) != 1:
+            raise AssertionError(f"{EXAMPLE.name} has no line {old}")
+        text = text.replace(old, new)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "run.toml").write_text(text.replace('output = "out/demo"', f'output = "{folder}/out"'))
+        words = [sys.executable, "-c", SAYING, "run", f"{folder}/run.toml", "--report", f"{folder}/report", "-q"]
+        began = time.monotonic()
+        done = subprocess.run(words, check=True, capture_output=True, text=True)
+        ended = time.monotonic()
+        if not (folder / "report" / "report.html").is_file():
+            raise AssertionError("no report.html")
+    first: dict[str, float] = {}
+    for line in done.stderr.splitlines():
+        if line.startswith("telegram "):
+            _, kind, at = line.split()
+            first.setdefault(kind, float(at) - began)
+    return {f"run: {row}": first[kind] for row, kind in ROWS.items()} | {"run: report.html is there": ended - began}
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--runs", type=int, default=5, help="of which the median is told")
+    options.add_argument("--frames", type=int, default=200)
+    options.add_argument("--rate", type=float, default=100.0, help="frames a second")
+    options.add_argument("--json", type=Path)
+    chosen = options.parse_args()
+    found: dict[str, list[float]] = {}
+    for _ in range(chosen.runs):
+        once = {f"rashpa {word}": seconds_of([*COMMAND, word]) for word in ("--help", "--version")}
+        for row, seconds in (once | small_run(chosen.frames, chosen.rate)).items():
+            found.setdefault(row, []).append(seconds)
+    rows: list[dict[str, Any]] = []
+    for row, seconds in found.items():
+        rows.append({"what": row, "value": round(statistics.median(seconds), 3), "unit": "s", "of": len(seconds)})
+        print(f"{row:40} {rows[-1]['value']:8.3f} s")
+    if chosen.json:
+        facts = {
+            "command": " ".join(["bench/startup.py", *sys.argv[1:]]),
+            "frames": chosen.frames,
+            "rate_hz": chosen.rate,
+            "machine": machine_facts(),
+            "rows": rows,
+        }
+        chosen.json.write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()
