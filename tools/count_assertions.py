@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts the assertions of the tests: so that a change that makes tests faster can show that none was lost.
 
-Usage: count_assertions.py [REVISION]. Prints those of Python (assert, pytest.raises, pytest.warns, numpy.testing) and of C++ (EXPECT_…, ASSERT_…) in the
+Usage: count_assertions.py [REVISION]. Prints those of Python (assert, pytest.raises, pytest.warns, numpy.testing, eventually) and of C++ (EXPECT_…, ASSERT_…) in the
 working tree, and in the git REVISION beside them where one is given.
 """
 
@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CPP = re.compile(r"\b(?:EXPECT|ASSERT)_[A-Z_]+\(|\b(?:FAIL|ADD_FAILURE)\(\)")
+_CALLS = ("pytest.raises", "pytest.warns", "eventually", "eventually_in_loop")
 
 
 def of_python(text: str) -> int:
@@ -22,9 +23,9 @@ def of_python(text: str) -> int:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Assert):
             count += 1
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        elif isinstance(node, ast.Call):
             name = ast.unparse(node.func)
-            count += name in ("pytest.raises", "pytest.warns") or ".testing.assert_" in name
+            count += name in _CALLS or ".testing.assert_" in name
     return count
 
 

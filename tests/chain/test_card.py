@@ -31,13 +31,13 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def played(folder: Path, text: str, name: str) -> tuple[str, dict[str, Any]]:
-    """Output and report of a run that is good; its files lie in `folder`/`name`."""
+def played(folder: Path, text: str, name: str, page: str = "--no-page") -> tuple[str, dict[str, Any]]:
+    """Output and report of a run that is good; its files lie in `folder`/`name`. `page`: the option that says whether there is a page beside the report."""
     file = folder / f"{name}.toml"
     file.write_text(re.sub(r'(?m)^output = "out.*', f'output = "{name}"', text), encoding="utf-8")
     report = folder / f"{name}_report"
     done = subprocess.run(
-        [*COMMAND, str(file), "--report", str(report)], cwd=folder, capture_output=True, text=True, timeout=400
+        [*COMMAND, str(file), page, "--report", str(report)], cwd=folder, capture_output=True, text=True, timeout=400
     )
     output = done.stdout + done.stderr
     assert done.returncode == 0, output
@@ -61,7 +61,7 @@ def without_faults(text: str) -> str:
 
 
 def test_the_example_balances_its_books_and_its_faults_are_those_of_the_log(tmp_path: Path) -> None:
-    output, report = played(tmp_path, example(), "card")
+    output, report = played(tmp_path, example(), "card", "--page")
     books, injected = report["books"], report["injected"]
     assert books["balanced"]
     assert books["expected"] == 60
