@@ -12,6 +12,7 @@ from rashpa.control.version import software_version
 
 # Each command and its module, in the order of `rashpa --help`. A module holds a function of the command's name, or an `app`.
 _MODULES = {
+    "demo": "demo",
     "run": "run",
     "attach": "attach",
     "stop": "stop",
@@ -112,7 +113,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="An open RDMA-based acquisition system for 2D X-ray detectors. Begin with: rashpa run examples/01_first_light.toml --report out/demo",
+    help="An open RDMA-based acquisition system for 2D X-ray detectors. Begin with: rashpa demo",
 )
 
 
