@@ -14,6 +14,8 @@ SEED ?= 1
 FIRST ?= 0
 CHAOS_JOBS ?= 1
 PYTEST_ARGS ?=
+# Wheels are made for these and tried with each: this one, and those of `make pythons`.
+PYTHONS ?= $(BIN)/python $(wildcard build/pythons/3.*/usr/bin/python3.[0-9][0-9])
 # Tests at a time; most of them wait for processes of their own.
 TEST_JOBS ?= 2
 # Programs of tests/, and others that take seconds: all are part of `make test`, the first alone of `make test-system`.
@@ -35,7 +37,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' 'src/*.cl' \
   'tests/*.cpp' 'tests/*.hpp' '*CMakeLists.txt' cmake schema 2>/dev/null))
 
-.PHONY: build packages demo test test-quick test-system test-cpp test-python test-beamline test-chaos test-vm test-slurm test-rtl synth wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference lock clean distclean help
+.PHONY: build packages demo test test-quick test-system test-cpp test-python test-beamline test-chaos test-vm test-slurm test-rtl synth pythons wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference lock clean distclean help
 
 build: build/.installed  ## the command .venv/bin/rashpa, the C++ tests and the benchmarks
 
@@ -68,8 +70,7 @@ $(VENV)/.requirements: requirements/run.lock requirements/test.lock requirements
 # The native module and the command rashpa: all that a run needs.
 build/.package: $(VENV)/.requirements build/.packages pyproject.toml python/rashpa/__init__.py $(SOURCES)
 	$(BIN)/python -m pip install --verbose --no-build-isolation --no-deps --no-index --editable . \
-	  --config-settings=build-dir=$(BUILD) --config-settings=cmake.define.RASHPA_TESTS=ON \
-	  --config-settings=cmake.define.RASHPA_BENCHMARKS=ON
+	  --config-settings=build-dir=$(BUILD) --config-settings=cmake.args=--preset=package
 	touch $@
 
 # What only `make build` makes: the simulated card and benchmarks of the whole.
@@ -84,8 +85,8 @@ build/.installed: build/.package $(CARD_SOURCES)
 DEMO_COMPONENTS ?= $(if $(shell nvidia-smi -L 2>/dev/null),cuda,none)
 build/.demo: $(VENV)/.run build/.packages-run pyproject.toml python/rashpa/__init__.py $(SOURCES)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --no-index --editable . \
-	  --config-settings=build-dir=build/demo --config-settings=cmake.define.RASHPA_COMPONENTS=$(DEMO_COMPONENTS) \
-	  --config-settings=cmake.define.RASHPA_VECTORS=native --config-settings=cmake.define.RASHPA_UNITY=ON
+	  --config-settings=build-dir=build/demo --config-settings=cmake.args=--preset=demo \
+	  --config-settings=cmake.define.RASHPA_COMPONENTS=$(DEMO_COMPONENTS)
 	@$(BIN)/python -m rashpa.data.components
 	touch $@
 
@@ -155,11 +156,14 @@ test-rtl: build/rtl/.installed  ## rtl/: lint, C++ and cocotb benches, proofs; t
 synth: build/rtl/.installed  ## rtl/ for UltraScale+: size and LUT levels a block, beside bench/results/rtl_synth.json; SYNTH=--changed: of changed ones
 	build/rtl/bin/python tools/rtl/synth.py $(SYNTH) --jobs $(JOBS)
 
-wheel: $(VENV)/.requirements build/.packages  ## build/wheel/dist: one that installs and runs without a compiler
-	tools/make_wheel.sh $(BIN)/python
+pythons: $(VENV)/.requirements build/.packages  ## newer Pythons of Debian in build/pythons, for wheels; those that cannot be had are named
+	tools/fetch_pythons.sh $(BIN)/python build/pythons 3.12 3.13 3.14
 
-test-wheel: wheel build/.browser  ## the demo from that wheel in a new virtual environment, and the README's way to a live image
-	tools/test_wheel.sh $(BIN)/python
+wheel: $(VENV)/.requirements build/.packages  ## build/wheel/dist: wheels for the Pythons of PYTHONS, which install and run without a compiler
+	tools/make_wheel.sh $(BIN)/python $(PYTHONS)
+
+test-wheel: wheel build/.browser  ## rashpa demo from those wheels with each of PYTHONS in an empty environment, and the README's way to a live image
+	tools/test_wheel.sh $(BIN)/python $(PYTHONS)
 
 bench: build  ## the benchmarks, results in out/bench
 	mkdir -p out/bench
@@ -204,9 +208,9 @@ sanitizers: build-sanitizers  ## asan of all, and tsan where threads meet
 aarch64: build/.packages  ## all libraries for aarch64 by a cross compiler, and the tests of AARCH64_TESTS there
 	@tools/install_packages.sh packages-aarch64.txt
 	test -d build/aarch64/sysroot || tools/aarch64_sysroot.sh build/aarch64/sysroot
-	cmake -S . -B build/aarch64/build -G Ninja --toolchain cmake/aarch64.cmake -DRASHPA_BENCHMARKS=OFF
-	cmake --build build/aarch64/build --target $(AARCH64_LIBRARIES:%=rashpa_%) $(AARCH64_TESTS:%=rashpa_%_test)
-	ctest --test-dir build/aarch64/build --output-on-failure --no-tests=error -R '^($(subst $(SPACE),|,$(AARCH64_TESTS)))$$'
+	cmake --preset aarch64
+	cmake --build --preset aarch64 --target $(AARCH64_LIBRARIES:%=rashpa_%) $(AARCH64_TESTS:%=rashpa_%_test)
+	ctest --preset aarch64 --no-tests=error -R '^($(subst $(SPACE),|,$(AARCH64_TESTS)))$$'
 
 # In no lock: a tool of this target alone, for the Pythons that it has wheels for.
 build/atheris/.installed: $(VENV)/.requirements

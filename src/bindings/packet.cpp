@@ -166,7 +166,8 @@ std::string utf8_of(nb::handle value, PyObject* (*text_of)(PyObject*)) {
   constexpr std::size_t kLongest = 80;
   const nb::object text = nb::steal(text_of(value.ptr()));
   if (text.is_valid()) {
-    if (const char* const utf8 = PyUnicode_AsUTF8(text.ptr())) return std::string(utf8).substr(0, kLongest);
+    if (const char* const utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), nullptr))
+      return std::string(utf8).substr(0, kLongest);
   }
   PyErr_Clear();
   return "something that has no text";

@@ -30,6 +30,8 @@ _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 def main() -> int:
     """Exit status."""
     install, file, dashboard = _blocks()
+    if sys.version_info >= (3, 12):
+        install = install.replace("cp311", "abi3")  # as the README says
     with tempfile.TemporaryDirectory(prefix="newcomer-") as name:
         folder = Path(name)
         for wheel in (ROOT / "build" / "wheel" / "dist").glob("rashpa-*.whl"):

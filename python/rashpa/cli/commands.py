@@ -17,6 +17,11 @@ class Listed(NamedTuple):
 
 
 COMMANDS = {
+    "demo": Listed(
+        "demo",
+        "Run the first example: a JUNGFRAU 1M in software pushes images over RoCEv2 into a receiver on this machine.",
+        native=True,
+    ),
     "run": Listed(
         "run",
         "Carry a run through: start or reach its nodes, configure, acquire, and close the books.",

@@ -92,7 +92,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="An open RDMA-based acquisition system for 2D X-ray detectors. Begin with: rashpa run examples/01_first_light.toml --report out/demo",
+    help="An open RDMA-based acquisition system for 2D X-ray detectors. Begin with: rashpa demo",
 )
 
 

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the schema files lie: inside the installed package, or at the root of a source tree."""
+"""Where the files lie that the package has beside its modules: inside the installed package, or at the root of a source tree."""
 
 from functools import cache
 from pathlib import Path
 
 
-@cache
 def schema_path(name: str) -> Path:
-    """The path of schema/`name`. FileNotFoundError when this installation lacks it."""
+    """Return the path of schema/`name`. FileNotFoundError when this installation lacks it."""
+    return packaged_file("schema", name)
+
+
+@cache
+def packaged_file(folder: str, name: str) -> Path:
+    """Return the path of `folder`/`name`. FileNotFoundError when this installation lacks it."""
     package = Path(__file__).resolve().parents[1]
-    for folder in (package / "schema", package.parents[1] / "schema"):
-        if (folder / name).is_file():
-            return folder / name
-    raise FileNotFoundError(
-        f"schema {name} is neither in {package / 'schema'} nor in {package.parents[1] / 'schema'}; reinstall rashpa"
-    )
+    places = (package / folder, package.parents[1] / folder)
+    for place in places:
+        if (place / name).is_file():
+            return place / name
+    raise FileNotFoundError(f"{folder} {name} is neither in {places[0]} nor in {places[1]}; reinstall rashpa")

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.bounded_array import read_array
+from rashpa.data.images import WITHOUT_FABIO
 from rashpa.data.regular_file import open_regular, read_named_text, reason
 
 if TYPE_CHECKING:
@@ -115,8 +116,10 @@ def read_image(key: str, path: str, shape: tuple[int, int], dtype: Any) -> NDArr
 
 
 def _fabio_image(path: str) -> NDArray[Any]:
-    import fabio
-
+    try:
+        import fabio
+    except ImportError:
+        raise ValueError(WITHOUT_FABIO) from None
     open_regular(path).close()  # no pipe, which fabio would wait for
     with _Quiet():
         return np.asarray(fabio.open(path).data)

@@ -5,6 +5,7 @@ fabio trusts the headers that it reads: a damaged CBF or TIFF makes it loop, or 
 (image_process.py) under limits, and what that process hands over is checked.
 """
 
+import importlib.util
 import json
 import math
 import mmap
@@ -27,6 +28,7 @@ from rashpa.data.limited_process import Limits, start_limited, why_it_ended
 from rashpa.data.regular_file import open_regular, reason
 
 SUFFIXES = (".cbf", ".tif", ".tiff", ".edf")
+WITHOUT_FABIO = "images of this kind are read by fabio, which is not installed; pip install 'rashpa[images]'"
 _PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
 _LARGEST_SIDE = 65536
 _LONGEST_ANSWER = 4096
@@ -62,6 +64,8 @@ def read_images(
         raise _native.FileError("dataset: no image files; give at least one")
     patience = patience or Patience()
     allowed = [patience.of(_size_of(Path(path))) for path in paths]
+    if importlib.util.find_spec("fabio") is None:
+        raise _native.FileError(f"dataset: {paths[0]}: {WITHOUT_FABIO}")
     limits = replace(limits or Limits(), seconds=math.ceil(sum(allowed)))
     with tempfile.TemporaryDirectory(prefix="rashpa-") as folder, _memory_file() as pixels:
         names = [str(path) for path in paths]

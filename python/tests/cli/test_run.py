@@ -54,7 +54,7 @@ def test_version_and_help_say_where_to_begin() -> None:
     runner = CliRunner()
     assert runner.invoke(app, ["--version"]).stdout.startswith("rashpa ")
     shown = runner.invoke(app, ["--help"]).stdout
-    assert "examples/01_first_light.toml" in shown
+    assert "Begin with: rashpa demo" in " ".join(shown.split())
     for command in ("run", "emulator", "receiver"):
         assert command in shown
         assert runner.invoke(app, [command, "--help"]).exit_code == 0

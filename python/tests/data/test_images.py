@@ -5,6 +5,7 @@ import gzip
 import os
 import signal
 import struct
+import sys
 import time
 from pathlib import Path
 
@@ -18,6 +19,7 @@ _native = pytest.importorskip("rashpa._native")
 
 import fabio  # noqa: E402
 
+from rashpa.data.geometry import read_mask  # noqa: E402
 from rashpa.data.images import Patience, _checked, read_images  # noqa: E402
 from rashpa.data.limited_process import Limits, start_limited, why_it_ended  # noqa: E402
 
@@ -110,3 +112,15 @@ def test_a_process_ends_at_its_limits_and_why_is_said(tmp_path: Path) -> None:
     assert "1 s of processor time" in said["busy"]
     assert "SIGSEGV" in said["crash"]
     assert "status 1" in said["large"]
+
+
+def test_without_fabio_what_brings_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.cbf"
+    path.write_bytes(b"never read")
+    monkeypatch.setitem(sys.modules, "fabio", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    why = r"a\.cbf: images of this kind are read by fabio, which is not installed; pip install 'rashpa\[images\]'"
+    with pytest.raises(_native.FileError, match=f"^dataset: .*{why}"):
+        read_images([path])
+    with pytest.raises(ValueError, match=f"^mask: .*{why}"):
+        read_mask("mask", str(path), (2, 2))
