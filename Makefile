@@ -37,7 +37,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' 'src/*.cl' \
   'tests/*.cpp' 'tests/*.hpp' '*CMakeLists.txt' cmake schema 2>/dev/null))
 
-.PHONY: build packages demo test test-quick test-system test-cpp test-python test-beamline test-chaos test-vm test-slurm test-rtl synth pythons wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference lock clean distclean help
+.PHONY: build packages demo test-demo test test-quick test-system test-cpp test-python test-beamline test-chaos test-vm test-slurm test-rtl synth pythons wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference lock clean distclean help
 
 build: build/.installed  ## the command .venv/bin/rashpa, the C++ tests and the benchmarks
 
@@ -93,6 +93,9 @@ build/.demo: $(VENV)/.run build/.packages-run pyproject.toml python/rashpa/__ini
 # A clone that has the whole build uses it.
 demo: $(if $(wildcard build/.package),build/.package,build/.demo)  ## a JUNGFRAU 1M in software, over RoCEv2 into a receiver: report in out/demo
 	$(BIN)/rashpa run examples/01_first_light.toml --report out/demo
+
+test-demo:  ## `make demo` of the last commit as a new user types it: in a clone, in an empty folder
+	tools/test_demo.sh
 
 test: test-cpp test-python test-beamline  ## all tests
 
