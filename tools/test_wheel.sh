@@ -64,6 +64,9 @@ report = json.loads(pathlib.Path("rashpa-demo/report.json").read_text())
 assert report["run"]["good"], report["run"]["reasons"]
 assert pathlib.Path("rashpa-demo/report.html").is_file()
 assert "site-packages" in rashpa.__file__, rashpa.__file__
+native = next(pathlib.Path(rashpa.__file__).parent.glob("_native*.so")).read_bytes()
+assert b"\nkernel void " in native, "the sources of OpenCL kernels are missing"
+print("wheel:", "with" if b".nv_fatbin" in native else "without", "CUDA kernels, with the sources of OpenCL kernels")
 PYTHON
   all=$(awk -v a="$cold" -v b="$demo" 'BEGIN {printf "%.1f", a + b}')
   echo "wheel: Python $version, $tag: installed in $cold s$warm (budget $install_s s); a report after $all s (budget $report_s s)"
