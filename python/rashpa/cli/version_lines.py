@@ -11,8 +11,7 @@ def lines() -> list[str]:
         from rashpa.data.components import components
     except ImportError:
         return [*said, "the compiled part of rashpa is missing; build it with `make`"]
-    for one in components():
-        said.append(f"{one.name}: {'built' if one.built else 'left out'} ({one.adds})")
+    said += [f"{one.name}: {'built' if one.built else 'left out'} ({one.adds})" for one in components()]
     if not all(one.built for one in components()):
         said.append("`make build` has all that this machine can build")
     return said
