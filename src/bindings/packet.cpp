@@ -21,7 +21,7 @@
 #include "rashpa/core/frame_record.hpp"
 
 namespace nb = nanobind;
-namespace wire = rashpa::wire;
+namespace wire = rashpa::wire;  // NOLINT(misc-unused-alias-decls): templates use it
 
 namespace rashpa::bindings {
 namespace {

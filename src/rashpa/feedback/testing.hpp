@@ -40,7 +40,7 @@ class Numbered {
 
  private:
   StackImage image_;
-  std::array<Scalar, kShape.columns * kShape.capacity> rows_{};
+  std::array<Scalar, std::size_t{kShape.columns} * kShape.capacity> rows_{};
 };
 
 /// Whether a record is image n, all of it.

@@ -140,6 +140,7 @@ void convert_chunk(const Assembly& assembly, const Prepared& calibration, const 
   T* line = scratch + kAtOnce * kChunk;
   for (std::size_t i = 0; i < images.count; ++i) {
     // where pixel 0 of the image would be
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): it may lie before the scratch
     converted[i] = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(scratch + i * kChunk) - first * sizeof(T));
   }
   Images part = images;

@@ -64,7 +64,7 @@ class LateDevice : public ::testing::Test {
     }
     return arrival;
   }
-  const link::testing::Patience late_;
+  const link::testing::Patience late_{};
 
   ReceiverDtp dtp_;
   memory::Buffer region_;

@@ -43,7 +43,7 @@ class PcieLinkTest : public ::testing::Test {
     return arrival;
   }
   SharedDtp& dtp() { return remote_->dtp(0); }
-  const link::testing::Patience late_;
+  const link::testing::Patience late_{};
 
   ReceiverDtp dtp_;
   memory::Buffer region_;
