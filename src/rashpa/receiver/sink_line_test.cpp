@@ -220,7 +220,8 @@ TEST(SinkLine, a_stopped_sink_that_may_drop_holds_nothing_and_loses_only_its_own
   EXPECT_TRUE(b.line->offer(b.stacks.stacks[1]));  // the second of two places
   for (std::size_t n = 2; n < 8; ++n) EXPECT_FALSE(b.line->offer(b.stacks.stacks[n])) << n;
   // The stacks are as good as written over: the sink has copies.
-  std::fill(b.stacks.pixels.begin(), b.stacks.pixels.begin() + std::ptrdiff_t{8} * kStack * kPixels, std::uint16_t{0xDEAD});
+  std::fill(b.stacks.pixels.begin(), b.stacks.pixels.begin() + std::ptrdiff_t{8} * kStack * kPixels,
+            std::uint16_t{0xDEAD});
   b.log->open = true;
   b.log->open.notify_all();
   EXPECT_EVENTUALLY(b.line->offer(b.stacks.stacks[8]));
