@@ -3,9 +3,14 @@
 /// links.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstring>
 #include <exception>
+#include <string_view>
+#include <tuple>
+#include <vector>
 
 #include "bindings.hpp"
 #include "link.hpp"
@@ -53,8 +58,8 @@ void bind_core(nb::module_& m) {
   });
 
   m.def("components", [] {
-    nb::list rows;
-    for (const Component& one : components()) rows.append(nb::make_tuple(one.name, one.built, one.adds, one.needs));
+    std::vector<std::tuple<std::string_view, bool, std::string_view, std::string_view>> rows;
+    for (const Component& one : components()) rows.emplace_back(one.name, one.built, one.adds, one.needs);
     return rows;
   });
 

@@ -20,7 +20,6 @@ COMMANDS = {
     "demo": Listed(
         "demo",
         "Run the first example: a JUNGFRAU 1M in software pushes images over RoCEv2 into a receiver on this machine.",
-        native=True,
     ),
     "run": Listed(
         "run",

@@ -96,7 +96,13 @@ app = typer.Typer(
 )
 
 
-def _show_version(long: bool) -> None:
+def _show_version(ctx: typer.Context, wanted: bool) -> None:
+    long = ctx.params.get("long", False)  # it is eager, and so there by now
+    if not wanted:
+        if long:
+            typer.echo("--long: it says more of --version alone; write rashpa --version --long", err=True)
+            raise typer.Exit(2)
+        return
     from rashpa.control.version import software_version
 
     typer.echo(f"rashpa {software_version()}")
@@ -104,22 +110,17 @@ def _show_version(long: bool) -> None:
         from rashpa.cli.version_lines import lines
 
         typer.echo("\n".join(lines()))
+    raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
+@app.callback()
 def _options(
-    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_show_version, help="Show the version.")] = False,
     long: Annotated[
-        bool, typer.Option("--long", help="With --version: also show what this build has and leaves out.")
+        bool, typer.Option("--long", is_eager=True, help="With --version: also show what this build has and leaves out.")
     ] = False,
 ) -> None:
     """Options before any command."""
-    if version:
-        _show_version(long)
-        raise typer.Exit
-    if long:
-        typer.echo("--long: it says more of --version alone; write rashpa --version --long", err=True)
-        raise typer.Exit(2)
 
 
 if __name__ == "__main__":

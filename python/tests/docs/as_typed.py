@@ -50,7 +50,7 @@ def prepare(folder: Path, python: str) -> None:
     tools.mkdir()
     for name, script in (
         # targets that only run something, without the build that is there
-        ("make", f'exec {shutil.which("make")} -f {ROOT}/Makefile -o build/.package "$@" 2>&1'),
+        ("make", f'exec {shutil.which("make")} -f {ROOT}/Makefile -o build/.package -o build/.demo "$@" 2>&1'),
         ("rashpa", f'exec {python} -m rashpa.cli.entry "$@"'),
     ):
         (tools / name).write_text(f"#!/bin/sh\n{script}\n")
