@@ -12,6 +12,7 @@ from typing_extensions import override
 from rashpa.cli.commands import COMMANDS
 
 _READERS = ("inspect", "peaks")
+_LONG = "rashpa.long"
 
 
 class Commands(TyperGroup):
@@ -43,6 +44,12 @@ class Commands(TyperGroup):
             for name, one in COMMANDS.items()
         }
         return TyperGroup(name=self.name, commands=listed, params=self.params, help=self.help)
+
+    @override
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Note `--long`: `--version` is eager and shown before other options are read, which would import pydantic."""
+        ctx.meta[_LONG] = "--long" in args
+        return super().parse_args(ctx, args)
 
     @override
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
@@ -97,27 +104,32 @@ app = typer.Typer(
 
 
 def _show_version(ctx: typer.Context, wanted: bool) -> None:
-    long = ctx.params.get("long", False)  # it is eager, and so there by now
     if not wanted:
-        if long:
-            typer.echo("--long: it says more of --version alone; write rashpa --version --long", err=True)
-            raise typer.Exit(2)
         return
     from rashpa.control.version import software_version
 
     typer.echo(f"rashpa {software_version()}")
-    if long:
+    if ctx.meta[_LONG]:
         from rashpa.cli.version_lines import lines
 
         typer.echo("\n".join(lines()))
     raise typer.Exit
 
 
+def _refuse_long(wanted: bool) -> None:
+    if wanted:
+        typer.echo("--long: it says more of --version alone; write rashpa --version --long", err=True)
+        raise typer.Exit(2)
+
+
 @app.callback()
 def _options(
-    version: Annotated[bool, typer.Option("--version", callback=_show_version, help="Show the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
     long: Annotated[
-        bool, typer.Option("--long", is_eager=True, help="With --version: also show what this build has and leaves out.")
+        bool,
+        typer.Option("--long", callback=_refuse_long, help="With --version: show what this build has and leaves out."),
     ] = False,
 ) -> None:
     """Options before any command."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.bounded_array import read_array
-from rashpa.data.images import WITHOUT_FABIO
+from rashpa.data.extras import WITHOUT_FABIO
 from rashpa.data.regular_file import open_regular, read_named_text, reason
 
 if TYPE_CHECKING:

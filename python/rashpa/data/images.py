@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa import _native
+from rashpa.data.extras import WITHOUT_FABIO
 from rashpa.data.limited_process import Limits, start_limited, why_it_ended
 from rashpa.data.regular_file import open_regular, reason
 
 SUFFIXES = (".cbf", ".tif", ".tiff", ".edf")
-WITHOUT_FABIO = "images of this kind are read by fabio, which is not installed; pip install 'rashpa[images]'"
 _PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
 _LARGEST_SIDE = 65536
 _LONGEST_ANSWER = 4096
