@@ -23,8 +23,8 @@ std::string left_out(std::string_view component) {
                      found->adds, where);
 }
 
-void throw_left_out(std::string_view key, std::string_view component) {
-  throw ConfigError(fmt::format("{}: {}", key, left_out(component)));
+void throw_left_out(std::string_view key, std::string_view component, std::string_view instead) {
+  throw ConfigError(fmt::format("{}: {}, or {}", key, left_out(component), instead));
 }
 
 }  // namespace rashpa

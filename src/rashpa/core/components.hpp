@@ -25,7 +25,7 @@ bool has_component(std::string_view component) noexcept;
 /// the list.
 std::string left_out(std::string_view component);
 
-/// Throws ConfigError "<key>: " and those words.
-[[noreturn]] void throw_left_out(std::string_view key, std::string_view component);
+/// Throws ConfigError "<key>: ", those words, and `instead`: what serves without the component, as "use unit cpu".
+[[noreturn]] void throw_left_out(std::string_view key, std::string_view component, std::string_view instead);
 
 }  // namespace rashpa

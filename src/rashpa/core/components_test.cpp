@@ -35,10 +35,11 @@ TEST(Components, WordsNameKeyPartAndWayOut) {
       "this build leaves out card (unit fpga, link fpga, emulators on a card); run `make build`, or install a wheel "
       "that has it");
   try {
-    throw_left_out("link", "verbs");
+    throw_left_out("link", "verbs", "use link roce");
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_THAT(error.what(), testing::StartsWith("link: this build leaves out verbs (link verbs); "));
+    EXPECT_THAT(error.what(), testing::EndsWith(", or use link roce"));
   }
 }
 

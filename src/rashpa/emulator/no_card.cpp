@@ -6,7 +6,7 @@
 namespace rashpa::emulator {
 
 std::unique_ptr<Player> make_card_player(const Config& /*config*/, const ModuleFramesStore& /*frames*/) {
-  throw_left_out("emulator: engine", "card");
+  throw_left_out("emulator: engine", "card", "use engine software");
 }
 
 }  // namespace rashpa::emulator

@@ -131,7 +131,7 @@ std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, 
   if (choice.share == Share::rows) return cuda::make_split(choice, devices, pipeline, layout, done_bell);
   return cuda::make_unit(choice, pipeline, layout, done_bell);
 #else
-  throw_left_out("unit", "cuda");
+  throw_left_out("unit", "cuda", "use unit cpu");
 #endif
 }
 

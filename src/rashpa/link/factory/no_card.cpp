@@ -6,7 +6,7 @@
 namespace rashpa::link {
 
 std::unique_ptr<Sender> Senders::make(const fpga::Options& /*options*/, const SenderDtp& /*dtp*/) {
-  throw_left_out("link", "card");
+  throw_left_out("link", "card", "use link roce");
 }
 
 }  // namespace rashpa::link

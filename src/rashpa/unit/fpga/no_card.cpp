@@ -7,7 +7,7 @@ namespace rashpa::unit::fpga {
 
 std::unique_ptr<Unit> make_unit(const Choice& /*choice*/, const Pipeline& /*pipeline*/, const Layout& /*layout*/,
                                 Doorbell& /*done_bell*/) {
-  throw_left_out("unit", "card");
+  throw_left_out("unit", "card", "use unit cpu");
 }
 
 }  // namespace rashpa::unit::fpga

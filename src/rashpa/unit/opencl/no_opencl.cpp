@@ -7,7 +7,7 @@ namespace rashpa::unit::opencl {
 
 std::unique_ptr<Unit> make_unit(const Choice& /*choice*/, const Pipeline& /*pipeline*/, const Layout& /*layout*/,
                                 Doorbell& /*done_bell*/) {
-  throw_left_out("unit", "opencl");
+  throw_left_out("unit", "opencl", "use unit cpu");
 }
 
 Available available() { return {.name = "opencl", .usable = false, .what = left_out("opencl")}; }

@@ -10,7 +10,7 @@ struct CudaSource::Impl {
   std::string how;
 };
 
-void CudaSource::check(int /*device*/) { throw_left_out("pcie: engine", "cuda"); }
+void CudaSource::check(int /*device*/) { throw_left_out("pcie: engine", "cuda", "use engine cpu"); }
 
 CudaSource::CudaSource(int device, std::span<const std::span<const std::byte>> /*frames*/) { check(device); }
 
@@ -19,7 +19,7 @@ std::unique_ptr<CopyDevice> CudaSource::make(std::shared_ptr<const RemoteMemory>
 const std::string& CudaSource::how() const noexcept { return impl_->how; }
 
 std::unique_ptr<memory::DeviceImages> make_cuda_images(int /*device*/, std::uint64_t /*bytes*/) {
-  throw_left_out("pcie: images in memory of a GPU", "cuda");
+  throw_left_out("pcie: images in memory of a GPU", "cuda", "take the buffer in host memory");
 }
 
 }  // namespace rashpa::link::pcie
