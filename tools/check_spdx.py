@@ -6,10 +6,11 @@ Usage: check_spdx.py [--fix]. Prints one line a file without it; exit 1 when the
 """
 
 import argparse
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from git_files import git_files
 
 LINE = "SPDX-License-Identifier: Apache-2.0"
 SLASHES = {".cpp", ".hpp", ".h", ".c", ".cu", ".cuh", ".cl"}
@@ -29,18 +30,10 @@ def comment(path: Path) -> str | None:
 
 def sources(root: Path) -> Iterator[Path]:
     """Files that git knows or would add."""
-    listing = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", "-z"],  # noqa: S607
-        cwd=root,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    for name in listing.stdout.split("\0"):
-        path = root / name
+    for name in git_files(root):
         # What run files and corpora hold is input, written by a person or a program that tests something.
-        if name and path.is_file() and not name.startswith(("tests/fuzz/corpus/", "changes/")):
-            yield path
+        if not name.startswith(("tests/fuzz/corpus/", "changes/")):
+            yield root / name
 
 
 def main() -> int:

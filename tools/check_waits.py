@@ -8,10 +8,11 @@ Usage: check_waits.py [ROOT]. Prints one line a place; exit 1 when there is one.
 """
 
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from git_files import git_files
 
 # The helpers, and the test of this check.
 EXEMPT = {"src/rashpa/core/testing.hpp", "python/rashpa/testing/waiting.py", "python/tests/test_waits.py"}
@@ -42,23 +43,11 @@ def places(name: str, text: str) -> Iterator[int]:
             yield number
 
 
-def sources(root: Path) -> Iterator[str]:
-    """Yield the files that git knows or would add."""
-    listing = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", "-z"],  # noqa: S607
-        cwd=root,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    yield from (name for name in listing.stdout.split("\0") if name and (root / name).is_file())
-
-
 def main() -> int:
     """Return the exit status: 0 when no test waits for a time."""
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
     found = 0
-    for name in sources(root):
+    for name in git_files(root):
         if pattern_of(name) is None:
             continue
         for number in places(name, (root / name).read_text(encoding="utf-8")):

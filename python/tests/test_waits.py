@@ -18,7 +18,9 @@ def check() -> ModuleType:
     spec = importlib.util.spec_from_file_location("check_waits", TOOL)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(TOOL.parent)  # what stands beside it
+        spec.loader.exec_module(module)
     return module
 
 

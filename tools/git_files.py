@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which files of a tree the checks look at."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def git_files(root: Path) -> Iterator[str]:
+    """Yield the names, relative to `root`, of the files that git knows or would add, and that are there."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z"],  # noqa: S607
+        cwd=root,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    yield from (name for name in listing.stdout.split("\0") if name and (root / name).is_file())
