@@ -86,13 +86,15 @@ if(left_out)
   message(STATUS "This build leaves out:${left_out}. `make build` has all that this machine can build.")
 endif()
 
-# rashpa_component_sources(rashpa_csr opencl csr_opencl.cpp): adds sources to a target, and RASHPA_HAVE_OPENCL=1 to it and to
-# those that link it, where the build has that part; nothing otherwise.
+# rashpa_component_sources(rashpa_csr opencl csr_opencl.cpp [ELSE no_opencl.cpp]): adds sources to a target, and
+# RASHPA_HAVE_OPENCL=1 to it and to those that link it, where the build has that part; what stands behind ELSE otherwise.
 function(rashpa_component_sources target component)
+  cmake_parse_arguments(arg "" "" "ELSE" ${ARGN})
   string(TOUPPER ${component} upper)
-  if(NOT RASHPA_${upper})
-    return()
+  if(RASHPA_${upper})
+    target_sources(${target} PRIVATE ${arg_UNPARSED_ARGUMENTS})
+    target_compile_definitions(${target} PUBLIC RASHPA_HAVE_${upper}=1)
+  else()
+    target_sources(${target} PRIVATE ${arg_ELSE})
   endif()
-  target_sources(${target} PRIVATE ${ARGN})
-  target_compile_definitions(${target} PUBLIC RASHPA_HAVE_${upper}=1)
 endfunction()
