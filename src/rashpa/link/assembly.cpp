@@ -130,9 +130,6 @@ void Assembly::count_not_free(std::uint64_t index) noexcept {
   }
 }
 
-// Whether the packet in hand was sent after number `psn`.
-bool Assembly::after(std::uint32_t psn) const noexcept { return wire::psn_distance(psn_, psn) > 0; }
-
 void Assembly::mark(std::uint64_t index) noexcept {
   if (!numbered_ || (marked_ && !after(mark_psn_))) return;
   marked_ = true;
@@ -255,7 +252,7 @@ bool Assembly::put_event(std::uint64_t offset, const std::optional<FrameRecord>&
     counters_->duplicate_packets.add(1);
     return false;
   }
-  if (numbered_ && image.begun && wire::psn_distance(image.line_psn, psn_) > 0) {
+  if (numbered_ && image.begun && image.line_psn > psn_) {
     // Some of its lines were sent after it: they are of an image a ring behind, and nobody knows which they are.
     image.map.clear(placement_.line_bytes / unit_);
     image.crc = 0;

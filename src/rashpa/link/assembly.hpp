@@ -12,6 +12,7 @@
 #include "rashpa/link/link.hpp"
 #include "rashpa/link/receiver_memory.hpp"
 #include "rashpa/wire/dual_crc.hpp"
+#include "rashpa/wire/packet_numbers.hpp"
 
 namespace rashpa::link {
 
@@ -58,7 +59,7 @@ class Assembly {
   /// The number of the packet that is put next, where the link numbers packets: with it a packet of an image that lies
   /// a ring away is known as such, also when the events between were lost.
   void number(std::uint32_t psn) noexcept {
-    psn_ = psn;
+    psn_ = numbers_.extend(psn);
     numbered_ = true;
   }
   /// Writes payload of lines: `offset` and `linear` are where `bytes` go; `crc` is their CRC32C where the link has made
@@ -105,15 +106,16 @@ class Assembly {
     bool event = false;
     bool bare = false;            // the event brought no record
     bool begun = false;           // line_psn is known
-    std::uint32_t line_psn = 0;   // of the latest of its lines
-    std::uint32_t event_psn = 0;  // where packets are numbered
+    std::uint64_t line_psn = 0;   // of the latest of its lines
+    std::uint64_t event_psn = 0;  // where packets are numbered
     FrameRecord record{};
     std::int64_t last_packet_ns = 0;  // of the event, or of a line that came behind it
   };
 
   Image& open_image(std::uint64_t index) noexcept;
   void count_not_free(std::uint64_t index) noexcept;
-  [[nodiscard]] bool after(std::uint32_t psn) const noexcept;
+  /// Whether the packet in hand was sent after number `psn`.
+  [[nodiscard]] bool after(std::uint64_t psn) const noexcept { return psn_ > psn; }
   [[nodiscard]] bool belongs(const Image& image) noexcept;
   void mark(std::uint64_t index) noexcept;
   bool refine_for(std::uint64_t linear, std::uint64_t bytes) noexcept;
@@ -148,8 +150,9 @@ class Assembly {
   bool held_up_ = false;
   bool numbered_ = false;
   bool marked_ = false;
-  std::uint32_t psn_ = 0;         // of the packet in hand
-  std::uint32_t mark_psn_ = 0;    // of the latest event or record of skipped images …
+  wire::PacketNumbers numbers_;
+  std::uint64_t psn_ = 0;         // of the packet in hand
+  std::uint64_t mark_psn_ = 0;    // of the latest event or record of skipped images …
   std::uint64_t mark_index_ = 0;  // … and its image: all lines of images up to it have lower numbers, all others higher
   wire::Crc32cJoin join_;
   std::uint64_t packets_ = 0;  // seen by this DTP

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rashpa/link/roce/transports/ud_responder.hpp"
 
+#include <algorithm>
+
 namespace rashpa::link::roce {
 
 UdVerdict UdResponder::receive(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& out) noexcept {
@@ -17,10 +19,9 @@ UdVerdict UdResponder::receive(const wire::Bth& bth, std::span<const std::byte> 
   if (deth.qkey != qkey_) return UdVerdict::refused;
   if (source_qpn_ && deth.source_qpn != *source_qpn_) return UdVerdict::stranger;
   // Only the peer's sequence numbers count.
-  const std::int32_t ahead = wire::psn_distance(bth.psn, expected_psn_);
-  if (any_ && ahead > 0) gaps_ += static_cast<std::uint64_t>(ahead);
-  if (!any_ || ahead >= 0) expected_psn_ = (bth.psn + 1) & wire::kPsnMask;
-  any_ = true;
+  const std::uint64_t number = numbers_.extend(bth.psn);
+  if (expected_ != 0 && number > expected_) gaps_ += number - expected_;
+  expected_ = std::max(expected_, number + 1);
   if (message.size() < LineHeader::kBytes) return UdVerdict::malformed;
   const LineHeader header = wire::load_line_header(message.data());
   const std::span<const std::byte> payload = message.subspan(LineHeader::kBytes);

@@ -8,6 +8,7 @@
 
 #include "rashpa/link/roce/transports/accepted_write.hpp"
 #include "rashpa/wire/headers.hpp"
+#include "rashpa/wire/packet_numbers.hpp"
 
 namespace rashpa::link::roce {
 
@@ -44,8 +45,8 @@ class UdResponder {
   std::uint64_t region_bytes_;
   wire::LineHeader::Kind plain_;
   std::optional<std::uint32_t> source_qpn_{};
-  bool any_ = false;
-  std::uint32_t expected_psn_ = 0;
+  wire::PacketNumbers numbers_;
+  std::uint64_t expected_ = 0;  // 0: no packet has come
   std::uint64_t gaps_ = 0;
 };
 
