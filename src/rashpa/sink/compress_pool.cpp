@@ -57,6 +57,7 @@ void CompressPool::work(bslz4::Compressor compressor) {
     const std::size_t parts = parts_;
     const std::size_t i = next_claim_ / parts, number = next_claim_ % parts;
     ++next_claim_;
+    ++working_;
     Slot& slot = slots_[i % slots_.size()];
     const std::span image(images_[i], image_bytes_);
     lock.unlock();
@@ -64,6 +65,7 @@ void CompressPool::work(bslz4::Compressor compressor) {
     slot.bytes[number] = compressor.compress_part(image, part(number, parts), room);
     lock.lock();
     slot.done += 1;
+    --working_;
     finished_.notify_one();
   }
 }
@@ -85,18 +87,40 @@ void CompressPool::run(std::span<const std::byte* const> images, const Write& wr
   next_claim_ = 0;
   next_write_ = 0;
   claimable_.notify_all();
-  for (std::size_t i = 0; i < images.size(); ++i) {
+  try {
+    write_all(lock, write);
+  } catch (...) {
+    give_up(lock);
+    throw;
+  }
+  images_ = {};
+}
+
+// Holds the lock when it returns or throws.
+void CompressPool::write_all(std::unique_lock<std::mutex>& lock, const Write& write) {
+  for (std::size_t i = 0; i < images_.size(); ++i) {
     Slot& slot = slots_[i % slots_.size()];
     finished_.wait(lock, [this, &slot] { return slot.done == parts_; });
     lock.unlock();
     join(slot, parts_);
-    write(i, std::span<const std::byte>(slot.chunk).first(slot.bytes[0]));
+    try {
+      write(i, std::span<const std::byte>(slot.chunk).first(slot.bytes[0]));
+    } catch (...) {
+      lock.lock();
+      throw;
+    }
     lock.lock();
     slot.done = 0;
     next_write_ = i + 1;
     claimable_.notify_all();
   }
+}
+
+// Nothing more is claimed; what is being made is waited for, and forgotten.
+void CompressPool::give_up(std::unique_lock<std::mutex>& lock) noexcept {
   images_ = {};
+  finished_.wait(lock, [this] { return working_ == 0; });
+  for (Slot& slot : slots_) slot.done = 0;
 }
 
 }  // namespace rashpa::sink

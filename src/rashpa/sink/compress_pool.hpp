@@ -23,10 +23,11 @@ class CompressPool {
   CompressPool& operator=(const CompressPool&) = delete;
   ~CompressPool();
 
-  /// Receives image i's chunk; called in order, on the thread that called run(). Must not throw.
+  /// Receives image i's chunk; called in order, on the thread that called run().
   using Write = std::function<void(std::size_t i, std::span<const std::byte> chunk)>;
   /// Compresses `images` and hands each to `write`. Returns when all are written. Fewer images than threads: all
-  /// threads work on each of them.
+  /// threads work on each of them. Throws what `write` throws, after the threads have left `images` alone; the pool
+  /// can be used again then.
   void run(std::span<const std::byte* const> images, const Write& write);
 
  private:
@@ -39,6 +40,8 @@ class CompressPool {
   [[nodiscard]] kernel::bitshuffle_lz4::Part part(std::size_t number, std::size_t parts) const noexcept;
   [[nodiscard]] std::size_t place_of(std::size_t number, std::size_t parts) const noexcept;
   void work(kernel::bitshuffle_lz4::Compressor compressor);
+  void write_all(std::unique_lock<std::mutex>& lock, const Write& write);
+  void give_up(std::unique_lock<std::mutex>& lock) noexcept;
 
   std::size_t element_bytes_;
   std::size_t image_bytes_;
@@ -51,6 +54,7 @@ class CompressPool {
   std::size_t parts_ = 1;  // of each image
   std::size_t next_claim_ = 0;
   std::size_t next_write_ = 0;
+  std::size_t working_ = 0;  // claims that are not done
   std::vector<Slot> slots_;
   bool stop_ = false;
   std::vector<std::jthread> threads_;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
 #include <random>
 
 namespace rashpa::sink {
@@ -30,6 +31,38 @@ TEST(CompressPool, chunks_come_in_order_and_decode_to_their_images_with_any_numb
         EXPECT_EQ(back, images[i]);
       });
       EXPECT_EQ(next, count);
+    }
+  }
+}
+
+TEST(CompressPool, after_a_writer_that_threw_the_next_images_are_compressed_as_ever) {
+  constexpr std::size_t kBytes = 64 * 1024;
+  constexpr std::size_t kImages = 16;
+  const auto images_of = [](std::byte value) { return std::vector<std::byte>(kBytes, value); };
+  std::vector<std::vector<std::byte>> images;
+  for (std::size_t i = 0; i < 2 * kImages; ++i) images.push_back(images_of(static_cast<std::byte>(i)));
+  const auto pointers = [&](std::size_t first, std::size_t count) {
+    std::vector<const std::byte*> all;
+    for (std::size_t i = first; i < first + count; ++i) all.push_back(images[i].data());
+    return all;
+  };
+  for (const unsigned threads : {1U, 3U}) {
+    CompressPool pool(threads, 2, kBytes);
+    for (const std::size_t count : {kImages, std::size_t{1}}) {  // several images, and one that all share
+      for (std::size_t bad = 0; bad < count; ++bad) {
+        const auto refuse = [&](std::size_t i, std::span<const std::byte>) {
+          if (i == bad) throw std::bad_alloc();
+        };
+        EXPECT_THROW(pool.run(pointers(0, count), refuse), std::bad_alloc);
+        std::size_t next = 0;
+        pool.run(pointers(kImages, count), [&](std::size_t i, std::span<const std::byte> chunk) {
+          EXPECT_EQ(i, next++);
+          std::vector<std::byte> back(kBytes);
+          ASSERT_TRUE(bslz4::decompress(chunk, 2, back));
+          EXPECT_EQ(back, images[kImages + i]);
+        });
+        EXPECT_EQ(next, count);
+      }
     }
   }
 }
