@@ -193,6 +193,15 @@ TEST(Paces, a_frame_is_due_by_the_last_pace_that_began_before_it) {
   EXPECT_EQ(paces.of(49).rate_hz, 1000);
 }
 
+TEST(Paces, an_order_from_an_earlier_frame_on_takes_the_place_of_those_behind_it) {
+  Paces paces;
+  paces.begin({.rate_hz = 100, .frame = 0, .start_ns = 0});
+  paces.change({.rate_hz = 50, .frame = 1000, .start_ns = 0});  // while it is held there
+  paces.change({.rate_hz = 5, .frame = 13, .start_ns = 0});     // the hold has ended
+  EXPECT_EQ(paces.of(12).rate_hz, 100);
+  for (const std::uint64_t frame : {13U, 500U, 999U, 1000U, 2000U}) EXPECT_EQ(paces.of(frame).rate_hz, 5) << frame;
+}
+
 TEST(DtpSource, it_sends_what_lies_before_the_frame_at_which_it_is_held_and_nothing_behind) {
   Frames frames;
   CopySender sender(8192);

@@ -47,10 +47,11 @@ class Paces {
     all_.insert(all_.begin(), pace);
     changed_.store(true, std::memory_order_relaxed);
   }
-  /// From `pace.frame` on, which is no earlier than that of the last change.
+  /// From `pace.frame` on. What was to hold from there or from later on, as the rate behind a hold that has ended, is
+  /// given up: the last order counts.
   void change(const Pace& pace) {
     const std::lock_guard lock(mutex_);
-    if (!all_.empty() && all_.back().frame == pace.frame) all_.pop_back();
+    while (!all_.empty() && all_.back().frame >= pace.frame) all_.pop_back();
     all_.push_back(pace);
     changed_.store(true, std::memory_order_release);
   }
@@ -73,7 +74,7 @@ class Paces {
   }
 
   std::mutex mutex_;
-  std::vector<Pace> all_;  // by frame; guarded by mutex_
+  std::vector<Pace> all_;  // each frame later than the one before; guarded by mutex_
   std::atomic<bool> changed_{false};
   Pace now_{};  // the reader's
   std::uint64_t end_ = kNoHold;
