@@ -123,12 +123,8 @@ void SinkLine::hand(const Stack& stack) noexcept {
   const std::span<ErrorReason> results = results_of(stack);
   std::fill(results.begin(), results.end(), ErrorReason::none);
   sink::Put answer = sink::Put::done;
-  try {
-    answer = sink_->put(stack, results);
-  } catch (const std::exception& failure) {  // a fault of the sink, which promised not to
+  if (!guarded("take a stack", [&] { answer = sink_->put(stack, results); })) {
     std::fill(results.begin(), results.end(), ErrorReason::storage);
-    const std::lock_guard lock(lock_);
-    if (close_error_.empty()) close_error_ = failure.what();
   }
   if (made_ && stack.count > 0) made_->pass(stack.view().back().index + 1);
   alive();
@@ -188,7 +184,7 @@ void SinkLine::skip_to(std::uint64_t stack) noexcept {
     const std::uint64_t end = std::min(first + stack_images_, std::max(first, owner_->images()));
     for (std::uint64_t image = first; image < end; ++image) skipped_[image - first] = owner_->skipped(image);
     lock.unlock();
-    sink_->skip(std::span(skipped_).first(end - first));
+    guarded("pass over a stack that was dropped", [&] { sink_->skip(std::span(skipped_).first(end - first)); });
     alive();
   }
 }
@@ -196,25 +192,41 @@ void SinkLine::skip_to(std::uint64_t stack) noexcept {
 void SinkLine::complete() noexcept {
   skip_to(stacks_.load(std::memory_order_relaxed));
   completing_.store(true, std::memory_order_relaxed);
-  try {
-    sink_->put_open(open_);
+  guarded("keep the open windows of sums", [&] { sink_->put_open(open_); });
+  guarded("settle what it stored", [&] {
     for (const sink::LostImage& lost : sink_->settle()) {
       lose(lost.index, lost.frame_number, ErrorReason::storage, lost.reason);
     }
-    alive();
-    Books decided;
-    {
-      const std::lock_guard lock(owner_lock_);
-      if (owner_ == nullptr) return;
-      decided = owner_->decided();
-    }
-    sink_->close(books(decided));
-  } catch (const std::exception& failure) {
-    log::write(log::Level::error, where(), "sink {} could not be completed: {}", config_.name, failure.what());
-    const std::lock_guard lock(lock_);
-    if (close_error_.empty()) close_error_ = failure.what();
+  });
+  alive();
+  Books decided;
+  {
+    const std::lock_guard lock(owner_lock_);
+    if (owner_ == nullptr) return;
+    decided = owner_->decided();
   }
+  guarded("complete its output", [&] { sink_->close(books(decided)); });
   done_.store(true, std::memory_order_release);
+}
+
+// The seam between this line and its sink: whatever a sink throws, in spite of its promises, is its first error, and
+// ends neither the receiver nor what the sink is asked next. False: it threw.
+template <typename Call>
+bool SinkLine::guarded(const char* doing, Call call) noexcept {
+  const auto note = [&](const char* failure) {
+    log::write(failing_, log::Level::error, where(), "sink {} could not {}: {}", config_.name, doing, failure);
+    const std::lock_guard lock(lock_);
+    if (close_error_.empty()) close_error_ = failure;
+  };
+  try {
+    call();
+    return true;
+  } catch (const std::exception& failure) {
+    note(failure.what());
+  } catch (...) {
+    note("it threw no std::exception");
+  }
+  return false;
 }
 
 // What this sink has lost is errored, in its books.
@@ -255,11 +267,17 @@ void SinkLine::leave_behind() noexcept {
   left_.store(true, std::memory_order_relaxed);
   for (std::uint32_t slot = 0; slot < copies_->stacks(); ++slot) {
     if (!in_use_[slot].load(std::memory_order_acquire)) continue;
+    // Also those that the sink has counted as written: nothing proves that they are.
     for (const StackImage& image : copies_->copy(slot).view()) {
       if (image.decision == Decision::accepted) count_lost(image.index, image.frame_number, ErrorReason::storage, text);
     }
   }
   owner_ = nullptr;
+  {
+    const std::lock_guard guard(lock_);
+    last_stats_->images_written =
+        offered_.load(std::memory_order_acquire) - dropped_.load(std::memory_order_acquire) - errored();
+  }
   done_.store(true, std::memory_order_release);
 }
 

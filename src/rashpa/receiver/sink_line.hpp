@@ -113,6 +113,8 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   void skip_to(std::uint64_t stack) noexcept;
   void pass_over(const StackImage& image) noexcept;
   void complete() noexcept;
+  template <typename Call>
+  bool guarded(const char* doing, Call call) noexcept;
   void lose(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text) noexcept;
   void count_lost(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text) noexcept;
   [[nodiscard]] sink::SinkStats stats() const noexcept;
@@ -130,7 +132,7 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   SinkConfig config_;
   std::string buffer_;
   std::uint32_t run_;
-  log::Limiter dropping_;
+  log::Limiter dropping_, failing_;
   std::uint32_t stack_images_;
   Doorbell bell_;  // before the sink, which may ring it
   std::unique_ptr<sink::Sink> sink_;

@@ -330,6 +330,100 @@ struct Careless final : SlotGuard {
   [[nodiscard]] bool overwritten(const StackImage& image) const noexcept override { return image.index == 1; }
 };
 
+/// Throws in one of the calls that are not put(), and counts what it was asked all the same.
+class ThrowingSink final : public sink::Sink {
+ public:
+  ThrowingSink(std::string at, std::shared_ptr<std::atomic<int>> closed) : at_(std::move(at)), closed_(closed) {}
+  sink::Put put(const Stack& stack, std::span<ErrorReason>) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    for (const StackImage& image : stack.view()) written_ += image.decision == Decision::accepted ? 1 : 0;
+    return sink::Put::done;
+  }
+  void skip(std::span<const sink::SkippedImage>) override { fail("skip"); }
+  void put_open(const Accumulated&) override { fail("put_open"); }
+  std::vector<sink::LostImage> settle() override {
+    fail("settle");
+    return {};
+  }
+  void close(const Books&) override {
+    ++*closed_;
+    fail("close");
+  }
+  [[nodiscard]] sink::SinkStats stats() const noexcept override { return {.images_written = written_}; }
+  [[nodiscard]] std::string error() const override { return {}; }
+
+ private:
+  void fail(const std::string& where) const {
+    if (at_ == where) throw std::runtime_error("a fault in " + where);
+    if (at_ == where + "!") throw 42;  // NOLINT(hicpp-exception-baseclass): of a plugin, say
+  }
+  std::string at_;
+  std::shared_ptr<std::atomic<int>> closed_;
+  std::atomic<std::uint64_t> written_{0};
+};
+
+TEST(SinkLine, whatever_a_call_of_the_sink_throws_is_its_error_and_the_next_calls_are_made) {
+  for (const std::string at : {"skip", "put_open", "settle", "close", "skip!", "settle!"}) {
+    auto closed = std::make_shared<std::atomic<int>>(0);
+    Bench b(OnFull::drop);
+    b.config.queue = 1;
+    b.config.make = [&](const Output&) { return std::make_unique<ThrowingSink>(at, closed); };
+    b.make();
+    for (const Stack& stack : b.stacks.stacks) b.line->offer(stack);  // faster than the sink: some are dropped
+    b.finish();
+    EXPECT_EQ(*closed, 1) << at;
+    EXPECT_NE(b.line->error(), "") << at;
+    if (at.back() != '!') {
+      EXPECT_EQ(b.line->error(), "a fault in " + at);
+    }
+    EXPECT_GT(b.line->status().dropped, 0U) << at;
+    b.expect_balanced();
+  }
+}
+
+/// Counts the first image of a stack as written, and stands still then.
+class HalfSink final : public sink::Sink {
+ public:
+  HalfSink(std::shared_ptr<std::atomic<bool>> open, std::shared_ptr<std::atomic<int>> in)
+      : open_(std::move(open)), in_(std::move(in)) {}
+  sink::Put put(const Stack& stack, std::span<ErrorReason>) override {
+    for (const StackImage& image : stack.view()) {
+      if (image.decision != Decision::accepted) continue;
+      ++written_;
+      ++*in_;
+      open_->wait(false);
+    }
+    return sink::Put::done;
+  }
+  void close(const Books&) override {}
+  [[nodiscard]] sink::SinkStats stats() const noexcept override { return {.images_written = written_}; }
+  [[nodiscard]] std::string error() const override { return {}; }
+
+ private:
+  std::shared_ptr<std::atomic<bool>> open_;
+  std::shared_ptr<std::atomic<int>> in_;
+  std::atomic<std::uint64_t> written_{0};
+};
+
+TEST(SinkLine, an_image_of_a_stack_in_which_the_sink_was_left_behind_is_errored_and_not_written_as_well) {
+  auto open = std::make_shared<std::atomic<bool>>(false);
+  auto in = std::make_shared<std::atomic<int>>(0);
+  Bench b(OnFull::drop);
+  b.config.patience_ns = 50'000'000;
+  b.config.make = [&](const Output&) { return std::make_unique<HalfSink>(open, in); };
+  b.make();
+  EXPECT_TRUE(b.line->offer(b.stacks.stacks[0]));
+  EXPECT_EVENTUALLY(*in > 0);
+  for (std::size_t n = 1; n < b.stacks.stacks.size(); ++n) b.line->offer(b.stacks.stacks[n]);
+  b.finish();
+  EXPECT_TRUE(b.line->status().left_behind);
+  EXPECT_EQ(b.line->status().written, 0U);
+  b.expect_balanced();
+  *open = true;
+  open->notify_all();
+  EXPECT_EVENTUALLY(b.line.use_count() == 1);  // its thread has gone
+}
+
 TEST(StackCopies, a_chunk_is_copied_in_place_of_pixels) {
   sink::Output chunked = output();
   chunked.chunked = true;

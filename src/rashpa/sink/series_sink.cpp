@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <system_error>
 #include <utility>
 
 #include "rashpa/core/error.hpp"
@@ -84,20 +85,26 @@ void SeriesSink::turn_to(std::uint64_t image) {
   while (image / images_ + 1 > series_) next_series();
 }
 
-// Throws when there is no place for the next one: the stack is lost, and it is tried again with the next.
+// Throws when there is no place for the next one, or it cannot begin: the stack is lost, this series goes on being the
+// current one, and it is tried again with the next stack.
 void SeriesSink::next_series() {
   join();
   if (next_ == nullptr) next_ = make_(series_ + 1);
+  next_->begin();
   {
     const std::lock_guard lock(mutex_);
     over_ = std::exchange(current_, std::move(next_));
     ++series_;
   }
-  thread_ = std::thread([this, books = std::exchange(books_, {}), after = series_ + 1] {
+  const auto turn = [this, books = std::exchange(books_, {}), after = series_ + 1] {
     complete(books);
     if (after <= most_) prepare(after);
-  });
-  current_->begin();
+  };
+  try {
+    thread_ = std::thread(turn);
+  } catch (const std::system_error&) {  // no thread is left: this one does it
+    turn();
+  }
 }
 
 // Nothing of the line is here: what was lost it hears at the end of the run.

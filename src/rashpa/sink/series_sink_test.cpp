@@ -24,13 +24,20 @@ namespace {
 struct Seen {
   std::vector<std::uint64_t> images;
   bool begun = false;
+  int cannot_begin = 0;  // so many times
   std::optional<Books> books;
 };
 
 class Recording final : public Sink {
  public:
   Recording(Seen& seen, std::uint64_t lost, std::atomic<bool>* hold) : seen_(&seen), lost_(lost), hold_(hold) {}
-  void begin() override { seen_->begun = true; }
+  void begin() override {
+    if (seen_->cannot_begin > 0) {
+      --seen_->cannot_begin;
+      throw FileError("no name");
+    }
+    seen_->begun = true;
+  }
   Put put(const Stack& stack, std::span<ErrorReason> /*results*/) override {
     for (const StackImage& image : stack.view()) {
       seen_->images.push_back(image.index);
@@ -169,6 +176,21 @@ TEST(SeriesSink, a_series_that_finds_no_place_loses_its_images_and_is_tried_agai
   f.finish();
   EXPECT_EQ(f.seen[2].images, from_to(15, 18));
   EXPECT_TRUE(f.seen[1].books->balanced());
+}
+
+TEST(SeriesSink, a_series_that_cannot_begin_leaves_the_one_before_as_it_was_and_is_tried_again) {
+  Fixture f;
+  f.seen[2].cannot_begin = 2;
+  for (std::uint64_t first = 0; first < 12; first += 3) f.put(first);
+  EXPECT_THROW(f.put(12), FileError);
+  const std::array<SkippedImage, 3> dropped{SkippedImage{.index = 15}, {.index = 16}, {.index = 17}};
+  EXPECT_THROW(f.sink.skip(dropped), FileError);
+  f.put(18);
+  f.finish();
+  EXPECT_EQ(f.seen[1].images, from_to(6, 12));
+  EXPECT_TRUE(f.seen[2].begun);
+  EXPECT_EQ(f.seen[3].images, from_to(18, 21));
+  for (const std::size_t series : {0U, 1U, 3U}) EXPECT_TRUE(f.seen[series].books->balanced()) << series;
 }
 
 TEST(SeriesSink, no_more_series_are_made_than_can_come) {
