@@ -8,11 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/file_descriptor.hpp"
+#include "rashpa/core/log.hpp"
 
 namespace rashpa::sink {
 namespace {
@@ -65,7 +68,27 @@ bool rename_to_free_name(const fs::path& from, const fs::path& to) {
   return ::rename(from.c_str(), to.c_str()) == 0;
 }
 
-bool locked(int file) { return ::flock(file, LOCK_EX | LOCK_NB) == 0; }
+/// Whether this process has the lock of `file`. A file system without locks gives none and keeps nobody out: the run
+/// goes on without, and the log says so once.
+bool locked(int file, const fs::path& path) {
+  if (::flock(file, LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno == EWOULDBLOCK) return false;
+  static std::atomic<bool> said{false};
+  const int code = errno;
+  if (!said.exchange(true)) {
+    log::write(log::Level::warning, {}, "{} cannot be locked ({}): nothing keeps two runs from one prefix there",
+               path.string(), errno_text(code));
+  }
+  return true;
+}
+
+/// Whether `file` is still what lies under this name.
+bool is_at(int file, const fs::path& path) {
+  struct stat here {
+  }, there{};
+  return ::fstat(file, &here) == 0 && ::lstat(path.c_str(), &there) == 0 && here.st_dev == there.st_dev &&
+         here.st_ino == there.st_ino;
+}
 
 }  // namespace
 
@@ -92,7 +115,7 @@ int lock_journal_of(const fs::path& prefix, const std::string& who) {
     ::close(file);
     throw FileError(who + path.string() + " is not a regular file");
   }
-  if (locked(file)) return file;
+  if (locked(file, path)) return file;
   ::close(file);
   throw FileError(who + OutputFiles::master_path(prefix).string() +
                   " is being written by another process; wait for its end, or change the prefix");
@@ -101,10 +124,10 @@ int lock_journal_of(const fs::path& prefix, const std::string& who) {
 OutputFiles::OutputFiles(const Hdf5Config& config)
     : prefix_(config.prefix), existing_(config.existing), form_(config.form) {
   check_folder(prefix_, sink());
-  // A living run of this name is not replaced either.
-  if (const int other = lock_journal_of(prefix_, sink()); other >= 0) ::close(other);
   lock_journal();
   try {
+    // With the lock, so that no other run of this name can begin from here on. A living one is not replaced either.
+    const FileDescriptor other(lock_journal_of(prefix_, sink()));
     refuse_what_is_there();
   } catch (const FileError&) {
     ::unlink(staged(journal_path(prefix_)).c_str());
@@ -130,12 +153,19 @@ OutputFiles::~OutputFiles() {
 
 void OutputFiles::lock_journal() {
   const fs::path path = staged(journal_path(prefix_));
-  journal_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (journal_ < 0) throw FileError(sink() + "cannot create " + path.string() + ": " + errno_text(errno));
-  if (!locked(journal_)) {
+  const auto open_locked = [&] {
+    journal_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (journal_ < 0) throw FileError(sink() + "cannot create " + path.string() + ": " + errno_text(errno));
+    if (locked(journal_, path)) return;
     ::close(journal_);
     throw FileError(sink() + "another process is about to begin a run with the prefix " + prefix_.string() +
                     "; wait for its end, or change the prefix");
+  };
+  open_locked();
+  // Its owner took the name away between the two calls, and has gone: the lock is of nothing.
+  while (!is_at(journal_, path)) {
+    ::close(journal_);
+    open_locked();
   }
   if (::ftruncate(journal_, 0) != 0) {
     const int code = errno;
@@ -168,6 +198,7 @@ void OutputFiles::begin() {
     throw FileError(
         fmt::format("{}{} cannot get its name: {}; change the prefix", sink(), path.string(), errno_text(errno)));
   };
+  const FileDescriptor before(lock_journal_of(prefix_, sink()));  // nobody repairs what is replaced
   refuse_what_is_there();
   // From here on the new run has begun. The master goes first: an old one beside new data files would show their images
   // under its own frame numbers. A new one refers to nothing yet.
