@@ -14,6 +14,7 @@ namespace rashpa::kernel::jungfrau {
 
 namespace {
 
+constexpr float kLeastRms = 1e-6F;  // ADU: below, a pixel that does not move, as with 0
 constexpr std::size_t kBlock = 64;  // groups whose tables stay in the first-level caches
 
 /// Where the number of a pixel stands in its group's 64: even pixels, then odd ones.
@@ -45,7 +46,7 @@ AtStart::AtStart(const Config& config, const Prepared& calibration) {
     }
     pedestal[pixel] = config.calibration.pedestal[pixel];
     variance[pixel] = rms[pixel] * rms[pixel];
-    inverse_sigma[pixel] = rms[pixel] > 0 ? 1.0F / rms[pixel] : 0.0F;
+    inverse_sigma[pixel] = rms[pixel] >= kLeastRms ? 1.0F / rms[pixel] : 0.0F;
   }
 }
 

@@ -144,6 +144,24 @@ TEST(Tracking, photons_do_not_move_pedestals_that_follow_empty_pixels) {
   EXPECT_NEAR(sum / static_cast<double>(count), 0.0, 0.3);
 }
 
+TEST(Tracking, an_rms_that_is_next_to_nothing_is_that_of_a_pixel_whose_drift_is_not_measured) {
+  Config config = tracked(64, 8, Tracking::From::darks);
+  config.tracking.images = 50;
+  config.calibration.rms[70] = 1e-39F;  // its inverse is infinite
+  Prepared prepared(config);
+  Tracker tracker(config, prepared, 1);
+  std::vector<std::uint16_t> words(512);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = synthetic::word_of(0, config, i, 0);
+  words[70] = 0xFFFF;  // a readout error: not followed, and not moved
+  const std::uint16_t* raw[1] = {words.data()};
+  const std::uint8_t dark[1] = {1};
+  for (int n = 0; n < 200; ++n) {
+    tracker.begin();
+    tracker.follow(0, {1, raw, dark}, 0, 512);
+  }
+  EXPECT_TRUE(std::isfinite(tracker.drift().worst)) << double{tracker.drift().worst};
+}
+
 TEST(Tracking, without_an_rms_it_is_refused) {
   Config config = tracked(64, 2, Tracking::From::darks);
   Prepared prepared(config);

@@ -22,11 +22,12 @@ struct Seen {
   PixelFormat format;
   std::span<const Bin> bins;
 
-  /// NaN where the pixel is masked or not looked at.
+  /// NaN where the pixel is masked, infinite (saturated, in float images) or not looked at.
   [[nodiscard]] float excess(std::size_t pixel, Level& level) const noexcept {
     if (radii.rings().ring_of()[pixel] == Rings::kNone) return std::numeric_limits<float>::quiet_NaN();
     level = level_at(bins, radii.place(pixel), config.noise);
-    return pixel_value(image, format, pixel) - level.mean;
+    const float value = pixel_value(image, format, pixel);
+    return std::isfinite(value) ? value - level.mean : std::numeric_limits<float>::quiet_NaN();
   }
   [[nodiscard]] bool bright(float excess, const Level& level) const noexcept {
     return excess > 0 && double{excess} >= config.cutoff * double{level.deviation};

@@ -40,7 +40,7 @@ __device__ bool peak_at(const Known& known, const sigma_clip::cuda::Seen<T>& see
   };
   Level level;
   const float excess = seen.excess(middle, level);
-  if (!bright(excess, level)) return false;
+  if (isinf(excess) || !bright(excess, level)) return false;
   const auto x = static_cast<std::int32_t>(middle % static_cast<std::uint32_t>(known.width));
   const auto y = static_cast<std::int32_t>(middle / static_cast<std::uint32_t>(known.width));
   const std::int32_t half = known.half;
@@ -55,7 +55,7 @@ __device__ bool peak_at(const Known& known, const sigma_clip::cuda::Seen<T>& see
       if (known.panel_of != nullptr && known.panel_of[middle] != known.panel_of[pixel]) continue;
       Level beside;
       const float more = seen.excess(pixel, beside);
-      if (!(more > 0)) continue;
+      if (!(more > 0) || isinf(more)) continue;
       if (more > excess) return false;
       if (bright(more, beside)) peak.pixels += 1;
       peak.intensity += double{more};

@@ -107,7 +107,14 @@ Local around(const Seen& seen, const Panel& panel, std::int64_t x, std::int64_t 
   return found;
 }
 
-/// The peak that bright pixels make, if they do.
+/// The number of a pixel, which may lie anywhere; −1 for what is no number or lies very far away.
+std::int64_t nearest(double place) noexcept {
+  constexpr double kFarthest = 1e15;
+  return std::abs(place) < kFarthest ? std::llrint(place) : -1;
+}
+
+/// The peak that bright pixels make, if they do. Infinite pixels (saturated ones of float images) belong to it and are
+/// not weighed.
 std::optional<Peak> measure(const Seen& seen, const Panel& panel, std::span<const std::uint32_t> members) noexcept {
   if (members.size() < seen.config.min_pixels || members.size() > seen.config.max_pixels) return std::nullopt;
   const auto column = [&](std::uint32_t pixel) { return static_cast<double>(pixel % seen.shape.width); };
@@ -119,13 +126,14 @@ std::optional<Peak> measure(const Seen& seen, const Panel& panel, std::span<cons
   double x = 0;
   double y = 0;
   for (const std::uint32_t pixel : members) {
+    if (!std::isfinite(seen.value(pixel))) continue;
     const double weight = std::abs(double{seen.value(pixel)} - double{seen.limits[seen.ring(pixel)].mean});
     weights += weight;
     x += weight * column(pixel);
     y += weight * row(pixel);
   }
   if (weights < kNoNoise) return std::nullopt;
-  const Local local = around(seen, panel, std::llrint(x / weights), std::llrint(y / weights));
+  const Local local = around(seen, panel, nearest(x / weights), nearest(y / weights));
   Peak peak{.pixels = static_cast<std::uint32_t>(members.size()),
             .largest = -std::numeric_limits<double>::infinity(),
             .background = local.mean};
@@ -134,8 +142,9 @@ std::optional<Peak> measure(const Seen& seen, const Panel& panel, std::span<cons
   y = 0;
   for (const std::uint32_t pixel : members) {
     const double value{seen.value(pixel)};
-    peak.intensity += value - local.mean;
     peak.largest = std::max(peak.largest, value);
+    if (!std::isfinite(value)) continue;
+    peak.intensity += value - local.mean;
     values += value;
     x += value * column(pixel);
     y += value * row(pixel);
@@ -145,7 +154,7 @@ std::optional<Peak> measure(const Seen& seen, const Panel& panel, std::span<cons
   peak.y = y / std::abs(values);
   peak.snr = local.sigma < kNoNoise ? 0 : peak.intensity / local.sigma;
   if (peak.snr < seen.config.min_snr || peak.largest < local.largest) return std::nullopt;
-  if (!panel.holds(std::llrint(peak.x), std::llrint(peak.y))) return std::nullopt;
+  if (!panel.holds(nearest(peak.x), nearest(peak.y))) return std::nullopt;
   return peak;
 }
 

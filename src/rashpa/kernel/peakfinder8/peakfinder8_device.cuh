@@ -133,7 +133,10 @@ __device__ Local around(const Known& known, const T* image, const RingLimit* lim
   return found;
 }
 
-/// Sums over the pixels of a peak, one after the other, as unit cpu adds them up.
+/// The number of a pixel, which may lie anywhere; −1 for what is no number or lies very far away.
+__device__ inline std::int64_t nearest(double place) { return fabs(place) < 1e15 ? llrint(place) : -1; }
+
+/// Sums over the pixels of a peak, one after the other, as unit cpu adds them up. Infinite ones are left out.
 struct Weighed {
   double weights = 0, x = 0, y = 0;
   double above = 0;  ///< of weights, less `base` each
@@ -145,7 +148,7 @@ __device__ Weighed weigh(const Known& known, const Room& room, std::uint32_t cou
   for (std::uint32_t first = 0; first < count; first += 32) {
     const std::uint32_t i = first + threadIdx.x % 32;
     Weighed mine;
-    if (i < count) {
+    if (i < count && isfinite(room.values[i])) {
       std::uint32_t column = 0;
       const std::uint32_t row = known.by_width(room.members[i], column);
       mine.weights = weight(i);
@@ -186,7 +189,7 @@ __device__ bool measure(const Known& known, const T* image, const RingLimit* lim
   const Weighed all = weigh(
       known, room, count, [&](std::uint32_t i) { return fabs(double{room.values[i]} - double{room.means[i]}); }, 0);
   if (all.weights < kNoNoise) return false;
-  const Local local = around(known, image, limits, panel, llrint(all.x / all.weights), llrint(all.y / all.weights));
+  const Local local = around(known, image, limits, panel, nearest(all.x / all.weights), nearest(all.y / all.weights));
   const Weighed found = weigh(
       known, room, count, [&](std::uint32_t i) { return double{room.values[i]}; }, local.mean);
   if (fabs(found.weights) < kNoNoise) return false;
@@ -199,7 +202,7 @@ __device__ bool measure(const Known& known, const T* image, const RingLimit* lim
   peak.y = found.y / fabs(found.weights);
   peak.snr = local.sigma < kNoNoise ? 0 : peak.intensity / local.sigma;
   if (peak.snr < known.min_snr || peak.largest < local.largest) return false;
-  return panel.holds(llrint(peak.x), llrint(peak.y));
+  return panel.holds(nearest(peak.x), nearest(peak.y));
 }
 
 /// What a block shares while it finds peaks in kWords words of marks.

@@ -325,6 +325,27 @@ TEST(PeakFinder8, images_of_every_type_have_the_peaks_of_the_reference) {
   EXPECT_GT(all, 500U);
 }
 
+TEST(PeakFinder8, infinite_pixels_belong_to_their_peak_and_are_not_weighed) {
+  constexpr float kInfinite = std::numeric_limits<float>::infinity();
+  Config some = config();
+  some.min_pixels = 2;
+  std::vector<float> image(kShape.pixels());
+  for (std::size_t p = 0; p < image.size(); ++p) image[p] = static_cast<float>((p * 2654435761U >> 7) % 5);
+  const auto at = [&](std::size_t x, std::size_t y) -> float& { return image[y * kShape.width + x]; };
+  at(50, 30) = 1000;
+  at(52, 30) = 1000;
+  at(51, 30) = kInfinite;               // saturated, between two that weigh the same
+  at(70, 60) = at(71, 60) = kInfinite;  // nothing of it can be weighed
+  at(20, 70) = -kInfinite;
+  const auto peaks = all_backends(some, kShape, image.data(), delivered(PixelType::f32));
+  ASSERT_EQ(peaks.size(), 1U);
+  EXPECT_NEAR(peaks[0].x, 51, 1e-9);
+  EXPECT_NEAR(peaks[0].y, 30, 1e-9);
+  EXPECT_EQ(peaks[0].pixels, 3U);
+  EXPECT_TRUE(std::isfinite(peaks[0].intensity));
+  EXPECT_EQ(peaks[0].largest, kInfinite);
+}
+
 TEST(PeakFinder8, images_without_anything_find_nothing) {
   const std::vector<std::uint16_t> dark(kShape.pixels());
   EXPECT_TRUE(all_backends(config(), kShape, dark.data(), delivered(PixelType::u16)).empty());
