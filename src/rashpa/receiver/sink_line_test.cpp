@@ -335,7 +335,7 @@ class ThrowingSink final : public sink::Sink {
  public:
   ThrowingSink(std::string at, std::shared_ptr<std::atomic<int>> closed) : at_(std::move(at)), closed_(closed) {}
   sink::Put put(const Stack& stack, std::span<ErrorReason>) override {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // wait: its queue is to be full
     for (const StackImage& image : stack.view()) written_ += image.decision == Decision::accepted ? 1 : 0;
     return sink::Put::done;
   }

@@ -31,7 +31,7 @@ TEST(OutputFiles, of_runs_of_one_prefix_that_begin_at_one_time_one_lives_and_the
     const auto run = [&](int number) {
       std::unique_ptr<OutputFiles> files;
       all.arrive_and_wait();
-      std::this_thread::sleep_for(std::chrono::microseconds(number * (round % 40)));
+      std::this_thread::sleep_for(std::chrono::microseconds(number * (round % 40)));  // wait: meets others in any step
       try {
         files = std::make_unique<OutputFiles>(config);
         files->begin();
