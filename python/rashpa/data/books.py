@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a command made of the data that it read: one account for all commands, with the exit code that follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+WHOLE, NOT_WHOLE = 0, 3
+"""Exit codes of a command that has made what it could."""
+MOST_TROUBLES = 8
+
+
+@dataclass(frozen=True)
+class DataBooks:
+    """Counts of one command: `expected` is what its input says it has, `made` what the output holds or what was decided.
+
+    `missing`: of which the bytes are not there; `errored`: of which they are there and wrong. `troubles` names the first of them, in words. `unit` is
+    what is counted.
+    """
+
+    expected: int
+    made: int
+    missing: int = 0
+    errored: int = 0
+    troubles: tuple[str, ...] = ()
+    unit: str = "images"
+
+    @property
+    def closed(self) -> bool:
+        """Say whether each one that was expected is accounted for."""
+        return self.expected == self.made + self.missing + self.errored
+
+    @property
+    def whole(self) -> bool:
+        """Say whether all that was expected was made."""
+        return self.closed and not self.missing and not self.errored
+
+    @property
+    def exit_code(self) -> int:
+        """Give the code with which a command ends, as `rashpa run` does."""
+        return WHOLE if self.whole else NOT_WHOLE
+
+    def text(self) -> str:
+        """Say the counts in one line, those that are zero left out where nothing is wrong."""
+        if self.whole:
+            return f"{self.made} of {self.expected} {self.unit}"
+        text = f"{self.made} of {self.expected} {self.unit}, {self.missing} missing, {self.errored} errored"
+        unexplained = self.expected - self.made - self.missing - self.errored
+        return text + (f", {unexplained} unexplained" if unexplained else "")
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the document that `--json` shows under `books`."""
+        return {**asdict(self), "troubles": list(self.troubles), "closed": self.closed, "whole": self.whole}
+
+
+def all_of(books: Iterable[DataBooks]) -> DataBooks:
+    """Add up the books of the parts of one command; of one unit, and the first troubles."""
+    parts = list(books)
+    units = {one.unit for one in parts} or {"images"}
+    if len(units) > 1:
+        raise ValueError(f"books of {', '.join(sorted(units))} have no sum; count one thing")
+    return DataBooks(
+        sum(one.expected for one in parts),
+        sum(one.made for one in parts),
+        sum(one.missing for one in parts),
+        sum(one.errored for one in parts),
+        tuple(text for one in parts for text in one.troubles)[:MOST_TROUBLES],
+        units.pop(),
+    )
