@@ -114,6 +114,23 @@ function(rashpa_cuda_sources target)
   endif()
 endfunction()
 
+# rashpa_embedded_text(rashpa_core rashpa ${PROJECT_SOURCE_DIR}/schema/leap_seconds.txt): puts a text into a target, as
+# `extern const std::string_view leap_seconds_txt` of the namespace.
+function(rashpa_embedded_text target namespace source)
+  cmake_path(GET source FILENAME file)
+  string(REPLACE "." "_" name ${file})
+  set(made ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+  add_custom_command(
+    OUTPUT ${made}
+    COMMAND
+      ${CMAKE_COMMAND} -D SOURCE=${source} -D MADE=${made} -D NAMESPACE=${namespace} -D NAME=${name} -P
+      ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
+    DEPENDS ${source} ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
+    VERBATIM
+  )
+  target_sources(${target} PRIVATE ${made})
+endfunction()
+
 # rashpa_opencl_sources(rashpa_jungfrau rashpa::kernel::jungfrau jungfrau.cl): puts the texts of OpenCL sources into a
 # target, each as `extern const std::string_view` of the namespace, named jungfrau_cl, where the build has OpenCL.
 function(rashpa_opencl_sources target namespace)
@@ -121,17 +138,7 @@ function(rashpa_opencl_sources target namespace)
     return()
   endif()
   foreach(source ${ARGN})
-    string(REPLACE "." "_" name ${source})
-    set(made ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
-    add_custom_command(
-      OUTPUT ${made}
-      COMMAND
-        ${CMAKE_COMMAND} -D SOURCE=${CMAKE_CURRENT_SOURCE_DIR}/${source} -D MADE=${made} -D NAMESPACE=${namespace} -D
-        NAME=${name} -P ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
-      DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${source} ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake
-      VERBATIM
-    )
-    target_sources(${target} PRIVATE ${made})
+    rashpa_embedded_text(${target} ${namespace} ${CMAKE_CURRENT_SOURCE_DIR}/${source})
   endforeach()
 endfunction()
 

@@ -17,6 +17,7 @@ from rashpa.beamline.images import images_of
 from rashpa.control.journal import JournalError
 from rashpa.control.run_plan import Plan
 from rashpa.control.run_session import Counts, RunSession, SessionError, plan_with
+from rashpa.data.tai import utc_of_tai
 from rashpa.data.view_bytes import view_of_bytes
 
 try:
@@ -280,7 +281,7 @@ class Variables:
         }
         made = NTNDArray().wrap(image, attrib=attributes, timestamp=time.time())
         made["uniqueId"] = facts["frame"] & 0x7FFFFFFF
-        seconds, nanoseconds = divmod(facts["timestamp_ns"], 10**9)
+        seconds, nanoseconds = divmod(utc_of_tai(facts["timestamp_ns"]), 10**9)
         made["dataTimeStamp"] = {"secondsPastEpoch": seconds, "nanoseconds": nanoseconds}
         step = self._previews.step
         for dimension, full in zip(made["dimension"], facts["size"], strict=True):

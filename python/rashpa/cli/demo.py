@@ -12,7 +12,7 @@ from rich.console import Console
 
 from rashpa.cli.output_check import folder_trouble
 from rashpa.cli.run import BAD_INPUT, GOOD, complain, run
-from rashpa.control.schemas import packaged_file
+from rashpa.data.packaged import packaged_file
 
 EXAMPLE = "01_first_light.toml"
 RUN_FILE = "first_light.toml"

@@ -12,6 +12,7 @@ import typer
 from rashpa.beamline.extra import MissingExtraError
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.token import TokenError, token_of_environment
+from rashpa.data.tai import leap_caution
 
 _BAD_INPUT = 2
 
@@ -40,6 +41,8 @@ def epics(
     try:
         from rashpa.beamline.epics import Previews, Variables, served
 
+        if caution := leap_caution():
+            sys.stderr.write(f"rashpa epics: {caution}\n")
         variables = Variables(file, prefix, buffer, Previews(preview_rate, step), token_of_environment())
 
         async def serve() -> None:

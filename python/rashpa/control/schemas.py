@@ -1,21 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the files lie that the package has beside its modules: inside the installed package, or at the root of a source tree."""
+"""Where the schemas lie that the package has beside its modules."""
 
-from functools import cache
 from pathlib import Path
+
+from rashpa.data.packaged import packaged_file
 
 
 def schema_path(name: str) -> Path:
     """Return the path of schema/`name`. FileNotFoundError when this installation lacks it."""
     return packaged_file("schema", name)
-
-
-@cache
-def packaged_file(folder: str, name: str) -> Path:
-    """Return the path of `folder`/`name`. FileNotFoundError when this installation lacks it."""
-    package = Path(__file__).resolve().parents[1]
-    places = (package / folder, package.parents[1] / folder)
-    for place in places:
-        if (place / name).is_file():
-            return place / name
-    raise FileNotFoundError(f"{folder} {name} is neither in {places[0]} nor in {places[1]}; reinstall rashpa")

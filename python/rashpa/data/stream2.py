@@ -7,13 +7,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.bounded_cbor import CborError, loads_cbor
+from rashpa.data.tai import tai_of_date
 
 MOST_PIXELS = 1 << 27
 MOST_MESSAGE_BYTES = 1 << 30
@@ -23,8 +24,6 @@ _DTYPES = {
     64: "u1", 65: ">u2", 66: ">u4", 67: ">u8", 68: "u1", 69: "<u2", 70: "<u4", 71: "<u8", 72: "i1", 73: ">i2", 74: ">i4", 75: ">i8",
     77: "<i2", 78: "<i4", 79: "<i8", 81: ">f4", 82: ">f8", 85: "<f4", 86: "<f8",
 }  # fmt: skip
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TAI_MINUS_UTC_NS = 37_000_000_000
 _HEADER = 12  # of compressed bytes: 8 of their size when they are not, 4 of that of a block
 
 
@@ -175,8 +174,7 @@ def _began_ns(found: Mapping[str, Any]) -> int:
         return 0
     if not all(isinstance(part, int) and 0 <= part < 1 << 64 for part in since):
         return 0
-    began = round((date - _EPOCH) / timedelta(microseconds=1)) * 1000 + _TAI_MINUS_UTC_NS
-    ns = began + since[0] * 1_000_000_000 // max(1, since[1])
+    ns = tai_of_date(date) + since[0] * 1_000_000_000 // max(1, since[1])
     return ns if 0 <= ns < 1 << 64 else 0
 
 

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,8 @@ def test_previews_are_images_of_the_run_and_nobody_asks_for_them_alone(tmp_path:
             assert image.raw.codec.name == ""
             assert image.raw.uncompressedSize == image.nbytes
             assert [one.size for one in image.raw.dimension] == [WIDTH, HEIGHT]
+            taken = image.raw.dataTimeStamp
+            assert abs(time.time() - taken.secondsPastEpoch - taken.nanoseconds / 1e9) < 20.0, "UTC, not TAI"
         assert len({image.raw.uniqueId for image in seen}) == len(seen)
         assert (await refusal(client, "cam1:Acquire", 1)).startswith("an acquisition goes on")
         assert "an acquisition goes on" in await refusal(client, "cam1:NumImages", 3)

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from rashpa.cli.demo import RUN_FILE, run_file_text
 from rashpa.cli.main import app
 from rashpa.control.run_plan import load_plan
-from rashpa.control.schemas import packaged_file
+from rashpa.data.packaged import packaged_file
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "rashpa/core/leap_seconds.hpp"
+
 namespace rashpa {
 
 /// Monotonic nanoseconds; comparable between processes of one machine (CLOCK_MONOTONIC).
@@ -11,13 +13,14 @@ inline std::int64_t now_ns() noexcept {
       .count();
 }
 
-/// Nanoseconds since 1970-01-01 TAI: UTC plus the 37 leap seconds in force since 2017.
-inline std::uint64_t tai_ns() noexcept {
-  constexpr std::int64_t kTaiMinusUtc = 37'000'000'000;
+/// Nanoseconds since 1970-01-01 UTC.
+inline std::uint64_t now_utc_ns() noexcept {
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-          .count() +
-      kTaiMinusUtc);
+          .count());
 }
+
+/// Nanoseconds since 1970-01-01 TAI.
+inline std::uint64_t tai_ns() noexcept { return tai_of_utc(now_utc_ns()); }
 
 }  // namespace rashpa

@@ -75,9 +75,9 @@ struct NxmxMetadata {
   double sensor_thickness_m = 0;
   double count_time_s = 0;
   double frame_time_s = 0;
-  std::uint32_t bit_depth_readout = 16;
-  double saturation_value = 0;  ///< 0: the largest value of the pixel type that is a measurement
-  std::string receiver;         ///< which of several receivers wrote the file; empty when there is one
+  std::uint32_t bit_depth_readout = 16;  ///< 0: not known
+  double saturation_value = 0;           ///< 0: the largest value of the pixel type that is a measurement
+  std::string receiver;                  ///< which of several receivers wrote the file; empty when there is one
   std::string software_version;
   std::string proof;                      ///< how completeness was proven: "lines", "crc (all)", …
   std::vector<std::string> labels;        ///< "synthetic data", …

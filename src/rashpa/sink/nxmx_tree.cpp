@@ -129,7 +129,9 @@ void write_detector(hid_t detector, const NxmxMetadata& metadata, const NxmxImag
   h5::scalar(detector, "y_pixel_size", metadata.pixel_size_m, "m");
   h5::scalar(detector, "count_time", metadata.count_time_s, "s");
   h5::scalar(detector, "frame_time", metadata.frame_time_s, "s");
-  h5::scalar<std::uint32_t>(detector, "bit_depth_readout", metadata.bit_depth_readout);
+  if (metadata.bit_depth_readout > 0) {  // 0: not known
+    h5::scalar<std::uint32_t>(detector, "bit_depth_readout", metadata.bit_depth_readout);
+  }
   write_value_range(detector, metadata, images);
   write_pixel_mask(detector, metadata, images);
   const h5::Handle transformations = h5::group(detector, "transformations", "NXtransformations");

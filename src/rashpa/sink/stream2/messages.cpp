@@ -24,7 +24,6 @@ namespace bslz4 = kernel::bitshuffle_lz4;
 
 constexpr std::uint64_t kDate = 0, kArray = 40, kCompressed = 56500;  // tags
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-constexpr std::uint64_t kTaiMinusUtcNs = 37 * kNsPerSecond;
 
 /// The tag of a little-endian array of such numbers (RFC 8746).
 std::uint64_t tag_of(PixelType type) noexcept {
@@ -262,7 +261,7 @@ void write_end(Cbor& out, const Series& series, const Tally& tally, const Books*
 std::string make_ulid() {
   constexpr std::string_view letters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
   std::random_device random;
-  std::uint64_t ms = (tai_ns() - kTaiMinusUtcNs) / 1'000'000;
+  std::uint64_t ms = now_utc_ns() / 1'000'000;
   std::string id(26, '0');
   for (std::size_t i = 10; i-- > 0; ms >>= 5U) id[i] = letters[ms & 31U];
   for (std::size_t i = 10; i < id.size(); ++i) id[i] = letters[random() & 31U];
@@ -270,7 +269,7 @@ std::string make_ulid() {
 }
 
 std::string date_of_tai(std::uint64_t tai) {
-  const std::uint64_t utc = tai - std::min(tai, kTaiMinusUtcNs);
+  const std::uint64_t utc = utc_of_tai(tai);
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:09}Z", fmt::gmtime(static_cast<std::time_t>(utc / kNsPerSecond)),
                      utc % kNsPerSecond);
 }
