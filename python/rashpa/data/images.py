@@ -5,6 +5,7 @@ fabio trusts the headers that it reads: a damaged CBF or TIFF makes it loop, or 
 (image_process.py) under limits, and what that process hands over is checked.
 """
 
+import fcntl
 import importlib.util
 import json
 import math
@@ -88,7 +89,7 @@ def read_images(
 
 @contextmanager
 def _memory_file() -> Iterator[int]:
-    number = os.memfd_create("images", os.MFD_CLOEXEC)
+    number = os.memfd_create("images", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         yield number
     finally:
@@ -142,6 +143,8 @@ def _collect(
             )
         first = first or found
         frames, total = frames + found.frames, total + found.bytes
+    # the process that read them still lives, and could cut what is mapped here
+    fcntl.fcntl(pixels, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
     if first is None or os.fstat(pixels).st_size != total:
         raise _native.FileError(f"dataset: {paths[0]}: the process that reads images handed over too few pixels")
     whole = np.frombuffer(mmap.mmap(pixels, total, prot=mmap.PROT_READ), np.dtype(first.dtype).newbyteorder("<"))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import mmap
+import io
 import os
 import re
 import stat
@@ -14,6 +14,7 @@ from rashpa.data.bounded_cbor import item_place
 from rashpa.data.stream2 import MOST_MESSAGE_BYTES
 
 MOST_FILES = 1 << 20
+_PIECE = 1 << 20
 
 
 class RecordingError(ValueError):
@@ -55,24 +56,41 @@ def _messages_of(path: Path) -> Iterator[memoryview]:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as error:
         raise RecordingError(f"{path}: {error.strerror}") from None
-    try:
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
             raise RecordingError(f"{path} is no file with messages")
         if facts.st_size == 0:
             raise RecordingError(f"{path} is empty")
-        with mmap.mmap(descriptor, 0, prot=mmap.PROT_READ) as data, memoryview(data) as whole:
-            yield from _items(whole)
-    finally:
-        os.close(descriptor)
+        try:
+            yield from _items(file, facts.st_size)
+        except OSError as error:
+            raise RecordingError(f"{path}: {error.strerror}") from None
 
 
-def _items(whole: memoryview) -> Iterator[memoryview]:
-    """What is no item is given as it is, to be refused with its reason; nothing behind it can be found."""
-    at = 0
-    while at < len(whole):
-        with whole[at : at + MOST_MESSAGE_BYTES] as rest:
-            first, end = item_place(rest)
-            with rest[first:end] as message:
-                yield message
-        at += end
+def _items(file: io.FileIO, size: int) -> Iterator[memoryview]:
+    """Give the items of a file, which is read and not mapped: somebody may make it shorter meanwhile.
+
+    What is no item is given as it is, to be refused with its reason; nothing behind it can be found.
+    """
+    held = bytearray()
+    at = 0  # of the file, behind what is held
+    while True:
+        wanted = min(max(_PIECE, 2 * len(held)), MOST_MESSAGE_BYTES) - len(held)
+        new = file.read(min(wanted, max(0, size - at))) if wanted > 0 else b""
+        held += new
+        at += len(new)
+        if not held:
+            return
+        whole = not new  # there is no more of it, or no more is read of one message
+        with memoryview(held) as view:
+            done = 0
+            while done < len(view):
+                with view[done:] as rest:
+                    first, end = item_place(rest)
+                    if end == len(rest) and not whole:
+                        break  # the rest of it may not be read yet
+                    with rest[first:end] as message:
+                        yield message
+                done += end
+        del held[:done]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions as other senders of Stream V2 make them, recorded: what is valid becomes files, what is broken is refused in words."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 
 import rashpa
 from rashpa.cli.main import app
+from rashpa.data import stream_recording
 from rashpa.data.stream_recording import RecordingError, recorded_messages
 from rashpa.node.receive_stream import Received, StreamFiles, read_recording
 
@@ -202,6 +204,27 @@ def test_one_file_holds_all_messages_as_items_or_as_strings(tmp_path: Path) -> N
     (tmp_path / "strings.cbor").write_bytes(b"".join(cbor2.dumps(message) for message in messages))
     for name in ("items", "strings"):
         assert [bytes(one) for one in recorded_messages(tmp_path / f"{name}.cbor")] == messages
+
+
+@pytest.mark.parametrize("piece", [1, 7, 4096])
+def test_one_file_is_read_in_pieces_of_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
+    monkeypatch.setattr(stream_recording, "_PIECE", piece)
+    messages = Session().messages()
+    (tmp_path / "items.cbor").write_bytes(b"".join(messages))
+    assert [bytes(one) for one in recorded_messages(tmp_path / "items.cbor")] == messages
+    (tmp_path / "cut.cbor").write_bytes(b"".join(messages)[:-3])
+    assert [bytes(one) for one in recorded_messages(tmp_path / "cut.cbor")] == [*messages[:-1], messages[-1][:-3]]
+
+
+def test_a_file_that_is_cut_while_it_is_read_ends_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_recording, "_PIECE", 4096)
+    messages = Session(packed="").messages()
+    path = tmp_path / "items.cbor"
+    path.write_bytes(b"".join(messages))
+    found = recorded_messages(path)
+    assert bytes(next(found)) == messages[0]
+    os.truncate(path, 10)
+    assert len(list(found)) < len(messages)
 
 
 def test_names_are_in_the_order_of_their_numbers_between_start_and_end(tmp_path: Path) -> None:

@@ -47,6 +47,12 @@ void Publisher::publish(const Stack& stack) noexcept {
     if (image.last_packet_ns != 0) in_ring_.record(now_ns() - image.last_packet_ns);
   }
   ring_.wake();
+  if (ring_.cut() && !said_cut_) {
+    said_cut_ = true;
+    log::write(log::Level::error, {.buffer = buffer_},
+               "feedback: {} was cut by another process: nobody reads it any more; the run goes on without it",
+               ring_path_);
+  }
 }
 
 void Publisher::end() noexcept {

@@ -58,6 +58,7 @@ class Publisher {
   std::string description_;
   RingWriter ring_;
   std::string ring_path_;
+  bool said_cut_ = false;  ///< that the ring's file was made shorter
   std::unique_ptr<PubSocket> socket_;
   std::atomic<std::uint64_t> sent_{0};
   std::atomic<std::uint64_t> dropped_{0};

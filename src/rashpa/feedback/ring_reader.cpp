@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <linux/futex.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -56,10 +55,10 @@ void RingReader::open(const std::string& path) {
   bytes_ = static_cast<std::uint64_t>(facts.st_size);
   if (bytes_ < head::kWords * kWordBytes) damaged("it is shorter than the head of a ring");
   if (bytes_ > kMostFileBytes) damaged("it is longer than any ring");
-  void* memory = ::mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file_.get(), 0);
-  if (memory == MAP_FAILED) throw FileError(fmt::format("feedback: {}: cannot be mapped: {}", path, errno_text(errno)));
-  mapping_ = Mapping(memory, bytes_);
-  words_ = static_cast<const std::uint64_t*>(memory);
+  mapping_ = memory::FileMapping(file_.get(), bytes_, memory::FileAccess::read);
+  if (mapping_.data() == nullptr)
+    throw FileError(fmt::format("feedback: {}: cannot be mapped: {}", path, errno_text(errno)));
+  words_ = static_cast<const std::uint64_t*>(mapping_.data());
 }
 
 std::uint64_t RingReader::fixed(std::size_t word, std::uint64_t least, std::uint64_t most, const char* what) const {
@@ -110,8 +109,12 @@ Got RingReader::next() {
     const bool ended = load(words_[head::kEnded]) != 0;
     const std::uint64_t published = load(words_[head::kPublished]);
     if (published < next_) damaged("its count of entries went back");
-    if (published == next_) return ended ? Got::ended : Got::nothing;
+    if (published == next_) {
+      check_whole();
+      return ended ? Got::ended : Got::nothing;
+    }
     if (published - next_ <= entries_ && copy_entry()) {
+      check_whole();
       ++next_;
       return Got::record;
     }
@@ -195,7 +198,15 @@ bool RingReader::writer_is_gone() const noexcept {
   return true;
 }
 
+void RingReader::check_whole() const {
+  if (!mapping_.cut()) return;
+  throw FileError(fmt::format(
+      "feedback: {} was cut by another process, after entry {}; keep others from this file, and start the run again",
+      path_, next_));
+}
+
 void RingReader::damaged(std::string_view what) const {
+  check_whole();  // a ring that was cut reads as zeros, which is what is wrong then
   throw FileError(fmt::format("feedback: {} is no ring that can be read: {}", path_, what));
 }
 

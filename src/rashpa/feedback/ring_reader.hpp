@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "rashpa/core/file_descriptor.hpp"
-#include "rashpa/feedback/mapping.hpp"
 #include "rashpa/feedback/ring.hpp"
+#include "rashpa/memory/file_mapping.hpp"
 
 namespace rashpa::feedback {
 
@@ -66,11 +66,13 @@ class RingReader {
   bool copy_rows();
   void skip(std::uint64_t published) noexcept;
   [[nodiscard]] bool writer_is_gone() const noexcept;
+  /// Throws FileError when somebody has made the file shorter: what was read last may be zeros.
+  void check_whole() const;
   [[noreturn]] void damaged(std::string_view what) const;
 
   std::string path_;
   FileDescriptor file_;
-  Mapping mapping_;
+  memory::FileMapping mapping_;
   const std::uint64_t* words_ = nullptr;
   std::uint64_t bytes_ = 0;
   std::string description_;

@@ -207,6 +207,32 @@ TEST(Ring, a_reader_that_never_reads_is_not_felt) {
   EXPECT_EQ(other.lost(), 0U);
 }
 
+TEST(Ring, whoever_cuts_the_file_ends_neither_writer_nor_reader) {
+  for (const off_t left : {off_t{0}, off_t{4096}, off_t{8192}}) {
+    const TemporaryFolder folder;
+    RingWriter ring(folder.file("a"), "{}", small(64));
+    RingReader reader(folder.file("a"), Begin::oldest);
+    publish(ring, 0, 5);
+    ASSERT_EQ(reader.next(), Got::record);
+    ASSERT_EQ(::truncate(folder.file("a").c_str(), left), 0);
+    publish(ring, 5, 1000);
+    EXPECT_TRUE(ring.cut());
+    EXPECT_THAT(message_of([&] {
+                  while (reader.next() == Got::record) {
+                  }
+                }),
+                HasSubstr("was cut by another process"))
+        << left;
+    ring.end();
+  }
+}
+
+TEST(Ring, of_a_file_without_a_name_cannot_be_cut) {
+  const RingWriter ring("", "{}", small(64));
+  EXPECT_EQ(::truncate(ring.open_path().c_str(), 0), -1);
+  EXPECT_EQ(errno, EPERM);
+}
+
 TEST(Ring, a_sleeping_reader_is_woken_by_what_is_published) {
   const TemporaryFolder folder;
   RingWriter ring(folder.file("a"), "{}", small(8));

@@ -71,7 +71,7 @@ RingWriter::RingWriter(const std::string& path, std::string_view description, co
                                   bytes, kMostEntries));
   std::string temporary;
   if (path.empty()) {
-    file_ = FileDescriptor(::memfd_create("rashpa-feedback", MFD_CLOEXEC));
+    file_ = FileDescriptor(::memfd_create("rashpa-feedback", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   } else {
     check_free(path);
     temporary = fmt::format("{}.{}.{}", path, ::getpid(), now_ns());
@@ -90,10 +90,12 @@ RingWriter::RingWriter(const std::string& path, std::string_view description, co
   }
   // All of it, now: a page that the file system has no room for later would end the process.
   if (const int code = ::posix_fallocate(file_.get(), 0, static_cast<off_t>(bytes)); code != 0) throw failed(code);
-  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file_.get(), 0);
-  if (memory == MAP_FAILED) throw failed(errno);
-  mapping_ = Mapping(memory, bytes);
-  words_ = static_cast<std::uint64_t*>(memory);
+  // One without a name is sealed; one that others open by its name may be cut by them.
+  if (path.empty() && ::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    throw failed(errno);
+  mapping_ = memory::FileMapping(file_.get(), bytes, memory::FileAccess::write);
+  if (mapping_.data() == nullptr) throw failed(errno);
+  words_ = static_cast<std::uint64_t*>(mapping_.data());
   entries_at_ = entries_at / kWordBytes;
   rows_at_ = rows_at / kWordBytes;
   if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) throw failed(errno);

@@ -8,8 +8,8 @@
 
 #include "rashpa/core/file_descriptor.hpp"
 #include "rashpa/core/stack.hpp"
-#include "rashpa/feedback/mapping.hpp"
 #include "rashpa/feedback/ring.hpp"
+#include "rashpa/memory/file_mapping.hpp"
 
 namespace rashpa::feedback {
 
@@ -42,6 +42,8 @@ class RingWriter {
 
   /// Any thread.
   [[nodiscard]] std::uint64_t published() const noexcept { return load(words_[head::kPublished]); }
+  /// Whether somebody has made the file shorter: from then on nobody reads what is published. Any thread.
+  [[nodiscard]] bool cut() const noexcept { return mapping_.cut(); }
   /// Where another one opens it: its path, or, where it has no name, that of the open file in this process.
   [[nodiscard]] std::string open_path() const;
 
@@ -51,7 +53,7 @@ class RingWriter {
   std::string path_;
   RingSize size_;
   FileDescriptor file_;
-  Mapping mapping_;
+  memory::FileMapping mapping_;
   std::uint64_t* words_ = nullptr;
   std::uint64_t entries_at_ = 0;  // words
   std::uint64_t entry_words_ = 0;
