@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from rashpa.cli.told import AsJson, Teller
 from rashpa.data.convert import convert_run
 from rashpa.data.run_parts import RunFileError
-
-_BAD_INPUT = 2
 
 
 def convert(
@@ -21,22 +19,22 @@ def convert(
     images_per_file: Annotated[int, typer.Option("--images-per-file", min=1, max=2**32 - 1)] = 1000,
     threads: Annotated[int, typer.Option("--threads", min=1, max=64, help="That compress.")] = 1,
     replace: Annotated[bool, typer.Option("--replace", help="Write over files of an earlier one.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make NXmx files, as the sink hdf5 writes them, of a run that the sink raw has written.
 
     Also of a run whose receiver was killed: what the index holds is converted, with its tables and books. Each image is checked by its
-    CRC32C; one that is not as it was written is errored. The raw files stay as they are.
+    CRC32C; one that is not as it was written is errored. The raw files stay as they are. Files get their names when all of them are whole.
+    Exit code 0 when every image of the run is in them; 2 for bad input, and nothing is written; 3 when images are errored, or not known.
     """
+    tell = Teller("convert", as_json)
     try:
         done = convert_run(
             run, to, existing="replace" if replace else "refuse", images_per_file=images_per_file, threads=threads
         )
     except RunFileError as error:
-        Console(stderr=True).print(
-            f"rashpa convert: {error}", style="red", markup=False, highlight=False, soft_wrap=True
-        )
-        raise typer.Exit(_BAD_INPUT) from None
+        tell.refuse(str(error))
     text = f"{done.master}: {done.stored} images stored"
     if done.lost or done.unknown:
         text += f", {done.lost} lost, {done.unknown} not known: the receiver ended early, or raw files are damaged"
-    Console().print(text, markup=False, highlight=False, soft_wrap=True)
+    tell.end(text, done.books, [done.master], stored=done.stored, lost=done.lost, unknown=done.unknown)

@@ -14,10 +14,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rashpa import _native
+from rashpa.data.books import DataBooks
 from rashpa.data.images import Patience
 from rashpa.data.limited_process import Limits, start_limited, why_it_ended
+from rashpa.data.reader import open_run
 from rashpa.data.regular_file import open_regular, reason
+from rashpa.data.run_books import unknown_text
 from rashpa.data.run_parts import MASTER, RunFileError
+from rashpa.data.staged_files import staged_files
 
 _THREAD_BYTES = 256 << 20  # of address space: its stack, its part of the heap
 _LEAST_FILE = 4 << 30
@@ -31,6 +35,7 @@ class Converted:
     stored: int
     lost: int
     unknown: int
+    books: DataBooks
 
 
 def convert_run(
@@ -43,18 +48,60 @@ def convert_run(
     patience: Patience | None = None,
 ) -> Converted:
     """`run`: the _raw_master.h5, or the prefix of its name; `to`: a master, or a prefix. `patience`: of the clock, and of as many
-    processors as there are threads. RunFileError says why it cannot be."""
+    processors as there are threads. RunFileError says why it cannot be; nothing is left of it then."""
     source, target = (str(path).removesuffix(MASTER) for path in (run, to))
     size = _size_of(source)
-    standard = Limits()
     allowed = math.ceil((patience or Patience(seconds=300.0)).of(size))
+    with staged_files(Path(target), replace=existing == "replace") as staged:
+        said = _made(run, [source, str(staged.prefix), images_per_file, threads], size, allowed)
+        if "error" in said:
+            text = staged.named(str(said["error"]))
+            raise RunFileError(text if source in text or target in text else f"{run}: {text}")
+        counts = _Counts(**{name: int(said[name]) for name in _Counts.__dataclass_fields__})
+        return Converted(staged.publish(), counts.stored, counts.lost, counts.unknown, _books(run, counts))
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """What the process says of a run that it has converted. `promised`: images that the raw master says it has; 0: it is not complete."""
+
+    stored: int
+    lost: int
+    unknown: int
+    expected: int
+    decided: int
+    missing: int
+    errored: int
+    promised: int
+
+
+def _books(run: Path, counts: _Counts) -> DataBooks:
+    """Images of which the run itself knows that they never came are not expected of its files."""
+    unknown = counts.unknown + max(0, counts.promised - counts.expected)
+    troubles = [f"{run}: {unknown_text(unknown)}"] if unknown else []
+    if counts.lost:
+        troubles.append(f"{run}: {counts.lost} images are not in the raw files as they were written; they are errored")
+    return DataBooks(
+        max(counts.expected, counts.promised) - counts.missing,
+        counts.decided,
+        unknown,
+        counts.errored,
+        tuple(troubles),
+    )
+
+
+def _made(run: Path, asked: list[str | int], size: int, allowed: int) -> dict[str, Any]:
+    """What the process says that converts. RunFileError when it says nothing."""
+    threads = int(asked[-1])
+    standard = Limits()
     limits = Limits(
         seconds=(threads + 1) * allowed,
         memory_bytes=standard.memory_bytes + threads * _THREAD_BYTES,
         file_bytes=max(_LEAST_FILE, 4 * size),
     )
-    asked = json.dumps([source, target, existing == "replace", images_per_file, threads])
-    process = start_limited("rashpa.data.convert", [asked], limits, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    process = start_limited(
+        "rashpa.data.convert", [json.dumps(asked)], limits, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
     with process:
         try:
             out, _ = process.communicate(timeout=allowed)
@@ -68,14 +115,11 @@ def convert_run(
             raise
     try:
         said = json.loads(out)
-        if "error" not in said:
-            numbers = (int(said[name]) for name in ("stored", "lost", "unknown"))
-            return Converted(Path(str(said["master"])), *numbers)
-    except (ValueError, KeyError, TypeError):
-        why = why_it_ended(process.returncode, limits)
-        raise RunFileError(f"{run}: {why}; it is damaged: copy it again") from None
-    text = str(said["error"])
-    raise RunFileError(text if source in text or target in text else f"{run}: {text}")
+        if "error" in said or _Counts.__dataclass_fields__.keys() <= said.keys():
+            return dict(said)
+    except (ValueError, AttributeError, TypeError):
+        pass
+    raise RunFileError(f"{run}: {why_it_ended(process.returncode, limits)}; it is damaged: copy it again")
 
 
 def _size_of(source: str) -> int:
@@ -98,14 +142,37 @@ def _escaped(name: str) -> str:
     return "".join(f"[{one}]" if one in "*?[" else one for one in name)
 
 
+def _promised(source: str) -> int:
+    """How many images the raw master says that it has; 0 when it is not complete, or cannot be read."""
+    try:
+        with open_run(f"{source}{MASTER}") as run:
+            return run.books["expected"]
+    except (RunFileError, OSError, ValueError, RuntimeError):
+        return 0
+
+
 def _main() -> None:
     said: dict[str, Any]
+    source, target, images_per_file, threads = json.loads(sys.argv[1])
     try:
-        done = _native.convert(*json.loads(sys.argv[1]))
-        said = asdict(Converted(Path(done.master), done.books.written, done.lost, done.unknown))
-    except (_native.NativeError, OSError, RuntimeError, ValueError, MemoryError) as error:
+        done = _native.convert(source, target, True, images_per_file, threads)
+        with open_run(done.master) as made:  # what cannot be read gets no name
+            made.summary()
+        books = done.books
+        counts = _Counts(
+            stored=books.written,
+            lost=done.lost,
+            unknown=done.unknown,
+            expected=books.expected,
+            decided=books.accepted + books.vetoed,
+            missing=books.missing,
+            errored=books.errored,
+            promised=_promised(source),
+        )
+        said = asdict(counts)
+    except (_native.NativeError, OSError, LookupError, RuntimeError, ValueError, TypeError, MemoryError) as error:
         said = {"error": str(error)[:2000] or type(error).__name__}
-    sys.stdout.write(json.dumps(said, default=str) + "\n")
+    sys.stdout.write(json.dumps(said) + "\n")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, cast
 
@@ -40,6 +41,26 @@ class RawPlaces:
             raise RunFileError(f"{master}: /entry/rashpa/raw has another number of rows than the tables; copy it again")
         self._offset, self._length, self._crc = columns["offset"], columns["length"], columns["crc32c"]
         self.stored_bytes = int(self._length.sum(dtype=np.uint64))
+
+    def absent(self, rows: NDArray[np.intp]) -> dict[int, str]:
+        """Say of each of these rows that its file is too short for, what is wrong; pixels are not read."""
+        found: dict[int, str] = {}
+        for number in np.unique(self._file[rows]):
+            path = data_file(self._master, int(number), "raw")
+            of_file = rows[self._file[rows] == number]
+            try:
+                with open_regular(path) as file:
+                    size = os.fstat(file.fileno()).st_size
+            except (OSError, ValueError) as error:
+                why = reason(error) if isinstance(error, OSError) else str(error)
+                found |= dict.fromkeys(of_file.tolist(), f"{path}: {why}")
+                continue
+            # in this order: what a file says of offsets may be more than 64 bits hold
+            short = (self._offset[of_file] > size) | (
+                self._length[of_file] > size - np.minimum(self._offset[of_file], size)
+            )
+            found |= {row: f"{path}: it ends before image {row} does" for row in of_file[short].tolist()}
+        return found
 
     def image(self, row: int) -> NDArray[Any]:
         """Of a row that is stored. RunFileError when it is not in its file as it was written."""

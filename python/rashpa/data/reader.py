@@ -44,6 +44,7 @@ from rashpa.data.stored_facts import (
     stored_texts,
     text_of,
 )
+from rashpa.data.stored_places import StoredPlaces, absent_images, absent_lists
 from rashpa.data.stored_products import StoredProducts
 
 _OLD_COLUMNS = ("masked_pixels", "saturated_pixels", "bright_pixels")  # of files that do not name them
@@ -330,7 +331,7 @@ class Run:
             balanced=bool(self._rashpa["books/balanced"][()]),
             vetoes=reasons_of(self.tables, "vetoed", self.tables.veto_reason, self.veto_reasons),
             errors=reasons_of(self.tables, "errored", self.tables.error_reason, ERROR_REASONS),
-            unknown=int(self._rashpa["books/unknown"][()]) if "unknown" in self._rashpa["books"] else 0,
+            unknown=self.unknown,
             incomplete=len(missing_rows),
             first_incomplete=tuple(self._incomplete(int(row)) for row in missing_rows[:incomplete]),
             frame_rate_hz=frame_rate_hz(self.tables),
@@ -377,6 +378,22 @@ class Run:
 
     def _part(self, name: str) -> h5py.Dataset:
         return self._linked.member(self._parts, name, "this part")
+
+    @property
+    def unknown(self) -> int:
+        """Count the images of which nothing is known, because the receiver ended early."""
+        books = self._rashpa["books"]
+        return int(books["unknown"][()]) if "unknown" in books else 0
+
+    def absent(self) -> dict[int, str]:
+        """Say of each image that the tables call stored and that no file has, by row, what is wrong."""
+        rows = np.flatnonzero(self.tables.stored_index >= 0)
+        if self._raw is not None:
+            return self._raw.absent(rows)
+        if self._frame_ptr is not None:
+            return absent_lists(self.path, self._data, self._frame_ptr, rows)
+        places = StoredPlaces.of(self._rashpa, self._links(), self._part, rows)
+        return absent_images(self.path, self._part, places)
 
     def _stored_bytes(self) -> int:
         if self._raw is not None:

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Completes the master of a run whose receiver could not: the native module reads the journal and the data files."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rashpa import _native
-from rashpa.data.run_parts import MASTER, RunFileError
+from rashpa.data.books import DataBooks
+from rashpa.data.reader import Run, open_run
+from rashpa.data.run_books import run_books
+from rashpa.data.run_parts import MASTER, RunFileError, prefix_of
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,7 @@ class Repaired:
     stored: int
     lost: int
     unknown: int
+    books: DataBooks
 
 
 def repair_run(run: Path) -> Repaired:
@@ -26,4 +30,18 @@ def repair_run(run: Path) -> Repaired:
         done = _native.repair(prefix)
     except (_native.FileError, OSError) as error:
         raise RunFileError(str(error)) from error
-    return Repaired(Path(done.master), done.was_complete, done.books.written, done.lost, done.unknown)
+    with open_run(done.master) as made:
+        books = run_books(made)
+        if done.was_complete and made.form == "raw":
+            books = _indexed(books, made, done.books.expected - done.unknown)
+    return Repaired(Path(done.master), done.was_complete, done.books.written, done.lost, done.unknown, books)
+
+
+def _indexed(books: DataBooks, run: Run, rows: int) -> DataBooks:
+    """Count as missing what the index of a raw run lacks and its master has: `rashpa convert` finds images by the index."""
+    lacking = min(books.made, max(0, run.books["expected"] - rows))
+    if not lacking:
+        return books
+    index = prefix_of(run.path).name + "_master.journal"
+    text = f"{run.path}: its index {index} is cut, and lacks {lacking} images that the master has; copy it again"
+    return replace(books, made=books.made - lacking, missing=books.missing + lacking, troubles=(text, *books.troubles))

@@ -62,6 +62,12 @@ class DataFiles {
   std::map<std::uint32_t, std::uint64_t> readable_;
 };
 
+/// Images that the journal should hold, and does not.
+std::uint64_t unknown_of(const FrameRows& rows) {
+  const std::uint64_t due = rows.header().end_known() ? rows.header().images : rows.size();
+  return due - std::min<std::uint64_t>(rows.size(), due);
+}
+
 /// What is not readable stays what it is: the master only links it.
 void let_accumulations_be_opened(const fs::path& prefix) {
   const fs::path path = OutputFiles::accumulated_path(prefix);
@@ -87,7 +93,12 @@ Repaired repair(const std::string& prefix) {
   done.master = master.string();
   done.was_complete = is_complete(master);
   if (done.was_complete) {
-    if (journal.get() >= 0 && FrameRows(journal.get()).header().form != ImageForm::raw) {
+    if (journal.get() < 0) return done;
+    const FrameRows rows(journal.get());
+    if (rows.header().form == ImageForm::raw) {  // it stays as the index, which may lack what the master has
+      done.books = books_of(rows);
+      done.unknown = unknown_of(rows);
+    } else {
       ::unlink(OutputFiles::journal_path(prefix).c_str());
     }
     return done;
@@ -112,8 +123,7 @@ Repaired repair(const std::string& prefix) {
     row.error = ErrorReason::storage;
     done.lost += 1;
   }
-  if (rows.header().end_known())
-    done.unknown = rows.header().images - std::min<std::uint64_t>(rows.size(), rows.header().images);
+  done.unknown = unknown_of(rows);
   done.books = books_of(rows);
   rows.fill_up();
   const std::vector<std::int64_t> places = index_stored(rows, [](const StoredPlace&) { return true; });

@@ -10,7 +10,7 @@ namespace rashpa::sink {
 /// What became of a master that was not complete.
 struct Repaired {
   std::string master;
-  bool was_complete = false;  ///< there was nothing to do
+  bool was_complete = false;  ///< there was nothing to do; `books` and `unknown` are then of the index of a raw run
   Books books;                ///< of the images of which something is known
   std::uint64_t unknown = 0;  ///< images that the journal does not hold: open and undecided in the tables
   std::uint64_t lost = 0;     ///< errored now: accepted and stored, but not in the data files any more

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How commands that read or make data end: their books in words or as JSON, and the exit code that follows from them."""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+
+from rashpa.data.books import DataBooks
+
+BAD_INPUT = 2
+AsJson = Annotated[
+    bool,
+    typer.Option("--json", help="Say books and files as one JSON document on standard output, and nothing else there."),
+]
+
+
+@dataclass(frozen=True)
+class Teller:
+    """Of one command: `name` as it is typed. With `as_json`, standard output has one document and nothing else."""
+
+    name: str
+    as_json: bool = False
+
+    def say(self, text: str) -> None:
+        """Write a line for people; nothing where programs read."""
+        if not self.as_json:
+            Console().print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def complain(self, text: str) -> None:
+        """Write lines on standard error."""
+        errors = Console(stderr=True)
+        for line in text.splitlines():
+            errors.print(f"rashpa {self.name}: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
+
+    def refuse(self, text: str) -> NoReturn:
+        """End for bad input: nothing was made."""
+        self._document([], None, {"problem": text})
+        self.complain(text)
+        raise typer.Exit(BAD_INPUT) from None
+
+    def end(
+        self, text: str, books: DataBooks, files: Sequence[Path | str] = (), *, code: int | None = None, **facts: Any
+    ) -> NoReturn:
+        """End with what was made. `code`: in place of that of the books; `facts`: more for the document."""
+        self._document(files, books, facts)
+        self.say(text)
+        for trouble in books.troubles:
+            self.complain(trouble)
+        if not books.whole:
+            self.complain(f"the books are not whole: {books.text()}")
+        raise typer.Exit(books.exit_code if code is None else code)
+
+    def _document(self, files: Sequence[Path | str], books: DataBooks | None, facts: dict[str, Any]) -> None:
+        if not self.as_json:
+            return
+        said = {
+            "command": self.name,
+            "files": [str(file) for file in files],
+            "books": None if books is None else books.as_json(),
+            "problem": "",
+        }
+        sys.stdout.write(json.dumps(said | facts, default=str) + "\n")
+        sys.stdout.flush()

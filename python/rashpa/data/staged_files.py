@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of a run that are made in a folder of their own beside their place, and get their names when they are whole: what fails leaves nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from rashpa.data.older_files import older_files
+from rashpa.data.run_parts import MASTER, RunFileError
+
+
+class Staged:
+    """A place for files that are being made. Links between them are names, so that they can be moved together."""
+
+    def __init__(self, target: Path, folder: Path, replace: bool) -> None:
+        self.prefix = folder / target.name
+        self._target, self._replace = target, replace
+
+    def named(self, text: str) -> str:
+        """Return a text about these files with the names that they are to have."""
+        return text.replace(str(self.prefix), str(self._target))
+
+    def publish(self) -> Path:
+        """Give the files their names, the master last. RunFileError when others have these names by now."""
+        check_free(self._target, self._replace)
+        made = sorted(self.prefix.parent.iterdir(), key=lambda path: path.name.endswith(MASTER))
+        try:
+            # an old master beside new data files would show their images under its own numbers: it goes first
+            for old in sorted(older_files(self._target), key=lambda path: not path.name.endswith(MASTER)):
+                old.unlink()
+            for path in made:
+                path.rename(self._target.with_name(path.name))
+        except OSError as error:
+            raise RunFileError(f"{self._target}: its files cannot get their names ({error.strerror})") from None
+        return self._target.with_name(f"{self._target.name}{MASTER}")
+
+
+def check_free(target: Path, replace: bool) -> None:
+    """RunFileError when there are files of this prefix that may not be replaced, or no folder for them."""
+    if not target.name or not target.parent.is_dir():
+        raise RunFileError(f"{target}: {target.parent} is no folder that is there; create it, or choose another name")
+    if not replace and (old := older_files(target)):
+        raise RunFileError(f"{old[0]} exists; move it, choose another name, or give --replace")
+
+
+@contextlib.contextmanager
+def staged_files(target: Path, *, replace: bool = False) -> Iterator[Staged]:
+    """Make a place for files of the prefix `target`; what was not published is removed. RunFileError."""
+    check_free(target, replace)
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise RunFileError(f"{target.parent}: cannot be written to ({error.strerror}); choose another folder") from None
+    try:
+        yield Staged(target, folder, replace)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def staged_file(path: Path) -> Iterator[Path]:
+    """Give another name beside `path`, and the file made there the name `path` when the block ends well; otherwise nothing is left. OSError."""
+    folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    try:
+        made = folder / path.name
+        yield made
+        made.replace(path)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
