@@ -156,10 +156,7 @@ def test_what_a_killed_and_a_stopped_member_had_is_stored_by_others(tmp_path: Pa
     assert members["b"]["lates"] >= 1
     assert group["resent"] > 0
     assert "went on without a" in output
-    repaired = subprocess.run(
-        [*COMMAND, "repair", str(tmp_path / "dealt_full_a_master.h5")], capture_output=True, text=True, check=False
-    )
-    assert repaired.returncode == 0, repaired.stdout + repaired.stderr
+    repair(tmp_path / "dealt_full_a_master.h5")
     assert sorted(stored(tmp_path)[0]) == list(range(1500))
 
 
@@ -168,6 +165,12 @@ def test_faults_of_packets_are_explained_in_a_group_too(tmp_path: Path) -> None:
     code, output, report = end(start(write(tmp_path, 900, 0.0, extra=faults)), tmp_path)
     assert report["injected"]["unexplained"] == 0, output
     assert code == 0, output
+
+
+def repair(master: Path) -> None:
+    """Complete the file of a member that was killed: it does not know of the images that others have made since."""
+    done = subprocess.run([*COMMAND, "repair", str(master)], capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 3), done.stdout + done.stderr
 
 
 def test_all_members_lost_ends_the_run_with_a_reason(tmp_path: Path) -> None:
@@ -206,7 +209,7 @@ def test_a_receiver_joins_takes_its_share_and_may_take_all_that_others_had(tmp_p
     assert members["d"]["counted"] > 0
     assert {name for name, member in members.items() if member["lost"]} == {"a", "b"}
     for name in ("a", "b"):
-        subprocess.run([*COMMAND, "repair", str(tmp_path / f"dealt_full_{name}_master.h5")], check=True)
+        repair(tmp_path / f"dealt_full_{name}_master.h5")
     assert sorted(stored(tmp_path, (*MEMBERS, "d"))[0]) == list(range(LONG))
     late = joined(tmp_path, "e")
     assert (late.exit_code, "no run goes on" in late.stderr) == (2, True), late.output
@@ -229,7 +232,7 @@ def test_who_takes_a_run_over_goes_on_with_its_groups_as_they_are(tmp_path: Path
     (group,) = report["groups"]
     assert group["images"] == group["complete"] == LONG
     assert {member["name"] for member in group["members"] if member["lost"]} == {"b"}
-    subprocess.run([*COMMAND, "repair", str(tmp_path / "dealt_full_b_master.h5")], check=True)
+    repair(tmp_path / "dealt_full_b_master.h5")
     assert sorted(stored(tmp_path, (*MEMBERS, "d"))[0]) == list(range(LONG))
 
 

@@ -94,7 +94,7 @@ def _repaired(facts: Facts, stored: dict[str, Stored]) -> dict[str, Stored]:
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_FREE_AGAIN_S)
         with (facts.folder / "repair.log").open("a", encoding="utf-8") as log:
             log.write(f"{command}: {done.returncode}\n{done.stdout}{done.stderr}")
-        if done.returncode == 0:
+        if done.returncode in (0, 3):  # 3: it lacks images, as a file that was never closed may
             result[name] = dataclasses.replace(read(copy, name), repaired=True)
     return result
 

@@ -10,15 +10,18 @@ from typing import Annotated
 import numpy as np
 import typer
 from numpy.typing import NDArray
-from rich.console import Console
 
+from rashpa.cli.told import AsJson, Teller
+from rashpa.data.books import DataBooks, all_of
 from rashpa.data.calibration import load_map
 from rashpa.data.calibration_file import CalibrationFileError, ModuleMaps, write_calibration
 from rashpa.data.dark_runs import READING_ERRORS, dark_frames
 from rashpa.data.pedestal import LEAST_FRAMES, PedestalError, pedestal_of
+from rashpa.data.reader import open_run
+from rashpa.data.run_books import run_books
+from rashpa.data.run_parts import MASTER
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make calibration files of a detector.")
-_BAD_INPUT = 2
 _PIECE = 1 << 20
 
 
@@ -46,13 +49,15 @@ def pedestal(
     header_bytes: Annotated[int, typer.Option(min=0, help="Headerless files: before each frame.")] = 0,
     least_frames: Annotated[int, typer.Option(min=2, help="Fewer frames are refused.")] = LEAST_FRAMES,
     add: Annotated[bool, typer.Option("--add", help="Add modules to a file that is there.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make a calibration file of dark runs in three gains.
 
     Frames come from files of `rashpa run` with raw pixels (…_master.h5), all modules of them, or from recordings of one module: .npy,
-    headerless .bin, .zst of these. Outliers are left out, pixels that are dead or noisy are masked.
+    headerless .bin, .zst of these. Outliers are left out, pixels that are dead or noisy are masked. Exit code 0 when every frame of the dark runs was
+    used; 2 for bad input, and nothing is written; 3 when the dark runs lack frames that they should have.
     """
-    console = Console()
+    tell = Teller("calibrate", as_json)
     try:
         frames = [dark_frames(files, width, height, header_bytes) for files in (g0, g1, g2)]
         counts = {len(found) for found in frames}
@@ -71,7 +76,7 @@ def pedestal(
                 [(one[number], files) for one, files in zip(frames, (g0, g1, g2), strict=True)],
                 module + number,
                 least_frames,
-                console,
+                tell,
             )
             modules[module + number] = ModuleMaps(
                 *maps,
@@ -80,17 +85,26 @@ def pedestal(
                 frames=[len(one[number]) for one in frames],
                 sources=sources,
             )
+        books = all_of(_books(files, len(one[0])) for files, one in zip((g0, g1, g2), frames, strict=True))
         write_calibration(output, modules, detector, datetime.now(UTC), add)
     except (PedestalError, CalibrationFileError, OSError, *READING_ERRORS) as error:
-        Console(stderr=True).print(
-            f"rashpa calibrate: {error}", style="red", markup=False, highlight=False, soft_wrap=True
-        )
-        raise typer.Exit(_BAD_INPUT) from None
-    console.print(f"{output}: {len(modules)} module(s), {detector}", markup=False, highlight=False, soft_wrap=True)
+        tell.refuse(str(error))
+    tell.end(f"{output}: {len(modules)} module(s), {detector}", books, [output], modules=sorted(modules))
+
+
+def _books(files: Sequence[Path], frames: int) -> DataBooks:
+    """Count the frames of one gain; files of `rashpa run` say how many there should be."""
+    if not all(file.name.endswith(MASTER) for file in files):
+        return DataBooks(frames, frames)
+    found = []
+    for file in files:
+        with open_run(file) as run:
+            found.append(run_books(run))
+    return all_of(found)
 
 
 def _module(
-    gains: Sequence[tuple[NDArray[np.uint16], Sequence[Path]]], number: int, least: int, console: Console
+    gains: Sequence[tuple[NDArray[np.uint16], Sequence[Path]]], number: int, least: int, tell: Teller
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint32]]:
     found = [
         pedestal_of(words, gain, f"module {number}, G{gain} ({', '.join(map(str, files))})", least)
@@ -101,12 +115,9 @@ def _module(
         raise PedestalError(f"module {number}: frames of G0, G1 and G2 have different shapes: {sorted(shapes)}")
     mask = np.bitwise_or.reduce([one.bad for one in found])
     for gain, one in enumerate(found):
-        console.print(
+        tell.say(
             f"module {number} G{gain}: {len(gains[gain][0])} frames, pedestal {np.nanmedian(one.pedestal):.1f} ADU, RMS "
-            f"{np.nanmedian(one.rms):.2f} ADU (medians), {one.outliers} outliers left out, {np.count_nonzero(one.bad)} pixels masked",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
+            f"{np.nanmedian(one.rms):.2f} ADU (medians), {one.outliers} outliers left out, {np.count_nonzero(one.bad)} pixels masked"
         )
     return np.stack([one.pedestal for one in found]), np.stack([one.rms for one in found]), mask
 

@@ -5,39 +5,41 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from rashpa.cli.told import AsJson, Teller
 from rashpa.control.outcome import Outcome
+from rashpa.data.books import DataBooks, all_of
 from rashpa.data.combined import combine as combine_masters
 from rashpa.data.combined import masters_of
 from rashpa.data.reader import open_run
+from rashpa.data.run_books import run_books
 from rashpa.data.run_parts import RunFileError, prefix_of
-
-_BAD_INPUT = 2
 
 
 def combine(
     masters: Annotated[list[Path], typer.Argument(help="_master.h5 files of one run.", show_default=False)],
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.", show_default=False)],
+    as_json: AsJson = False,
 ) -> None:
     """One NeXus file for several masters of a run: an entry each, or one of all images in the order of their frames where they have the same shape.
 
-    It holds links and virtual datasets: keep the files where they are, or move all of them together.
+    It holds links and virtual datasets: keep the files where they are, or move all of them together. Exit code 0 when every image of these runs can
+    be reached by it; 2 for bad input; 3 when images are errored, not known, or not in their data files.
     """
+    tell = Teller("combine", as_json)
     try:
-        for master in masters:
-            with open_run(master) as run:
-                if run.form == "raw":
-                    raise RunFileError(
-                        f"{master}: its images are in raw files; rashpa convert makes NXmx of them first"
-                    )
+        books = all_of([_books_of(master) for master in masters])
         combine_masters(_parts_of(masters), out)
     except RunFileError as error:
-        Console(stderr=True).print(
-            f"rashpa combine: {error}", style="red", markup=False, highlight=False, soft_wrap=True
-        )
-        raise typer.Exit(_BAD_INPUT) from None
-    Console().print(f"wrote {out}", markup=False, highlight=False, soft_wrap=True)
+        tell.refuse(str(error))
+    tell.end(f"wrote {out}: {books.text()}", books, [out])
+
+
+def _books_of(master: Path) -> DataBooks:
+    with open_run(master) as run:
+        if run.form == "raw":
+            raise RunFileError(f"{master}: its images are in raw files; rashpa convert makes NXmx of them first")
+        return run_books(run)
 
 
 def _parts_of(masters: list[Path]) -> dict[str, list[Path]]:

@@ -2,19 +2,21 @@
 """`rashpa inspect`: what a stored run holds, and pictures of it."""
 
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from rashpa.cli.told import AsJson, Teller
+from rashpa.data.books import DataBooks, all_of
 from rashpa.data.hits import no_hits
 from rashpa.data.reader import Run, open_run
+from rashpa.data.run_books import run_books
 from rashpa.data.run_facts import IncompleteImage, RunSummary
 from rashpa.data.run_parts import RunFileError
 from rashpa.data.stored_runs import masters_at
 
-_BAD_INPUT = 2
 # What h5py and NumPy raise for a file that contradicts itself.
 DAMAGED = (OSError, LookupError, RuntimeError, ValueError, TypeError, ArithmeticError, MemoryError)
 
@@ -36,39 +38,50 @@ def inspect(
     hits: Annotated[
         Path | None, typer.Option("--hits", help="Draw bright pixels against frame number into this PNG file.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Summary of a run: books, rates, vetoes, first incomplete images. Pictures on request."""
+    """Summary of a run: books, rates, vetoes, first incomplete images. Pictures on request.
+
+    Exit code 0 when every image that the run says it has is there; 2 when a file cannot be read; 3 when images are errored, or not known, because
+    the receiver ended early, or are not in their data files.
+    """
+    tell = Teller("inspect", as_json)
     try:
         masters = masters_at(file)
         if len(masters) > 1 and (png is not None or hits is not None or image is not None):
             names = ", ".join(map(str, masters))
-            _refuse(f"{file}: leads to {len(masters)} files, and a picture is of one; give one of {names}")
-        for master in masters:
-            _inspect(master, image, png, hits)
+            tell.refuse(f"{file}: leads to {len(masters)} files, and a picture is of one; give one of {names}")
+        looked = [_inspect(tell, master, image, png, hits) for master in masters]
     except RunFileError as error:
-        _refuse(str(error))
+        tell.refuse(str(error))
+    tell.end("", all_of(books for books, _ in looked), masters, runs=[facts for _, facts in looked])
 
 
-def _inspect(file: Path, image: int | None, png: Path | None, hits: Path | None) -> None:
+def _inspect(
+    tell: Teller, file: Path, image: int | None, png: Path | None, hits: Path | None
+) -> tuple[DataBooks, dict[str, Any]]:
     try:
         with open_run(file) as run:
             if image is not None and png is None:
-                _refuse("--image chooses what --png draws; add --png FILE.png")
+                tell.refuse("--image chooses what --png draws; add --png FILE.png")
             if image is not None and not 0 <= image < len(run):
-                _refuse(f"{file}: there is no image {image}; it holds {len(run)} (counted from 0)")
+                tell.refuse(f"{file}: there is no image {image}; it holds {len(run)} (counted from 0)")
             if png is not None and len(run) == 0:
-                _refuse(f"{file}: holds no image to draw")
+                tell.refuse(f"{file}: holds no image to draw")
             if hits is not None and (why := no_hits(run)):
-                _refuse(f"{file}: {why}")
-            _show(Console(), run.summary())
-            _draw(run, image, png, hits)
+                tell.refuse(f"{file}: {why}")
+            summary = run.summary()
+            if not tell.as_json:
+                _show(Console(), summary)
+            _draw(tell, run, image, png, hits)
+            return run_books(run), _document(summary)
     except (typer.Exit, RunFileError):
         raise
     except DAMAGED as error:
-        _refuse(f"{file}: it is damaged: {str(error).strip(chr(34)) or type(error).__name__}; copy it again")
+        tell.refuse(f"{file}: it is damaged: {str(error).strip(chr(34)) or type(error).__name__}; copy it again")
 
 
-def _draw(run: Run, image: int | None, png: Path | None, hits: Path | None) -> None:
+def _draw(tell: Teller, run: Run, image: int | None, png: Path | None, hits: Path | None) -> None:
     if png is None and hits is None:
         return
     from rashpa.data import plot  # matplotlib takes a second to load, and a summary does not need it
@@ -79,12 +92,13 @@ def _draw(run: Run, image: int | None, png: Path | None, hits: Path | None) -> N
         if hits is not None:
             plot.draw_hits(run, hits)
     except OSError as error:
-        _refuse(f"{error.filename or png or hits}: the picture cannot be written: {error.strerror or error}")
+        tell.refuse(f"{error.filename or png or hits}: the picture cannot be written: {error.strerror or error}")
 
 
-def _refuse(message: str) -> NoReturn:
-    Console(stderr=True, soft_wrap=True).print(f"[red]rashpa inspect: {_plain(message)}[/]", highlight=False)
-    raise typer.Exit(_BAD_INPUT)
+def _document(summary: RunSummary) -> dict[str, Any]:
+    """Give what `--json` says of a run beside the books of this command: those of the run itself."""
+    names = ("file", "form", "stored", "shape", "dtype", "books", "unknown", "vetoes", "errors", "incomplete")
+    return {name: getattr(summary, name) for name in names}
 
 
 def _plain(text: str) -> str:

@@ -6,15 +6,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, get_type_hints
 
 import typer
 from rich.console import Console
 
+from rashpa.cli.told import BAD_INPUT, Teller
+from rashpa.data.books import NOT_WHOLE, WHOLE
 from rashpa.data.limited_process import Limits, start_limited, why_it_ended
 from rashpa.data.regular_file import open_regular, reason
 
-_BAD_INPUT = 2
 _SECONDS = 300
 
 
@@ -24,12 +25,18 @@ def in_limited_process(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def limited(**values: Any) -> None:
         (_, file), *options = values.items()
+        tell = Teller(command.__name__, values.get("as_json") is True)
         try:
             if not file.is_dir():  # which the command looks for files in
                 open_regular(file).close()
         except (OSError, ValueError) as error:
-            _refuse(f"{file}: {reason(error) if isinstance(error, OSError) else error}")
-        arguments = [_option(name, value) for name, value in options if value is not None and value is not False]
+            tell.refuse(f"{file}: {reason(error) if isinstance(error, OSError) else error}")
+        flags = _flags_of(command)
+        arguments = [
+            flags[name] if value is True else f"{flags[name]}={value}"
+            for name, value in options
+            if value is not None and value is not False
+        ]
         limits = Limits(seconds=_SECONDS)
         process = start_limited(
             command.__module__,
@@ -44,22 +51,27 @@ def in_limited_process(command: Callable[..., None]) -> Callable[..., None]:
                 out, err = process.communicate(timeout=2 * _SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
-                _refuse(
+                tell.refuse(
                     f"{file}: it could not be read within {2 * _SECONDS} s; is its storage slow, or the file damaged?"
                 )
         typer.echo(out, nl=False)
-        if process.returncode in (0, _BAD_INPUT):
+        if process.returncode in (WHOLE, BAD_INPUT, NOT_WHOLE):
             typer.echo(err, err=True, nl=False)
         else:
-            _refuse(f"{file}: {why_it_ended(process.returncode, limits)}; it is damaged: copy it again")
+            tell.refuse(f"{file}: {why_it_ended(process.returncode, limits)}; it is damaged: copy it again")
         raise typer.Exit(process.returncode)
 
     return limited
 
 
-def _option(name: str, value: Any) -> str:
-    key = "--" + name.replace("_", "-")
-    return key if value is True else f"{key}={value}"
+def _flags_of(command: Callable[..., None]) -> dict[str, str]:
+    """Give the flag of each option, by the name of its parameter."""
+    found = {}
+    for name, hint in get_type_hints(command, include_extras=True).items():
+        for info in getattr(hint, "__metadata__", ()):
+            declared = [one for one in getattr(info, "param_decls", None) or () if one.startswith("--")]
+            found[name] = declared[0] if declared else "--" + name.replace("_", "-")
+    return found
 
 
 def _terminal() -> dict[str, str]:
@@ -67,8 +79,3 @@ def _terminal() -> dict[str, str]:
     console = Console()
     colour = {"FORCE_COLOR": "1"} if console.is_terminal and "NO_COLOR" not in os.environ else {}
     return {"COLUMNS": str(console.width), "PYTHONIOENCODING": sys.stdout.encoding or "utf-8", **colour}
-
-
-def _refuse(message: str) -> NoReturn:
-    Console(stderr=True, soft_wrap=True).print(f"rashpa inspect: {message}", style="red", markup=False, highlight=False)
-    raise typer.Exit(_BAD_INPUT)

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from rashpa.cli.inspect import DAMAGED
+from rashpa.cli.told import AsJson, Teller
 from rashpa.data.cxi import MASTER, geometry_of, has_peak_lists, peak_table, write_cxi
-from rashpa.data.reader import open_run
+from rashpa.data.reader import Run, open_run
+from rashpa.data.run_books import run_books
 from rashpa.data.run_parts import RunFileError, prefix_of
-
-_BAD_INPUT = 2
+from rashpa.data.staged_files import staged_file
 
 
 def peaks(
@@ -29,38 +29,53 @@ def peaks(
             "--master", help="Write no CXI file; the geometry is for the master itself, which has the peaks, too."
         ),
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Write the peaks that a kernel has found as a CXI file, which indexamajig reads with --peaks=cxi."""
+    """Write the peaks that a kernel has found as a CXI file, which indexamajig reads with --peaks=cxi.
+
+    Exit code 0 when the peaks of every image of the run are there; 2 for bad input, and nothing is written; 3 when images are errored, not known, or not
+    in their data files.
+    """
+    tell = Teller("peaks", as_json)
     if master and (geometry is None or output is not None):
-        _refuse("--master writes a geometry and no CXI file; give --geometry FILE and no --output")
+        tell.refuse("--master writes a geometry and no CXI file; give --geometry FILE and no --output")
     name = prefix_of(file).name.removesuffix(".h5")
     output = output or file.parent / f"{name}_peaks.cxi"
     try:
         with open_run(file) as run:
+            books = run_books(run)
             if master and geometry is not None:
-                peak_table(run)
-                if run.form != "dense":
-                    _refuse(f"{file}: the run holds lists, no images; leave --master out")
-                if not has_peak_lists(run):
-                    _refuse(f"{file}: has no /entry/result_1, as files of before; leave --master out")
-                geometry.write_text(geometry_of(run, MASTER), encoding="utf-8")
-                return
-            done = write_cxi(run, output)
-            if geometry is not None:
-                geometry.write_text(geometry_of(run), encoding="utf-8")
+                _check_master(tell, run)
+                _write_text(geometry, geometry_of(run, MASTER))
+                tell.end("", books, [geometry])
+            with staged_file(output) as made:
+                done = write_cxi(run, made, output)
+                if geometry is not None:
+                    _write_text(geometry, geometry_of(run))
+    except typer.Exit:  # a RuntimeError, as those of damaged files are
+        raise
     except RunFileError as error:
-        _refuse(str(error))
+        tell.refuse(str(error))
     except DAMAGED as error:
-        _refuse(f"{file}: {str(error).strip(chr(34)) or type(error).__name__}")
-    text = f"{done.file}: {done.peaks} peaks of {done.table} in {done.images} images"
+        tell.refuse(f"{file}: {str(error).strip(chr(34)) or type(error).__name__}")
+    text = f"{output}: {done.peaks} peaks of {done.table} in {done.images} images"
     if not done.with_pixels:
         text += "; the run holds lists, so that there are no images beside them"
-    Console().print(text, markup=False, highlight=False, soft_wrap=True)
+    tell.end(text, books, [output, *([geometry] if geometry else [])], peaks=done.peaks, images=done.images)
 
 
-def _refuse(message: str) -> None:
-    Console(stderr=True).print(f"rashpa peaks: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
-    raise typer.Exit(_BAD_INPUT) from None
+def _check_master(tell: Teller, run: Run) -> None:
+    """End when CrystFEL cannot read peaks and images from the master itself."""
+    peak_table(run)
+    if run.form != "dense":
+        tell.refuse(f"{run.path}: the run holds lists, no images; leave --master out")
+    if not has_peak_lists(run):
+        tell.refuse(f"{run.path}: has no /entry/result_1, as files of before; leave --master out")
+
+
+def _write_text(path: Path, text: str) -> None:
+    with staged_file(path) as made:
+        made.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

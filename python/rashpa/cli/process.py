@@ -7,7 +7,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -15,6 +15,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressC
 from rich.table import Table
 
 from rashpa.cli.output_check import folder_trouble
+from rashpa.cli.told import AsJson, Teller
+from rashpa.data.books import NOT_WHOLE, WHOLE, DataBooks, all_of
 from rashpa.data.older_files import older_files
 from rashpa.node.process import (
     Job,
@@ -26,7 +28,7 @@ from rashpa.node.process import (
     recordings_of,
 )
 
-_FAILED, _BAD_INPUT, _RED, _INTERRUPTED = 1, 2, 3, 130
+_FAILED, _INTERRUPTED = 1, 130
 
 
 def process(
@@ -55,6 +57,7 @@ def process(
     join: Annotated[bool, typer.Option("--join", help="All files are one recording, in the order given.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Write over results of the same name.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Process stored images as a run would have: the same kernels, files and books.
 
@@ -62,45 +65,62 @@ def process(
     named after its file. Exit code 0 when every image is decided and stored; 1 when a recording failed; 2 for bad input, before anything
     is written; 3 when images are errored; 130 after Ctrl-C.
     """
+    tell = Teller("process", as_json)
     if cluster:  # its workers have other working folders
         files, pipeline, output = [file.absolute() for file in files], pipeline.absolute(), output.absolute()
     jobs_of = [
         Job(pipeline, buffer, output, recording, replace, header_bytes, threads, unit)
         for recording in recordings_of(files, join=join)
     ]
-    frames = _checked(jobs_of)
-    console = Console()
-    done: list[Processed] = []
-    failed = False
+    frames = _checked(tell, jobs_of)
+    console = Console(quiet=as_json)
+    results: list[Processed | Exception] = []
     with _progress(console, quiet) as bar:
         task = bar.add_task("images", total=sum(frames))
         try:
-            for number, result in _carry_out(jobs_of, jobs, cluster, lambda count: bar.advance(task, count)):
-                if isinstance(result, Processed):
-                    done.append(result)
-                else:
-                    failed = True
-                    _complain(str(result) or type(result).__name__)
+            for number, result in _carry_out(tell, jobs_of, jobs, cluster, lambda count: bar.advance(task, count)):
+                results.append(result)
+                if isinstance(result, Exception):
+                    tell.complain(_text_of(result))
                 bar.update(task, completed=sum(frames[: number + 1]))
         except KeyboardInterrupt:
-            _complain("interrupted; what was processed until then is stored")
+            tell.complain("interrupted; what was processed until then is stored")
             raise typer.Exit(_INTERRUPTED) from None
+    done = [result for result in results if isinstance(result, Processed)]
     _show(console, done)
-    if failed:
-        raise typer.Exit(_FAILED)
-    raise typer.Exit(0 if all(one.good for one in done) else _RED)
+    books = [_books_of(result, count) for result, count in zip(results, frames, strict=True)]
+    entries = [
+        {
+            "name": job.recording.name,
+            "problem": _text_of(result) if isinstance(result, Exception) else "",
+            "books": one.as_json(),
+        }
+        for job, result, one in zip(jobs_of, results, books, strict=True)
+    ]
+    masters = [f"{one.prefix}_master.h5" for one in done if one.prefix]
+    code = _FAILED if len(done) < len(results) else WHOLE if all(one.good for one in done) else NOT_WHOLE
+    tell.end("", all_of(books), masters, code=code, recordings=entries)
 
 
-def _checked(jobs: Sequence[Job]) -> list[int]:
+def _text_of(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+def _books_of(result: Processed | Exception, frames: int) -> DataBooks:
+    """Count all images of a recording that failed as errored: nobody says what became of them."""
+    return result.books if isinstance(result, Processed) else DataBooks(frames, 0, errored=frames)
+
+
+def _checked(tell: Teller, jobs: Sequence[Job]) -> list[int]:
     """How many images each recording has. All is looked at before the first is processed."""
     problems: list[str] = []
     frames: list[int] = []
     if trouble := folder_trouble(jobs[0].output):
-        _refuse(f"--output {jobs[0].output}: {trouble}; choose another folder")
+        tell.refuse(f"--output {jobs[0].output}: {trouble}; choose another folder")
     try:
         file, _ = load_pipeline(jobs[0].pipeline, jobs[0].buffer)
     except ProcessError as error:
-        _refuse(str(error))
+        tell.refuse(str(error))
     for job in jobs:
         prefix = job.output / f"{job.recording.name}_{file.buffer[0].name}"
         if not job.replace and job.output.is_dir() and (old := older_files(prefix)):
@@ -111,7 +131,7 @@ def _checked(jobs: Sequence[Job]) -> list[int]:
         except ProcessError as error:
             problems.append(str(error))
     if problems:
-        _refuse("\n".join(problems))
+        tell.refuse("\n".join(problems))
     return frames
 
 
@@ -129,11 +149,11 @@ def _progress(console: Console, quiet: bool) -> Iterator[Progress]:
 
 
 def _carry_out(
-    jobs: Sequence[Job], at_once: int, cluster: str, progress: Callable[[int], None]
+    tell: Teller, jobs: Sequence[Job], at_once: int, cluster: str, progress: Callable[[int], None]
 ) -> Iterator[tuple[int, Processed | Exception]]:
     """Results in the order of the jobs, as they come; what a recording raises is its result."""
     if cluster:
-        with _cluster(cluster) as executor:
+        with _cluster(tell, cluster) as executor:
             yield from _results([executor.submit(process_recording, job) for job in jobs])
         return
     processors = len(os.sched_getaffinity(0))
@@ -160,15 +180,15 @@ def _results(futures: "Sequence[concurrent.futures.Future[Processed]]") -> Itera
 
 
 @contextlib.contextmanager
-def _cluster(address: str) -> Iterator[concurrent.futures.Executor]:
+def _cluster(tell: Teller, address: str) -> Iterator[concurrent.futures.Executor]:
     try:
         from distributed import Client
     except ImportError:
-        _refuse("--cluster needs Dask: pip install 'rashpa[cluster]'")
+        tell.refuse("--cluster needs Dask: pip install 'rashpa[cluster]'")
     try:
         client = Client(address, timeout=10)
     except (OSError, ValueError) as error:
-        _refuse(f"--cluster {address}: no scheduler answers ({error}); start one with `dask scheduler`")
+        tell.refuse(f"--cluster {address}: no scheduler answers ({error}); start one with `dask scheduler`")
     with client:
         yield client.get_executor(pure=False)
 
@@ -184,17 +204,3 @@ def _show(console: Console, done: Sequence[Processed]) -> None:
         output = f"{one.prefix}_master.h5" if one.prefix else ""
         table.add_row(one.recording, *(f"{number}" for number in numbers), f"{rate:.0f}", output)
     console.print(table, soft_wrap=True)
-    for one in done:
-        if first := one.status.first_errored:
-            _complain(f"{one.recording}: image {first.index} is errored ({first.reason}): {first.text}")
-
-
-def _complain(text: str) -> None:
-    errors = Console(stderr=True)
-    for line in text.splitlines():
-        errors.print(f"rashpa process: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
-
-
-def _refuse(text: str) -> NoReturn:
-    _complain(text)
-    raise typer.Exit(_BAD_INPUT)

@@ -29,7 +29,7 @@ class Teller:
 
     def say(self, text: str) -> None:
         """Write a line for people; nothing where programs read."""
-        if not self.as_json:
+        if text and not self.as_json:
             Console().print(text, markup=False, highlight=False, soft_wrap=True)
 
     def complain(self, text: str) -> None:

@@ -3,7 +3,9 @@
 
 A file may come from anywhere: links out of it are not followed, and shape and type of an array are looked at before it is read."""
 
+import errno
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.regular_file import open_regular
+from rashpa.data.staged_files import staged_file
 
 FORMAT = "rashpa calibration"
 VERSION = 1
@@ -63,8 +66,17 @@ class CalibrationFileError(Exception):
 def write_calibration(
     path: Path, modules: Mapping[int, ModuleMaps], detector: str, date: datetime, add: bool = False
 ) -> None:
-    """Writes a file, or, with `add`, more modules into one of the same detector. OSError, CalibrationFileError."""
-    with h5py.File(path, "r+" if add else "x") as file:
+    """Writes a file, or, with `add`, more modules into one of the same detector. OSError, CalibrationFileError. What fails changes nothing."""
+    if not add and path.exists():
+        raise FileExistsError(errno.EEXIST, "it exists; choose another name, or give --add", str(path))
+    with staged_file(path) as made:
+        if add:
+            shutil.copyfile(path, made)
+        _write(made, path, modules, detector, date, add)
+
+
+def _write(made: Path, path: Path, modules: Mapping[int, ModuleMaps], detector: str, date: datetime, add: bool) -> None:
+    with h5py.File(made, "r+" if add else "x") as file:
         if add:
             known = _facts(file, path)
             if known.detector != detector:

@@ -48,16 +48,17 @@ def peak_table(run: Run) -> str:
     raise RunFileError(f"{run.path}: no kernel of this run has made a table of peaks; peakfinder8 and peakfinder do")
 
 
-def write_cxi(run: Run, file: Path) -> CxiPeaks:
+def write_cxi(run: Run, file: Path, named: Path | None = None) -> CxiPeaks:
     """Writes the peaks of all stored images into `file`, beside links to the images. Raises RunFileError, OSError.
 
-    Positions are as the kernel finds them: the middle of the first pixel is 0, 0. The file names the master by its path from the folder of `file`.
+    Positions are as the kernel finds them: the middle of the first pixel is 0, 0. The file names the master by its path from the folder of `named`,
+    where `file` is put afterwards; without it, from its own.
     """
     name = peak_table(run)
     tables = [run.table(name, index) for index in range(len(run))]
     counts = np.array([len(table["x"]) for table in tables], np.int32)
     most = max(1, int(counts.max(initial=0)))
-    master = os.path.relpath(run.path.resolve(), file.resolve().parent)
+    master = os.path.relpath(run.path.resolve(), (named or file).resolve().parent)
     with h5py.File(file, "w") as out:
         out["cxi_version"] = np.int32(CXI_VERSION)
         entry = out.create_group("entry_1")
@@ -72,7 +73,8 @@ def write_cxi(run: Run, file: Path) -> CxiPeaks:
             values = np.zeros((len(tables), most), np.float32)
             for row, table in enumerate(tables):
                 values[row, : counts[row]] = table[column]
-            result.create_dataset(dataset, data=values, chunks=(1, most), compression="gzip", shuffle=True)
+            packed = {"chunks": (1, most), "compression": "gzip", "shuffle": True} if tables else {}
+            result.create_dataset(dataset, data=values, **packed)
         data = entry.create_group("data_1")
         data.attrs["NX_class"] = "NXdata"
         data["frame_number"] = run.frame_numbers

@@ -16,6 +16,7 @@ from rashpa.control.plan_telegrams import destination_telegram
 from rashpa.control.run_file import Buffer, RunFile
 from rashpa.control.run_file_reader import RunFileError, RunFileSource, read_run_file
 from rashpa.control.run_plan import Plan, plan_run
+from rashpa.data.books import DataBooks
 from rashpa.data.images import is_image
 from rashpa.data.stored_images import Description, RawShape, describe, open_stored
 from rashpa.data.stored_piece import Stored, StoredError
@@ -66,11 +67,23 @@ class Processed:
     seconds: float
 
     @property
-    def good(self) -> bool:
-        books = self.status.books
-        return (
-            books.errored == 0 and books.missing == 0 and books.written == books.accepted and not self.status.sink_error
+    def books(self) -> DataBooks:
+        """Account for every image of the recording: what was not stored though it should be is errored, what never came is missing."""
+        books, first = self.status.books, self.status.first_errored
+        troubles = [f"{self.recording}: {self.status.sink_error}"] if self.status.sink_error else []
+        if first:
+            troubles.insert(0, f"{self.recording}: image {first.index} is errored ({first.reason}): {first.text}")
+        return DataBooks(
+            books.expected,
+            books.written + books.vetoed,
+            books.expected - books.arrived,
+            books.errored + books.accepted - books.written,
+            tuple(troubles),
         )
+
+    @property
+    def good(self) -> bool:
+        return self.books.whole and not self.status.sink_error
 
 
 def recordings_of(files: Sequence[Path], *, join: bool = False) -> list[Recording]:

@@ -166,20 +166,27 @@ def test_the_file_of_a_killed_receiver_is_completed_later(tmp_path: Path) -> Non
     assert "rashpa repair" in refused.stderr
 
     repaired = call("repair", master)
-    assert repaired.exit_code == 0, repaired.output
+    assert repaired.exit_code == 3, repaired.output
+    assert "is complete" not in repaired.stdout
+    assert "nothing is known of" in repaired.stderr
     shown = call("inspect", master)
-    assert shown.exit_code == 0, shown.output
+    assert shown.exit_code == 3, shown.output
     assert "The receiver ended early" in shown.stdout
     assert "Storing failed" not in shown.stdout
     with open_run(master) as stored:
-        assert len(stored) > 50
+        made = len(stored)
+        assert made > 50
         assert len(stored.tables.frame_number) == 400
         dataset = dataset_from_spec(PatternSpec(kind="pattern", modules=1, frames=8, width=256, height=256), tmp_path)
         for frame, image in stored.images():
             np.testing.assert_array_equal(image, dataset.dataset.frame(0, frame % 8))
     again = call("repair", output / "disk_full")
-    assert again.exit_code == 0
+    assert again.exit_code == 3
     assert "nothing to do" in again.stdout
+    said = json.loads(call("repair", output / "disk_full", "--json").stdout)
+    assert said["books"]["expected"] == 400
+    assert said["books"]["made"] == made < 400
+    assert said["books"]["missing"] == 400 - said["books"]["made"]
 
 
 def test_what_cannot_be_repaired_is_one_clear_error(tmp_path: Path) -> None:
