@@ -75,6 +75,10 @@ class Message:
     unique_id: str
     user_data: Mapping[str, Any]
 
+    def is_of(self, series: tuple[int, str]) -> bool:
+        """Whether it is of this series; who says no unique id is told by the number alone."""
+        return self.series_id == series[0] and (self.unique_id == series[1] or not self.unique_id or not series[1])
+
     @property
     def series(self) -> tuple[int, str]:
         """Tells one series from another."""
@@ -91,21 +95,64 @@ class Start(Message):
 
     def number(self, name: str) -> float:
         """A finite one; 0 when it is none, or not there."""
-        value = self.fields.get(name)
-        good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        return float(value) if good and value is not None else 0.0
+        found = _number(self.fields.get(name))
+        return 0.0 if found is None else found
+
+    def has_number(self, name: str) -> bool:
+        """Whether there is a finite one."""
+        return _number(self.fields.get(name)) is not None
+
+    def check_size(self, channel: str, pixels: NDArray[Any]) -> None:
+        """StreamError when images of a channel are not of the size that is said."""
+        height, width = pixels.shape
+        for name, side in (("image_size_x", width), ("image_size_y", height)):
+            said = self.fields.get(name)
+            if isinstance(said, int) and not isinstance(said, bool) and said != side:
+                raise StreamError(f"channel {channel}: {width} × {height} pixels, and the start says {name} {said}")
 
     def text(self, name: str) -> str:
         """A printable one of at most 1024 letters; empty when it is none."""
         return text_of(self.fields.get(name))
 
     def mask(self, channel: str) -> NDArray[np.uint32] | None:
-        """Of a channel, or the only one that there is. StreamError."""
-        masks = self.fields.get("pixel_mask")
-        if not isinstance(masks, Mapping) or not masks:
+        """Of a channel. StreamError when it cannot be read, or numbers would lose bits."""
+        found = self._array("pixel_mask", channel)
+        if found is None:
             return None
-        packed = masks.get(channel, next(iter(masks.values())) if len(masks) == 1 else None)
-        return None if packed is None else packed_array("pixel_mask", packed).unpack().astype(np.uint32, copy=False)
+        if found.dtype.kind not in "iu" or (found.size and (found.min() < 0 or found.max() > 0xFFFFFFFF)):
+            raise StreamError(f"pixel_mask: {found.dtype.name}, with numbers that 32 bits do not hold")
+        return found.astype(np.uint32, copy=False)
+
+    def flatfield(self, channel: str) -> NDArray[np.float32] | None:
+        """Of a channel. StreamError when it cannot be read."""
+        found = self._array("flatfield", channel)
+        return None if found is None else found.astype(np.float32, copy=False)
+
+    def of_channel(self, name: str, channel: str) -> float | None:
+        """A finite number that is said by channel, or of the only one; None when there is none."""
+        said = self.fields.get(name)
+        return _number(said.get(channel) if isinstance(said, Mapping) else said)
+
+    def table(self, name: str) -> NDArray[Any] | None:
+        """Numbers in a row; None when there are none, or they cannot be read."""
+        value = self.fields.get(name)
+        try:
+            return None if value is None else packed_table(name, value).unpack()[0]
+        except StreamError:
+            return None
+
+    def _array(self, name: str, channel: str) -> NDArray[Any] | None:
+        """Of a channel; where the series has one alone and the array has another name, that array."""
+        arrays = self.fields.get(name)
+        if arrays is None:
+            return None
+        if not isinstance(arrays, Mapping):
+            raise StreamError(f"{name}: no map of channels")
+        named = {text_of(one, 64): packed for one, packed in arrays.items()}
+        packed = named.get(channel)
+        if packed is None and len(named) == 1 and len(self.channels) == 1:
+            packed = next(iter(named.values()))
+        return None if packed is None else packed_array(name, packed).unpack()
 
 
 @dataclass(frozen=True)
@@ -129,6 +176,16 @@ class Other(Message):
     type: str
 
 
+def _number(value: object) -> float | None:
+    """A finite one; None when it is none."""
+    good = isinstance(value, int | float) and not isinstance(value, bool)
+    try:
+        found = float(value) if good else math.nan  # type: ignore[arg-type]
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None
+
+
 def text_of(value: object, most: int = 1024) -> str:
     """What is printable of it."""
     return "".join(letter for letter in value[:most] if letter.isprintable()) if isinstance(value, str) else ""
@@ -136,6 +193,10 @@ def text_of(value: object, most: int = 1024) -> str:
 
 def read_message(data: bytes | memoryview) -> Start | Image | End | Other:
     """StreamError when it is no message of this interface, or more than is read here."""
+    if bytes(data[:1]) == b"{" or b"dheader-1" in bytes(data[:64]):
+        raise StreamError(
+            "a message of Stream V1 (JSON); set the detector's stream interface to version 2, whose messages are CBOR"
+        )
     try:
         found = loads_cbor(data)
     except CborError as error:
@@ -197,6 +258,20 @@ def _data(value: object) -> dict[str, PackedArray]:
     if not isinstance(value, Mapping) or not 0 < len(value) <= MOST_CHANNELS:
         raise StreamError(f"'image' message: data is no map of 1 … {MOST_CHANNELS} channels")
     return {text_of(name, 64): packed_array(f"channel {text_of(name, 64)}", one) for name, one in value.items()}
+
+
+def packed_table(what: str, value: object) -> PackedArray:
+    """Numbers of a typed array in one row, with their bytes as they are. StreamError."""
+    import cbor2
+
+    typed = value.value if isinstance(value, cbor2.CBORTag) else None
+    packed = isinstance(typed, cbor2.CBORTag) and typed.tag == _COMPRESSED and _is_list(typed.value, 3)
+    data = typed.value[2] if isinstance(typed, cbor2.CBORTag) and packed else typed
+    if not isinstance(value, cbor2.CBORTag) or value.tag not in _DTYPES or not isinstance(data, bytes):
+        raise StreamError(f"{what}: no array of numbers")
+    size = int.from_bytes(data[:8], "big") if packed else len(data)
+    count = size // np.dtype(_DTYPES[value.tag]).itemsize
+    return packed_array(what, cbor2.CBORTag(_ARRAY, [[1, count], value]))
 
 
 def packed_array(what: str, value: object) -> PackedArray:

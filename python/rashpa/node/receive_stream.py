@@ -3,30 +3,36 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from rashpa import _native
-from rashpa.control.version import software_version
+from rashpa.data.books import MOST_TROUBLES, DataBooks
 from rashpa.data.live_stream import ENDPOINT
 from rashpa.data.older_files import older_files
 from rashpa.data.run_facts import COMPLETENESS
-from rashpa.data.stream2 import MOST_MESSAGE_BYTES, End, Image, Start, StreamError, date_of, read_message, text_of
+from rashpa.data.staged_files import staged_file
+from rashpa.data.stream2 import MOST_MESSAGE_BYTES, End, Image, Message, Start, StreamError, read_message
 from rashpa.data.stream_recording import RecordingError, recorded_messages
-from rashpa.data.stream_regions import Region, lost_of, regions_of
+from rashpa.data.stream_regions import lost_of, regions_of
 from rashpa.node.engine import EngineError
 from rashpa.node.native_engine import native_errors
+from rashpa.node.stream_start import channel_facts, dtp_of, metadata_of, write_facts
 
 MOST_IMAGES = 1 << 40
 """Of a series: larger numbers are a mistake."""
 _TOGETHER_BYTES = 64 << 20  # images that are stored at a time
 _TOGETHER = 16
+_MOST_KEYS = 64
+_Key = TypeVar("_Key")
 _PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
 _COMPLETE, _MISSING = COMPLETENESS.index("complete"), COMPLETENESS.index("missing")
 
@@ -34,7 +40,8 @@ _COMPLETE, _MISSING = COMPLETENESS.index("complete"), COMPLETENESS.index("missin
 @dataclass
 class Received:
     """What became of a series. `missed`: images that were not got, by the numbers of those that were, and by what sender or start say of the last; `late`: that
-    came behind a later one, and are not stored; `refused`: that could not be read. `files`: masters."""
+    came behind a later one, and are not stored; `refused`: messages that could not be read, `errored` the images of the series among them, `errored_in_gaps` those of these that are missed, too. `files`: masters. `troubles` are
+    losses, `notes` what is only said."""
 
     series_id: int
     unique_id: str
@@ -44,29 +51,51 @@ class Received:
     missed: int = 0
     late: int = 0
     refused: int = 0
+    errored: int = 0
+    errored_in_gaps: int = 0
     troubles: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
 
     @property
     def whole(self) -> bool:
         return self.started and self.ended and not (self.missed or self.late or self.refused or self.troubles)
 
+    @property
+    def books(self) -> DataBooks:
+        """Account for every image of the series, as far as its messages say how many there were."""
+        missing = self.missed - self.errored_in_gaps
+        troubles = tuple(f"series {self.series_id}: {text}" for text in self.troubles[:MOST_TROUBLES])
+        return DataBooks(self.images + missing + self.errored, self.images, missing, self.errored, troubles)
+
     def trouble(self, text: str) -> None:
         """The first ones are kept."""
-        if len(self.troubles) < 8 and text not in self.troubles:
+        if len(self.troubles) < MOST_TROUBLES and text not in self.troubles:
             self.troubles.append(text)
+
+    def note(self, text: str) -> None:
+        """The first ones are kept."""
+        if len(self.notes) < 4 * MOST_TROUBLES and text not in self.notes:
+            self.notes.append(text)
 
 
 class StreamFiles:
-    """Takes messages, and stores what they hold; one thread."""
+    """Takes messages, and stores what they hold; one thread.
+
+    A series is what a start begins. Messages of other series neither end it nor get into it. Images whose start did not come, as a sender holds them of
+    a series that was aborted, have files of their own, and are no series of those that were asked for.
+    """
 
     def __init__(self, prefix: Path, *, replace: bool = False, threads: int = 1, numbered: bool = False) -> None:
-        """`numbered`: the files of a series are <prefix>_0001…, in the order in which they come; otherwise <prefix>…"""
+        """`numbered`: the files of a series are <prefix>_0001…, in the order in which they come; otherwise <prefix>…; of images without a start,
+        <prefix>_without_start_0001…"""
         self.done: list[Received] = []
         self.refused: list[str] = []
         """Messages that are of no series: the first reasons."""
         self.unknown: dict[str, int] = {}
         """Messages of types that are not known, how many of each."""
+        self.strays: dict[tuple[int, str], int] = {}
+        """Messages of other series than the one that was received, how many of each."""
         self._prefix = prefix
         self._options = _Options("replace" if replace else "refuse", threads)
         self._numbered = numbered
@@ -76,6 +105,11 @@ class StreamFiles:
     def current(self) -> Received | None:
         return self._open.received if self._open else None
 
+    @property
+    def series(self) -> int:
+        """How many series that were begun by a start are through."""
+        return sum(one.started for one in self.done)
+
     def take(self, data: bytes | memoryview) -> None:
         """One message. EngineError when a file cannot be written; what cannot be read is counted."""
         try:
@@ -84,17 +118,14 @@ class StreamFiles:
             self._refuse(str(error))
             return
         if isinstance(message, Start):
-            if self._open is None or self._open.key != message.series or not self._open.received.started:
+            if self._open is None or not message.is_of(self._open.key) or not self._open.received.started:
                 self._begin(message)
         elif isinstance(message, Image):
-            if self._open is None or self._open.key != message.series:
-                self._begin(message)
-            if self._open is not None:
-                self._open.image(message)
+            self._image(message)
         elif isinstance(message, End):
             self._end(message)
         else:
-            self.unknown[message.type] = self.unknown.get(message.type, 0) + 1
+            _count(self.unknown, message.type)
 
     def flush(self) -> None:
         """Stores what has come."""
@@ -111,30 +142,57 @@ class StreamFiles:
         if self._open:
             self._open.received.refused += 1
             self._open.received.trouble(text)
-        elif len(self.refused) < 8:
+        elif len(self.refused) < MOST_TROUBLES:
             self.refused.append(text)
 
     def _begin(self, message: Start | Image) -> None:
         self.close()
-        number = len(self.done) + 1
-        prefix = self._prefix.with_name(f"{self._prefix.name}_{number:04}") if self._numbered else self._prefix
-        self._open = _Series(message, prefix, self._options)
+        started = isinstance(message, Start)
+        number = 1 + sum(one.started == started for one in self.done)
+        name = self._prefix.name
+        if not started:
+            name += f"_without_start_{number:04}"
+        elif self._numbered:
+            name += f"_{number:04}"
+        self._open = _Series(message, self._prefix.with_name(name), self._options)
+
+    def _image(self, message: Image) -> None:
+        if self._open is None or not message.is_of(self._open.key):
+            if self._stray(message):
+                return
+            self._begin(message)
+        if self._open is not None:
+            self._open.image(message)
 
     def _end(self, message: End) -> None:
-        if self._open is None or self._open.key != message.series:
-            if (
-                self._open is None
-                and self.done
-                and message.series == (self.done[-1].series_id, self.done[-1].unique_id)
-            ):
-                return  # once more
-            self.close()
-            received = Received(message.series_id, message.unique_id, started=False, ended=True)
-            received.trouble("nothing but its end came")
-            self.done.append(received)
+        if self._open is not None and message.is_of(self._open.key):
+            series, self._open = self._open, None
+            self.done.append(series.close(message))
             return
-        series, self._open = self._open, None
-        self.done.append(series.close(message))
+        if self._was_received(message):
+            return  # once more
+        if self._stray(message):
+            return
+        self.close()
+        received = Received(message.series_id, message.unique_id, started=False, ended=True)
+        received.trouble("nothing but its end came")
+        self.done.append(received)
+
+    def _stray(self, message: Image | End) -> bool:
+        """Count a message of another series than the one that goes on, or of one that is over; it is not stored."""
+        if not (self._open is not None and self._open.received.started) and not self._was_received(message):
+            return False
+        _count(self.strays, message.series)
+        return True
+
+    def _was_received(self, message: Message) -> bool:
+        return bool(self.done) and message.is_of((self.done[-1].series_id, self.done[-1].unique_id))
+
+
+def _count(counts: dict[_Key, int], key: _Key) -> None:
+    """One more of these; of a stranger's keys the first ones are told apart."""
+    if key in counts or len(counts) < _MOST_KEYS:
+        counts[key] = counts.get(key, 0) + 1
 
 
 @dataclass(frozen=True)
@@ -154,13 +212,15 @@ class _Series:
         self._options = options
         self._files: dict[str, _ChannelFile] | None = None
         self._next = 0
+        self._refused: set[int] = set()
         if self._start is None:
             self.received.trouble("its start did not come: the files say nothing of the experiment")
 
     def image(self, image: Image) -> None:
         most = self._start.images if self._start and self._start.images else MOST_IMAGES
         if image.image_id >= min(most, MOST_IMAGES):
-            self._refuse(f"image {image.image_id}: the series has {most}")
+            self.received.refused += 1
+            self.received.trouble(f"image {image.image_id}: the series has {most}")
             return
         if image.image_id < self._next:
             self.received.late += 1
@@ -174,7 +234,7 @@ class _Series:
             for name, pixels in arrays.items():
                 self._files[name].check(pixels)
         except StreamError as error:
-            self._refuse(f"image {image.image_id}: {error}")
+            self._refuse(f"image {image.image_id}: {error}", image.image_id)
             return
         missed = image.image_id - self._next
         for name, pixels in arrays.items():
@@ -192,12 +252,12 @@ class _Series:
         """Completes the files. EngineError."""
         received = self.received
         received.ended = end is not None
+        due = self._due(end) if end is not None else None
         if end is None:
             received.trouble("its end did not come")
-        else:
-            due = self._due(end)
-            if due is not None and due > self._next:
-                received.missed += due - self._next
+        if due is not None and due > self._next:
+            received.missed += due - self._next
+        received.errored_in_gaps = sum(one < max(self._next, due or 0) for one in self._refused)
         for file in (self._files or {}).values():
             received.files.append(file.close(received))
         if received.refused and self._files is None:
@@ -211,19 +271,32 @@ class _Series:
             return said
         return self._start.images if self._start else None
 
-    def _refuse(self, text: str) -> None:
+    def _refuse(self, text: str, image_id: int) -> None:
         self.received.refused += 1
+        self._refused.add(image_id)
+        self.received.errored = len(self._refused)
         self.received.trouble(text)
+
+    def _compare_channels(self, found: list[str]) -> None:
+        """Say where images hold other channels than the start names: one that does not come is lost."""
+        said = self._start.channels if self._start else ()
+        if lost := [name for name in said if name not in found]:
+            self.received.trouble(f"the start names the channels {', '.join(said)}, and images lack {', '.join(lost)}")
+        if said and (more := [name for name in found if name not in said]):
+            self.received.note(f"images hold the channels {', '.join(more)}, which the start does not name")
 
     def _make_files(self, arrays: dict[str, NDArray[Any]]) -> dict[str, _ChannelFile]:
         for name, pixels in arrays.items():
             if pixels.dtype.name not in _PIXELS:
                 raise StreamError(f"channel {name}: pixels of {pixels.dtype.name}; files hold {', '.join(_PIXELS)}")
+            if self._start:
+                self._start.check_size(name, pixels)
+        self._compare_channels(list(arrays))
         parts = {name: _file_part(name) for name in arrays}
         if len(set(parts.values())) < len(parts):
             parts = {name: f"{part}_{number}" for number, (name, part) in enumerate(parts.items(), 1)}
         most = self._start.images if self._start and self._start.images else MOST_IMAGES
-        return {
+        made = {
             name: _ChannelFile(
                 self._prefix.with_name(f"{self._prefix.name}_{parts[name]}") if len(parts) > 1 else self._prefix,
                 name,
@@ -235,6 +308,12 @@ class _Series:
             )
             for name, pixels in arrays.items()
         }
+        for file in made.values():
+            for text in file.facts.troubles:
+                self.received.trouble(text)
+            for text in file.facts.notes:
+                self.received.note(text)
+        return made
 
 
 def _file_part(name: str) -> str:
@@ -275,8 +354,10 @@ class _ChannelFile:
             "threads": options.threads,
         }
         self._regions = regions_of(start.user_data, height, width) if start else {}
-        metadata = _metadata(start, channel, first, series)
-        metadata.dtps = [_dtp(region) for region in self._regions.values()]
+        self._start = start
+        self.facts = channel_facts(start, channel, first)
+        metadata = metadata_of(start, self.facts, series)
+        metadata.dtps = [dtp_of(region) for region in self._regions.values()]
         config.sinks = [_native.SinkConfig("hdf5", values, metadata)]
         with native_errors():
             self._recorder = _native.Recorder(config, series[0] & 0xFFFFFFFF)
@@ -345,6 +426,13 @@ class _ChannelFile:
         status = self._recorder.status()
         if status.sink_error:
             received.trouble(status.sink_error)
+        try:
+            with staged_file(Path(self._master)) as made:
+                shutil.copyfile(self._master, made)
+                with h5py.File(made, "r+") as file:
+                    write_facts(file, self._start, self.facts)
+        except (OSError, LookupError, RuntimeError, ValueError, TypeError) as error:
+            received.trouble(f"{self._master}: what the start says could not be added ({error})")
         return self._master
 
 
@@ -356,63 +444,6 @@ def _small(value: object, instead: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64 else instead
 
 
-def _dtp(region: Region) -> _native.NxmxDtp:
-    dtp = _native.NxmxDtp()
-    for name in ("id", "module", "x", "y", "width", "height"):
-        setattr(dtp, name, getattr(region, name))
-    dtp.orientation = _native.Orientation(region.turn, region.flip)
-    dtp.line_rows = list(region.line_rows)
-    return dtp
-
-
-def _metadata(start: Start | None, channel: str, first: NDArray[Any], series: tuple[int, str]) -> _native.NxmxMetadata:
-    """What the start says of the experiment, under the names that files have for it. StreamError for a mask that cannot be read."""
-    values: dict[str, bool | int | float | str] = {
-        "software_version": software_version(),
-        "proof": "as the sender of the stream says",
-        "bit_depth_readout": 8 * first.dtype.itemsize,
-        "run_number": series[0] & 0xFFFFFFFF,
-        "run_name": series[1],
-    }
-    if start is None:
-        return _native.NxmxMetadata(values)
-    named = start.text("detector_description")
-    translation = start.fields.get("detector_translation")
-    distance = translation[-1] if isinstance(translation, list) and len(translation) == 3 else 0.0
-    user = start.user_data
-    values |= {
-        "detector_name": named,
-        "description": named,
-        "start_time": _date(start.fields.get("arm_date")),
-        "energy_kev": start.number("incident_energy") / 1e3,
-        "wavelength_angstrom": start.number("incident_wavelength"),
-        "distance_m": float(distance) if isinstance(distance, int | float) and np.isfinite(distance) else 0.0,
-        "sensor_material": start.text("sensor_material"),
-        "sensor_thickness_m": start.number("sensor_thickness"),
-        "pixel_size_m": start.number("pixel_size_x"),
-        "saturation_value": start.number("saturation_value"),
-        "count_time_s": start.number("count_time"),
-        "frame_time_s": start.number("frame_time"),
-        **{name: start.number(name) for name in ("beam_center_x", "beam_center_y")},
-        **{name: text_of(user.get(name)) for name in ("instrument_name", "source_name", "sample_name", "pixel_units")},
-    }
-    if run := text_of(user.get("run_name")):
-        values["run_name"] = run
-    metadata = _native.NxmxMetadata(values)
-    labels = user.get("labels")
-    metadata.labels = [text_of(one) for one in labels[:64]] if isinstance(labels, list) else []
-    mask = start.mask(channel)
-    if mask is not None and mask.shape == first.shape:
-        metadata.pixel_mask = mask
-    return metadata
-
-
-def _date(value: object) -> str:
-    """In UTC; empty when it is none."""
-    date = date_of(value)
-    return "" if date is None else date.isoformat().replace("+00:00", "Z")
-
-
 Progress = Callable[[Received | None], None]
 
 
@@ -421,7 +452,7 @@ def read_recording(path: Path, files: StreamFiles, series: int = 1) -> None:
     try:
         for message in recorded_messages(path):
             files.take(message)
-            if series and len(files.done) >= series:
+            if series and files.series >= series:
                 return
     except RecordingError as error:
         raise EngineError("file", str(error)) from None
@@ -461,7 +492,7 @@ def receive(
 
 def _receive(socket: Any, files: StreamFiles, series: int, timeout_s: float | None, progress: Progress | None) -> bool:
     idle_ms, since = 500, time.monotonic()
-    while not series or len(files.done) < series:
+    while not series or files.series < series:
         if socket.poll(idle_ms):
             files.take(socket.recv(copy=False).buffer)
             since = time.monotonic()

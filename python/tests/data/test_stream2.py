@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 import rashpa
+from rashpa.data.books import DataBooks
 from rashpa.data.bounded_cbor import CborError, check_cbor
 from rashpa.data.stream2 import Image, Other, Start, StreamError, read_message
 from rashpa.node.engine import EngineError
@@ -172,6 +173,82 @@ def test_without_a_start_images_are_stored_and_it_is_said(tmp_path: Path) -> Non
     assert len(rashpa.open(one.files[0])) == 2
 
 
+def leftovers(images: tuple[int, ...] = (8, 9), ended: bool = True) -> list[bytes]:
+    return [*(image(n, 7) for n in images), *([end(7)] if ended else [])]
+
+
+WHOLE = [start(8, 4), *(image(n, 8) for n in range(4)), end(8)]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        leftovers(),
+        leftovers(ended=False),
+        leftovers((), ended=True),
+        leftovers((0, 1)),
+        [*leftovers(), *leftovers()],
+        [*leftovers((5,), ended=False), image(3, 6), end(6), end(7)],
+    ],
+)
+def test_what_is_left_of_other_series_is_not_stored_as_the_one_that_begins(tmp_path: Path, before: list[bytes]) -> None:
+    files = StreamFiles(tmp_path / "got")
+    for number, message in enumerate([*before, *WHOLE], 1):
+        assert files.series == 0, number
+        files.take(message)
+    assert files.series == 1
+    files.close()
+    (one,) = [one for one in files.done if one.started]
+    assert one.whole, one
+    assert one.books == DataBooks(4, 4)
+    assert one.files == [str(tmp_path / "got_master.h5")]
+    got = rashpa.open(one.files[0])
+    assert [got.image(n).tolist() for n in range(4)] == [pixels(n).tolist() for n in range(4)]
+
+
+@pytest.mark.parametrize("place", range(1, 6))
+@pytest.mark.parametrize(
+    "stray", [image(9, 7), end(7), image(0, 8, series_unique_id="other"), end(8, series_unique_id="x")]
+)
+def test_messages_of_other_series_do_not_end_the_one_that_is_received(tmp_path: Path, place: int, stray: bytes) -> None:
+    files = StreamFiles(tmp_path / "got")
+    for message in [*WHOLE[:place], stray, *WHOLE[place:]]:
+        files.take(message)
+    files.close()
+    (one,) = files.done
+    assert one.whole, one
+    assert len(rashpa.open(one.files[0])) == 4
+    assert sum(files.strays.values()) == 1
+
+
+def test_strays_of_many_series_take_no_room(tmp_path: Path) -> None:
+    files = StreamFiles(tmp_path / "got")
+    files.take(WHOLE[0])
+    for number in range(100, 1100):
+        files.take(image(0, number))
+    assert len(files.strays) < 100
+
+
+def test_who_says_no_unique_id_is_of_the_series_of_its_number(tmp_path: Path) -> None:
+    messages = [start(8, 1), image(0, 8, series_unique_id=None), end(8, series_unique_id=None)]
+    (one,) = received(tmp_path, messages)
+    assert one.whole, one
+
+
+def test_books_close_whatever_becomes_of_images(tmp_path: Path) -> None:
+    broken = image(3, data={"threshold_1": 3})
+    other = {"threshold_1": array(pixels(1, shape=(8, 8)))}
+    messages = [start(images=6), image(0), image(1, data=other), b"\xff", broken, image(4), image(9), end()]
+    (one,) = received(tmp_path, messages)
+    # 2, 3 and 5 are missed: what cannot be read has no number that counts; 1 is errored, and 9 is none of the series
+    assert one.books == DataBooks(6, 2, 3, 1, one.books.troubles)
+    assert one.books.exit_code == 3
+    (two,) = received(
+        tmp_path / "b", [start(images=0), image(0), image(1, data=other), image(2), image(3, data=other), end()]
+    )
+    assert two.books == DataBooks(4, 2, 0, 2, two.books.troubles)
+
+
 def test_a_start_that_comes_again_changes_nothing(tmp_path: Path) -> None:
     (one,) = received(tmp_path, [start(images=2), image(0), start(images=2), image(1), end(), end()])
     assert one.whole, one
@@ -228,6 +305,7 @@ def bomb(size: int, packed: str = "bslz4") -> bytes:
     ("message", "says"),
     [
         (b"", "it ends at byte 0"),
+        (b'{"htype":"dheader-1.0","series":1}', "Stream V1 .* version 2"),
         (b"\xff", "no item|begins no item"),
         (b"\x81" * 100 + b"\x00", "inside each other"),
         (b"\x9b" + b"\xff" * 8, "are there"),
