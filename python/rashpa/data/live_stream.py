@@ -13,7 +13,7 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from rashpa.data.live import LiveError
-from rashpa.data.stream2 import End, Image, Start, StreamError, read_message
+from rashpa.data.stream2 import End, Image, Message, Start, StreamError, read_message
 
 ENDPOINT = re.compile(r"(tcp://([^\s:/\[\]]+|\[[0-9A-Fa-f:.%\w]+\]):\d{1,5})|ipc://.+")
 _MOST_BYTES = 1 << 30
@@ -47,7 +47,10 @@ class StreamedImage:
 
 class LiveStream(Iterator[StreamedImage]):
     """Images of one series, until its end. `missed`: images that did not come to this reader; `refused`: that could not be read, and why the last one could not;
-    `start`: what the sender said of the series, or None.
+    `start`: what the sender said of the series, or None; `strays`: messages of other series, which were passed over.
+
+    A series is what a start begins. With "push", images before any start are strays: a sender held them of a series that was aborted. With "pub" they are given,
+    because who connects late has missed the start. A series that was begun is ended by its end, or by the start of another one, and by no stray.
 
     A wait of `timeout_s` without a message is a TimeoutError; without it, one waits as long as it takes.
     """
@@ -61,9 +64,11 @@ class LiveStream(Iterator[StreamedImage]):
             raise LiveError("streams are read with pyzmq: pip install 'rashpa[stream]'") from None
         self.endpoint = endpoint
         self.missed = 0
+        self.strays = 0
         self.refused: tuple[int, str] = (0, "")
         self.start: Start | None = None
         self._timeout_s = timeout_s
+        self._needs_start = pattern == "push"
         self._series: tuple[int, str] | None = None
         self._next = 0
         self._over = False
@@ -113,22 +118,36 @@ class LiveStream(Iterator[StreamedImage]):
         buffer: memoryview = self._socket.recv(copy=False).buffer
         return buffer
 
-    def _read(self, message: object) -> StreamedImage | None:
+    def _read(self, message: Message) -> StreamedImage | None:
         """The image that it is; a start or an end is noted."""
-        if isinstance(message, Start | Image | End):
-            if self._series is None:
-                self._series = message.series
-            if message.series != self._series:
-                self._over = not isinstance(message, End)  # the end of an older one
-                return None
         if isinstance(message, Start):
-            self.start = message
-        if isinstance(message, End):
+            self._begin(message)
+        elif isinstance(message, Image):
+            if self._series is None and not self._needs_start:
+                self._series = message.series
+            if self._is_stray(message):
+                return None
+            return self._image(message) if message.image_id >= self._next else None
+        elif isinstance(message, End) and not self._is_stray(message):
             due = message.user_data.get("images")
             if isinstance(due, int) and due > self._next:
                 self.missed += due - self._next
             self._over = True
-        return self._image(message) if isinstance(message, Image) and message.image_id >= self._next else None
+        return None
+
+    def _begin(self, start: Start) -> None:
+        if self._series is not None and start.is_of(self._series):
+            self.start = start
+        elif self.start is not None:
+            self._over = True
+        else:
+            self._series, self.start, self._next, self.missed = start.series, start, 0, 0
+
+    def _is_stray(self, message: Message) -> bool:
+        if self._series is not None and message.is_of(self._series):
+            return False
+        self.strays += 1
+        return True
 
     def _image(self, image: Image) -> StreamedImage:
         channels = {name: packed.unpack() for name, packed in image.data.items()}

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 import rashpa
 from rashpa.data.live import LiveError
+from rashpa.testing.waiting import eventually
 
 cbor2 = pytest.importorskip("cbor2")
 zmq = pytest.importorskip("zmq")
@@ -65,12 +66,37 @@ def test_images_come_until_the_end_of_their_series_and_gaps_are_counted(sender: 
     assert images.start is not None and images.start.images == 9
 
 
-def test_another_series_ends_it(sender: Any) -> None:
+def test_the_start_of_another_series_ends_it_and_strays_do_not(sender: Any) -> None:
     endpoint = endpoint_of(sender)
     with rashpa.live(endpoint, 30.0) as images:
-        for one in (image(0), image(0, number=2)):
+        for one in (
+            *(image(8, number=7), image(9, number=7), message("end", number=7)),  # left of an aborted one
+            *(message("start"), image(0), image(5, number=7), message("end", number=7), image(1)),
+            *(message("start", number=2), image(0, number=2)),
+        ):
             sender.send(one)
-        assert len(list(images)) == 1
+        assert [one.image_id for one in images] == [0, 1]
+        assert (images.strays, images.missed) == (5, 0)
+
+
+def test_of_pub_images_come_also_without_their_start_until_another_series_begins() -> None:
+    with zmq.Context() as context, context.socket(zmq.PUB) as socket:
+        socket.linger = 0
+        with rashpa.live(endpoint_of(socket), 2.0, pattern="pub") as images:
+            eventually(lambda: _heard(socket, images, image(8, number=7)))
+            for one in (message("start"), image(0), message("end")):
+                socket.send(one)
+            rest = [one.image_id for one in images]
+    assert [one for one in rest if one != 8] == [0]
+
+
+def _heard(socket: Any, images: Any, first: bytes) -> bool:
+    """Whether the reader is connected: what is sent before then is lost."""
+    socket.send(first)
+    try:
+        return next(images).image_id == 8
+    except TimeoutError:
+        return False
 
 
 def test_silence_is_an_error_after_its_time(sender: Any) -> None:
