@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
+from rashpa.data.books import NOT_WHOLE
 from rashpa.data.feedback import Feedback, open_feedback
 from rashpa.data.feedback_record import FeedbackError, Image
 
@@ -37,7 +38,7 @@ def feedback(
     """What a receiver decides of each image, as it decides it, until the run is over.
 
     A ring that is not there yet is waited for. At the end it says, on standard error, how many images came, how many this reader was too slow
-    for, and how long after its last byte an image was here. Exit code 1 when nothing came in time, or the receiver has gone; 2 for bad input.
+    for, and how long after its last byte an image was here. Exit code 1 when nothing came in time, or the receiver has gone; 2 for bad input; 3 when this reader lost images.
     """
     late: list[float] = []
     try:
@@ -49,11 +50,14 @@ def feedback(
                     sys.stdout.write((_json_of(image) if json else _line_of(image)) + "\n")
                     sys.stdout.flush()
             _tell(images, late)
+            lost = images.lost
     except (FeedbackError, TimeoutError) as error:
         sys.stderr.write(f"rashpa feedback: {error}\n")
         raise typer.Exit(FAILED if isinstance(error, TimeoutError) or late else BAD_INPUT) from None
     except (BrokenPipeError, KeyboardInterrupt):
         raise typer.Exit(FAILED) from None
+    if lost:
+        raise typer.Exit(NOT_WHOLE)
 
 
 def _line_of(image: Image) -> str:

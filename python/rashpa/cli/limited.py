@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any, get_type_hints
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -66,12 +66,9 @@ def in_limited_process(command: Callable[..., None]) -> Callable[..., None]:
 
 def _flags_of(command: Callable[..., None]) -> dict[str, str]:
     """Give the flag of each option, by the name of its parameter."""
-    found = {}
-    for name, hint in get_type_hints(command, include_extras=True).items():
-        for info in getattr(hint, "__metadata__", ()):
-            declared = [one for one in getattr(info, "param_decls", None) or () if one.startswith("--")]
-            found[name] = declared[0] if declared else "--" + name.replace("_", "-")
-    return found
+    one = typer.Typer()
+    one.command()(command)
+    return {str(parameter.name): parameter.opts[0] for parameter in typer.main.get_command(one).params}
 
 
 def _terminal() -> dict[str, str]:

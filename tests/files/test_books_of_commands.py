@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every command that reads or makes data, against every damage: its books close, it ends with 0 only when nothing is lost, and no file of a failed one has a final name."""
+
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import hdf5plugin
+import numpy as np
+import pytest
+
+_native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+cbor2 = pytest.importorskip("cbor2")
+
+from typer.testing import CliRunner  # noqa: E402
+
+from rashpa.cli.main import app  # noqa: E402
+from rashpa.data.reader import open_run  # noqa: E402
+from rashpa.node.process import Job, Recording, process_recording  # noqa: E402
+
+HEIGHT, WIDTH, IMAGES, A_FILE = 48, 64, 12, 4
+PIPELINE = f"""
+[run]
+name = "x"
+frames = {IMAGES}
+[detector]
+width = {WIDTH}
+height = {HEIGHT}
+pixel = "uint16"
+[dataset]
+kind = "pattern"
+modules = 1
+frames = 2
+width = {WIDTH}
+height = {HEIGHT}
+[[buffer]]
+name = "b"
+slots = 12
+stack = 4
+keep_darks = true
+{{kernel}}
+[[buffer.sink]]
+kind = "{{sink}}"
+images_per_file = {A_FILE}
+"""
+PEAKS = '[[buffer.kernel]]\nname = "peakfinder8"\n'
+FRAMES = np.random.default_rng(1).poisson(3, (IMAGES, HEIGHT, WIDTH)).astype(np.uint16)
+FRAMES[:, 20:22, 30:32] = 900
+RUNS = {"raw": ("raw", PEAKS), "dense": ("hdf5", PEAKS), "dark": ("hdf5", "")}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of good runs and of a recorded stream."""
+    folder = tmp_path_factory.mktemp("made")
+    np.save(folder / "f.npy", FRAMES)
+    for gain, word in ((1, 1 << 14), (2, 3 << 14)):
+        np.save(folder / f"g{gain}.npy", FRAMES + np.uint16(word))
+    for name, (sink, kernel) in RUNS.items():
+        pipeline = folder / f"{name}.toml"
+        pipeline.write_text(PIPELINE.format(sink=sink, kernel=kernel), encoding="utf-8")
+        done = process_recording(Job(pipeline, "", folder, Recording(name, (folder / "f.npy",))))
+        assert done.good, done
+    series = {"series_id": 3, "series_unique_id": "U"}
+    said: list[dict[str, Any]] = [{"type": "start", **series, "number_of_images": IMAGES, "channels": ["t"]}]
+    for number, frame in enumerate(FRAMES):
+        pixels = cbor2.CBORTag(40, [[HEIGHT, WIDTH], cbor2.CBORTag(69, frame.tobytes())])
+        said.append({"type": "image", **series, "image_id": number, "data": {"t": pixels}})
+    said.append({"type": "end", **series})
+    (folder / "stream").mkdir()
+    for number, message in enumerate(said):
+        (folder / f"stream/{number:03}.cbor").write_bytes(cbor2.dumps(message))
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of it, where commands are called."""
+    shutil.copytree(made, tmp_path / "in")
+    monkeypatch.chdir(tmp_path / "in")
+    yield tmp_path / "in"
+
+
+@dataclass(frozen=True)
+class Called:
+    """What a command said. `books`: None when it refused."""
+
+    code: int
+    books: dict[str, Any] | None
+    files: list[str]
+    stderr: str
+
+
+def call(*words: str) -> Called:
+    done = CliRunner().invoke(app, [*words, "--json"])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    said = json.loads(done.stdout)
+    assert said["command"] == words[0]
+    assert (said["books"] is None) == bool(said["problem"])
+    return Called(done.exit_code, said["books"], said["files"], done.stderr)
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command. `reads`: the run that is damaged for it; `makes`: files that it makes."""
+
+    words: tuple[str, ...]
+    reads: str
+    makes: tuple[str, ...] = ()
+
+
+DARKS = ("--g0", "dark_b_master.h5", "--g1", "g1.npy", "--g2", "g2.npy")
+COMMANDS = {
+    "convert": Command(
+        ("convert", "raw_b_raw_master.h5", "made"), "raw_b_raw", ("made_master.h5", "made_data_000001.h5")
+    ),
+    "repair raw": Command(("repair", "raw_b_raw_master.h5"), "raw_b_raw"),
+    "inspect raw": Command(("inspect", "raw_b_raw_master.h5"), "raw_b_raw"),
+    "repair": Command(("repair", "dense_b_master.h5"), "dense_b"),
+    "inspect": Command(("inspect", "dense_b_master.h5"), "dense_b"),
+    "combine": Command(("combine", "dense_b_master.h5", "dark_b_master.h5", "-o", "made.h5"), "dense_b", ("made.h5",)),
+    "peaks": Command(("peaks", "dense_b_master.h5", "--output", "made.cxi"), "dense_b", ("made.cxi",)),
+    "calibrate": Command(("calibrate", "pedestal", "made.h5", *DARKS, "--least-frames", "2"), "dark_b", ("made.h5",)),
+    "process": Command(("process", "dense_b_master.h5", "-p", "dense.toml", "-o", "out", "-q"), "dense_b"),
+    "receive-stream": Command(("receive-stream", "stream", "made"), "stream", ("made_master.h5",)),
+}
+
+
+BEGUN = {f".{run}_begins" for run in ("dark_b", "dense_b", "raw_b_raw")}
+
+
+def hidden(folder: Path) -> set[str]:
+    """What lies in a folder under names that are not shown, without what the runs of the fixture have left."""
+    return {path.name for path in folder.iterdir() if path.name.startswith(".")}
+
+
+def data_of(reads: str, number: int) -> Path:
+    return Path(f"{reads}_data_{number:06}.{'raw' if reads.endswith('raw') else 'h5'}")
+
+
+def cut(path: Path, part: float) -> None:
+    os.truncate(path, int(path.stat().st_size * part))
+
+
+def scramble(path: Path) -> None:
+    path.write_bytes(random.Random(1).randbytes(path.stat().st_size))
+
+
+def never_written(reads: str) -> None:
+    """Room for images of which only the first was written, as a receiver that was killed leaves it."""
+    path = data_of(reads, 2)
+    with h5py.File(path, "r+") as file:
+        pixels = file["entry/data/data"][0]
+        attributes = dict(file["entry/data/data"].attrs)
+        del file["entry/data/data"]
+        made = file.create_dataset(
+            "entry/data/data",
+            (A_FILE, HEIGHT, WIDTH),
+            "u2",
+            chunks=(1, HEIGHT, WIDTH),
+            compression=hdf5plugin.Bitshuffle(),
+        )
+        made[0] = pixels
+        made.attrs.update(attributes)
+
+
+DAMAGES: dict[str, Callable[[str], object]] = {
+    "a data file is gone": lambda reads: data_of(reads, 2).unlink(),
+    "a data file is cut": lambda reads: cut(data_of(reads, 2), 0.5),
+    "a data file is empty": lambda reads: cut(data_of(reads, 2), 0.0),
+    "a data file is random": lambda reads: scramble(data_of(reads, 2)),
+    "images were never written": never_written,
+    "the index is cut": lambda reads: cut(Path(f"{reads}_master.journal"), 0.5),
+    "the master is cut": lambda reads: cut(Path(f"{reads}_master.h5"), 0.6),
+    "the master is random": lambda reads: scramble(Path(f"{reads}_master.h5")),
+}
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_of_good_data_every_command_makes_all_and_ends_with_0(folder: Path, name: str) -> None:
+    command = COMMANDS[name]
+    done = call(*command.words)
+    assert done.code == 0, done
+    assert done.books is not None
+    assert done.books["whole"] and done.books["expected"] == done.books["made"] > 0
+    assert all(Path(file).is_file() for file in command.makes)
+    assert hidden(folder) == BEGUN
+
+
+# a damage that the files of a kind cannot have, or that a command does not meet
+NONE = {
+    *((name, damage) for name in ("convert", "repair raw", "inspect raw") for damage in ("images were never written",)),
+    *((name, "the index is cut") for name in COMMANDS if "raw" not in name and name != "convert"),
+    ("inspect raw", "the index is cut"),  # the master alone leads to the images
+    *((name, "a data file is random") for name in ("inspect raw", "repair raw")),  # checksums are for who reads images
+    ("convert", "the master is cut"),  # what it is made of was kept beside it
+    ("convert", "the master is random"),
+    ("process", "images were never written"),  # it is told of them by the reader of stored images
+    *(("receive-stream", damage) for damage in DAMAGES),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"), [(name, damage) for name in COMMANDS for damage in DAMAGES if (name, damage) not in NONE]
+)
+def test_of_damaged_data_no_command_ends_with_0(folder: Path, name: str, damage: str) -> None:
+    command = COMMANDS[name]
+    DAMAGES[damage](command.reads)
+    done = call(*command.words)
+    assert done.code in (1, 2, 3), done
+    assert "Traceback" not in done.stderr
+    assert done.stderr.strip(), "nothing was said"
+    if done.books is not None:
+        assert done.books["closed"], done.books
+        assert not done.books["whole"]
+    if done.code == 2:
+        assert not [file for file in command.makes if Path(file).exists()]
+    for master in Path().glob("made*_master.h5"):
+        open_run(master).close()
+    assert hidden(folder) == BEGUN
+
+
+@pytest.mark.parametrize(
+    ("damage", "errored"),
+    [("the index is cut", 0), ("a data file is random", 4), ("a data file is gone", 4)],
+)
+def test_convert_says_how_many_images_are_lost(folder: Path, damage: str, errored: int) -> None:
+    DAMAGES[damage]("raw_b_raw")
+    done = call(*COMMANDS["convert"].words)
+    assert done.code == 3
+    assert done.books is not None
+    assert (done.books["expected"], done.books["errored"]) == (IMAGES, errored)
+    assert (done.books["missing"] > 0) == (damage == "the index is cut")
+    with open_run("made_master.h5") as run:
+        assert len(run) == done.books["made"]
+        for index, frame in enumerate(run.frame_numbers.tolist()):
+            np.testing.assert_array_equal(run.image(index), FRAMES[frame])
+
+
+def test_all_images_that_are_lost_are_errored(folder: Path) -> None:
+    for number in (1, 2, 3):
+        scramble(data_of("raw_b_raw", number))
+    done = call(*COMMANDS["convert"].words)
+    assert done.books is not None
+    assert (done.code, done.books["made"], done.books["errored"]) == (3, 0, IMAGES)
+
+
+def test_a_complete_master_whose_index_is_cut_is_not_called_complete(folder: Path) -> None:
+    cut(Path("raw_b_raw_master.journal"), 0.5)
+    done = CliRunner().invoke(app, ["repair", "raw_b_raw"])
+    assert done.exit_code == 3
+    assert "is complete" not in done.output
+    assert "raw_b_raw_master.journal is cut" in done.stderr
+    Path("raw_b_raw_master.journal").unlink()
+    assert call("repair", "raw_b_raw").books == call("repair", "raw_b_raw").books
+    assert call("repair", "raw_b_raw").code == 3
+
+
+@pytest.mark.parametrize(
+    ("damage", "missing"),
+    [("a data file is gone", 4), ("a data file is cut", 4), ("images were never written", 3)],
+)
+@pytest.mark.parametrize("name", ["combine", "peaks", "repair"])
+def test_images_that_no_file_has_are_missing_and_named(folder: Path, name: str, damage: str, missing: int) -> None:
+    DAMAGES[damage]("dense_b")
+    done = call(*COMMANDS[name].words)
+    assert done.code == 3
+    assert done.books is not None
+    assert (done.books["missing"], done.books["errored"]) == (missing, 0)
+    assert any("data_000002" in text for text in done.books["troubles"])
+
+
+@pytest.mark.parametrize(
+    ("lost", "code", "books"),
+    [
+        ("006.cbor", 3, {"expected": IMAGES, "made": IMAGES - 1, "missing": 1, "errored": 0}),
+        ("000.cbor", 1, {"expected": 0, "made": 0, "missing": 0, "errored": 0}),  # images without a start are no series
+        ("013.cbor", 1, {"expected": IMAGES, "made": IMAGES, "missing": 0, "errored": 0}),
+    ],
+)
+def test_a_message_that_is_lost_is_missed(folder: Path, lost: str, code: int, books: dict[str, int]) -> None:
+    (folder / "stream" / lost).unlink()
+    done = call(*COMMANDS["receive-stream"].words)
+    assert done.books is not None
+    assert (done.code, {name: done.books[name] for name in books}) == (code, books)
+
+
+def test_a_message_that_is_damaged_is_not_made(folder: Path) -> None:
+    path = folder / "stream/006.cbor"
+    path.write_bytes(path.read_bytes()[:-9])
+    done = call(*COMMANDS["receive-stream"].words)
+    assert done.books is not None
+    assert (done.code, done.books["made"], done.books["closed"]) == (3, IMAGES - 1, True)
+
+
+def test_a_failed_convert_leaves_nothing_and_an_older_one_as_it_was(folder: Path) -> None:
+    assert call(*COMMANDS["convert"].words).code == 0
+    before = {path.name: path.read_bytes() for path in folder.glob("made_*")}
+    assert call(*COMMANDS["convert"].words).code == 2
+    scramble(Path("raw_b_raw_facts.h5"))
+    scramble(Path("raw_b_raw_master.h5"))
+    failed = call(*COMMANDS["convert"].words, "--replace")
+    assert failed.code == 2, failed
+    assert {path.name: path.read_bytes() for path in folder.glob("made_*")} == before
+    for path in folder.glob("made_*"):
+        path.unlink()
+    assert call(*COMMANDS["convert"].words).code == 2
+    assert not list(folder.glob("*made*"))
+
+
+def test_an_earlier_convert_is_replaced_whole(folder: Path) -> None:
+    assert call(*COMMANDS["convert"].words, "--images-per-file", "2").code == 0
+    assert len(list(folder.glob("made_data_*"))) == IMAGES // 2
+    assert call(*COMMANDS["convert"].words, "--replace").code == 0
+    assert [path.name for path in folder.glob("made_data_*")] == ["made_data_000001.h5"]
+    with open_run("made_master.h5") as run:
+        assert len(run) == IMAGES
+        run.image(IMAGES - 1)
