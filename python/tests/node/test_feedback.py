@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole acquisitions whose decisions are published: every image once, and as it is stored."""
 
+import os
 import threading
 import uuid
 from pathlib import Path
@@ -21,6 +22,7 @@ from rashpa.node.folders import Folders
 from rashpa.node.native_engine import NativeFactory
 from rashpa.node.node import Node
 from rashpa.testing.in_process import run_in_process
+from rashpa.testing.waiting import eventually
 
 pytestmark = pytest.mark.whole
 
@@ -95,11 +97,13 @@ class Subscriber:
         return self.images
 
 
-def run(tmp_path: Path, feedback: str, link: str = "port = 0", faults: str = "", stack: int = 1) -> FeedbackStatus:
+def run(
+    tmp_path: Path, feedback: str, link: str = "port = 0", faults: str = "", stack: int = 1, rate_hz: float = 0.0
+) -> FeedbackStatus:
     path = tmp_path / "run.toml"
     output = tmp_path / "out"
     text = RUN.format(frames=FRAMES, output=output, feedback=feedback, link=link, faults=faults, stack=stack)
-    path.write_text(text)
+    path.write_text(text.replace("height = 512\n", f"height = 512\nrate_hz = {rate_hz}\n", 1))
     nodes = {role: Node(role, role, NativeFactory(role)) for role in ("emulator", "receiver")}
     outcome = run_in_process(load_plan(path), nodes)
     assert outcome.good, outcome.problem
@@ -177,6 +181,27 @@ def test_a_reader_that_never_reads_is_not_felt(tmp_path: Path) -> None:
     remaining = [image.index for image in late]  # type: ignore[attr-defined]
     assert remaining == [FRAMES - 1]
     assert late.lost == FRAMES - 1  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("left", [0, 4096])
+def test_whoever_cuts_the_ring_ends_neither_the_run_nor_its_readers(tmp_path: Path, left: int) -> None:
+    ring = new_name()
+    subscriber = Subscriber(ring)
+
+    def cut() -> None:
+        eventually(lambda: len(subscriber.images) > 5, 60.0, look_s=0.001)
+        os.truncate(f"/dev/shm/rashpa.{ring}", left)
+
+    cutting = threading.Thread(target=cut)
+    cutting.start()
+    told = run(tmp_path, f'feedback = {{ ring = "{ring}" }}', link='port = 0\nflow = "credits"', rate_hz=100.0)
+    cutting.join()
+    assert told.published == FRAMES
+    with pytest.raises(AssertionError, match="was cut by another process"):
+        subscriber.all()
+    assert 5 < len(subscriber.images) < FRAMES
+    with rashpa.open(tmp_path / "out" / "fed_full_master.h5") as stored:
+        assert stored.books["written"] == stored.books["accepted"] > 0
 
 
 def test_zeromq_has_the_same(tmp_path: Path) -> None:
