@@ -3,7 +3,6 @@
 
 import glob
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rashpa.cli.told import AsJson, Teller
+from rashpa.data.books import DataBooks
 from rashpa.data.dataset_spec import (
     AnyDatasetSpec,
     CalibrationSpec,
@@ -29,8 +30,6 @@ app = typer.Typer(
     no_args_is_help=True,
     help="What an emulator plays: make a dataset, describe it, look at a frame.",
 )
-
-BAD_INPUT = 2
 
 
 class Kind(StrEnum):
@@ -110,9 +109,11 @@ def make(
         list[str] | None, typer.Option(metavar="FILE", help="files: NXmx pixel_mask; once a module.")
     ] = None,
     gain_unit: Annotated[GainUnit, typer.Option(help="files: of --gain.")] = GainUnit.ADU_PER_KEV,
+    as_json: AsJson = False,
 ) -> None:
     """Make a dataset folder: frames as .npy, their calibration, and dataset.json, which says what is synthetic and how it was made."""
-    with _refusing("make"):
+    tell = Teller("dataset make", as_json)
+    with _refusing(tell):
         from rashpa.sim import make_dataset
 
         spec: AnyDatasetSpec
@@ -156,7 +157,8 @@ def make(
                 places=[_place_of(text) for text in place or []],
             )
         make_dataset(spec, folder)
-        _print_facts(folder)
+        books, facts = _describe(tell, folder)
+    tell.end("", books, [folder], dataset=facts)
 
 
 def _files_of(pattern: str) -> list[str]:
@@ -184,10 +186,13 @@ def _place_of(text: str) -> tuple[int, int]:
 @app.command()
 def info(
     path: Annotated[Path, typer.Argument(metavar="DIR|FILE", help="A dataset folder, a .npy or an image file.")],
+    as_json: AsJson = False,
 ) -> None:
     """Describe a dataset: shape, kinds of frames, value range, pixels per gain, calibration."""
-    with _refusing("info"):
-        _print_facts(path)
+    tell = Teller("dataset info", as_json)
+    with _refusing(tell):
+        books, facts = _describe(tell, path)
+    tell.end("", books, dataset=facts)
 
 
 @app.command()
@@ -197,7 +202,7 @@ def preview(
     frame: Annotated[int, typer.Option("--frame", "-n", min=0, help="Which frame.")] = 0,
 ) -> None:
     """Draw one frame, all modules below each other, logarithmic; photons where the dataset has a calibration."""
-    with _refusing("preview"):
+    with _refusing(Teller("dataset preview")):
         from rashpa.sim.preview import write_preview
 
         loaded = _load(path)
@@ -213,31 +218,36 @@ def _load(path: Path) -> "LoadedDataset":
     return load_dataset(path)
 
 
-def _print_facts(path: Path) -> None:
+def _describe(tell: Teller, path: Path) -> tuple[DataBooks, dict[str, str]]:
+    """Show a dataset as a table, where people read it. All of its frames were read: what cannot be read is refused."""
     from rich.console import Console
     from rich.table import Table
 
     from rashpa.sim.summary import summarise
 
+    loaded = _load(path)
+    facts = summarise(loaded)
+
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in summarise(_load(path)):
+    for name, value in facts:
         table.add_row(name, value)
-    Console().print(table)
+    Console(quiet=tell.as_json).print(table)
+    return DataBooks(loaded.dataset.frames, loaded.dataset.frames, unit="frames"), dict(facts)
 
 
 @contextmanager
-def _refusing(command: str) -> Iterator[None]:
+def _refusing(tell: Teller) -> Iterator[None]:
     """Bad input ends with one line on standard error and exit 2. The native module is first needed inside: `--help` works without it."""
     try:
         yield
     except ImportError as error:
-        _refuse(command, f"{error}; this command needs the compiled part of rashpa: run `make`")
+        tell.refuse(f"{error}; this command needs the compiled part of rashpa: run `make`")
     except MemoryError:
-        _refuse(command, "the machine has too little memory for it; use fewer frames")
+        tell.refuse("the machine has too little memory for it; use fewer frames")
     except (RuntimeError, ValueError, OSError) as error:  # the native errors are RuntimeErrors, pydantic's ValueErrors
-        _refuse(command, _text_of(error))
+        tell.refuse(_text_of(error))
 
 
 def _text_of(error: Exception) -> str:
@@ -251,8 +261,3 @@ def _text_of(error: Exception) -> str:
             for e in error.errors()
         )
     return str(error)
-
-
-def _refuse(command: str, why: str) -> None:
-    print(f"rashpa dataset {command}: {why}", file=sys.stderr)  # noqa: T201
-    raise typer.Exit(BAD_INPUT)

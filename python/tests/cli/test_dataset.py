@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 
 pytest.importorskip("rashpa._native")
 
-from rashpa.cli.dataset import BAD_INPUT, app
+from rashpa.cli.dataset import app
+from rashpa.cli.told import BAD_INPUT
 from rashpa.data.datasets import dataset_from_spec, load_directory
 
 pytestmark = pytest.mark.whole
