@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every command that reads or makes data, against every damage: its books close, it ends with 0 only when nothing is lost, and no file of a failed one has a final name."""
 
+import fcntl
 import json
 import os
 import random
@@ -325,6 +326,23 @@ def test_a_failed_convert_leaves_nothing_and_an_older_one_as_it_was(folder: Path
         path.unlink()
     assert call(*COMMANDS["convert"].words).code == 2
     assert not list(folder.glob("*made*"))
+
+
+def test_convert_replaces_neither_its_input_nor_a_series_nor_a_run_that_is_written(folder: Path) -> None:
+    before = {path.name: path.read_bytes() for path in folder.glob("raw_b_raw_*")}
+    (folder.parent / "alias").symlink_to(folder)
+    for to in ("raw_b_raw", "raw_b_raw_master.h5", f"{folder}/raw_b_raw", "../alias/raw_b_raw"):
+        assert call("convert", "raw_b_raw_master.h5", to, "--replace").code == 2
+    for path in folder.glob("raw_b_raw_*"):
+        shutil.copy(path, path.with_name(path.name.replace("raw_b_raw_", "made_s0001_")))
+    assert call("convert", "made_s0001", "made", "--replace").code == 0
+    assert {path.name: path.read_bytes() for path in folder.glob("raw_b_raw_*")} == before
+    assert len(list(folder.glob("made_s0001_*"))) == len(before)
+    with Path("made_master.journal").open("wb") as journal:
+        fcntl.flock(journal, fcntl.LOCK_EX)
+        refused = call(*COMMANDS["convert"].words, "--replace")
+        assert refused.code == 2
+        assert "is being written by another process" in refused.stderr
 
 
 def test_an_earlier_convert_is_replaced_whole(folder: Path) -> None:

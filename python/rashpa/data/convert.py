@@ -50,6 +50,8 @@ def convert_run(
     """`run`: the _raw_master.h5, or the prefix of its name; `to`: a master, or a prefix. `patience`: of the clock, and of as many
     processors as there are threads. RunFileError says why it cannot be; nothing is left of it then."""
     source, target = (str(path).removesuffix(MASTER) for path in (run, to))
+    if Path(source).resolve() == Path(target).resolve():
+        raise RunFileError(f"{to}: these are the raw files themselves, which stay as they are; choose another name")
     size = _size_of(source)
     allowed = math.ceil((patience or Patience(seconds=300.0)).of(size))
     with staged_files(Path(target), replace=existing == "replace") as staged:

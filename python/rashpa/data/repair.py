@@ -8,7 +8,7 @@ from rashpa import _native
 from rashpa.data.books import DataBooks
 from rashpa.data.reader import Run, open_run
 from rashpa.data.run_books import run_books
-from rashpa.data.run_parts import MASTER, RunFileError, prefix_of
+from rashpa.data.run_parts import JOURNAL, MASTER, RunFileError, prefix_of
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,6 @@ def _indexed(books: DataBooks, run: Run, rows: int) -> DataBooks:
     lacking = min(books.made, max(0, run.books["expected"] - rows))
     if not lacking:
         return books
-    index = prefix_of(run.path).name + "_master.journal"
+    index = prefix_of(run.path).name + JOURNAL
     text = f"{run.path}: its index {index} is cut, and lacks {lacking} images that the master has; copy it again"
     return replace(books, made=books.made - lacking, missing=books.missing + lacking, troubles=(text, *books.troubles))

@@ -7,6 +7,7 @@ from typing import Literal
 import h5py
 
 MASTER = "_master.h5"
+JOURNAL = "_master.journal"
 
 
 class RunFileError(ValueError):

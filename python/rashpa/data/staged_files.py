@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from rashpa.data.older_files import older_files
-from rashpa.data.run_parts import MASTER, RunFileError
+from rashpa.data.older_files import SERIES, older_files
+from rashpa.data.regular_file import open_regular
+from rashpa.data.run_parts import JOURNAL, MASTER, RunFileError
 
 
 class Staged:
@@ -30,7 +33,7 @@ class Staged:
         made = sorted(self.prefix.parent.iterdir(), key=lambda path: path.name.endswith(MASTER))
         try:
             # an old master beside new data files would show their images under its own numbers: it goes first
-            for old in sorted(older_files(self._target), key=lambda path: not path.name.endswith(MASTER)):
+            for old in sorted(_own_files(self._target), key=lambda path: not path.name.endswith(MASTER)):
                 old.unlink()
             for path in made:
                 path.rename(self._target.with_name(path.name))
@@ -45,6 +48,28 @@ def check_free(target: Path, replace: bool) -> None:
         raise RunFileError(f"{target}: {target.parent} is no folder that is there; create it, or choose another name")
     if not replace and (old := older_files(target)):
         raise RunFileError(f"{old[0]} exists; move it, choose another name, or give --replace")
+    if _is_written(target.with_name(f"{target.name}{JOURNAL}")):
+        raise RunFileError(
+            f"{target}{MASTER} is being written by another process; wait for its end, or choose another name"
+        )
+
+
+def _own_files(target: Path) -> list[Path]:
+    """Files of this prefix, without those of series of it."""
+    series = re.compile(re.escape(f"{target.name}_") + SERIES)
+    return [path for path in older_files(target) if not series.match(path.name)]
+
+
+def _is_written(journal: Path) -> bool:
+    """Whether a process that lives writes the run of a journal: it holds a lock on it."""
+    try:
+        with open_regular(journal) as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
 
 
 @contextlib.contextmanager

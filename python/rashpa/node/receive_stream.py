@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,7 +41,7 @@ _COMPLETE, _MISSING = COMPLETENESS.index("complete"), COMPLETENESS.index("missin
 @dataclass
 class Received:
     """What became of a series. `missed`: images that were not got, by the numbers of those that were, and by what sender or start say of the last; `late`: that
-    came behind a later one, and are not stored; `refused`: messages that could not be read, `errored` the images of the series among them, `errored_in_gaps` those of these that are missed, too. `files`: masters. `troubles` are
+    came behind a later one, and are not stored; `repeated`: that were stored already; `refused`: messages that could not be read, `errored` the images of the series among them, `errored_in_gaps` those of these that are missed, too. `files`: masters. `troubles` are
     losses, `notes` what is only said."""
 
     series_id: int
@@ -50,6 +51,7 @@ class Received:
     images: int = 0
     missed: int = 0
     late: int = 0
+    repeated: int = 0
     refused: int = 0
     errored: int = 0
     errored_in_gaps: int = 0
@@ -100,6 +102,7 @@ class StreamFiles:
         self._options = _Options("replace" if replace else "refuse", threads)
         self._numbered = numbered
         self._open: _Series | None = None
+        self._waiting: Start | None = None
 
     @property
     def current(self) -> Received | None:
@@ -118,11 +121,12 @@ class StreamFiles:
             self._refuse(str(error))
             return
         if isinstance(message, Start):
-            if self._open is None or not message.is_of(self._open.key) or not self._open.received.started:
-                self._begin(message)
+            self._start(message)
         elif isinstance(message, Image):
+            self._decide_waiting(message)
             self._image(message)
         elif isinstance(message, End):
+            self._decide_waiting(message)
             self._end(message)
         else:
             _count(self.unknown, message.type)
@@ -134,9 +138,33 @@ class StreamFiles:
 
     def close(self) -> None:
         """Nothing more comes."""
+        self._close_open()
+        if self._waiting is not None:
+            waiting, self._waiting = self._waiting, None
+            self._begin(waiting)
+            self._close_open()
+
+    def _close_open(self) -> None:
         if self._open:
             series, self._open = self._open, None
             self.done.append(series.close(None))
+
+    def _start(self, start: Start) -> None:
+        """Begin a series. Where one goes on, the next message tells whether this start is a stray, or that series has ended without an end."""
+        if self._open is None or not self._open.received.started:
+            self._begin(start)
+        elif not start.is_of(self._open.key):
+            self._waiting = start
+
+    def _decide_waiting(self, message: Image | End) -> None:
+        """Begin the series whose start waits, or count that start as a stray when the series that was received goes on."""
+        waiting = self._waiting
+        if waiting is not None and self._open is not None and message.is_of(self._open.key):
+            self._waiting = None
+            _count(self.strays, waiting.series)
+        elif waiting is not None and message.is_of(waiting.series):
+            self._waiting = None
+            self._begin(waiting)
 
     def _refuse(self, text: str) -> None:
         if self._open:
@@ -146,7 +174,10 @@ class StreamFiles:
             self.refused.append(text)
 
     def _begin(self, message: Start | Image) -> None:
-        self.close()
+        self._close_open()
+        if not self._numbered and self.series and isinstance(message, Start):
+            _count(self.strays, message.series)  # the one that was asked for has the files' names
+            return
         started = isinstance(message, Start)
         number = 1 + sum(one.started == started for one in self.done)
         name = self._prefix.name
@@ -173,14 +204,16 @@ class StreamFiles:
             return  # once more
         if self._stray(message):
             return
-        self.close()
+        self._close_open()
         received = Received(message.series_id, message.unique_id, started=False, ended=True)
         received.trouble("nothing but its end came")
         self.done.append(received)
 
     def _stray(self, message: Image | End) -> bool:
         """Count a message of another series than the one that goes on, or of one that is over; it is not stored."""
-        if not (self._open is not None and self._open.received.started) and not self._was_received(message):
+        started = self._open is not None and self._open.received.started
+        over = self._open is None and self.series > 0 and not self._numbered
+        if not started and not over and not self._was_received(message):
             return False
         _count(self.strays, message.series)
         return True
@@ -213,6 +246,7 @@ class _Series:
         self._files: dict[str, _ChannelFile] | None = None
         self._next = 0
         self._refused: set[int] = set()
+        self._gaps: list[tuple[int, int]] = []
         if self._start is None:
             self.received.trouble("its start did not come: the files say nothing of the experiment")
 
@@ -223,7 +257,11 @@ class _Series:
             self.received.trouble(f"image {image.image_id}: the series has {most}")
             return
         if image.image_id < self._next:
-            self.received.late += 1
+            if self._is_gap(image.image_id):
+                self.received.late += 1
+            else:
+                self.received.repeated += 1
+                self.received.note("images came more than once; the first of each is stored")
             return
         try:
             arrays = {name: packed.unpack() for name, packed in image.data.items()}
@@ -237,6 +275,8 @@ class _Series:
             self._refuse(f"image {image.image_id}: {error}", image.image_id)
             return
         missed = image.image_id - self._next
+        if missed:
+            self._gaps.append((self._next, image.image_id))
         for name, pixels in arrays.items():
             self._files[name].skip(self._next, missed)
             self._files[name].add(image, pixels)
@@ -270,6 +310,10 @@ class _Series:
         if isinstance(said, int) and 0 <= said <= MOST_IMAGES:
             return said
         return self._start.images if self._start else None
+
+    def _is_gap(self, image_id: int) -> bool:
+        at = bisect_right(self._gaps, (image_id, MOST_IMAGES))
+        return at > 0 and image_id < self._gaps[at - 1][1]
 
     def _refuse(self, text: str, image_id: int) -> None:
         self.received.refused += 1

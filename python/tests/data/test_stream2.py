@@ -208,7 +208,15 @@ def test_what_is_left_of_other_series_is_not_stored_as_the_one_that_begins(tmp_p
 
 @pytest.mark.parametrize("place", range(1, 6))
 @pytest.mark.parametrize(
-    "stray", [image(9, 7), end(7), image(0, 8, series_unique_id="other"), end(8, series_unique_id="x")]
+    "stray",
+    [
+        image(9, 7),
+        end(7),
+        start(7),
+        start(8, series_unique_id="y"),
+        image(0, 8, series_unique_id="other"),
+        end(8, series_unique_id="x"),
+    ],
 )
 def test_messages_of_other_series_do_not_end_the_one_that_is_received(tmp_path: Path, place: int, stray: bytes) -> None:
     files = StreamFiles(tmp_path / "got")
@@ -219,6 +227,30 @@ def test_messages_of_other_series_do_not_end_the_one_that_is_received(tmp_path: 
     assert one.whole, one
     assert len(rashpa.open(one.files[0])) == 4
     assert sum(files.strays.values()) == 1
+
+
+def test_a_series_without_an_end_ends_where_the_next_one_begins(tmp_path: Path) -> None:
+    aborted = [start(1, 4), image(0, 1), image(1, 1)]
+    first, second = received(tmp_path, [*aborted, *WHOLE], numbered=True)
+    assert (first.images, first.ended) == (2, False)
+    assert second.whole, second
+    files = StreamFiles(tmp_path / "one")  # one series alone was asked for: the next one gets no files of its name
+    for message in [*aborted, *WHOLE]:
+        files.take(message)
+    files.close()
+    (one,) = files.done
+    assert (one.images, one.ended) == (2, False)
+    assert files.strays
+    (late,) = received(tmp_path / "late", [*aborted, start(2)])[:1]
+    assert not late.ended
+
+
+def test_an_image_that_comes_twice_is_no_loss(tmp_path: Path) -> None:
+    (one,) = received(tmp_path, [start(images=3), image(0), image(0), image(2), image(2), image(1), end()])
+    assert (one.images, one.repeated, one.late, one.missed) == (2, 2, 1, 1)
+    (two,) = received(tmp_path / "b", [start(images=2), image(0), image(1), image(1), image(0), end()])
+    assert two.whole, two
+    assert "more than once" in two.notes[-1]
 
 
 def test_strays_of_many_series_take_no_room(tmp_path: Path) -> None:
