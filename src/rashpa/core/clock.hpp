@@ -21,6 +21,6 @@ inline std::uint64_t now_utc_ns() noexcept {
 }
 
 /// Nanoseconds since 1970-01-01 TAI.
-inline std::uint64_t tai_ns() noexcept { return tai_of_utc(now_utc_ns()); }
+inline std::uint64_t tai_ns() { return tai_of_utc(now_utc_ns()); }
 
 }  // namespace rashpa

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <ranges>
-#include <string>
+#include <functional>
+#include <iterator>
+#include <string_view>
+#include <vector>
 
 #include "rashpa/core/error.hpp"
 
@@ -44,8 +46,9 @@ std::uint64_t day_of(std::string_view text) {
 
 LeapTable leap_table_of(std::string_view text) {
   LeapTable table;
-  for (const auto part : std::views::split(text, '\n')) {
-    const std::string_view line(part.begin(), part.end());
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (line.empty() || line.front() == '#') continue;
     const std::size_t space = line.find(' ');
     const std::string_view first = line.substr(0, space);
@@ -67,13 +70,13 @@ const LeapTable& leap_table() {
   return table;
 }
 
-std::uint64_t tai_of_utc(std::uint64_t utc_ns) noexcept {
+std::uint64_t tai_of_utc(std::uint64_t utc_ns) {
   const std::vector<LeapStep>& steps = leap_table().steps;
   const auto next = std::ranges::upper_bound(steps, utc_ns, {}, &LeapStep::from_ns);
   return utc_ns + (next == steps.begin() ? steps.front() : *std::prev(next)).ahead_ns;
 }
 
-std::uint64_t utc_of_tai(std::uint64_t tai_ns) noexcept {
+std::uint64_t utc_of_tai(std::uint64_t tai_ns) {
   const std::vector<LeapStep>& steps = leap_table().steps;
   const auto begins = [](const LeapStep& step) { return step.from_ns + step.ahead_ns; };
   const auto next = std::ranges::upper_bound(steps, tai_ns, {}, begins);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -10,9 +9,9 @@ namespace rashpa {
 /// The only conversion between TAI and UTC; its table is schema/leap_seconds.txt, which python/rashpa/data/tai.py
 /// reads, too. Both count nanoseconds since 1970-01-01 without leap seconds of their own, as records of frames and
 /// clocks of machines do. Before 1972 the first number counts, behind the end of the table the last one.
-std::uint64_t tai_of_utc(std::uint64_t utc_ns) noexcept;
+std::uint64_t tai_of_utc(std::uint64_t utc_ns);
 /// UTC stands still at the last nanosecond of its minute while a leap second goes on: it never goes back.
-std::uint64_t utc_of_tai(std::uint64_t tai_ns) noexcept;
+std::uint64_t utc_of_tai(std::uint64_t tai_ns);
 
 /// From `from_ns` (UTC) on, TAI is ahead by so many nanoseconds.
 struct LeapStep {

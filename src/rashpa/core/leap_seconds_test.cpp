@@ -45,7 +45,7 @@ TEST(LeapSeconds, let_utc_stand_while_they_go_on) {
 TEST(LeapSeconds, go_on_as_they_were_where_the_table_ends) {
   EXPECT_EQ(tai_of_utc(0), 10 * kSecond);
   EXPECT_EQ(utc_of_tai(5), 0);
-  const std::uint64_t late = leap_table().valid_until_ns + 365 * 86400 * kSecond;
+  const std::uint64_t late = leap_table().valid_until_ns + std::uint64_t{365} * 86400 * kSecond;
   EXPECT_EQ(tai_of_utc(late), late + 37 * kSecond);
   EXPECT_EQ(utc_of_tai(late + 37 * kSecond), late);
 }

@@ -31,14 +31,15 @@ struct sigaction before {};                 // NOLINT: what was done about SIGBU
 std::atomic<std::uintptr_t> page_bytes{0};  // NOLINT
 
 /// Puts memory of zeros where a page of a watched file was. False: the address is of none.
-bool replace_page(std::uintptr_t at) noexcept {
+bool replace_page(void* address) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
   for (Watched& one : watched) {
     const std::uintptr_t begin = one.begin.load(std::memory_order_acquire);
     const std::uintptr_t end = one.end.load(std::memory_order_relaxed);
     if (begin <= kTaken || at < begin || at >= end) continue;
-    const std::uintptr_t page = at & ~(page_bytes.load(std::memory_order_relaxed) - 1);
+    const std::uintptr_t into = at & (page_bytes.load(std::memory_order_relaxed) - 1);
     void* const there =
-        ::mmap(reinterpret_cast<void*>(page), end - page, one.protection.load(std::memory_order_relaxed),
+        ::mmap(static_cast<std::byte*>(address) - into, end - at + into, one.protection.load(std::memory_order_relaxed),
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     if (there == MAP_FAILED) return false;
     one.cut.store(true, std::memory_order_release);
@@ -50,7 +51,7 @@ bool replace_page(std::uintptr_t at) noexcept {
 void on_bus_error(int number, siginfo_t* info, void* context) {
   const int code = errno;
   // Above 0 the kernel says it of an access; what a process sends has no address.
-  const bool replaced = info->si_code > 0 && replace_page(reinterpret_cast<std::uintptr_t>(info->si_addr));
+  const bool replaced = info->si_code > 0 && replace_page(info->si_addr);
   errno = code;
   if (replaced) return;
   if ((before.sa_flags & SA_SIGINFO) != 0) {

@@ -55,6 +55,7 @@ TEST(FileMapping, outlives_a_file_that_is_cut) {
 TEST(FileMapping, of_many_threads_are_all_held) {
   const TemporaryFolder folder;
   std::vector<std::jthread> threads;
+  threads.reserve(8);
   for (int n = 0; n < 8; ++n) {
     threads.emplace_back([&, n] {
       const FileDescriptor file = made(folder, std::to_string(n));
