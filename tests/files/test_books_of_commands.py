@@ -368,3 +368,14 @@ def test_a_recording_that_is_cut_is_refused_and_nothing_is_made(folder: Path, na
     assert (done.code, done.books) == (2, None), done
     assert "f.npy" in done.stderr
     assert not [file for file in command.makes if Path(file).exists()]
+
+
+def test_peaks_of_a_run_that_has_stored_no_image_are_a_file_of_none(folder: Path) -> None:
+    veto = PEAKS + '[[buffer.kernel]]\nname = "veto"\nkeep = "n_peaks >= 10000"\nreason = "no"\n'
+    Path("none.toml").write_text(PIPELINE.format(sink="hdf5", kernel=veto), encoding="utf-8")
+    assert process_recording(Job(Path("none.toml"), "", folder, Recording("none", (Path("f.npy"),)))).good
+    done = call("peaks", "none_b_master.h5")
+    assert (done.code, done.files) == (0, ["none_b_peaks.cxi"])
+    with h5py.File("none_b_peaks.cxi") as file:
+        assert file["entry_1/result_1/nPeaks"].shape == (0,)
+        assert file["entry_1/result_1/peakXPosRaw"].shape[0] == 0
