@@ -121,7 +121,7 @@ def _made(run: Path, asked: list[str | int], size: int, allowed: int) -> dict[st
             return dict(said)
     except (ValueError, AttributeError, TypeError):
         pass
-    raise RunFileError(f"{run}: {why_it_ended(process.returncode, limits)}; it is damaged: copy it again")
+    raise RunFileError(f"{run}: {why_it_ended(process.returncode, limits)}")
 
 
 def _size_of(source: str) -> int:

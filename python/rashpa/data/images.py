@@ -134,7 +134,7 @@ def _collect(
             raise _native.FileError(_too_slow(path, allowed[path]))
         if not line:
             why = why_it_ended(process.wait(), limits)
-            raise _native.FileError(f"dataset: {path}: {why}; it is damaged, or no image: copy it again")
+            raise _native.FileError(f"dataset: {path}: {why}")
         found = _checked(path, line)
         if first is not None and replace(found, frames=1) != replace(first, frames=1):
             raise _native.FileError(

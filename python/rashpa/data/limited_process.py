@@ -5,6 +5,8 @@ all memory, or crash (fabio, HDF5).
 `python -m rashpa.data.limited_process SECONDS MEMORY FILE MODULE …` is that process: it runs MODULE as `python -m` does, under the limits.
 """
 
+import contextlib
+import importlib
 import os
 import resource
 import runpy
@@ -50,21 +52,70 @@ def start_limited(
 
 
 def why_it_ended(status: int, limits: Limits) -> str:
-    """In words, for a process that said nothing itself: `status` is Popen.returncode."""
+    """In words, with advice, for a process that said nothing itself: `status` is Popen.returncode. A file is blamed only when no limit of our own may
+    have ended it."""
+    own = _own_memory()
+    if status == _NOT_STARTED:
+        return f"the process that reads it could not be started{own or ', for want of memory or a part of rashpa'}; allow it more"
     if status == -signal.SIGXCPU or status == -signal.SIGKILL:
-        return f"it took more than {limits.seconds} s of processor time"
+        return f"it took more than {limits.seconds} s of processor time; it is damaged: copy it again"
+    said = f"the library gave it up (status {status}, at most {limits.memory_bytes >> 20} MiB of memory)"
     if status < 0:
-        return f"the library crashed on it (signal {signal.Signals(-status).name})"
-    return f"the library gave it up (status {status}, at most {limits.memory_bytes >> 20} MiB of memory)"
+        said = f"the library crashed on it (signal {signal.Signals(-status).name})"
+    if own and _hard_memory() < limits.memory_bytes:
+        return f"{said}{own}; allow it more"
+    return f"{said}; it is damaged: copy it again"
+
+
+def is_own_end(status: int, limits: Limits) -> bool:
+    """Whether a limit of our own may have ended the process, so that nothing is said of the file."""
+    return status == _NOT_STARTED or (status not in (-signal.SIGXCPU, -signal.SIGKILL) and _hard_memory() < limits.memory_bytes)
+
+
+def _hard_memory() -> int:
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    return sys.maxsize if hard == resource.RLIM_INFINITY else hard
+
+
+def _own_memory() -> str:
+    hard = _hard_memory()
+    return "" if hard == sys.maxsize else f", where address space is limited to {hard >> 20} MiB (ulimit -v)"
+
+
+def _limit(which: int, soft: int, hard: int) -> None:
+    """As far as the limits that this process has allow it: what is stricter stays."""
+    known = resource.getrlimit(which)[1]
+    if known != resource.RLIM_INFINITY:
+        soft, hard = min(soft, known), min(hard, known)
+    resource.setrlimit(which, (soft, hard))
+
+
+def limit_more_memory(more_bytes: int) -> None:
+    """Lets this process take so much more address space than it has now, as far as it may."""
+    with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 (a file of the kernel, read at once)
+        now = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    wanted = now + more_bytes
+    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+
+
+_NOT_STARTED = 97
 
 
 def _main() -> None:
     seconds, memory, file = (int(text) for text in sys.argv[1:4])
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (file, file))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     module = sys.argv[4]
+    try:
+        _limit(resource.RLIMIT_CPU, seconds, seconds + 1)
+        _limit(resource.RLIMIT_AS, memory, memory)
+        _limit(resource.RLIMIT_FSIZE, file, file)
+        _limit(resource.RLIMIT_CORE, 0, 0)
+        importlib.import_module(module)  # all that it imports: what fails until here is no fault of the file
+    except BaseException:
+        with contextlib.suppress(BaseException):
+            sys.stderr.write(f"{module}: cannot be started: {sys.exc_info()[1]!r}\n")
+        os._exit(_NOT_STARTED)
+    del sys.modules[module]
     sys.argv = sys.argv[4:]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
