@@ -55,6 +55,17 @@ def process(
         int, typer.Option(min=0, max=1 << 20, help="Before each frame of raw files; 112: SLS receiver.")
     ] = 0,
     join: Annotated[bool, typer.Option("--join", help="All files are one recording, in the order given.")] = False,
+    follow: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--follow",
+            metavar="DIR",
+            help="A folder to which HDF5 files may lead besides their own: by links, virtual datasets, external storage. May be given several times.",
+        ),
+    ] = None,
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="Go on with the images that are there; the others are missing in the books.")
+    ] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Write over results of the same name.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
     as_json: AsJson = False,
@@ -68,12 +79,14 @@ def process(
     tell = Teller("process", as_json)
     if cluster:  # its workers have other working folders
         files, pipeline, output = [file.absolute() for file in files], pipeline.absolute(), output.absolute()
+    folders = tuple(folder.absolute() for folder in follow or ())
     try:
         recordings = recordings_of(files, join=join)
     except ProcessError as error:
-        _refuse(str(error))
+        tell.refuse(str(error))
     jobs_of = [
-        Job(pipeline, buffer, output, recording, replace, header_bytes, threads, unit) for recording in recordings
+        Job(pipeline, buffer, output, recording, replace, header_bytes, threads, unit, folders, allow_missing)
+        for recording in recordings
     ]
     frames = _checked(tell, jobs_of)
     console = Console(quiet=as_json)

@@ -8,22 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.control.outcome import Outcome
 from rashpa.control.pictures import MOST_BUFFERS, MOST_SIDE
 from rashpa.control.run_plan import PlannedBuffer
+from rashpa.data.bad_file import BadFileError, blaming
+from rashpa.data.hdf5.tree import Hdf5File
 from rashpa.data.picture import Picture, StoredPicture, brightest, spread, summed, unit_of
 from rashpa.data.reader import Run, open_run
-from rashpa.data.run_parts import RunFileError
 from rashpa.data.seen import Seen, seen_of
 
 _PATIENCE_S = 1.0  # for the sum of a buffer: some 130 images of a megapixel
 _CURVES = 256  # images of which a mean curve is made
-# As h5py and NumPy say that a file contradicts itself.
-_DAMAGED = (RunFileError, OSError, LookupError, RuntimeError, ValueError, TypeError, ArithmeticError, MemoryError)
 
 
 @dataclass(frozen=True)
@@ -73,13 +71,13 @@ def _of_file(shown: Shown, file: str) -> set[str]:
     """What is shown of it; what cannot be read is not."""
     found: set[str] = set()
     try:
-        with open_run(Path(file)) as run:
+        with open_run(Path(file)) as run, blaming(file):
             for what, stored in (("accepted", brightest(run, MOST_SIDE)), ("sum", summed(run, MOST_SIDE, _PATIENCE_S))):
                 if stored is not None:
                     shown.figures.append(_stored_figure(what, stored))
                     found.add(what)
             shown.curves += _curves_of(run)
-    except _DAMAGED:
+    except (OSError, BadFileError):
         pass
     return found
 
@@ -132,7 +130,7 @@ def _figure(what: str, picture: Picture, text: str) -> str:
 def column_of(master: Path, name: str) -> NDArray[Any] | None:
     """The file's table of one of the pipeline's numbers, a row an image; None when there is no such file or table."""
     try:
-        with h5py.File(master, "r") as file:
+        with Hdf5File(master) as file, blaming(str(master)):
             table = file.get(f"/entry/rashpa/{name}")
             if table is None:
                 return None
@@ -140,5 +138,5 @@ def column_of(master: Path, name: str) -> NDArray[Any] | None:
             if "not_counted" in table.attrs:
                 values = np.where(values == table.attrs["not_counted"], values.dtype.type(0), values)
             return values
-    except (LookupError, OSError, RuntimeError, TypeError, ValueError):  # as h5py says that a file contradicts itself
+    except (OSError, BadFileError):
         return None

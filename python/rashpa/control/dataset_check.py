@@ -160,6 +160,8 @@ def files_of(spec: AnyDatasetSpec) -> Iterator[tuple[str, Path]]:
     """Key of [dataset] and path of all that the dataset is read from."""
     if isinstance(spec, DirectorySpec | StoredSpec):
         yield "path", Path(spec.path)
+    if isinstance(spec, StoredSpec):
+        yield from (("follow", Path(folder)) for folder in spec.follow)
     if isinstance(spec, FilesSpec):
         yield from (("files", Path(name)) for names in spec.files for name in names)
         if spec.calibration is not None:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rashpa.control.dataset_check import files_of, resolved_dataset
+from rashpa.control.dataset_spec import StoredSpec
 from rashpa.control.kernels import code_of
 from rashpa.control.kernels import files_of as files_of_kernel
 from rashpa.control.plan_telegrams import card_of, unit_card_of
@@ -50,8 +51,11 @@ def grant_of(plan: Plan, role: str, token: str) -> Grant:
     addresses where it publishes; for each the cards that it drives."""
     named = [path for _, path in files_of(resolved_dataset(plan.file, plan.source, "local"))]
     # a dataset's folder may hold links to where its files really lie
-    inside = [entry for path in named if path.is_dir() for entry in path.iterdir()]
+    folders = [] if isinstance(plan.file.dataset, StoredSpec) else [path for path in named if path.is_dir()]
+    inside = [entry for path in folders for entry in path.iterdir()]
     read = {str(path.resolve()) for path in (*named, *inside)}
+    if isinstance(plan.file.dataset, StoredSpec):  # its data files lie beside it
+        read |= {str(parent) for path in named for parent in (path.absolute().parent, path.resolve().parent)}
     folder = plan.source.path.resolve().parent
     if role == "receiver":
         kernels_of_run = [kernel for buffer in plan.buffers for kernel in buffer.section.kernel]

@@ -16,7 +16,10 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data.regular_file import open_regular
+from rashpa.data.bad_file import BadFileError
+from rashpa.data.hdf5.layouts import External
+from rashpa.data.hdf5.tree import Array, Group, Hdf5File
+from rashpa.data.hdf5.virtual import Virtual
 from rashpa.data.staged_files import staged_file
 
 FORMAT = "rashpa calibration"
@@ -59,7 +62,7 @@ class CalibrationFacts:
         return (now - (made if made.tzinfo else made.replace(tzinfo=UTC))).total_seconds() / 86400
 
 
-class CalibrationFileError(Exception):
+class CalibrationFileError(BadFileError):
     """A file that is none, or has not what is asked of it; the text says which, and why."""
 
 
@@ -76,13 +79,13 @@ def write_calibration(
 
 
 def _write(made: Path, path: Path, modules: Mapping[int, ModuleMaps], detector: str, date: datetime, add: bool) -> None:
+    if add:
+        known = read_facts(path)
+        if known.detector != detector:
+            raise CalibrationFileError(f"{path}: it is of detector {known.detector}, not {detector}")
+        if taken := sorted(set(known.modules) & set(modules)):
+            raise CalibrationFileError(f"{path}: it has module {taken[0]}; write a new file")
     with h5py.File(made, "r+" if add else "x") as file:
-        if add:
-            known = _facts(file, path)
-            if known.detector != detector:
-                raise CalibrationFileError(f"{path}: it is of detector {known.detector}, not {detector}")
-            if taken := sorted(set(known.modules) & set(modules)):
-                raise CalibrationFileError(f"{path}: it has module {taken[0]}; write a new file")
         file.attrs["format"] = FORMAT
         file.attrs["version"] = VERSION
         file.attrs["date"] = date.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -102,47 +105,44 @@ def _write(made: Path, path: Path, modules: Mapping[int, ModuleMaps], detector: 
 
 def read_facts(path: Path) -> CalibrationFacts:
     """OSError, CalibrationFileError."""
-    with open_regular(path) as raw, _opened(raw, path) as file:
+    with _opened(path) as file:
         return _facts(file, path)
 
 
 def read_map(path: Path, module: int, name: str, shape: tuple[int, ...]) -> NDArray[Any] | None:
     """An array of a module; None when the file has none of that name. CalibrationFileError when it is not what it must be."""
-    with open_regular(path) as raw, _opened(raw, path) as file:
+    with _opened(path) as file:
         facts = _facts(file, path)
         if module not in facts.modules:
             raise CalibrationFileError(
                 f"it has no module {module}; it has {', '.join(map(str, facts.modules)) or 'none'}"
             )
         key = f"module{module}/{name}"
-        data = _member(file, f"module{module}", h5py.Group)
-        if data.get(name, getlink=True) is None:
+        data = _member(file, f"module{module}", Group)
+        if name not in data:
             return None
-        found = _member(data, name, h5py.Dataset)
+        found = _member(data, name, Array)
         if found.shape != shape or found.dtype.kind not in "fiu":
             raise CalibrationFileError(f"{key}: {found.dtype} {list(found.shape)}; {list(shape)} is needed")
-        if found.external or found.is_virtual:
+        if isinstance(found.layout, External | Virtual):
             raise CalibrationFileError(f"{key}: its values lie in another file; copy them into this one")
         return np.asarray(found[()])
 
 
-def _opened(raw: Any, path: Path) -> h5py.File:
-    try:
-        return h5py.File(raw, "r")
-    except OSError as error:
-        raise CalibrationFileError(f"{path}: it is no HDF5 file ({error})") from None
+def _opened(path: Path) -> Hdf5File:
+    return Hdf5File(path, kind=CalibrationFileError)
 
 
-def _member(group: h5py.Group, name: str, kind: type) -> Any:
-    if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+def _member(group: Group, name: str, kind: type) -> Any:
+    if not isinstance(group.link_of(name), h5py.HardLink):
         raise CalibrationFileError(f"{name}: it is not there, or lies in another file")
     found = group[name]
     if not isinstance(found, kind):
-        raise CalibrationFileError(f"{name}: it is no {kind.__name__.lower()}")
+        raise CalibrationFileError(f"{name}: it is no {'group' if kind is Group else 'dataset'}")
     return found
 
 
-def _facts(file: h5py.File, path: Path) -> CalibrationFacts:
+def _facts(file: Group, path: Path) -> CalibrationFacts:
     attributes = file.attrs
     if _text(attributes.get("format")) != FORMAT:
         raise CalibrationFileError(f"{path}: it is no calibration file; `rashpa calibrate pedestal` makes one")
@@ -154,7 +154,7 @@ def _facts(file: h5py.File, path: Path) -> CalibrationFacts:
         for name in file
         if name.startswith("module") and name.removeprefix("module").isdecimal()
     )
-    groups = {number: _member(file, f"module{number}", h5py.Group) for number in numbers}
+    groups = {number: _member(file, f"module{number}", Group) for number in numbers}
     return CalibrationFacts(
         version,
         _text(attributes.get("date")),

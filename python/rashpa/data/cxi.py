@@ -10,6 +10,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from rashpa.data.hdf5.tree import Group, Hdf5File
 from rashpa.data.reader import Run
 from rashpa.data.run_parts import RunFileError
 
@@ -100,13 +101,13 @@ MASTER = Places("/entry/data/data", "/entry/instrument/detector/pixel_mask", "/e
 
 def has_peak_lists(run: Run) -> bool:
     """Whether CrystFEL finds peaks in the master itself: masters of before have them in tables only."""
-    with h5py.File(run.path) as file:
+    with Hdf5File(run.path, kind=RunFileError) as file:
         return f"{MASTER.peaks}/nPeaks" in file
 
 
 def geometry_of(run: Run, places: Places = CXI) -> str:
     """CrystFEL's geometry of the run: a panel for each module as the master places it, as a start for refinement."""
-    with h5py.File(run.path) as file:
+    with Hdf5File(run.path, kind=RunFileError) as file:
         detector = file["/entry/instrument/detector"]
         size = float(detector["x_pixel_size"][()])
         distance = float(detector["distance"][()])
@@ -118,7 +119,7 @@ def geometry_of(run: Run, places: Places = CXI) -> str:
         modules = [
             (*(int(at) for at in part["data_origin"][()]), *(int(size) for size in part["data_size"][()]))
             for part in detector.values()
-            if isinstance(part, h5py.Group) and part.attrs.get("NX_class") == "NXdetector_module"
+            if isinstance(part, Group) and part.attrs.get("NX_class") == "NXdetector_module"
         ] or [(0, 0, *run.shape)]
     dtype = run.dtype
     if dtype.kind == "f":

@@ -176,6 +176,14 @@ class StoredSpec(_Spec):
         description="so many times as fast as the frames were taken, each at its recorded time; 0: at detector.rate_hz",
     )
     frames: int = Field(default=0, ge=0, le=2**32 - 1, description="the first so many stored images; 0: all")
+    follow: list[FileName] = Field(
+        default=[],
+        max_length=64,
+        description="folders to which the file may lead besides its own: by links, virtual datasets, external storage",
+    )
+    allow_missing: bool = Field(
+        default=False, description="play the images that are there, when data files or parts of them are gone"
+    )
     width: int = Field(default=0, ge=0, le=65536, description="pixels of a module; as [detector] says when not given")
     height: int = Field(default=0, ge=0, le=65536, description="pixels of a module; as [detector] says when not given")
     places: list[Place] = Field(
@@ -198,7 +206,8 @@ class StoredSpec(_Spec):
         return self
 
     def resolved(self, base: Path) -> Self:
-        return self.model_copy(update={"path": str(base / self.path)})
+        follow = [str(base / name) for name in self.follow]
+        return self.model_copy(update={"path": str(base / self.path), "follow": follow})
 
 
 DatasetSpec = Annotated[

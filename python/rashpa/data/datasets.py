@@ -54,9 +54,13 @@ class LoadedDataset:
 
 
 def dataset_from_spec(
-    spec: Mapping[str, Any] | AnyDatasetSpec, base: Path, making: _native.Making | None = None
+    spec: Mapping[str, Any] | AnyDatasetSpec,
+    base: Path,
+    making: _native.Making | None = None,
+    folders: tuple[Path, ...] = (),
 ) -> LoadedDataset:
-    """Makes or loads what a [dataset] section asks for; relative paths count from `base`. `making`: says on another thread how far it is. Raises ConfigError, FileError, ResourceError."""
+    """Makes or loads what a [dataset] section asks for; relative paths count from `base`. `making`: says on another thread how far it is. `folders`:
+    where all that an HDF5 file leads to may lie; by default as the section says. Raises ConfigError, FileError, ResourceError."""
     checked = _checked(spec).resolved(base)
     if isinstance(checked, JungfrauSpec):
         return _jungfrau(checked, making)
@@ -65,7 +69,7 @@ def dataset_from_spec(
     if isinstance(checked, FilesSpec):
         return _files(checked, making)
     if isinstance(checked, StoredSpec):
-        replay = load_replay(checked)
+        replay = load_replay(checked, folders)
         _log.info("%s", replay.said)
         return LoadedDataset(
             replay.dataset, checked.path, "recorded", parameters=checked.model_dump(), times=replay.times

@@ -8,7 +8,9 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data.hdf5.tree import Hdf5File
 from rashpa.data.run_parts import RunFileError
+from rashpa.data.stored_piece import no_value
 
 IMAGES = "/entry/data/data"
 COLUMNS = {"frame_number": "<u8", "decision": "|u1", "completeness": "|u1", "stored_index": "<i8"}
@@ -22,20 +24,12 @@ def frames_path(master: Path) -> Path:
     return master.with_name(f"{master.name.removesuffix('_master.h5')}_frames.h5")
 
 
-def no_value(dtype: np.dtype) -> float:
-    """What pixels hold that are no measurement: of images that are not stored, all of them."""
-    if dtype.kind == "f":
-        return float("nan")
-    limits = np.iinfo(dtype)
-    return int(limits.max if dtype.kind == "u" else limits.min)
-
-
 def write_frames_file(master: Path) -> Path:
     """Writes it beside the master of a run that is over. RunFileError when that has no images, or nothing can be written there."""
     out = frames_path(master)
     beside = out.with_name(f".{out.name}.{os.getpid()}")
     try:
-        with h5py.File(master, "r") as run, h5py.File(beside, "w") as file:
+        with Hdf5File(master, kind=RunFileError) as run, h5py.File(beside, "w") as file:
             if IMAGES not in run:
                 raise RunFileError(f"{master}: has no dense images; lists of pixels have no rows for frames")
             columns = {name: run[f"{_TABLES}/{name}"][()] for name in COLUMNS}

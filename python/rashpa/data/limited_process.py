@@ -90,13 +90,15 @@ def _limit(which: int, soft: int, hard: int) -> None:
     resource.setrlimit(which, (soft, hard))
 
 
-def limit_more_memory(more_bytes: int) -> None:
-    """Lets this process take so much more address space than it has now, as far as it may."""
+def limit_more_memory(more_bytes: int) -> bool:
+    """Lets this process take so much more address space than it has now; returns whether it may take as much."""
     with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 (a file of the kernel, read at once)
         now = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     wanted = now + more_bytes
-    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+    granted = hard == resource.RLIM_INFINITY or wanted <= hard
+    resource.setrlimit(resource.RLIMIT_AS, (wanted if granted else hard, hard))
+    return granted
 
 
 _NOT_STARTED = 97

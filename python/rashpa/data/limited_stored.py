@@ -15,23 +15,30 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data.limited_process import Limits, start_limited, why_it_ended
+from rashpa.data.bad_file import blaming, no_memory
+from rashpa.data.limited_process import Limits, is_own_end, limit_more_memory, start_limited, why_it_ended
 from rashpa.data.stored_piece import (
-    DAMAGED,
     FACTS,
     LARGEST_SIDE,
     PIXELS,
+    Absent,
     Piece,
+    Reading,
     Stored,
     StoredError,
 )
 
 _LONGEST_ANSWER = 65536
+_LONGEST_TEXT = 4000
+_MOST_ABSENT = 1 << 27
+_SPARE_MEMORY = 512 << 20
+"""That reading a piece takes besides the piece, however much a chunk would unpack to."""
+_COPIES = 6
 _SECONDS = 60.0
 _BYTES_A_SECOND = 2e6
 _GRACE = 10.0
@@ -40,10 +47,20 @@ _MOST_SECONDS = (
 )  # of processor time: longer than any file takes; each answer has its own time by the clock
 
 
+class Served(Stored, Protocol):
+    """What the other process reads from."""
+
+    def bytes_of(self, count: int) -> int:
+        """Say how many bytes so many images take where they are unpacked."""
+
+
 class LimitedStored:
     """A file as another process reads it."""
 
-    def __init__(self, path: Path, seconds: float = _SECONDS) -> None:
+    def __init__(self, path: Path, reading: Reading | None = None, seconds: float = _SECONDS) -> None:
+        """StoredError when it cannot be read, or lacks images and `reading` does not allow that."""
+        reading = reading or Reading()
+        folders = [str(folder) for folder in reading.folders_for(path)]
         self._path = path
         self._seconds = seconds
         self._limits = Limits(seconds=_MOST_SECONDS)
@@ -51,7 +68,7 @@ class LimitedStored:
         try:
             self._process = start_limited(
                 "rashpa.data.stored_images",
-                [str(path), str(asked)],
+                [str(path), str(asked), json.dumps([folders, reading.allow_missing])],
                 self._limits,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -67,6 +84,7 @@ class LimitedStored:
         try:
             said = self._answer(time.monotonic() + seconds)
             self.frames, self.shape, self.pixel = self._kind(said)
+            self.absent = self._absent(said, time.monotonic() + seconds)
         except BaseException:
             self.close()
             raise
@@ -107,6 +125,16 @@ class LimitedStored:
             raise StoredError(f"{self._path}: {frames} images of {width} × {height} {pixel} cannot be; copy it again")
         return frames, (height, width), pixel
 
+    def _absent(self, said: dict[str, Any], end: float) -> Absent:
+        count = said.get("absent", 0)
+        if not isinstance(count, int) or not 0 <= count <= min(self.frames, _MOST_ABSENT):
+            raise self._nonsense()
+        places = np.empty(count, np.int64)
+        self._fill(places, end)
+        if count and not (0 <= places[0] and places[-1] < self.frames and bool((np.diff(places) > 0).all())):
+            raise self._nonsense()
+        return Absent(places, str(said.get("said", ""))[:_LONGEST_TEXT])
+
     def _answer(self, end: float) -> dict[str, Any]:
         line = bytearray()
         while not line.endswith(b"\n") and len(line) < _LONGEST_ANSWER:
@@ -123,6 +151,8 @@ class LimitedStored:
             raise self._nonsense()
         if "error" in said:
             raise StoredError(str(said["error"]))
+        if "no_memory" in said:
+            raise MemoryError(str(said["no_memory"]))
         return said
 
     def _fill(self, array: NDArray[Any], end: float) -> None:
@@ -140,18 +170,19 @@ class LimitedStored:
                 f"{self._path}: it could not be read in time; it is damaged, or its storage is slow: copy it again, to a faster disk"
             )
 
-    def _ended(self) -> StoredError:
+    def _ended(self) -> StoredError | MemoryError:
         try:
-            why = why_it_ended(self._process.wait(_GRACE), self._limits)
+            status = self._process.wait(_GRACE)
         except subprocess.TimeoutExpired:
-            why = "the process that reads it says no more"
-        return StoredError(f"{self._path}: {why}; it is damaged: copy it again")
+            return StoredError(f"{self._path}: the process that reads it says no more; it is damaged: copy it again")
+        kind = MemoryError if is_own_end(status, self._limits) else StoredError
+        return kind(f"{self._path}: {why_it_ended(status, self._limits)}")
 
     def _nonsense(self) -> StoredError:
         return StoredError(f"{self._path}: the process that reads it said what cannot be; it is damaged: copy it again")
 
 
-def serve(path: Path, asked: IO[str], opened: Callable[[Path], Stored]) -> None:
+def serve(path: Path, asked: IO[str], opened: Callable[[Path], Served]) -> None:
     """The other process: says what the file holds, and gives images until nobody asks."""
     out = sys.stdout.buffer
 
@@ -159,24 +190,47 @@ def serve(path: Path, asked: IO[str], opened: Callable[[Path], Stored]) -> None:
         out.write(json.dumps(values).encode() + b"\n")
 
     try:
-        stored = opened(path)
-        say(frames=stored.frames, shape=stored.shape, pixel=stored.pixel)
+        with blaming(f"{path}: it is damaged", StoredError):
+            stored = opened(path)
+            absent = stored.absent
+            known = {"absent": len(absent.images), "said": absent.said[:_LONGEST_TEXT]}
+            say(frames=stored.frames, shape=stored.shape, pixel=stored.pixel, **known)
+            out.write(absent.images.data)
         out.flush()
         for line in asked:
             first, count = json.loads(line)
-            piece = stored.read(first, count)
-            facts = {name: getattr(piece, name) for name in FACTS}
-            known = {name: values for name, values in facts.items() if values is not None}
-            images = np.ascontiguousarray(piece.images, np.dtype(stored.pixel))
-            if images.shape != (count, *stored.shape):
-                raise StoredError(f"{path}: images {first} … are of another shape than it says; copy it again")
-            say(facts=list(known))
-            out.write(images.data)
-            for name, values in known.items():
-                out.write(np.ascontiguousarray(values, FACTS[name]).data)
+            piece = _read(path, stored, first, count)
+            _give(piece, stored, (first, count), say, out)
             out.flush()
     except StoredError as error:
         say(error=str(error)[:2000])
-    except DAMAGED as error:
-        say(error=f"{path}: it is damaged: {str(error)[:500] or type(error).__name__}; copy it again")
+    except MemoryError as error:
+        say(no_memory=f"{path}: {no_memory(error)}"[:2000])
     out.flush()
+
+
+def _read(path: Path, stored: Served, first: int, count: int) -> Piece:
+    """With memory for what the images are, and some more: whatever takes gigabytes in their place is no image."""
+    needed = _SPARE_MEMORY + _COPIES * stored.bytes_of(count)
+    granted = limit_more_memory(needed)
+    try:
+        with blaming(f"{path}: it is damaged", StoredError):
+            return stored.read(first, count)
+    except MemoryError:
+        if not granted:
+            raise
+        raise StoredError(
+            f"{path}: images {first} … {first + count - 1} unpack to more than the {stored.bytes_of(count)} bytes that they declare; copy it again"
+        ) from None
+
+
+def _give(piece: Piece, stored: Stored, asked: tuple[int, int], say: Callable[..., None], out: IO[bytes]) -> None:
+    facts = {name: getattr(piece, name) for name in FACTS}
+    known = {name: values for name, values in facts.items() if values is not None}
+    images = np.ascontiguousarray(piece.images, np.dtype(stored.pixel))
+    if images.shape != (asked[1], *stored.shape):
+        raise StoredError(f"images {asked[0]} … are of another shape than the file says; copy it again")
+    say(facts=list(known))
+    out.write(images.data)
+    for name, values in known.items():
+        out.write(np.ascontiguousarray(values, FACTS[name]).data)

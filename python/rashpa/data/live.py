@@ -6,18 +6,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import h5py
-import hdf5plugin  # noqa: F401  registers the bitshuffle filter that the images need
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data.chunks import decoded_chunk
+from rashpa.data.bad_file import BadFileError, is_own
+from rashpa.data.hdf5.files import Files, folders_of
+from rashpa.data.hdf5.selection import whole
+from rashpa.data.hdf5.tree import Array, Hdf5File
 from rashpa.data.run_facts import COMPLETENESS, DECISIONS, LostRun
 from rashpa.data.run_parts import MASTER, data_file, is_complete, prefix_of
 
@@ -80,7 +82,7 @@ class Live(Iterator[LiveImage]):
         self._prefix = prefix_of(master)
         self._timeout_s = timeout_s
         self._journal: Any = None
-        self._part: tuple[int, h5py.File] | None = None
+        self._part: tuple[int, Hdf5File] | None = None
         self._ends: dict[int, int] = {}  # of sparse files: where the image before ends
         self._closed = False
         self.counts = dict.fromkeys(DECISIONS[1:], 0)
@@ -168,9 +170,9 @@ class Live(Iterator[LiveImage]):
     def _expect_complete(self) -> None:
         """The last rows are read, and nobody writes any more: a receiver that comes to its end completes the master first."""
         try:
-            with h5py.File(self.path, "r", locking=False) as master:
+            with Hdf5File(self.path, locking=False) as master:
                 complete = is_complete(master)
-        except OSError:
+        except (OSError, BadFileError):
             complete = False
         if not complete and sum(self.counts.values()) != self._journal.images:
             raise LiveError(f"{self.path}: its receiver ended early; `rashpa repair {self._prefix}` completes the file")
@@ -196,21 +198,29 @@ class Live(Iterator[LiveImage]):
         if self._journal.form == "sparse":
             first, end = self._ends.get(row["file"], 0), row["end"]
             self._ends[row["file"]] = end
-            return self._followed(group["index"], end)[first:end], self._followed(group["intensity"], end)[first:end]
-        data = self._followed(group["data"], row["place"] + 1)
-        image = decoded_chunk(data, row["place"])
-        return data[row["place"]] if image is None else image
+            return self._followed(group["index"], first, end), self._followed(group["intensity"], first, end)
+        return self._followed(group["data"], row["place"], row["place"] + 1)[0]
 
-    def _followed(self, data: h5py.Dataset, length: int) -> h5py.Dataset:
-        """Once it is so long: the journal knows of an image as soon as it is written, this library when it looks again."""
+    def _followed(self, data: Array, first: int, end: int) -> NDArray[Any]:
+        """Rows of it, once they are there: the journal knows of an image as soon as it is written, this library when it looks again."""
         until = time.monotonic() + _FOLLOW_S
-        while len(data) < length:
+        while True:
+            with self._read(data.file):
+                absence = data.layout.absent(((first, end), *whole(data.shape[1:])))
+                if absence is None:
+                    return data.rows(first, end)
             if time.monotonic() > until:
-                raise LiveError(f"{data.file.filename}: {data.name} holds fewer images than the journal says")
+                raise LiveError(f"{absence.text}, and the journal says that it is written; its disk may have failed")
             data.refresh()
-        return data
 
-    def _file(self, number: int) -> h5py.File:
+    @contextmanager
+    def _read(self, path: Path) -> Iterator[None]:
+        try:
+            yield
+        except BadFileError as error:
+            raise LiveError(f"{path}: cannot be followed: {error}") from error
+
+    def _file(self, number: int) -> Hdf5File:
         if self._part is None or self._part[0] != number:
             path = data_file(self.path, number, "h5")
             opened = self._opened(path)
@@ -219,12 +229,14 @@ class Live(Iterator[LiveImage]):
             self._part = (number, opened)
         return self._part[1]
 
-    def _opened(self, path: Path) -> h5py.File:
+    def _opened(self, path: Path) -> Hdf5File:
         until = time.monotonic() + _FOLLOW_S
         while True:
             try:
-                return h5py.File(path, "r", swmr=True, locking=False)
-            except OSError as error:  # it gets its name after the journal
+                return Hdf5File(path, swmr=True, locking=False)
+            except (OSError, BadFileError) as error:  # it gets its name after the journal
+                if is_own(error):
+                    raise
                 if time.monotonic() > until:
                     raise LiveError(f"{path}: cannot be followed: {error}") from error
                 time.sleep(_LOOK_S)
@@ -237,7 +249,7 @@ class Live(Iterator[LiveImage]):
         until = time.monotonic() + _FOLLOW_S
         while True:
             try:
-                with path.open("rb") as file:
+                with Files(folders_of(self.path)).opened(path)[0] as file:
                     file.seek(row["offset"])
                     data = file.read(row["length"])
             except OSError as error:

@@ -7,11 +7,12 @@ import os
 from pathlib import Path
 from typing import Any, cast
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data.regular_file import open_regular, reason
+from rashpa.data.hdf5.files import Files
+from rashpa.data.hdf5.tree import Group
+from rashpa.data.regular_file import reason
 from rashpa.data.run_parts import RunFileError, data_file
 
 try:
@@ -26,7 +27,7 @@ _MOST_PIXELS = 1 << 30
 class RawPlaces:
     """By row of the run's tables. The files may come from anywhere."""
 
-    def __init__(self, rashpa: h5py.Group, master: Path) -> None:
+    def __init__(self, rashpa: Group, master: Path, folders: tuple[Path, ...]) -> None:
         group = rashpa["raw"]
         pixel = group.attrs["pixel"]
         name = pixel.decode("ascii", "replace") if isinstance(pixel, bytes) else str(pixel)
@@ -35,6 +36,7 @@ class RawPlaces:
             raise RunFileError(f"{master}: it says images of {self._shape} {name}, which cannot be; copy it again")
         self.dtype: np.dtype[Any] = np.dtype(name).newbyteorder("<")
         self._master = master
+        self._files = Files(folders, RunFileError)
         self._file: NDArray[np.uint32] = rashpa["stored_file"][()]
         columns = {column: group[column][()] for column in ("offset", "length", "crc32c")}
         if any(len(values) != len(self._file) for values in columns.values()):
@@ -49,7 +51,7 @@ class RawPlaces:
             path = data_file(self._master, int(number), "raw")
             of_file = rows[self._file[rows] == number]
             try:
-                with open_regular(path) as file:
+                with self._files.opened(path)[0] as file:
                     size = os.fstat(file.fileno()).st_size
             except (OSError, ValueError) as error:
                 why = reason(error) if isinstance(error, OSError) else str(error)
@@ -67,7 +69,7 @@ class RawPlaces:
         path = data_file(self._master, int(self._file[row]), "raw")
         wanted = self._shape[0] * self._shape[1] * self.dtype.itemsize
         try:
-            with open_regular(path) as file:
+            with self._files.opened(path)[0] as file:
                 file.seek(int(self._offset[row]))
                 data = file.read(wanted)
         except FileNotFoundError:

@@ -4,25 +4,23 @@
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, cast
 
-import h5py
-import hdf5plugin  # noqa: F401  registers the bitshuffle filter that the images need
 import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data import densify
-from rashpa.data.chunks import decoded_chunk
+from rashpa.data.bad_file import BadFileError, blaming, is_own
 from rashpa.data.file_names import natural
+from rashpa.data.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.image_sequence import ImageSequence
-from rashpa.data.linked_files import LinkedFiles
 from rashpa.data.orientation import UPRIGHT, Orientation
 from rashpa.data.raw_places import RawPlaces
-from rashpa.data.regular_file import open_regular, reason
+from rashpa.data.regular_file import reason
 from rashpa.data.run_facts import (
     COMPLETENESS,
     ERROR_REASONS,
@@ -58,15 +56,16 @@ _GAP_OR_BAD = 0xFFFF  # NXmx: a pixel with one of these pixel_mask bits holds no
 class Run:
     """One run on disk. Images are read when asked for; tables at once. Use it as a context manager."""
 
-    def __init__(self, file: h5py.File, path: Path) -> None:
+    def __init__(self, file: Hdf5File, path: Path) -> None:
         self._file = file
         self.path = path
-        self._entry: h5py.Group = file["entry"]
-        self._data: h5py.Group = self._entry["data"]
-        self._rashpa: h5py.Group = self._entry["rashpa"]
+        self._entry: Group = file["entry"]
+        self._data: Group = self._entry["data"]
+        self._rashpa: Group = self._entry["rashpa"]
         # files of before had the links beside the images
-        self._parts: h5py.Group = self._rashpa.get("data_files", self._data)
-        self._raw = RawPlaces(self._rashpa, path) if "raw" in self._rashpa else None
+        self._parts: Group = self._rashpa.get("data_files", self._data)
+        self._raw = RawPlaces(self._rashpa, path, file.folders) if "raw" in self._rashpa else None
+        self._open_parts: dict[str, Array] = {}
         self.form: Literal["dense", "sparse", "raw"] = "sparse" if "frame_ptr" in self._data else "dense"
         if self._raw is not None:
             self.form = "raw"
@@ -82,8 +81,7 @@ class Run:
         self.veto_reasons: tuple[str, ...] = tuple(text_of(name) for name in names) or VETO_REASONS
         self.books: dict[str, int] = {name: int(self._rashpa["books"][name][()]) for name in _BOOKS}
         self._lost_ptr: NDArray[np.uint64] = self._rashpa["lost_runs/ptr"][()]
-        self._linked = LinkedFiles(path)
-        self._products = StoredProducts(self._rashpa, self._linked)
+        self._products = StoredProducts(self._rashpa, path)
         self._frame_ptr: NDArray[np.uint64] | None = self._data["frame_ptr"][()] if self.form == "sparse" else None
 
     def _special(self) -> dict[int, str]:
@@ -351,34 +349,27 @@ class Run:
         return stored_facts(self._rashpa)
 
     def _dense(self, index: int) -> NDArray[Any]:
-        # The virtual dataset gives fill values where a data file is absent; the links tell the truth.
         if "stored_file" in self._rashpa:
             row = self.row_of(index)
             name, place = f"data_{int(self._rashpa['stored_file'][row]):06}", int(self._rashpa["stored_place"][row])
             part = self._part(name)
             if place >= len(part):
                 raise RunFileError(f"{self.path}: {name} holds fewer images than the master says; copy it again")
-            return self._read(name, part, place)
+            return cast("NDArray[Any]", part[place])
         for name in self._links():
             part = self._part(name)
             if index < len(part):
-                return self._read(name, part, index)
+                return cast("NDArray[Any]", part[index])
             index -= len(part)
         raise RunFileError(f"{self.path}: the data files hold fewer images than the master says; copy them again")
-
-    def _read(self, name: str, part: h5py.Dataset, place: int) -> NDArray[Any]:
-        if (image := decoded_chunk(part, place)) is not None:
-            return image
-        try:
-            return cast("NDArray[Any]", part[place])
-        except OSError as error:
-            raise RunFileError(f"{self.path}: image of {name} cannot be read: {error}") from error
 
     def _links(self) -> list[str]:
         return sorted((name for name in self._parts if name.startswith("data_")), key=natural)
 
-    def _part(self, name: str) -> h5py.Dataset:
-        return self._linked.member(self._parts, name, "this part")
+    def _part(self, name: str) -> Array:
+        if name not in self._open_parts:
+            self._open_parts[name] = self._parts[name]
+        return self._open_parts[name]
 
     @property
     def unknown(self) -> int:
@@ -400,38 +391,39 @@ class Run:
         if self._raw is not None:
             return self._raw.stored_bytes
         if self.form == "sparse":
-            return sum(int(self._data[name].id.get_storage_size()) for name in ("index", "intensity"))
-        return sum(int(self._part(name).id.get_storage_size()) for name in self._links())
+            return sum(int(self._data[name].stored_bytes) for name in ("index", "intensity"))
+        return sum(int(self._part(name).stored_bytes) for name in self._links())
 
     def _incomplete(self, row: int) -> IncompleteImage:
         state = name_of(COMPLETENESS, self.tables.completeness[row])
         return IncompleteImage(row, int(self.tables.frame_number[row]), state, self.lost_runs(row))
 
 
-def open_run(path: Path | str) -> Run:
-    """Opens a run by its master file. Raises RunFileError when that is not what `path` is."""
+def open_run(path: Path | str, *, folders: Iterable[Path] = ()) -> Run:
+    """Opens a run by its master file. `folders`: where its data files may lie, links followed; by default beside it. RunFileError when that is not
+    what `path` is."""
     path = Path(path)
     try:
-        open_regular(path).close()
+        file = Hdf5File(path, kind=RunFileError, folders=folders)
     except FileNotFoundError:
         raise RunFileError(f"{path}: no such file") from None
-    except (OSError, ValueError) as error:
-        raise RunFileError(f"{path}: {reason(error) if isinstance(error, OSError) else error}") from None
-    try:
-        file = h5py.File(path, "r")
     except OSError as error:
-        busy = "lock" in str(error)
-        hint = "it is still being written; wait for the end of the run" if busy else "is it an HDF5 file, and complete?"
-        raise RunFileError(f"{path}: cannot be opened ({error}); {hint}") from error
+        if is_own(error):
+            raise
+        raise RunFileError(f"{path}: {reason(error)}") from None
+    except RunFileError as error:
+        if "lock" in str(error):
+            raise RunFileError(f"{path}: it is still being written; wait for the end of the run") from error
+        raise
     try:
-        return Run(file, path)
-    except (LookupError, OSError, RuntimeError, TypeError, ValueError, ArithmeticError, MemoryError) as error:
-        unfinished = "entry/rashpa" in file and not is_complete(file)
+        with blaming(f"{path}: is not a run of rashpa", RunFileError, "give the _master.h5 file of a finished run"):
+            return Run(file, path)
+    except BaseException as error:
+        unfinished = isinstance(error, BadFileError) and "entry/rashpa" in file and not is_complete(file)
         file.close()
         if unfinished:
             raise RunFileError(f"{path}: {_unfinished(path)}") from error
-        hint = "give the _master.h5 file of a finished run"
-        raise RunFileError(f"{path}: is not a run of rashpa ({str(error).strip(chr(34))}); {hint}") from error
+        raise
 
 
 def _unfinished(path: Path) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from rashpa.data.dataset_spec import StoredSpec
 from rashpa.data.orientation import UPRIGHT, Orientation
 from rashpa.data.run_facts import COMPLETENESS
 from rashpa.data.stored_images import RawShape, open_stored
-from rashpa.data.stored_piece import Piece, Stored, StoredError
+from rashpa.data.stored_piece import Piece, Reading, Stored, StoredError
 
 _PIECE_BYTES = 64 << 20
 _KEPT_FLAGS = 1 | 2  # dark, laser: what is said of the frame itself
@@ -57,22 +58,27 @@ class _Module:
         return np.ascontiguousarray(self.way.turned_back(part))
 
 
-def load_replay(spec: StoredSpec) -> Replay:
-    """Stored images in their order, closed up: what was vetoed or lost leaves no gap, but in the times. FileError, ConfigError."""
+def load_replay(spec: StoredSpec, folders: tuple[Path, ...] = ()) -> Replay:
+    """Stored images in their order, closed up: what was vetoed, lost or is absent leaves no gap, but in the times. `folders`: where all that the file leads
+    to may lie; by default its own and those of `follow`. FileError, ConfigError."""
     path = Path(spec.path)
     with _reading():
-        stored = open_stored([path], RawShape(0, 0, "uint16"))
+        reading = Reading(folders, tuple(map(Path, spec.follow)), spec.allow_missing)
+        stored = open_stored([path], RawShape(0, 0, "uint16"), reading)
         try:
-            if stored.frames == 0:
+            there = np.setdiff1d(np.arange(stored.frames, dtype=np.int64), stored.absent.images, assume_unique=True)
+            if there.size == 0:
                 raise _native.FileError(f"dataset: {path} holds no image; there is nothing to play")
             modules = _modules(spec, stored.shape)
-            count = min(stored.frames, spec.frames or stored.frames)
+            there = there[: spec.frames or there.size]
+            count = int(there.size)
             width, height = modules[0].width, modules[0].height
             dataset = _native.MemoryDataset(width, height, stored.pixel, len(modules), count)
-            facts = _fill(dataset, stored, modules, count)
+            facts = _fill(dataset, stored, modules, there)
         finally:
             stored.close()
-    return Replay(dataset, _times(spec, facts), _said(path, facts, count, stored.frames))
+    said = _said(path, facts, count, stored.frames)
+    return Replay(dataset, _times(spec, facts), f"{said}; {stored.absent.said}" if stored.absent.said else said)
 
 
 @contextmanager
@@ -110,13 +116,16 @@ class _Facts:
     partial: int
 
 
-def _fill(dataset: _native.MemoryDataset, stored: Stored, modules: list[_Module], count: int) -> _Facts:
+def _fill(
+    dataset: _native.MemoryDataset, stored: Stored, modules: list[_Module], there: NDArray[np.int64]
+) -> _Facts:
+    """Fills the dataset with the images `there` of the file, one after the other."""
     image_bytes = stored.shape[0] * stored.shape[1] * np.dtype(stored.pixel).itemsize
     step = max(1, _PIECE_BYTES // image_bytes)
     pieces: list[Piece] = []
     partial = 0
-    for first in range(0, count, step):
-        piece = stored.read(first, min(step, count - first))
+    for first, read_first, count in _reads(there, step):
+        piece = stored.read(read_first, count)
         images = piece.images.astype(np.dtype(stored.pixel), copy=False)
         for number, module in enumerate(modules):
             dataset.fill(number, first, module.cut(images))
@@ -129,6 +138,14 @@ def _fill(dataset: _native.MemoryDataset, stored: Stored, modules: list[_Module]
     return _Facts(
         _joined([piece.frame_number for piece in pieces]), _joined([piece.timestamp_ns for piece in pieces]), partial
     )
+
+
+def _reads(there: NDArray[np.int64], most: int) -> Iterator[tuple[int, int, int]]:
+    """Frame of the dataset, image of the file, and how many follow one another in both: at most `most`."""
+    breaks = np.flatnonzero(np.diff(there) != 1) + 1
+    for first, end in pairwise([0, *breaks.tolist(), there.size]):
+        for at in range(first, end, most):
+            yield at, int(there[at]), min(most, end - at)
 
 
 def _joined(parts: list[NDArray[np.uint64] | None]) -> NDArray[np.uint64] | None:

@@ -4,13 +4,14 @@
 from pathlib import Path
 from typing import Literal
 
-import h5py
+from rashpa.data.bad_file import BadFileError
+from rashpa.data.hdf5.tree import Group
 
 MASTER = "_master.h5"
 JOURNAL = "_master.journal"
 
 
-class RunFileError(ValueError):
+class RunFileError(BadFileError):
     """The file cannot be read as a run; the text says what, where and what to try."""
 
 
@@ -25,6 +26,6 @@ def data_file(master: Path, number: int, ending: Literal["h5", "raw"]) -> Path:
     return prefix.with_name(f"{prefix.name}_data_{number:06}.{ending}")
 
 
-def is_complete(master: h5py.File) -> bool:
+def is_complete(master: Group) -> bool:
     """Whether its receiver has come to the run's end, or the file was repaired: the books are written last."""
     return "entry/rashpa/books" in master

@@ -6,11 +6,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.file_names import natural
+from rashpa.data.hdf5.tree import Group
 from rashpa.data.run_facts import DECISIONS, AccumulatedWindow, AccumulationFacts, RunFacts, RunTables
 
 
@@ -24,7 +24,7 @@ def name_of(names: tuple[str, ...], value: int | np.integer[Any]) -> str:
     return names[value] if value < len(names) else f"unknown {value}"
 
 
-def stored_facts(rashpa: h5py.Group) -> RunFacts:
+def stored_facts(rashpa: Group) -> RunFacts:
     """Where the run came from."""
     attributes = rashpa.attrs
     number = attributes.get("run_number")
@@ -51,7 +51,7 @@ def stored_facts(rashpa: h5py.Group) -> RunFacts:
     )
 
 
-def stored_texts(entry: h5py.Group) -> dict[str, str]:
+def stored_texts(entry: Group) -> dict[str, str]:
     """What people read: detector, sample, times, who wrote it; those that there are."""
     places = {
         "detector": "instrument/detector/description",
@@ -66,7 +66,7 @@ def stored_texts(entry: h5py.Group) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text}
 
 
-def judged(rashpa: h5py.Group, tables: RunTables, veto_reasons: tuple[str, ...]) -> bool:
+def judged(rashpa: Group, tables: RunTables, veto_reasons: tuple[str, ...]) -> bool:
     """Whether a kernel had a verdict; files of before it was written say so by their counts and their vetoes."""
     if "pipeline" in rashpa:
         return any("veto_reasons" in step.attrs for step in rashpa["pipeline"].values())
@@ -89,7 +89,7 @@ def frame_rate_hz(tables: RunTables) -> float | None:
     return float(frames[-1] - frames[0]) * 1e9 / float(times[-1] - times[0])
 
 
-def accumulation_facts(group: h5py.Group) -> AccumulationFacts:
+def accumulation_facts(group: Group) -> AccumulationFacts:
     """Of one kernel."""
     names = (group.attrs["signal"], *group.attrs.get("auxiliary_signals", ()))
     quantities = tuple(map(text_of, names))
@@ -102,6 +102,6 @@ def accumulation_facts(group: h5py.Group) -> AccumulationFacts:
     )
 
 
-def _parameters(step: h5py.Group) -> dict[str, Any]:
+def _parameters(step: Group) -> dict[str, Any]:
     found = {name: value for name, value in step.attrs.items() if name.startswith("parameter_")}
     return {name.removeprefix("parameter_"): json.loads(text_of(value)) for name, value in found.items()}

@@ -6,30 +6,30 @@ HDF5 files are read in a process of their own, under limits (limited_stored.py):
 
 from __future__ import annotations
 
+import json
 import os
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import h5py
-import hdf5plugin  # noqa: F401  registers the filters that images of others need
 import numpy as np
 from numpy.typing import NDArray
 
 from rashpa import _native
-from rashpa.data.file_names import HDF5, NumberingError, in_order, is_hdf5
+from rashpa.data.file_names import HDF5, is_hdf5
 from rashpa.data.images import is_image, read_images
-from rashpa.data.limited_stored import LimitedStored, serve
+from rashpa.data.foreign_images import Foreign
+from rashpa.data.hdf5.tree import Hdf5File
+from rashpa.data.limited_stored import LimitedStored, Served, serve
 from rashpa.data.reader import Run, open_run
 from rashpa.data.regular_file import open_regular, reason
 from rashpa.data.run_parts import RunFileError
-from rashpa.data.stored_piece import DAMAGED, LARGEST_SIDE, PIXELS, Piece, Stored, StoredError
+from rashpa.data.stored_piece import Absent, Piece, Reading, Stored, StoredError, no_value
 
+_REASONS = 3
 RAW = (".bin", ".npy", ".zst", ".raw", ".dat")
-_PART = re.compile(r"data_[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,20 @@ class Description:
     frames: int
     shape: tuple[int, int]
     pixel: str
+    absent: Absent = field(default_factory=Absent)
 
 
-def describe(paths: Sequence[Path], raw: RawShape) -> Description:
-    """Of files that belong together. StoredError says what is wrong with them."""
-    with _closing(open_stored(paths, raw)) as stored:
+def describe(paths: Sequence[Path], raw: RawShape, reading: Reading | None = None) -> Description:
+    """Of files that belong together. StoredError says what is wrong with them, or absent."""
+    with _closing(open_stored(paths, raw, reading)) as stored:
         if is_hdf5(paths[0]):
             # the first and the last: filters are there, and the file does not end early
             for image in {0, stored.frames - 1} if stored.frames else set():
                 stored.read(image, 1)
-        return Description(stored.frames, stored.shape, stored.pixel)
+        return Description(stored.frames, stored.shape, stored.pixel, stored.absent)
 
 
-def open_stored(paths: Sequence[Path], raw: RawShape) -> Stored:
+def open_stored(paths: Sequence[Path], raw: RawShape, reading: Reading | None = None) -> Stored:
     """Files that belong together: one HDF5 file, or any number of raw files or of image files. StoredError says what is wrong."""
     first = paths[0]
     for path in paths:
@@ -69,7 +70,7 @@ def open_stored(paths: Sequence[Path], raw: RawShape) -> Stored:
     if is_image(first):
         return _ImageFiles(list(paths))
     if is_hdf5(first) and len(paths) == 1:
-        return LimitedStored(first)
+        return LimitedStored(first, reading)
     if all(path.suffix.lower() in RAW for path in paths):
         return _Raw(list(paths), raw)
     if len(paths) > 1:
@@ -87,12 +88,6 @@ def _check_regular(path: Path) -> None:
         raise StoredError(f"{path}: {reason(error) if isinstance(error, OSError) else error}") from None
 
 
-def _checked_kind(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    if len(shape) != 3 or dtype.name not in PIXELS or not all(1 <= side <= LARGEST_SIDE for side in shape[1:]):
-        text = " × ".join(map(str, shape)) or "one value"
-        raise StoredError(f"{path}: {text} of {dtype} are no images of pixels [image][row][column]")
-
-
 class _closing:  # noqa: N801 (as contextlib's, for what has close() by its protocol alone)
     def __init__(self, stored: Stored) -> None:
         self._stored = stored
@@ -107,16 +102,20 @@ class _closing:  # noqa: N801 (as contextlib's, for what has close() by its prot
 # ---- our own runs, NXmx and EIGER files of others --------------------------------------------------------------------------------
 
 
-def _open_hdf5(path: Path) -> Stored:
+def _open_hdf5(path: Path, folders: Sequence[Path], allow_missing: bool) -> Served:
     try:
-        with h5py.File(path, "r") as file:
+        with Hdf5File(path, folders=folders, kind=StoredError) as file:
             ours = "entry/rashpa" in file
-    except DAMAGED as error:
-        raise StoredError(f"{path}: cannot be opened ({error}); is it an HDF5 file, and complete?") from None
-    try:
-        return _OurRun(open_run(path)) if ours else _Foreign(path)
+        stored: Served = _OurRun(open_run(path, folders=folders)) if ours else Foreign(path, folders)
     except RunFileError as error:
         raise StoredError(str(error)) from None
+    except OSError as error:
+        raise StoredError(f"{path}: {reason(error)}") from None
+    if stored.absent.said and not allow_missing:
+        raise StoredError(
+            f"{path}: {stored.absent.said}; put there what is missing, or go on without: --allow-missing, dataset.allow_missing"
+        )
+    return stored
 
 
 class _OurRun:
@@ -134,13 +133,22 @@ class _OurRun:
         self.pixel = run.dtype.name
         rows = np.flatnonzero(run.tables.stored_index >= 0)
         self._rows = rows[np.argsort(run.tables.stored_index[rows])]
+        if len(self._rows) != self.frames:
+            raise StoredError(f"{run.path}: its tables and its images do not fit each other; copy it again")
+        self._absent = run.absent()
+        images = np.flatnonzero(np.isin(self._rows, list(self._absent))).astype(np.int64)
+        said = _said_of(list(self._absent.values()), images)
+        self.absent = Absent(images, said)
+
+    def bytes_of(self, count: int) -> int:
+        return count * self.shape[0] * self.shape[1] * np.dtype(self.pixel).itemsize
 
     def read(self, first: int, count: int) -> Piece:
         rows = self._rows[first : first + count]
         tables = self._run.tables
         try:
-            images = np.stack([self._run.image(first + n) for n in range(count)])
-        except (*DAMAGED, RunFileError) as error:
+            images = np.stack([self._image(first + n, int(row)) for n, row in enumerate(rows)])
+        except RunFileError as error:
             raise StoredError(f"{self._run.path}: images {first} … {first + count - 1}: {error}") from None
         return Piece(
             images,
@@ -150,100 +158,21 @@ class _OurRun:
             tables.completeness[rows].astype(np.uint8),
         )
 
+    def _image(self, index: int, row: int) -> NDArray[Any]:
+        if row not in self._absent:
+            return self._run.image(index)
+        return np.full(self.shape, no_value(self._run.dtype), self._run.dtype)
+
     def close(self) -> None:
         self._run.close()
 
 
-@dataclass
-class _Part:
-    """A dataset of images, and how many lie before it."""
-
-    data: h5py.Dataset
-    before: int
-
-
-class _Foreign:
-    """NXmx of others: /entry/data/data, or data_000001 and so on behind links of a master file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file = h5py.File(path, "r")
-        try:
-            self._parts = self._find()
-        except BaseException:
-            self._file.close()
-            raise
-        first = self._parts[0].data
-        self.shape: tuple[int, int] = (int(first.shape[1]), int(first.shape[2]))
-        self.pixel = first.dtype.name
-        self.frames = self._parts[-1].before + len(self._parts[-1].data)
-
-    def _find(self) -> list[_Part]:
-        group = self._file.get("entry/data")
-        if not isinstance(group, h5py.Group):
-            raise StoredError(
-                f"{self._path}: it has no /entry/data; give an NXmx file, or the master file of a detector"
-            )
-        names = ["data"] if "data" in group else self._numbered(group)
-        parts: list[_Part] = []
-        before = 0
-        for name in names:
-            data = self._dataset(group, name)
-            _checked_kind(self._path, data.shape, data.dtype)
-            if parts and (data.shape[1:] != parts[0].data.shape[1:] or data.dtype != parts[0].data.dtype):
-                raise StoredError(
-                    f"{self._path}: /entry/data/{name} has images of another shape or type than the first"
-                )
-            parts.append(_Part(data, before))
-            before += len(data)
-        if before == 0:
-            raise StoredError(f"{self._path}: it holds no image")
-        return parts
-
-    def _numbered(self, group: h5py.Group) -> list[str]:
-        """The parts data_1, data_2 … in the order of their numbers."""
-        try:
-            names = in_order(name for name in group if _PART.fullmatch(name))
-        except NumberingError as error:
-            raise StoredError(f"{self._path}: /entry/data: {error}; copy the master file again") from None
-        if not names:
-            raise StoredError(f"{self._path}: there are no images in /entry/data; give the master file")
-        if int(names[0].removeprefix("data_")) > 1:
-            raise StoredError(
-                f"{self._path}: /entry/data begins with {names[0]}, what is before it is missing; give a complete master file"
-            )
-        return names
-
-    def _dataset(self, group: h5py.Group, name: str) -> h5py.Dataset:
-        try:
-            data = group[name]
-        except (KeyError, OSError) as error:
-            link = group.get(name, getlink=True)
-            missing = f" {link.filename}" if isinstance(link, h5py.ExternalLink) else ""
-            raise StoredError(
-                f"{self._path}: /entry/data/{name}: the file{missing} cannot be opened ({error}); put it beside it"
-            ) from None
-        if not isinstance(data, h5py.Dataset):
-            raise StoredError(f"{self._path}: /entry/data/{name} is no dataset")
-        return data
-
-    def read(self, first: int, count: int) -> Piece:
-        images = np.empty((count, *self.shape), np.dtype(self.pixel))
-        try:
-            for part in self._parts:
-                start, end = max(first, part.before), min(first + count, part.before + len(part.data))
-                if start < end:
-                    part.data.read_direct(
-                        images, np.s_[start - part.before : end - part.before], np.s_[start - first : end - first]
-                    )
-        except DAMAGED as error:
-            raise StoredError(
-                f"{self._path}: images {first} … {first + count - 1} cannot be read ({error}); copy it again"
-            ) from None
-        return Piece(images)
-
-    def close(self) -> None:
-        self._file.close()
+def _said_of(texts: list[str], images: NDArray[np.int64]) -> str:
+    """Of absent images: how many, and the first reasons."""
+    if not texts:
+        return ""
+    first = "; ".join(list(dict.fromkeys(texts))[:_REASONS])
+    return f"{len(images)} image{'' if len(images) == 1 else 's'} of it {'is' if len(images) == 1 else 'are'} absent: {first}"
 
 
 # ---- recorded frames, image files ------------------------------------------------------------------------------------------------
@@ -269,6 +198,7 @@ class _Raw:
         self.frames = self._data.frames
         self.shape = (self._data.height, self._data.width)
         self.pixel = self._data.pixel
+        self.absent = Absent()
 
     def read(self, first: int, count: int) -> Piece:
         return Piece(np.stack([self._data.frame(0, first + n) for n in range(count)]))
@@ -285,6 +215,7 @@ class _ImageFiles:
     frames: int = field(init=False)
     shape: tuple[int, int] = field(init=False)
     pixel: str = field(init=False)
+    absent: Absent = field(default_factory=Absent)
 
     def __post_init__(self) -> None:
         first = self._images(self.paths[:1])
@@ -314,4 +245,7 @@ class _ImageFiles:
 
 if __name__ == "__main__":
     with os.fdopen(int(sys.argv[2]), encoding="ascii") as asked:
-        serve(Path(sys.argv[1]), asked, _open_hdf5)
+        folders, allow_missing = json.loads(sys.argv[3])
+        serve(
+            Path(sys.argv[1]), asked, lambda path: _open_hdf5(path, [Path(one) for one in folders], bool(allow_missing))
+        )

@@ -3,33 +3,65 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data.bad_file import BadFileError
+from rashpa.data.hdf5.files import folders_of
+
 PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
 LARGEST_SIDE = 65536
 FACTS = {"frame_number": "uint64", "timestamp_ns": "uint64", "flags": "uint32", "completeness": "uint8"}
 """Of each image: fields of Piece, and their types."""
-# What h5py and NumPy raise for a file that contradicts itself.
-DAMAGED = (OSError, LookupError, RuntimeError, ValueError, TypeError, ArithmeticError, MemoryError)
 
 
-class StoredError(ValueError):
+def no_value(dtype: np.dtype[Any]) -> float:
+    """Give the value of pixels that are no measurement: of images that are absent or not stored, all of them."""
+    if dtype.kind == "f":
+        return float("nan")
+    limits = np.iinfo(dtype)
+    return int(limits.max if dtype.kind == "u" else limits.min)
+
+
+class StoredError(BadFileError):
     """The file cannot be read as images; the text says which, why and what to try."""
 
 
 @dataclass(frozen=True)
+class Reading:
+    """How stored images are read. `folders`: where all that a file leads to may lie, links followed; by default in its own folder. `follow`: folders besides.
+    `allow_missing`: go on with the images that are there."""
+
+    folders: tuple[Path, ...] = ()
+    follow: tuple[Path, ...] = ()
+    allow_missing: bool = False
+
+    def folders_for(self, file: Path) -> tuple[Path, ...]:
+        """Of one file."""
+        return self.folders or folders_of(file, self.follow)
+
+
+@dataclass(frozen=True)
 class Piece:
-    """Some images [image][row][column], and what the file says of each; None: it says nothing."""
+    """Some images [image][row][column], and what the file says of each; None: it says nothing. Those that are absent hold no_value()."""
 
     images: NDArray[Any]
     frame_number: NDArray[np.uint64] | None = None
     timestamp_ns: NDArray[np.uint64] | None = None
     flags: NDArray[np.uint32] | None = None
     completeness: NDArray[np.uint8] | None = None
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Images of a file that have no bytes. `images`: their places; `said`: how many they are, and why, by name."""
+
+    images: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    said: str = ""
 
 
 class Stored(Protocol):
@@ -41,6 +73,8 @@ class Stored(Protocol):
     def shape(self) -> tuple[int, int]: ...  # rows, columns
     @property
     def pixel(self) -> str: ...  # NumPy name
+    @property
+    def absent(self) -> Absent: ...
     def read(self, first: int, count: int) -> Piece: ...
 
     """StoredError when they cannot be read."""

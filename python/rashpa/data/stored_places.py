@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data.hdf5.layouts import Absence
+from rashpa.data.hdf5.tree import Array, Group
 from rashpa.data.run_parts import RunFileError
 
-Part = Callable[[str], h5py.Dataset]
+Part = Callable[[str], Array]
 """The images of a data file, by the name of its link. RunFileError when they cannot be opened."""
 
 
@@ -26,7 +27,7 @@ class StoredPlaces:
     place: NDArray[np.intp]
 
     @classmethod
-    def of(cls, rashpa: h5py.Group, names: Sequence[str], part: Part, rows: NDArray[np.intp]) -> StoredPlaces:
+    def of(cls, rashpa: Group, names: Sequence[str], part: Part, rows: NDArray[np.intp]) -> StoredPlaces:
         """Read the places; of files of before, which have no table of them, count through the data files in their order."""
         if "stored_file" in rashpa:
             parts = tuple(f"data_{number:06}" for number in rashpa["stored_file"][()][rows].tolist())
@@ -50,26 +51,45 @@ def absent_images(master: Path, part: Part, places: StoredPlaces) -> dict[int, s
             found |= dict.fromkeys(rows, f"{master}: its data files hold fewer images than it says; copy them again")
             continue
         try:
-            there = _there(part(name), places.place[here])
+            images = part(name)
+            absences = images.absences()
         except RunFileError as error:
             found |= dict.fromkeys(rows, str(error))
             continue
-        text = f"{master}: image {{}} is not in its {name}: it was never written, or the file was cut; copy it again"
-        found |= {row: text.format(row) for row, held in zip(rows, there.tolist(), strict=True) if not held}
+        text = f"{master}: image {{}} is not in its {name}: {{}}; copy it again"
+        for row, place in zip(rows, places.place[here].tolist(), strict=True):
+            if place >= len(images):
+                found[row] = text.format(row, "it holds fewer images than the master says")
+            elif place in absences:
+                found[row] = text.format(row, absences[place].text)
     return found
 
 
 def absent_lists(
-    master: Path, data: h5py.Group, frame_ptr: NDArray[np.uint64], rows: NDArray[np.intp]
+    master: Path, data: Group, frame_ptr: NDArray[np.uint64], rows: NDArray[np.intp]
 ) -> dict[int, str]:
     """Say of each image whose list of pixels is not there, by row, what is wrong."""
-    try:
-        length = min(len(data["index"]), len(data["intensity"]))
-    except (KeyError, OSError):
-        length = 0
-    text = f"{master}: the list of image {{}} is not there: its data file is gone or was cut; copy it again"
-    ends = frame_ptr[1:].tolist()
-    return {int(row): text.format(row) for row, end in zip(rows, ends, strict=False) if end > length}
+    text = f"{master}: the list of image {{}} is not there: {{}}; copy it again"
+    arrays = [data.find(name) for name in ("index", "intensity")]
+    gone = next((one for one in arrays if isinstance(one, Absence)), None)
+    if gone is not None:
+        return {int(row): text.format(row, gone.text) for row in rows}
+    lists = [one for one in arrays if isinstance(one, Array)]
+    length = min((len(one) for one in lists), default=0) if len(lists) == len(arrays) else 0
+    missing = next(filter(None, (one.layout.absent(((0, length),)) for one in lists)), None)
+    ends = frame_ptr.tolist()
+    found = {}
+    for row, first, end in zip(rows.tolist(), ends[:-1], ends[1:], strict=False):
+        if end > length:
+            found[row] = text.format(row, "its data file was cut")
+        elif missing is not None and (why := _absent_of(lists, first, end)):
+            found[row] = text.format(row, why)
+    return found
+
+
+def _absent_of(lists: Sequence[Array], first: int, end: int) -> str:
+    found = next(filter(None, (one.layout.absent(((first, end),)) for one in lists)), None)
+    return found.text if found is not None else ""
 
 
 def _length(part: Part, name: str) -> int:
@@ -77,22 +97,3 @@ def _length(part: Part, name: str) -> int:
         return len(part(name))
     except RunFileError:
         return 0
-
-
-def _there(images: h5py.Dataset, places: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Tell which places of a data file were written."""
-    there = places < len(images)
-    one_each = images.chunks is not None and images.chunks[0] == 1
-    if not one_each or images.id.get_num_chunks() >= len(images) * _chunks_of_image(images):
-        return there
-    corner = (0,) * (images.ndim - 1)
-    written = [
-        bool(held) and images.id.get_chunk_info_by_coord((int(place), *corner)).byte_offset is not None
-        for place, held in zip(places, there, strict=True)
-    ]
-    return np.asarray(written, np.bool_)
-
-
-def _chunks_of_image(images: h5py.Dataset) -> int:
-    sides = zip(images.shape[1:], images.chunks[1:], strict=True)
-    return int(np.prod([-(-side // chunk) for side, chunk in sides]))

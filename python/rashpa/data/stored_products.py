@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data.linked_files import LinkedFiles
+from rashpa.data.hdf5.tree import Group
 from rashpa.data.run_facts import AccumulationFacts, ProfileFacts, TableFacts
 from rashpa.data.run_parts import RunFileError
 from rashpa.data.stored_facts import accumulation_facts, text_of
@@ -18,10 +18,10 @@ from rashpa.data.stored_facts import accumulation_facts, text_of
 class StoredProducts:
     """Of one run: `group` is /entry/rashpa of its master file. Pointers of tables are read at once, all else when it is asked for."""
 
-    def __init__(self, group: h5py.Group, linked: LinkedFiles) -> None:
+    def __init__(self, group: Group, path: Path) -> None:
         self._group = group
-        self._linked = linked
-        self._file = linked.path.name
+        self._path = path
+        self._file = path.name
         tables = group.get("tables", {})
         self._table_ptr: dict[str, NDArray[np.uint64]] = {name: tables[name]["ptr"][()] for name in tables}
 
@@ -49,12 +49,12 @@ class StoredProducts:
         first, end = int(self._table_ptr[name][row]), int(self._table_ptr[name][row + 1])
         group = self._group["tables"][name]
         found = {
-            column: self._linked.member(group, column, "the tables")[first:end]
+            column: group[column][first:end]
             for column in map(text_of, group.attrs["columns"])
         }
         if any(len(values) != end - first for values in found.values()):
             raise RunFileError(
-                f"{self._linked.path}: table {name} holds fewer rows than the master says; copy it again"
+                f"{self._path}: table {name} holds fewer rows than the master says; copy it again"
             )
         return found
 
@@ -65,7 +65,7 @@ class StoredProducts:
     def _profile_facts(self, name: str) -> ProfileFacts:
         group = self._group["profiles"][name]
         axes = {
-            axis: self._linked.member(group, axis, "the tables")
+            axis: group[axis]
             for axis in map(text_of, group.attrs["axes"])
             if axis != "frame_number"
         }
@@ -84,14 +84,11 @@ class StoredProducts:
     def profile(self, name: str, index: int | slice) -> dict[str, NDArray[np.float64]]:
         """The arrays of a profile at stored images `index`."""
         group = self._group["profiles"][name]
-        # The virtual dataset gives fill values where the file is absent.
-        for axis in map(text_of, group.attrs["axes"][1:]):
-            self._linked.member(group, axis, "the tables")
         return {array: group[array][index] for array in map(text_of, group.attrs["arrays"])}
 
     def accumulation_facts(self) -> dict[str, AccumulationFacts]:
         """What was accumulated, by kernel."""
-        if self._group.get("accumulated", getlink=True) is None:
+        if "accumulated" not in self._group:
             return {}
         group = self._accumulated()
         return {name: accumulation_facts(group[name]) for name in group}
@@ -109,5 +106,5 @@ class StoredProducts:
         values: NDArray[Any] = self._accumulated()[name][quantity][window % windows]
         return values
 
-    def _accumulated(self) -> h5py.Group:
-        return self._linked.member(self._group, "accumulated", "the accumulations")
+    def _accumulated(self) -> Group:
+        return self._group["accumulated"]

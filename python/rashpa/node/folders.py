@@ -112,6 +112,11 @@ class Folders:
                 for entry in path.iterdir():
                     _check(entry, self._read, "read")
 
+    @property
+    def readable(self) -> tuple[Path, ...]:
+        """Where files may lie to which an HDF5 file leads; none when everything may be read: then as the dataset says."""
+        return () if Path("/") in self._read else tuple(self._read)
+
     def check_file(self, path: Path) -> None:
         """EngineError when this file may not be read."""
         _check(path, self._read, "read")

@@ -80,7 +80,7 @@ def _dataset_of(order: telegram.Source, folders: Folders, making: _native.Making
 
     spec = spec_of(order.dataset)
     folders.check_read(spec, Path.cwd())
-    loaded = dataset_from_spec(spec, Path.cwd(), making)
+    loaded = dataset_from_spec(spec, Path.cwd(), making, folders.readable)
     dataset = loaded.dataset
     found = (dataset.modules, dataset.width, dataset.height, dataset.pixel)
     wanted = (order.modules, order.width, order.height, order.pixel)

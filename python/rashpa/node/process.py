@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rashpa import _native
 from rashpa.control import telegram
 from rashpa.control.part_orders import Hdf5Order
@@ -20,7 +23,8 @@ from rashpa.data.books import DataBooks
 from rashpa.data.file_names import NumberingError, in_order, without_packing
 from rashpa.data.images import is_image
 from rashpa.data.stored_images import Description, RawShape, describe, open_stored
-from rashpa.data.stored_piece import Stored, StoredError
+from rashpa.data.run_facts import COMPLETENESS
+from rashpa.data.stored_piece import Piece, Reading, Stored, StoredError
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
 from rashpa.node.native_engine import native_errors
@@ -56,6 +60,13 @@ class Job:
     header_bytes: int = 0
     threads: int = 0  # of unit cpu; 0: as the run file says
     unit: str = ""  # empty: as the run file says
+    follow: tuple[Path, ...] = ()  # folders to which files of HDF5 may lead, besides their own
+    allow_missing: bool = False
+
+    @property
+    def reading(self) -> Reading:
+        """How its files are read."""
+        return Reading(follow=self.follow, allow_missing=self.allow_missing)
 
 
 @dataclass(frozen=True)
@@ -141,11 +152,11 @@ def _describe(job: Job, file: RunFile, source: RunFileSource) -> Description:
     raw = RawShape(planned.height, planned.width, file.detector.pixel, job.header_bytes)
     names = job.recording.files
     try:
-        found = describe(names, raw)
+        found = describe(names, raw, job.reading)
     except StoredError as error:
         raise ProcessError(str(error)) from None
-    if found.frames == 0:
-        raise ProcessError(f"{names[0]}: it holds no image")
+    if found.frames == len(found.absent.images):
+        raise ProcessError(f"{names[0]}: it holds no image{f': {found.absent.said}' if found.absent.said else ''}")
     if found.shape != (planned.height, planned.width):
         raise ProcessError(
             f"{names[0]}: images of {found.shape[1]} × {found.shape[0]} pixels; buffer {planned.section.name} of {job.pipeline} is "
@@ -203,7 +214,7 @@ def process_recording(job: Job, progress: Callable[[int], None] | None = None) -
             (config,) = buffer_configs(order, folders, PROOF)
             recorder = _native.Recorder(config, file.run.number)
             raw = RawShape(buffer.height, buffer.width, buffer.pixel, job.header_bytes)
-            stored = open_stored(job.recording.files, raw)
+            stored = open_stored(job.recording.files, raw, job.reading)
             try:
                 recorder.begin()
                 _feed(recorder, stored, buffer.stack, progress)
@@ -223,6 +234,18 @@ def _feed(recorder: _native.Recorder, stored: Stored, stack: int, progress: Call
     for first in range(0, stored.frames, at_once):
         count = min(at_once, stored.frames - first)
         piece = stored.read(first, count)
-        recorder.process(piece.images, piece.frame_number, piece.timestamp_ns, piece.flags, piece.completeness)
+        completeness = _with_absent(piece, stored.absent.images, first)
+        recorder.process(piece.images, piece.frame_number, piece.timestamp_ns, piece.flags, completeness)
         if progress is not None:
             progress(count)
+
+
+def _with_absent(piece: Piece, absent: NDArray[np.int64], first: int) -> NDArray[np.uint8] | None:
+    """The completeness of images from `first` on: those that are absent are missing."""
+    here = absent[(absent >= first) & (absent < first + len(piece.images))] - first
+    if not here.size:
+        return piece.completeness
+    complete = np.full(len(piece.images), COMPLETENESS.index("complete"), np.uint8)
+    found = complete if piece.completeness is None else piece.completeness.copy()
+    found[here] = COMPLETENESS.index("missing")
+    return found

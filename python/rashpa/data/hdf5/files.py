@@ -49,7 +49,7 @@ class Files:
 
     def open(self, path: Path) -> Held:
         """The HDF5 file, opened once. FileNotFoundError when it is not there."""
-        raw, real = self._opened(path)
+        raw, real = self.opened(path)
         with raw:
             if (known := self._held.get(real)) is not None:
                 return known
@@ -92,7 +92,7 @@ class Files:
     def open_bytes(self, path: Path, beside: Held) -> io.BufferedReader:
         """A file of plain bytes that source() has named. FileNotFoundError when it is not there."""
         try:
-            return self._opened(path)[0]
+            return self.opened(path)[0]
         except OSError as error:
             if isinstance(error, FileNotFoundError) or is_own(error):
                 raise
@@ -118,7 +118,8 @@ class Files:
         for one in held.values():
             one.handle.close()
 
-    def _opened(self, path: Path) -> tuple[io.BufferedReader, Path]:
+    def opened(self, path: Path) -> tuple[io.BufferedReader, Path]:
+        """A file in an allowed folder, for reading bytes, and where it really is. OSError."""
         file = open_regular(path)
         real = Path(os.readlink(f"/proc/self/fd/{file.fileno()}"))
         if _lies_in(real, self.folders):

@@ -53,6 +53,12 @@ class Array:
         """That it takes in its own file."""
         return int(self._place.data.id.get_storage_size())
 
+    @property
+    def chunk_bytes(self) -> int:
+        """That its largest chunk unpacks to; 0: it has none of its own."""
+        chunk = self._place.data.chunks
+        return int(np.prod(chunk, dtype=np.int64)) * self.dtype.itemsize if chunk else 0
+
     def __len__(self) -> int:
         return self.shape[0]
 
@@ -69,7 +75,8 @@ class Array:
 
     def refresh(self) -> None:
         """Of a file that somebody writes."""
-        self._place.data.refresh()
+        with blaming(str(self._place), self._place.files.kind):
+            self._place.data.refresh()
         self.shape = self._place.data.shape
         if isinstance(self.layout, Chunked):
             self.layout.refresh()
