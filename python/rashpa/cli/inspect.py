@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from rashpa.cli.told import AsJson, Teller
+from rashpa.data.bad_file import blaming, no_memory
 from rashpa.data.books import DataBooks, all_of
 from rashpa.data.hits import no_hits
 from rashpa.data.reader import Run, open_run
@@ -16,9 +17,6 @@ from rashpa.data.run_books import run_books
 from rashpa.data.run_facts import IncompleteImage, RunSummary
 from rashpa.data.run_parts import RunFileError
 from rashpa.data.stored_runs import masters_at
-
-# What h5py and NumPy raise for a file that contradicts itself.
-DAMAGED = (OSError, LookupError, RuntimeError, ValueError, TypeError, ArithmeticError, MemoryError)
 
 
 def inspect(
@@ -70,15 +68,14 @@ def _inspect(
                 tell.refuse(f"{file}: holds no image to draw")
             if hits is not None and (why := no_hits(run)):
                 tell.refuse(f"{file}: {why}")
-            summary = run.summary()
+            with blaming(f"{file}: it is damaged", RunFileError):
+                summary, books = run.summary(), run_books(run)
             if not tell.as_json:
                 _show(Console(), summary)
             _draw(tell, run, image, png, hits)
-            return run_books(run), _document(summary)
-    except (typer.Exit, RunFileError):
-        raise
-    except DAMAGED as error:
-        tell.refuse(f"{file}: it is damaged: {str(error).strip(chr(34)) or type(error).__name__}; copy it again")
+            return books, _document(summary)
+    except MemoryError as error:
+        tell.fail(f"{file}: {no_memory(error)}")
 
 
 def _draw(tell: Teller, run: Run, image: int | None, png: Path | None, hits: Path | None) -> None:
@@ -88,7 +85,9 @@ def _draw(tell: Teller, run: Run, image: int | None, png: Path | None, hits: Pat
 
     try:
         if png is not None:
-            plot.draw_image(run, plot.brightest_image(run) if image is None else image, png)
+            with blaming(f"{run.path}: it is damaged", RunFileError):
+                image = plot.brightest_image(run) if image is None else image
+            plot.draw_image(run, image, png)
         if hits is not None:
             plot.draw_hits(run, hits)
     except OSError as error:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from rashpa.cli.inspect import DAMAGED
 from rashpa.cli.told import AsJson, Teller
+from rashpa.data.bad_file import blaming, no_memory
 from rashpa.data.cxi import MASTER, geometry_of, has_peak_lists, peak_table, write_cxi
 from rashpa.data.reader import Run, open_run
 from rashpa.data.run_books import run_books
@@ -43,21 +43,27 @@ def peaks(
     output = output or file.parent / f"{name}_peaks.cxi"
     try:
         with open_run(file) as run:
-            books = run_books(run)
+            with blaming(f"{file}: it is damaged", RunFileError):
+                books = run_books(run)
             if master and geometry is not None:
                 _check_master(tell, run)
                 _write_text(geometry, geometry_of(run, MASTER))
                 tell.end("", books, [geometry])
             with staged_file(output) as made:
-                done = write_cxi(run, made, output)
+                with blaming(str(file), RunFileError, "copy it again, or choose another --output"):
+                    done = write_cxi(run, made, output)
                 if geometry is not None:
                     _write_text(geometry, geometry_of(run))
     except typer.Exit:  # a RuntimeError, as those of damaged files are
         raise
     except RunFileError as error:
         tell.refuse(str(error))
-    except DAMAGED as error:
-        tell.refuse(f"{file}: {str(error).strip(chr(34)) or type(error).__name__}")
+    except OSError as error:
+        tell.refuse(
+            f"{error.filename or output}: it cannot be written: {error.strerror or error}; choose another --output"
+        )
+    except MemoryError as error:
+        tell.fail(f"{file}: {no_memory(error)}")
     text = f"{output}: {done.peaks} peaks of {done.table} in {done.images} images"
     if not done.with_pixels:
         text += "; the run holds lists, so that there are no images beside them"

@@ -15,11 +15,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressC
 from rich.table import Table
 
 from rashpa.cli.output_check import folder_trouble
-from rashpa.cli.told import AsJson, Teller
+from rashpa.cli.told import BAD_INPUT, AsJson, Teller
 from rashpa.data.books import NOT_WHOLE, WHOLE, DataBooks, all_of
 from rashpa.data.older_files import older_files
 from rashpa.node.process import (
     Job,
+    NotBegunError,
     Processed,
     ProcessError,
     check,
@@ -64,7 +65,10 @@ def process(
         ),
     ] = None,
     allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Go on with the images that are there; the others are missing in the books.")
+        bool,
+        typer.Option(
+            "--allow-missing", help="Go on with the images that are there; the others are missing in the books."
+        ),
     ] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Write over results of the same name.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
@@ -115,6 +119,8 @@ def process(
     ]
     masters = [f"{one.prefix}_master.h5" for one in done if one.prefix]
     code = _FAILED if len(done) < len(results) else WHOLE if all(one.good for one in done) else NOT_WHOLE
+    if results and all(isinstance(result, NotBegunError) for result in results):
+        code = BAD_INPUT
     tell.end("", all_of(books), masters, code=code, recordings=entries)
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from rashpa.data.books import DataBooks
 
-BAD_INPUT = 2
+FAILED, BAD_INPUT = 1, 2
 AsJson = Annotated[
     bool,
     typer.Option("--json", help="Say books and files as one JSON document on standard output, and nothing else there."),
@@ -43,6 +43,12 @@ class Teller:
         self._document([], None, {"problem": text})
         self.complain(text)
         raise typer.Exit(BAD_INPUT) from None
+
+    def fail(self, text: str) -> NoReturn:
+        """End for a trouble of this process or machine: nothing is said of the input."""
+        self._document([], None, {"problem": text})
+        self.complain(text)
+        raise typer.Exit(FAILED) from None
 
     def end(
         self, text: str, books: DataBooks, files: Sequence[Path | str] = (), *, code: int | None = None, **facts: Any

@@ -45,6 +45,8 @@ def blaming(what: str, kind: type[BadFileError] = BadFileError, advice: str = "c
 def no_memory(error: MemoryError) -> str:
     """In words: a limit of address space is named when there is one."""
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    limited = f"; its address space is limited to {soft >> 20} MiB (ulimit -v)" if soft != resource.RLIM_INFINITY else ""
+    limited = (
+        f"; its address space is limited to {soft >> 20} MiB (ulimit -v)" if soft != resource.RLIM_INFINITY else ""
+    )
     said = f"{error}: " if str(error) else ""
     return f"{said}this process lacks memory{limited}; allow it more"

@@ -9,11 +9,18 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from rashpa.data.bad_file import BadFileError, blaming
+from rashpa.data.hdf5.tree import Array, Hdf5File
 from rashpa.data.run_parts import RunFileError
+from rashpa.data.stored_piece import no_value
 
 MARK = "rashpa_masters"
 """Attribute of the root: the masters, relative to the file's folder."""
 _IMAGES = "/entry/data/data"
+_ENTRY = "entry"
+STATES = ("stored", "data_file_gone", "never_written", "data_file_cut")
+"""Of each image of several masters, by its number in /NAME/data/state: whether its pixels could be reached when the file was made."""
+_STATE_OF = {"file": 1, "unwritten": 2, "short": 3}
 _LINKED = ("definition", "start_time", "end_time", "end_time_estimated", "instrument", "sample", "source")
 
 
@@ -34,6 +41,8 @@ def combine(parts: Mapping[str, Sequence[Path]], out: Path) -> Path:
                     file[name] = h5py.ExternalLink(_relative(many[0], out), "/entry")
                 else:
                     _write_entry(file, name, many, out)
+            if _ENTRY not in parts:  # where programs look that know no other name
+                file[_ENTRY] = h5py.SoftLink(f"/{next(iter(parts))}")
         beside.replace(out)
     except OSError as error:
         raise RunFileError(f"{out}: cannot be written ({error}); choose another folder") from error
@@ -45,9 +54,9 @@ def combine(parts: Mapping[str, Sequence[Path]], out: Path) -> Path:
 def masters_of(path: Path) -> list[Path]:
     """To which a combined master leads; none when it is another file."""
     try:
-        with h5py.File(path, "r") as file:
+        with Hdf5File(path) as file, blaming(str(path)):
             return [path.parent / str(name) for name in file.attrs.get(MARK, ())]
-    except (OSError, ValueError, TypeError, RuntimeError):
+    except (OSError, BadFileError):
         return []
 
 
@@ -57,13 +66,16 @@ def _relative(master: Path, out: Path) -> str:
 
 
 def _write_entry(file: h5py.File, name: str, masters: Sequence[Path], out: Path) -> None:
-    frames, shapes, kinds = [], [], []
+    frames, shapes, kinds, states = [], [], [], []
     for master in masters:
-        with h5py.File(master, "r") as part:
-            if _IMAGES not in part:
+        with Hdf5File(master, kind=RunFileError) as part:
+            images = part.get(_IMAGES)
+            if not isinstance(images, Array):
                 raise RunFileError(f"{master}: has no dense images; lists of pixels are not combined")
-            images = part[_IMAGES]
             frames.append(part["/entry/data/frame_number"][()])
+            states.append(np.zeros(len(images), np.uint8))
+            for row, absence in images.absences().items():
+                states[-1][row] = _STATE_OF[absence.kind]
             shapes.append(images.shape)
             kinds.append(images.dtype)
     if len({shape[1:] for shape in shapes}) > 1 or len(set(kinds)) > 1:
@@ -86,13 +98,16 @@ def _write_entry(file: h5py.File, name: str, masters: Sequence[Path], out: Path)
     entry = file.create_group(name)
     entry.attrs["NX_class"], entry.attrs["default"] = "NXentry", "data"
     for linked in _LINKED:
-        with h5py.File(masters[0], "r") as part:
+        with Hdf5File(masters[0], kind=RunFileError) as part:
             if f"/entry/{linked}" in part:
                 entry[linked] = h5py.ExternalLink(_relative(masters[0], out), f"/entry/{linked}")
     data = entry.create_group("data")
     data.attrs["NX_class"], data.attrs["signal"] = "NXdata", "data"
     data["frame_number"] = numbers[order]
-    data.create_virtual_dataset("data", layout)
+    # what cannot be reached is no measurement, and never 0
+    data.create_virtual_dataset("data", layout, fillvalue=no_value(kinds[0]))
+    state = data.create_dataset("state", data=np.concatenate(states)[order])
+    state.attrs["names"] = list(STATES)
     members = entry.create_group("rashpa")
     members.attrs["NX_class"] = "NXcollection"
     for number, master in enumerate(masters, start=1):

@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -116,7 +115,7 @@ class Foreign:
 
     def _check_kind(self, data: Array) -> None:
         sides = all(1 <= side <= LARGEST_SIDE for side in data.shape[1:])
-        if len(data.shape) != 3 or data.dtype.name not in PIXELS or not sides or len(data) > _MOST_IMAGES:  # noqa: PLR2004
+        if len(data.shape) != 3 or data.dtype.name not in PIXELS or not sides or len(data) > _MOST_IMAGES:
             text = " × ".join(map(str, data.shape)) or "one value"
             raise StoredError(f"{data}: {text} of {data.dtype} are no images of pixels [image][row][column]")
 

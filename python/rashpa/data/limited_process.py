@@ -69,7 +69,9 @@ def why_it_ended(status: int, limits: Limits) -> str:
 
 def is_own_end(status: int, limits: Limits) -> bool:
     """Whether a limit of our own may have ended the process, so that nothing is said of the file."""
-    return status == _NOT_STARTED or (status not in (-signal.SIGXCPU, -signal.SIGKILL) and _hard_memory() < limits.memory_bytes)
+    return status == _NOT_STARTED or (
+        status not in (-signal.SIGXCPU, -signal.SIGKILL) and _hard_memory() < limits.memory_bytes
+    )
 
 
 def _hard_memory() -> int:

@@ -131,7 +131,7 @@ class LimitedStored:
             raise self._nonsense()
         places = np.empty(count, np.int64)
         self._fill(places, end)
-        if count and not (0 <= places[0] and places[-1] < self.frames and bool((np.diff(places) > 0).all())):
+        if count and not (places[0] >= 0 and places[-1] < self.frames and bool((np.diff(places) > 0).all())):
             raise self._nonsense()
         return Absent(places, str(said.get("said", ""))[:_LONGEST_TEXT])
 

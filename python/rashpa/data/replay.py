@@ -116,9 +116,7 @@ class _Facts:
     partial: int
 
 
-def _fill(
-    dataset: _native.MemoryDataset, stored: Stored, modules: list[_Module], there: NDArray[np.int64]
-) -> _Facts:
+def _fill(dataset: _native.MemoryDataset, stored: Stored, modules: list[_Module], there: NDArray[np.int64]) -> _Facts:
     """Fills the dataset with the images `there` of the file, one after the other."""
     image_bytes = stored.shape[0] * stored.shape[1] * np.dtype(stored.pixel).itemsize
     step = max(1, _PIECE_BYTES // image_bytes)

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.data.file_names import HDF5, is_hdf5
-from rashpa.data.images import is_image, read_images
 from rashpa.data.foreign_images import Foreign
 from rashpa.data.hdf5.tree import Hdf5File
+from rashpa.data.images import is_image, read_images
 from rashpa.data.limited_stored import LimitedStored, Served, serve
 from rashpa.data.reader import Run, open_run
 from rashpa.data.regular_file import open_regular, reason

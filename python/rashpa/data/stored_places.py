@@ -65,9 +65,7 @@ def absent_images(master: Path, part: Part, places: StoredPlaces) -> dict[int, s
     return found
 
 
-def absent_lists(
-    master: Path, data: Group, frame_ptr: NDArray[np.uint64], rows: NDArray[np.intp]
-) -> dict[int, str]:
+def absent_lists(master: Path, data: Group, frame_ptr: NDArray[np.uint64], rows: NDArray[np.intp]) -> dict[int, str]:
     """Say of each image whose list of pixels is not there, by row, what is wrong."""
     text = f"{master}: the list of image {{}} is not there: {{}}; copy it again"
     arrays = [data.find(name) for name in ("index", "intensity")]

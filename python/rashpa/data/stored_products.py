@@ -48,14 +48,9 @@ class StoredProducts:
         """What the image of row `row` of the run's tables has in table `name`: an array for each column."""
         first, end = int(self._table_ptr[name][row]), int(self._table_ptr[name][row + 1])
         group = self._group["tables"][name]
-        found = {
-            column: group[column][first:end]
-            for column in map(text_of, group.attrs["columns"])
-        }
+        found = {column: group[column][first:end] for column in map(text_of, group.attrs["columns"])}
         if any(len(values) != end - first for values in found.values()):
-            raise RunFileError(
-                f"{self._path}: table {name} holds fewer rows than the master says; copy it again"
-            )
+            raise RunFileError(f"{self._path}: table {name} holds fewer rows than the master says; copy it again")
         return found
 
     def profile_facts(self) -> dict[str, ProfileFacts]:
@@ -64,11 +59,7 @@ class StoredProducts:
 
     def _profile_facts(self, name: str) -> ProfileFacts:
         group = self._group["profiles"][name]
-        axes = {
-            axis: group[axis]
-            for axis in map(text_of, group.attrs["axes"])
-            if axis != "frame_number"
-        }
+        axes = {axis: group[axis] for axis in map(text_of, group.attrs["axes"]) if axis != "frame_number"}
         return ProfileFacts(
             {array: text_of(group[array].attrs.get("units", "")) for array in map(text_of, group.attrs["arrays"])},
             {axis: values[()] for axis, values in axes.items()},

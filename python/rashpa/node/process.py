@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,14 +23,16 @@ from rashpa.control.run_plan import Plan, plan_run
 from rashpa.data.books import DataBooks
 from rashpa.data.file_names import NumberingError, in_order, without_packing
 from rashpa.data.images import is_image
-from rashpa.data.stored_images import Description, RawShape, describe, open_stored
+from rashpa.data.new_folders import remove_empty
 from rashpa.data.run_facts import COMPLETENESS
+from rashpa.data.stored_images import Description, RawShape, describe, open_stored
 from rashpa.data.stored_piece import Piece, Reading, Stored, StoredError
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
 from rashpa.node.native_engine import native_errors
-from rashpa.node.native_receiver import buffer_configs
+from rashpa.node.native_receiver import buffer_configs, missing_folders_of, prefixes_of
 from rashpa.node.native_status import buffer_status
+from rashpa.node.output_files import release_output
 
 PROOF = "read from stored files"
 _MOST_BYTES = 256 << 20
@@ -38,6 +41,10 @@ _MOST_BYTES = 256 << 20
 
 class ProcessError(ValueError):
     """What was asked for cannot be done; the text names file and key, and says what to try."""
+
+
+class NotBegunError(ProcessError):
+    """As ProcessError, of a recording of which nothing was written."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +160,7 @@ def _describe(job: Job, file: RunFile, source: RunFileSource) -> Description:
     names = job.recording.files
     try:
         found = describe(names, raw, job.reading)
-    except StoredError as error:
+    except (StoredError, MemoryError) as error:
         raise ProcessError(str(error)) from None
     if found.frames == len(found.absent.images):
         raise ProcessError(f"{names[0]}: it holds no image{f': {found.absent.said}' if found.absent.said else ''}")
@@ -209,21 +216,28 @@ def process_recording(job: Job, progress: Callable[[int], None] | None = None) -
     (buffer,) = order.buffers
     prefix = next((sink.prefix for sink in buffer.sinks if isinstance(sink, Hdf5Order)), "")
     folders = Folders((Path("/"),), (Path("/"),), job.pipeline.resolve().parent)
+    begun = False
+    made_folders = missing_folders_of(order)
     try:
-        with native_errors():
-            (config,) = buffer_configs(order, folders, PROOF)
-            recorder = _native.Recorder(config, file.run.number)
+        with native_errors(), contextlib.ExitStack() as at_end:
             raw = RawShape(buffer.height, buffer.width, buffer.pixel, job.header_bytes)
             stored = open_stored(job.recording.files, raw, job.reading)
-            try:
-                recorder.begin()
-                _feed(recorder, stored, buffer.stack, progress)
-            finally:
-                recorder.finish()
-                stored.close()
+            at_end.callback(stored.close)
+            for output in prefixes_of(order):
+                at_end.callback(release_output, output)
+            (config,) = buffer_configs(order, folders, PROOF)
+            recorder = _native.Recorder(config, file.run.number)
+            at_end.callback(recorder.finish)
+            recorder.begin()
+            begun = True
+            _feed(recorder, stored, buffer.stack, progress)
+            recorder.finish()
             status = buffer_status(recorder.status())
-    except (EngineError, StoredError) as error:
-        raise ProcessError(str(error)) from None
+    except (EngineError, StoredError, MemoryError) as error:
+        if begun:
+            raise ProcessError(str(error)) from None
+        remove_empty(made_folders)
+        raise NotBegunError(str(error)) from None
     return Processed(job.recording.name, prefix, status, time.monotonic() - began)
 
 

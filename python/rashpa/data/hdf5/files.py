@@ -130,4 +130,3 @@ class Files:
 
 def _lies_in(real: Path, folders: tuple[Path, ...]) -> bool:
     return any(real == folder or folder in real.parents for folder in folders)
-

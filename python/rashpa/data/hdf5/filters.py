@@ -113,7 +113,9 @@ def _check_said(one: Filter, data: bytes, most: int) -> None:
     elif one.number == _ZSTD:
         said = _zstd_size(data)
     elif one.number in _SIZES:
-        if one.number == _BITSHUFFLE and (len(one.values) < 5 or one.values[4] not in (_BITSHUFFLE_LZ4, _BITSHUFFLE_ZSTD)):
+        if one.number == _BITSHUFFLE and (
+            len(one.values) < 5 or one.values[4] not in (_BITSHUFFLE_LZ4, _BITSHUFFLE_ZSTD)
+        ):
             return  # only shuffled
         form, at = _SIZES[one.number]
         if len(data) < at + struct.calcsize(form):

@@ -92,7 +92,9 @@ class Chunked:
         self._chunk: tuple[int, ...] = place.data.chunks
         self._filters = filters_of(place.data.id.get_create_plist())
         # numbers lie in memory as they do in the file
-        self._plain = not place.data.dtype.hasobject and place.data.id.get_type().get_size() == place.data.dtype.itemsize
+        self._plain = (
+            not place.data.dtype.hasobject and place.data.id.get_type().get_size() == place.data.dtype.itemsize
+        )
 
     def refresh(self) -> None:
         """Of a file that somebody writes."""
@@ -124,7 +126,8 @@ class Chunked:
         grid = self._grid(box)
         corner = tuple((one.start + n) * size for one, n, size in zip(grid, at, self._chunk, strict=True))
         part = tuple(
-            (max(first, low), min(end, low + size)) for (first, end), low, size in zip(box, corner, self._chunk, strict=True)
+            (max(first, low), min(end, low + size))
+            for (first, end), low, size in zip(box, corner, self._chunk, strict=True)
         )
         where = tuple(slice(a - first, b - first) for (a, b), (first, _) in zip(part, box, strict=True))
         data = self._place.data

@@ -116,7 +116,8 @@ class Mapping:
             raise SelectionError("it maps parts of different sizes")
         counts = source.counts
         splits = [
-            axis for axis in range(len(counts) + 1)
+            axis
+            for axis in range(len(counts) + 1)
             if math.prod(counts[:axis]) == len(self.rows) and math.prod(counts[axis:]) == self.pixels
         ]
         if not splits:
@@ -149,12 +150,12 @@ class Mapping:
         box = tuple((int(one[0]), int(one[-1]) + 1) for one in indices)
         return Piece(self.rows[low:high], box, tuple(one - one[0] for one in indices))
 
-    def place(self, piece: Piece, values: NDArray[np.generic], into: NDArray[np.generic], first: int, columns: Box) -> None:
+    def place(
+        self, piece: Piece, values: NDArray[np.generic], into: NDArray[np.generic], first: int, columns: Box
+    ) -> None:
         """Puts `values`, the box of `piece`, into rows from `first` on of the whole, of which `into` has `columns` of the other axes."""
         picked = _picked(values, piece.inside).reshape(len(piece.rows), *(len(one) for one in self._trailing))
-        inner = [
-            (one >= low) & (one < high) for one, (low, high) in zip(self._trailing, columns, strict=True)
-        ]
+        inner = [(one >= low) & (one < high) for one, (low, high) in zip(self._trailing, columns, strict=True)]
         if not all(mask.all() for mask in inner):
             picked = _picked(picked, (np.arange(len(piece.rows)), *(np.flatnonzero(mask) for mask in inner)))
         target = [one[mask] - low for one, mask, (low, _) in zip(self._trailing, inner, columns, strict=True)]
@@ -173,5 +174,3 @@ def _picked(values: NDArray[np.generic], indices: tuple[NDArray[np.int64], ...])
 
 def _steps_by_one(indices: NDArray[np.int64]) -> bool:
     return len(indices) == 0 or int(indices[-1]) - int(indices[0]) == len(indices) - 1
-
-

@@ -209,7 +209,9 @@ class Finder:
     def walk(self, held: Held, group: h5py.Group, path: str, links: int) -> Group | Array | Absence | None:
         """As Group.find(); `links`: so many were followed."""
         if links > _MOST_LINKS:
-            raise self.files.kind(f"{held.path}: {path}: more than {_MOST_LINKS} links lead from one to the next; copy it again")
+            raise self.files.kind(
+                f"{held.path}: {path}: more than {_MOST_LINKS} links lead from one to the next; copy it again"
+            )
         parts = _parts(path)
         for n, part in enumerate(parts):
             link, rest = self.link(held, group, part), "/".join(parts[n + 1 :])
