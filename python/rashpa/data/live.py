@@ -199,7 +199,8 @@ class Live(Iterator[LiveImage]):
             first, end = self._ends.get(row["file"], 0), row["end"]
             self._ends[row["file"]] = end
             return self._followed(group["index"], first, end), self._followed(group["intensity"], first, end)
-        return self._followed(group["data"], row["place"], row["place"] + 1)[0]
+        image: NDArray[Any] = self._followed(group["data"], row["place"], row["place"] + 1)[0]
+        return image
 
     def _followed(self, data: Array, first: int, end: int) -> NDArray[Any]:
         """Rows of it, once they are there: the journal knows of an image as soon as it is written, this library when it looks again."""

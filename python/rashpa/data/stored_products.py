@@ -98,4 +98,5 @@ class StoredProducts:
         return values
 
     def _accumulated(self) -> Group:
-        return self._group["accumulated"]
+        found: Group = self._group["accumulated"]
+        return found

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -140,7 +141,7 @@ class Mapping:
         places = self._leading[0][low:high]
         breaks = np.flatnonzero(np.diff(places) != 1) + 1 + low
         edges = [int(low), *breaks.tolist(), int(high)]
-        return [self._piece(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        return [self._piece(a, b) for a, b in itertools.pairwise(edges)]
 
     def _piece(self, low: int, high: int) -> Piece:
         sizes = tuple(len(one) for one in self._leading)

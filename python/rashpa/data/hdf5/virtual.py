@@ -63,7 +63,10 @@ class Virtual:
         self._parts: list[_Part] = []
         with blaming(str(place), place.files.kind):
             for n in range(properties.get_virtual_count()):
-                file, name = properties.get_virtual_filename(n), properties.get_virtual_dsetname(n)
+                file, name = (
+                    text.replace("%%", "%")
+                    for text in (properties.get_virtual_filename(n), properties.get_virtual_dsetname(n))
+                )
                 with self._mapped(file):
                     target, space = axes_of(properties.get_virtual_vspace(n)), properties.get_virtual_srcspace(n)
                     source = None if space.get_select_type() == h5py.h5s.SEL_ALL else axes_of(space)
