@@ -121,7 +121,7 @@ class Files:
     def opened(self, path: Path) -> tuple[io.BufferedReader, Path]:
         """A file in an allowed folder, for reading bytes, and where it really is. OSError."""
         file = open_regular(path)
-        real = Path(os.readlink(f"/proc/self/fd/{file.fileno()}"))
+        real = Path(f"/proc/self/fd/{file.fileno()}").readlink()
         if _lies_in(real, self.folders):
             return file, real
         file.close()
