@@ -130,7 +130,10 @@ def read_map(path: Path, module: int, name: str, shape: tuple[int, ...]) -> NDAr
 
 
 def _opened(path: Path) -> Hdf5File:
-    return Hdf5File(path, kind=CalibrationFileError)
+    try:
+        return Hdf5File(path, kind=CalibrationFileError)
+    except CalibrationFileError as error:
+        raise CalibrationFileError(f"it is no HDF5 file that can be read ({error})") from None
 
 
 def _member(group: Group, name: str, kind: type) -> Any:

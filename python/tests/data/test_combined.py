@@ -5,7 +5,7 @@ import h5py
 import numpy as np
 import pytest
 
-from rashpa.data.combined import combine, masters_of
+from rashpa.data.combined import STATES, combine, masters_of
 from rashpa.data.run_parts import RunFileError
 from rashpa.testing import stored_run
 from rashpa.testing.stored_run import ACCEPTED, pixels
@@ -64,3 +64,16 @@ def test_images_of_another_shape_do_not_become_one(tmp_path: Path) -> None:
     with pytest.raises(RunFileError, match="another shape or type"):
         combine({"farm": masters}, tmp_path / "all_master.h5")
     assert not list(tmp_path.glob("*all_master*")), "nothing is left"
+
+
+def test_images_that_are_gone_are_no_measurement_and_an_entry_leads_to_the_first_part(tmp_path: Path) -> None:
+    masters = [member(tmp_path / "a%", 0), member(tmp_path / "b", 1)]
+    (tmp_path / "b" / "run_data_000001.h5").unlink()
+    out = combine({"farm": masters}, tmp_path / "all_master.h5")
+    masters[0].unlink()
+    with h5py.File(out, "r") as file:
+        data = file["entry/data"]
+        assert (data["data"][0] == np.iinfo(np.int16).min).all()
+        gone = data["state"][()] == STATES.index("data_file_gone")
+        assert (data["frame_number"][()][gone] % 2 == 1).all()
+        assert gone.sum() == stored_run.PER_FILE
