@@ -100,7 +100,7 @@ def test_a_process_ends_at_its_limits_and_why_is_said(tmp_path: Path) -> None:
     limits = Limits(seconds=1)
     (tmp_path / "busy.py").write_text("while True: pass")
     (tmp_path / "crash.py").write_text(f"import os; os.kill(os.getpid(), {int(signal.SIGSEGV)})")
-    (tmp_path / "large.py").write_text("bytearray(1 << 40)")
+    (tmp_path / "large.py").write_text("if __name__ == '__main__': bytearray(1 << 40)")
     said = {}
     for module in ("busy", "crash", "large"):
         null = os.open(os.devnull, os.O_WRONLY)
