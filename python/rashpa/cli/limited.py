@@ -58,7 +58,7 @@ def in_limited_process(command: Callable[..., None]) -> Callable[..., None]:
         if process.returncode in (WHOLE, BAD_INPUT, NOT_WHOLE):
             typer.echo(err, err=True, nl=False)
         else:
-            tell.refuse(f"{file}: {why_it_ended(process.returncode, limits)}; it is damaged: copy it again")
+            tell.refuse(f"{file}: {why_it_ended(process.returncode, limits)}")
         raise typer.Exit(process.returncode)
 
     return limited
