@@ -35,6 +35,7 @@ from rashpa.control.journal_entry import note
 from rashpa.control.launcher import LOCAL, Launcher
 from rashpa.control.local_node import LocalNode
 from rashpa.control.log_text import lines_of
+from rashpa.control.looks import next_look_s, shortest_run_s
 from rashpa.control.meanwhile import meanwhile
 from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.outcome import Outcome, Progress
@@ -225,7 +226,8 @@ class Manager:
     async def _see_through(self) -> None:
         """From the start of the emulators to the closed books."""
         self._stall = StallWatch(self._plan)
-        await self._watch(self._emulator_names, "running", self._end.due, joining=True)
+        through = self._began + shortest_run_s(self._plan.file)
+        await self._watch(self._emulator_names, "running", self._end.due, joining=True, through_at=through)
         await self._joining.end()
         if self._end.early:
             self._end.wanted, self._outcome.stopped_by = True, self._end.by
@@ -314,8 +316,11 @@ class Manager:
         ends: Callable[[float], bool] = lambda _: False,
         *,
         joining: bool = False,
+        through_at: float = 0.0,
     ) -> None:
-        """Until all `awaited` are finished, or `ends` says so. NodeError when a node is lost, in fault, or nothing happens any more."""
+        """Until all `awaited` are finished, or `ends` says so. NodeError when a node is lost, in fault, or nothing happens any more. `through_at`: when
+        they may be finished at the earliest, if that is not now."""
+        due = max(through_at, time.monotonic())
         while True:
             if joining:
                 self._joining.look()
@@ -340,7 +345,7 @@ class Manager:
                 text = f"{label} is {self._last[found.node].state}, but nothing has happened for {found.seconds:.0f} s; {_ITS_LOG}"
                 raise NodeError(label, text, "deadline")
             # half of the time at most: many nodes take long to ask, and have more to do than to answer
-            await asyncio.sleep(max(_POLL_S, asked_s))
+            await asyncio.sleep(max(next_look_s(time.monotonic(), due, _POLL_S), asked_s))
 
     async def _look_at(self, name: str) -> None:
         try:
