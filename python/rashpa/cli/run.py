@@ -127,7 +127,8 @@ def conclude(
         print_outcome(console, outcome)
         for reason in outcome.reasons:
             complain(errors, reason, command)
-        if outcome.accounts:  # the run has its end, and files are what it made
+        files = [buffer.file for buffer in outcome.buffers if buffer.file]
+        if outcome.accounts and len(files) > 1:  # the run has its end, and files are what it made
             _combine(outcome, errors, console)
     if report is not None and not outcome.refused:
         _write_report(outcome, report, file, errors, console, page)

@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import dataclasses
 import functools
+import importlib
 import importlib.util
 import ssl
 import sys
@@ -64,7 +65,7 @@ class NodeClient:
         self.url = url
         self._owner = owner
         headers = {"authorization": f"Bearer {token}"} if token else {}
-        verify = trusted or _known_authorities()
+        verify = trusted or (_no_authority() if url.startswith("http:") else _known_authorities())
         if authority:
             try:
                 verify = ssl.create_default_context(cafile=authority)
@@ -247,6 +248,18 @@ class NodeClient:
 def _known_authorities() -> ssl.SSLContext:
     """Those that httpx trusts; reading them takes longer than a request, and a run has many nodes."""
     return httpx.create_ssl_context()
+
+
+def get_ready() -> None:
+    """Import what the first client needs, for who has nothing to ask yet."""
+    httpx.AsyncHTTPTransport(verify=_no_authority())
+    with contextlib.suppress(ImportError):
+        importlib.import_module("anyio._backends._asyncio")  # by the name by which anyio itself finds it
+
+
+def _no_authority() -> ssl.SSLContext:
+    """For a way without TLS; it trusts nobody, were there any."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _wait_of(answer: httpx.Response) -> float | None:
