@@ -10,6 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 from typing_extensions import override
 
 from rashpa.cli.commands import COMMANDS
+from rashpa.data.telling import answer
 
 _READERS = ("inspect", "peaks")
 _LONG = "rashpa.long"
@@ -55,6 +56,7 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """What click does, and a word to whom it concerns that nothing is imported any more."""
         found = super().resolve_command(ctx, args)
+        answer(only=COMMANDS[found[0]].answers if found[0] in COMMANDS else True)
         if callable(ctx.obj):
             ctx.obj()
         return found

@@ -11,6 +11,8 @@ refused holds nothing that the other still needs, and one of them gets all.
 
 import asyncio
 import contextlib
+import errno
+import logging
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from typing import TypeVar
@@ -47,6 +49,7 @@ from rashpa.control.run_plan import Plan
 from rashpa.control.stall import StallWatch
 from rashpa.control.steering import Steering
 from rashpa.control.telegram import Capabilities, Endpoint, Status
+from rashpa.data.telling import OnlyTells, only_tells
 
 _POLL_S = 0.25
 _LOG_ENTRIES = 1000
@@ -54,6 +57,7 @@ _ITS_LOG = "its log says what it was at: `rashpa node log URL`, or nodes.log of 
 _CLOSE_S = 5.0  # of a connection to one that does not answer
 _QUIET_S = 12.0  # for the last words of a node when the run is given up: Abort alone may take 10 s, a node that hangs is given up sooner
 _T = TypeVar("_T")
+_log = logging.getLogger(__name__)
 
 
 Observer = Callable[[Progress], None]
@@ -88,7 +92,7 @@ class Manager:
         self._force = force
         self._journal = journal
         self._labels = {node.name: node.label for node in plan.nodes}
-        self._observer = observer
+        self.observe(observer)
         self._nodes = nodes or RunNodes(launcher, plan.file.nodes.token or token, transports or {})
         self._local, self._clients = self._nodes.local, self._nodes.clients
         self._last: dict[str, Status] = {}
@@ -135,6 +139,11 @@ class Manager:
                 )
                 name = self._name_of(error)
                 await self._give_up(await self._reason_of(error, name), name if error.lost else "")
+            except Exception as error:
+                if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+                    raise  # what else is to be done needs files, too
+                _log.exception("the manager has failed")
+                await self._give_up(f"the manager has failed: {type(error).__name__}: {error}; please report it")
         self._end.answer(self._outcome)
         if self._journal is not None:
             self._journal.remove()
@@ -152,8 +161,11 @@ class Manager:
         return self._plan
 
     def observe(self, observer: Observer) -> None:
-        """Before `run`: who is told how far it is."""
-        self._observer = observer
+        """Before `run`: who is told how far it is. An exception of `observer` is a caution of the run, and it is told nothing more."""
+        self._observer = OnlyTells("the observer of the run", observer, self._caution)
+
+    def _caution(self, text: str) -> None:
+        self._outcome.cautions += (text,)
 
     def prepare(self, prepare: Callable[[], None]) -> None:
         """Before `run`: call `prepare` in a thread of its own while nodes are configured. No frame is sent before it returns; a NodeError of it refuses
@@ -384,12 +396,14 @@ class Manager:
 
     async def _take_pictures(self, receivers: Iterable[str]) -> None:
         """For the report, where there will be one."""
-        if self._journal is not None and self._journal.report:
+        if self._journal is None or not self._journal.report:
+            return
+        with only_tells("images for the report", self._caution):
             self._outcome.pictures |= await take_pictures(self._plan, self._clients, receivers)
 
     async def _take_log(self, name: str) -> None:
         """Of a node that ends with the run, as far as it answers; the run is none the worse without."""
-        with contextlib.suppress(NodeError):
+        with only_tells(f"the log of {self._labels[name]}", self._caution), contextlib.suppress(NodeError):
             self._outcome.logs[name] = lines_of(await self._clients[name].log(_LOG_ENTRIES))
 
     # ---- receivers that join (joining.Host) ---------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from rashpa.control.node_load import Load
 from rashpa.control.run_state import TRANSITIONS
 from rashpa.control.telegram import Capabilities, Configure, Configured, Fault, Join, Status, Telegram
 from rashpa.control.telegram_xml import CONTENT_TYPE, TelegramError
+from rashpa.data.regular_file import json_of
 
 _GOOD, _NOTHING_NEW, _DENIED, _ABSENT, _TOO_MANY = 200, 204, 401, 404, 429  # of HTTP
 _QUESTION_S = 5.0
@@ -157,7 +158,7 @@ class NodeClient:
             raise NodeError(self.name, f"{self.name} needs its bearer token; set RASHPA_TOKEN", "denied")
         if answer.status_code == _GOOD:
             with contextlib.suppress(ValueError):
-                return answer.json()
+                return json_of(answer.content)
         raise self._has_no(what, answer.status_code)
 
     def _has_no(self, what: str, status: int) -> NodeError:

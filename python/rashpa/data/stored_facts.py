@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data.regular_file import json_of
 from rashpa.data.run_facts import DECISIONS, AccumulatedWindow, AccumulationFacts, RunFacts, RunTables
 
 
@@ -101,4 +101,4 @@ def accumulation_facts(group: h5py.Group) -> AccumulationFacts:
 
 def _parameters(step: h5py.Group) -> dict[str, Any]:
     found = {name: value for name, value in step.attrs.items() if name.startswith("parameter_")}
-    return {name.removeprefix("parameter_"): json.loads(text_of(value)) for name, value in found.items()}
+    return {name.removeprefix("parameter_"): json_of(text_of(value)) for name, value in found.items()}

@@ -12,7 +12,7 @@ from typing import Any
 from rashpa import _native
 from rashpa.control.machine import hardware_facts
 from rashpa.control.telegram import Throughput
-from rashpa.data.regular_file import read_regular
+from rashpa.data.regular_file import json_of, read_regular
 from rashpa.node.engine import EngineError
 
 VERSION = 1
@@ -45,7 +45,7 @@ def load_measured(path: Path) -> tuple[Throughput, ...]:
     except (OSError, ValueError) as error:
         raise EngineError("file", f"{path}: cannot be read ({error}); measure again with --measure") from None
     try:
-        values = json.loads(data)
+        values = json_of(data)
         version, then = values["version"], values["machine"]
         found = tuple(_checked(one) for one in values["throughputs"][:_MOST])
     except (ValueError, KeyError, TypeError, RecursionError) as error:

@@ -3,6 +3,8 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from rashpa.control.telegram import Books, Count
 from rashpa.dashboard.past_runs import PastRuns, ending_of
 
@@ -41,8 +43,9 @@ def test_runs_are_found_by_their_reports_the_newest_first(tmp_path: Path) -> Non
     assert [run.name for run in runs] == ["new", "old"]
     assert [run.good for run in runs] == [False, True]
     assert runs[0].hits == 3 / 9
-    assert past.folder(runs[1].number) == tmp_path / "a"
-    assert past.folder(99) is None
+    assert past.content(runs[1].number, "report.json") == (tmp_path / "a" / "report.json").read_bytes()
+    with pytest.raises(FileNotFoundError):
+        past.content(99, "report.json")
     assert [run.number for run in past.newest()] == [run.number for run in runs]
 
 
