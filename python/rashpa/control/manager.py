@@ -27,8 +27,10 @@ from rashpa.control.capacity import CapacityError, check_abilities, overloads
 from rashpa.control.configuring import Ends, configure_emulator, configure_receiver
 from rashpa.control.end import EndOfRun, end_sources, never_early
 from rashpa.control.first_missing import first_missing
+from rashpa.control.group_accounting import groups_so_far
 from rashpa.control.group_course import GroupCourse
 from rashpa.control.groups import Joined
+from rashpa.control.heard import UNHEARD, status_of
 from rashpa.control.holder import holder_of
 from rashpa.control.join_desk import JoinDesk
 from rashpa.control.joining import Joining
@@ -246,7 +248,7 @@ class Manager:
             await end_sources([self._clients[name] for name in self._emulator_names])
             await self._watch(self._emulator_names, "running")
         await self._groups.settle(lambda names: self._watch(names, "settling"))
-        dealers = [name for name in self._emulator_names if self._last[name].state != "finished"]
+        dealers = [name for name in self._emulator_names if status_of(self._last, name).state != "finished"]
         await self._order_all(dealers, telegram.Stop())
         await self._tell_ends([name for name in self._receiver_names if name not in self._groups.members])
         await self._watch([*dealers, *self._alive(self._receiver_names)], "finishing")
@@ -354,7 +356,7 @@ class Manager:
             resting = self._plan.file.detector.trigger == "software" and not self._end.wanted
             if not resting and (found := self._stall.stalled(self._last, waited)):
                 label = self._labels[found.node]
-                text = f"{label} is {self._last[found.node].state}, but nothing has happened for {found.seconds:.0f} s; {_ITS_LOG}"
+                text = f"{label} is {status_of(self._last, found.node).state}, but nothing has happened for {found.seconds:.0f} s; {_ITS_LOG}"
                 raise NodeError(label, text, "deadline")
             # half of the time at most: many nodes take long to ask, and have more to do than to answer
             await asyncio.sleep(max(next_look_s(time.monotonic(), due, _POLL_S), asked_s))
@@ -374,7 +376,9 @@ class Manager:
 
     def _trouble_of(self, name: str) -> NodeError | None:
         """Of a node that answers and yet cannot go on."""
-        client, last = self._clients[name], self._last[name]
+        client, last = self._clients[name], status_of(self._last, name)
+        if last.state == UNHEARD:
+            return None
         if last.state == "fault":
             return NodeError(client.name, last.message)
         if last.holder != self._holder:
@@ -474,6 +478,9 @@ class Manager:
         )
         missing = first_missing(self._plan, self._last, self._heard, lost) if self._began else ""
         outcome.problem = f"{reason}\n{missing}" if missing else reason
+        if self._began:
+            outcome.lost, outcome.joined = dict(self._groups.lost), dict(self._groups.joined)
+            outcome.groups = groups_so_far(self._plan, self._last, outcome.lost, outcome.joined)
 
     async def _stop_node(self, name: str) -> None:
         """Aborts a node that is this run's and still answers, and keeps its last counters; bounded."""
@@ -509,4 +516,4 @@ class Manager:
 
     def _heard_of(self, names: Iterable[str]) -> dict[str, Status]:
         """What nodes said last, by name."""
-        return {name: self._last[name] for name in names if name in self._last}
+        return {name: status_of(self._last, name) for name in names if name in self._last}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control import telegram
+from rashpa.control import overrun_look, telegram
 from rashpa.control.outcome import Outcome
 from rashpa.control.overrun_look import Look, look_at, streams_of
 from rashpa.control.run_file_reader import RunFileError
@@ -235,3 +235,23 @@ def test_a_group_keeps_up_as_a_whole_and_is_overrun_only_when_nobody_has_room(tm
     assert after.frames == 70 * 2
     lost = look(plan, 3, 4, (20, 50, 50), at=4.0)
     assert lost.worse_than(after) == ("full",)  # credits hold back what a member has no room for
+
+
+@pytest.mark.parametrize(
+    ("books", "sinks", "through"),
+    [
+        (telegram.Books(accepted=50, written=50), (), 50),
+        (telegram.Books(accepted=50, written=40, vetoed=10, errored=30), (), 80),
+        (telegram.Books(errored=100), (), 100),  # a kernel errors: what it was given needs no slot any more
+        (telegram.Books(accepted=50, written=0), ((50, 0, 0, 45),), 45),  # a sink errors
+        (telegram.Books(accepted=50, written=5), ((50, 5, 40, 0), (50, 50, 0, 0)), 45),  # the slowest sink drops
+    ],
+)
+def test_an_image_is_through_however_it_ends(
+    books: telegram.Books, sinks: tuple[tuple[int, int, int, int], ...], through: int
+) -> None:
+    known = tuple(
+        telegram.SinkStatus("s", "wait", accepted, written, dropped, errored, 0, 0, 0, "")
+        for accepted, written, dropped, errored in sinks
+    )
+    assert overrun_look.through(telegram.BufferStatus("full", "", "", "", 0, 0, books, sinks=known)) == through
