@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.chunks import decoded_chunk
+from rashpa.data.regular_file import open_shared
 from rashpa.data.run_facts import COMPLETENESS, DECISIONS, LostRun
 from rashpa.data.run_parts import MASTER, data_file, is_complete, prefix_of
 
@@ -237,7 +238,7 @@ class Live(Iterator[LiveImage]):
         until = time.monotonic() + _FOLLOW_S
         while True:
             try:
-                with path.open("rb") as file:
+                with open_shared(path) as file:
                     file.seek(row["offset"])
                     data = file.read(row["length"])
             except OSError as error:

@@ -21,7 +21,7 @@ from rashpa.data.image_sequence import ImageSequence
 from rashpa.data.linked_files import LinkedFiles
 from rashpa.data.orientation import UPRIGHT, Orientation
 from rashpa.data.raw_places import RawPlaces
-from rashpa.data.regular_file import open_regular, reason
+from rashpa.data.regular_file import open_regular, open_shared, reason
 from rashpa.data.run_facts import (
     COMPLETENESS,
     ERROR_REASONS,
@@ -437,7 +437,7 @@ def _unfinished(path: Path) -> str:
     """Why a master has no tables: its journal is locked for as long as somebody writes the run."""
     prefix = prefix_of(path)
     try:
-        with (path.parent / f"{prefix.name}_master.journal").open("rb") as journal:
+        with open_shared(path.parent / f"{prefix.name}_master.journal") as journal:
             fcntl.flock(journal, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return "it is still being written; wait for the end of the run"

@@ -83,10 +83,19 @@ def put_file(path: Path, data: bytes, mode: int = 0o666) -> None:
         with os.fdopen(file, "wb") as stream:
             stream.write(data)
         beside.rename(path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise OSError(error.errno, error.strerror, str(path)) from None
         raise
+
+
+def be_there(path: Path) -> None:
+    """Makes an empty file, if nothing has its name; what has it is neither followed nor opened. OSError."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, flags, 0o666))
 
 
 def read_own(path: Path | str, most: int) -> bytes:
