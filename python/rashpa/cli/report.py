@@ -201,6 +201,7 @@ def _buffer(outcome: Outcome, buffer: BufferStatus) -> dict[str, Any]:
         "sink_error": buffer.sink_error,
         "unit": buffer.unit,
         "unit_error": buffer.unit_error,
+        "busy": buffer.busy,
         "unexplained": account.unexplained if account else None,
         "dtps": [
             {

@@ -4,7 +4,9 @@
 import asyncio
 import errno
 import importlib
+import os
 import signal
+import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,6 +34,8 @@ from rashpa.data.regular_file import reason
 from rashpa.data.telling import only_tells, troubles
 
 GOOD, FAILED, BAD_INPUT, RED, INTERRUPTED = 0, 1, 2, 3, 130
+_MOST_ASKED = 2
+_END_S = 1.8
 
 
 def run(
@@ -100,7 +104,7 @@ def run(
             raise
         complain(errors, f"{error.strerror}: a run needs some of its own and 128 for each node; raise `ulimit -n`")
         raise typer.Exit(FAILED) from None
-    conclude(outcome, report, file, errors, console, page=page)
+    conclude(outcome, report, file, errors, console, page=page and not manager.hurried)
 
 
 def _load_page() -> None:
@@ -212,13 +216,28 @@ def exit_code(outcome: Outcome) -> int:
     return FAILED if outcome.problem or not outcome.accounts else RED
 
 
+def end_within(seconds: float, code: int) -> None:
+    """Ends this process, when it has not ended by itself until then."""
+    timer = threading.Timer(seconds, os._exit, args=(code,))
+    timer.daemon = True
+    timer.start()
+
+
 async def watched(manager: Manager, console: Console, quiet: bool) -> Outcome:
     """Carries the run through and shows how far it is; Ctrl-C ends it in order."""
     with RunDisplay(console, manager.plan, quiet) as display:
         manager.observe(display.show)
-        loop = asyncio.get_running_loop()
+        loop, asked = asyncio.get_running_loop(), 0
+
+        def stop() -> None:
+            nonlocal asked
+            asked += 1
+            if asked == _MOST_ASKED:  # whatever still stands then: who asks twice has waited long enough
+                end_within(_END_S, INTERRUPTED)
+            manager.stop()
+
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, manager.stop)
+            loop.add_signal_handler(number, stop)
         return await manager.run()
 
 

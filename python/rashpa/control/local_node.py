@@ -111,6 +111,11 @@ class LocalNode:
         """The end of what it wrote to stderr, to go behind a message."""
         return f"; it said: {' | '.join(self._said)}" if self._said else ""
 
+    def kill(self) -> None:
+        """Ends the process and what it has started, at once."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)  # it leads a session of its own
+
     async def close(self) -> None:
         """Lets the process end by itself, then ends it; bounded."""
         if self._process.stdin is not None:

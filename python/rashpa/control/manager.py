@@ -14,7 +14,7 @@ import contextlib
 import errno
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping
 from typing import TypeVar
 
 import httpx
@@ -57,6 +57,7 @@ _POLL_S = 0.25
 _LOG_ENTRIES = 1000
 _ITS_LOG = "its log says what it was at: `rashpa node log URL`, or nodes.log of --report"
 _CLOSE_S = 5.0  # of a connection to one that does not answer
+_HURRY_S = 1.0  # for what is left of a run that was interrupted twice
 _QUIET_S = 12.0  # for the last words of a node when the run is given up: Abort alone may take 10 s, a node that hangs is given up sooner
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
@@ -101,6 +102,9 @@ class Manager:
         self._heard: dict[str, float] = {}
         self._outcome = Outcome(plan)
         self._task: asyncio.Task[None] | None = None
+        self._stopped = self._interrupted = False
+        self._hurried = asyncio.Event()
+        self._busy: dict[str, str] = {}  # by buffer: the step that does not come to its end
         self._began = 0.0
         self._holder = holder_of(plan)
         self._claimed: set[str] = set()  # nodes that may be this run's
@@ -184,16 +188,28 @@ class Manager:
         if self._plan.end_told and self._began and not self._end.wanted:
             self._end.want()
         else:
+            self._interrupted = self._interrupted or self._stopped
             self.interrupt()
+        self._stopped = True
 
     def end(self, by: str) -> None:
         """Ends any run in order before its last frame, if its engines can; `by`: who wants it. Before `run`, or from the loop's thread."""
         self._end.want(by)
 
     def interrupt(self) -> None:
-        """Ends the run in order and in bounded time; from the loop's thread."""
-        if self._task is not None:
-            self._task.cancel()
+        """Ends the run in order and in bounded time; from the loop's thread. The second time, what has not ended within a moment is given up: nodes of
+        the run's own are killed."""
+        if self._task is None:
+            return
+        if self._interrupted:
+            asyncio.get_running_loop().call_later(_HURRY_S, self._give_up_waiting)
+        self._interrupted = True
+        self._task.cancel()
+
+    @property
+    def hurried(self) -> bool:
+        """Whether somebody has no more patience."""
+        return self._hurried.is_set()
 
     # ---- the regular course -----------------------------------------------------------------------------------------------------
 
@@ -369,6 +385,12 @@ class Manager:
                 raise
             return
         self._heard[name] = time.monotonic()
+        destination = self._last[name].destination
+        for buffer in destination.buffers if destination else ():
+            if buffer.busy:
+                self._busy[buffer.name] = f"buffer {buffer.name}: {buffer.busy}"
+            else:
+                self._busy.pop(buffer.name, None)
 
     def _alive(self, names: Iterable[str]) -> list[str]:
         """Those that the run has not gone on without."""
@@ -470,24 +492,43 @@ class Manager:
         outcome = self._outcome
         if self._began:
             outcome.acquisition_s = time.monotonic() - self._began
-        for names in (self._emulator_names, self._receiver_names):
-            await all_at_once(self._stop_node(name) for name in names if name != lost)
+        await self._unless_hurried(self._stop_nodes(lost))
         outcome.emulators, outcome.receivers = (
             self._heard_of(self._emulator_names),
             self._heard_of(self._receiver_names),
         )
         missing = first_missing(self._plan, self._last, self._heard, lost) if self._began else ""
-        outcome.problem = f"{reason}\n{missing}" if missing else reason
+        outcome.problem = "\n".join(line for line in (reason, *self._busy.values(), missing) if line)
         if self._began:
             outcome.lost, outcome.joined = dict(self._groups.lost), dict(self._groups.joined)
             outcome.groups = groups_so_far(self._plan, self._last, outcome.lost, outcome.joined)
+
+    async def _stop_nodes(self, lost: str) -> None:
+        for names in (self._emulator_names, self._receiver_names):
+            await all_at_once(self._stop_node(name) for name in names if name != lost)
+
+    def _give_up_waiting(self) -> None:
+        self._nodes.kill()
+        self._hurried.set()
+
+    async def _unless_hurried(self, work: Coroutine[None, None, None]) -> None:
+        """Waits for it, as long as nobody has lost patience."""
+        doing = asyncio.ensure_future(work)
+        hurried = asyncio.ensure_future(self._hurried.wait())
+        try:
+            await asyncio.wait((doing, hurried), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            hurried.cancel()
+            doing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await doing
 
     async def _stop_node(self, name: str) -> None:
         """Aborts a node that is this run's and still answers, and keeps its last counters; bounded."""
         if name not in self._claimed:
             return
         client = self._clients[name]
-        with contextlib.suppress(NodeError, TimeoutError):
+        try:
             async with asyncio.timeout(_QUIET_S):
                 status = await client.status()
                 if status.holder != self._holder:
@@ -500,14 +541,20 @@ class Manager:
                 if name in self._local:
                     await self._take_log(name)
                 await client.order(telegram.Reset())
+        except (NodeError, TimeoutError):
+            if name in self._local:  # who does not obey now does not end when told so
+                self._local[name].kill()
 
     @contextlib.asynccontextmanager
     async def _closed(self) -> AsyncIterator[None]:
         try:
             yield
         finally:
-            await self._joining.cancel()
-            await self._nodes.close()
+            await self._unless_hurried(self._close())
+
+    async def _close(self) -> None:
+        await self._joining.cancel()
+        await self._nodes.close()
 
     def _tell(self, phase: str) -> None:
         elapsed = time.monotonic() - self._began if self._began else 0.0

@@ -86,6 +86,11 @@ class RunNodes:
                 renewal.cancel()
             await asyncio.gather(*self._renewals.values(), return_exceptions=True)
 
+    def kill(self) -> None:
+        """Ends the processes at once."""
+        for local in self.local.values():
+            local.kill()
+
     async def close(self) -> None:
         """Connections, and processes; bounded."""
         for client in self.clients.values():
