@@ -58,6 +58,7 @@ _LOG_ENTRIES = 1000
 _ITS_LOG = "its log says what it was at: `rashpa node log URL`, or nodes.log of --report"
 _CLOSE_S = 5.0  # of a connection to one that does not answer
 _HURRY_S = 1.0  # for what is left of a run that was interrupted twice
+_EARLY_S = 3.0  # for the last words of a node before anything was acquired
 _QUIET_S = 12.0  # for the last words of a node when the run is given up: Abort alone may take 10 s, a node that hangs is given up sooner
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
@@ -529,10 +530,14 @@ class Manager:
             return
         client = self._clients[name]
         try:
-            async with asyncio.timeout(_QUIET_S):
+            async with asyncio.timeout(_QUIET_S if self._began else _EARLY_S):
                 status = await client.status()
                 if status.holder != self._holder:
                     return
+                if (
+                    self._busy and name in self._local
+                ):  # one whose kernel hangs may say nothing more once it is told to end
+                    await self._take_log(name)
                 if status.state in ("configured", "armed", "running", "paused", "finished"):
                     status = await client.order(telegram.Abort())
                 self._last[name] = status
@@ -551,6 +556,8 @@ class Manager:
             yield
         finally:
             await self._unless_hurried(self._close())
+            if self.hurried:  # they were killed; who is seen to end leaves nothing behind in the loop
+                await asyncio.gather(*(local.ended() for local in self._local.values()))
 
     async def _close(self) -> None:
         await self._joining.cancel()
