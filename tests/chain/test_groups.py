@@ -30,7 +30,7 @@ from rashpa.testing.waiting import eventually
 
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
 WIDTH, HEIGHT, DIFFERENT = 64, 32, 7
-LONG = 2500  # frames, of a run that receivers join or whose manager is replaced: those need many seconds on a loaded machine
+LONG = 1500  # frames, of a run that receivers join or whose manager is replaced: those need many seconds on a loaded machine
 MEMBERS = ("a", "b", "c")
 RUN = """\
 [run]

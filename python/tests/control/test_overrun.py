@@ -100,7 +100,7 @@ def run(plan: Plan) -> tuple[Outcome, dict[str, SkippingFactory]]:
 
 
 def test_sources_that_skip_are_slowed_down_to_what_fits_and_skip_no_more(tmp_path: Path) -> None:
-    outcome, factories = run(plan_of(tmp_path, "slow", 700))
+    outcome, factories = run(plan_of(tmp_path, "slow", 400))
     assert outcome.good, (outcome.problem, outcome.reasons)
     assert [overrun.action for overrun in outcome.overruns] == ["slowed"] * len(outcome.overruns)
     first, last = outcome.overruns[0], outcome.overruns[-1]
@@ -115,7 +115,7 @@ def test_sources_that_skip_are_slowed_down_to_what_fits_and_skip_no_more(tmp_pat
 
 
 def test_several_sources_pause_at_one_frame_that_of_the_foremost(tmp_path: Path) -> None:
-    outcome, factories = run(plan_of(tmp_path, "slow", 700, TWO))
+    outcome, factories = run(plan_of(tmp_path, "slow", 400, TWO))
     assert outcome.good, (outcome.problem, outcome.reasons)
     left, right = (factories[name].made[0].held for name in ("left", "right"))
     assert left == right
@@ -124,7 +124,7 @@ def test_several_sources_pause_at_one_frame_that_of_the_foremost(tmp_path: Path)
 
 
 def test_an_overrun_is_counted_once_for_the_run_and_changes_nothing(tmp_path: Path) -> None:
-    outcome, _ = run(plan_of(tmp_path, "count", 700))
+    outcome, _ = run(plan_of(tmp_path, "count", 400))
     assert outcome.good, (outcome.problem, outcome.reasons)
     (overrun,) = outcome.overruns
     assert overrun.action == "counted"
