@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of files: their order where they are numbered, what a file holds by its name, and which array of it a name means."""
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+PACKED = (".gz", ".bz2", ".zst")
+HDF5 = (".h5", ".hdf5", ".nxs", ".cxi")
+HEADERLESS = (".bin", ".raw", ".dat")
+_NUMBER = re.compile(r"([0-9]+)")
+_ARRAY_OF_HDF5 = re.compile(rf"(.+(?:{'|'.join(map(re.escape, HDF5))})):(/.+)", re.IGNORECASE | re.DOTALL)
+_ARRAY_OF_NPZ = re.compile(r"(.+\.npz):(.+)", re.IGNORECASE | re.DOTALL)
+_FRAME_OF_FILE = re.compile(r"(.+)#([0-9]{1,9})", re.DOTALL)
+
+
+class NumberingError(ValueError):
+    """Numbered names that do not follow one another; the text says which name is missing."""
+
+
+def natural(name: Path | str) -> tuple[tuple[str | tuple[int, str], ...], str]:
+    """Key for sorting: numbers within a name count as numbers, so that data_2 stands before data_10."""
+    parts = _NUMBER.split(str(name))
+    return tuple(_digits(part) if place % 2 else part for place, part in enumerate(parts)), str(name)
+
+
+def _digits(part: str) -> tuple[int, str]:
+    """Order whole numbers of any length without making them."""
+    figures = part.lstrip("0")
+    return len(figures), figures
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Sort numbered names by their numbers. NumberingError when a number between two of them is missing, or there twice."""
+    found = sorted(names, key=natural)
+    series: dict[tuple[str, ...], list[list[str]]] = {}
+    for name in found:
+        parts = _NUMBER.split(name)
+        series.setdefault(tuple(parts[::2]), []).append(parts)
+    for own in series.values():
+        _check_series(own)
+    return found
+
+
+def _check_series(names: Sequence[list[str]]) -> None:
+    """Check names of the same words: those that differ in their last changing number alone follow one another."""
+    places = range(1, len(names[0]), 2)
+    changing = [place for place in places if len({_digits(parts[place]) for parts in names}) > 1]
+    if not changing:
+        changing = list(places)[-1:] if len(names) > 1 else []
+    for before, after in pairwise(names) if changing else ():
+        last = changing[-1]
+        if any(_digits(before[place]) != _digits(after[place]) for place in changing[:-1]):
+            continue
+        first, second = int(before[last]), int(after[last])
+        if second == first:
+            raise NumberingError(f"{''.join(before)} and {''.join(after)} have the same number; keep one of them")
+        if second > first + 1:
+            between = [*before]
+            between[last] = f"{first + 1:0{len(before[last])}}"
+            raise NumberingError(f"{''.join(between)} is missing between {''.join(before)} and {''.join(after)}")
+
+
+def without_packing(name: Path | str) -> str:
+    """The name in small letters without the ending of a compressed file."""
+    text = str(name).lower()
+    for packed in PACKED:
+        if text.endswith(packed):
+            return text.removesuffix(packed)
+    return text
+
+
+def is_hdf5(name: Path | str) -> bool:
+    """Whether the file is one of HDF5, by its name."""
+    return str(name).lower().endswith(HDF5)
+
+
+@dataclass(frozen=True)
+class ArrayName:
+    """The file of `FILE.h5:/PATH`, `ARCHIVE.npz:KEY` or `FILE#FRAME`, and which of its arrays is meant; "": the only one that fits."""
+
+    file: str
+    inner: str = ""
+    frame: int | None = None
+
+
+def array_name(reference: str) -> ArrayName:
+    """Take a reference apart. A file that has the whole text as its name is that file."""
+    if os.path.lexists(reference):
+        return ArrayName(reference)
+    if found := _ARRAY_OF_HDF5.fullmatch(reference) or _ARRAY_OF_NPZ.fullmatch(reference):
+        return ArrayName(found[1], found[2])
+    if found := _FRAME_OF_FILE.fullmatch(reference):
+        return ArrayName(found[1], frame=int(found[2]))
+    return ArrayName(reference)
+
+
+def located(name: str, base: Path) -> str:
+    """The path from the folder `base`; `~` is the home of who runs this."""
+    return str(base / expanded(name))
+
+
+def expanded(name: str) -> str:
+    """The same with `~` and `~user` at its beginning replaced, where there is such a home."""
+    return os.path.expanduser(name) if name.startswith("~") else name  # noqa: PTH111 (a name, which is kept as it is written)
