@@ -2,6 +2,7 @@
 """`rashpa dataset`: make, describe and look at what an emulator plays."""
 
 import glob
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from rashpa.data.dataset_spec import (
     PatternSpec,
     PixelName,
 )
+from rashpa.data.file_names import NumberingError, expanded, in_order
 
 if TYPE_CHECKING:
     from rashpa.data.datasets import LoadedDataset
@@ -162,13 +164,22 @@ def make(
 
 
 def _files_of(pattern: str) -> list[str]:
-    """Files in the order of their names, numbers in them as numbers. ValueError when there is none."""
+    """The file of this very name, or all that fit the pattern in the order of their numbers. ValueError when there is none, or a number is missing."""
+    pattern = expanded(pattern)
+    if Path(pattern).is_file():
+        return [pattern]
+    folder, name = os.path.split(pattern)
+    if Path(folder).is_dir():  # which may have brackets in its own name
+        pattern = os.path.join(glob.escape(folder), name)  # noqa: PTH118 (it stays as it is written)
     found = [name for name in glob.glob(pattern) if Path(name).is_file()]  # noqa: PTH207 (the pattern may be absolute)
     if not found:
         raise ValueError(f"--raw {pattern}: there is no such file")
-    return sorted(
-        found, key=lambda name: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
-    )
+    try:
+        return in_order(found)
+    except NumberingError as error:
+        raise ValueError(
+            f"--raw {pattern}: {error}; put it there, or name the files in [dataset] files of a run file"
+        ) from None
 
 
 def _map_of(names: str) -> str | list[str]:

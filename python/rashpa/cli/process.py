@@ -68,9 +68,12 @@ def process(
     tell = Teller("process", as_json)
     if cluster:  # its workers have other working folders
         files, pipeline, output = [file.absolute() for file in files], pipeline.absolute(), output.absolute()
+    try:
+        recordings = recordings_of(files, join=join)
+    except ProcessError as error:
+        tell.refuse(str(error))
     jobs_of = [
-        Job(pipeline, buffer, output, recording, replace, header_bytes, threads, unit)
-        for recording in recordings_of(files, join=join)
+        Job(pipeline, buffer, output, recording, replace, header_bytes, threads, unit) for recording in recordings
     ]
     frames = _checked(tell, jobs_of)
     console = Console(quiet=as_json)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rashpa.data import densify
 from rashpa.data.chunks import decoded_chunk
+from rashpa.data.file_names import natural
 from rashpa.data.image_sequence import ImageSequence
 from rashpa.data.linked_files import LinkedFiles
 from rashpa.data.orientation import UPRIGHT, Orientation
@@ -374,7 +375,7 @@ class Run:
             raise RunFileError(f"{self.path}: image of {name} cannot be read: {error}") from error
 
     def _links(self) -> list[str]:
-        return sorted(name for name in self._parts if name.startswith("data_"))
+        return sorted((name for name in self._parts if name.startswith("data_")), key=natural)
 
     def _part(self, name: str) -> h5py.Dataset:
         return self._linked.member(self._parts, name, "this part")

@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data.file_names import natural
 from rashpa.data.regular_file import json_of
 from rashpa.data.run_facts import DECISIONS, AccumulatedWindow, AccumulationFacts, RunFacts, RunTables
 
@@ -31,7 +32,9 @@ def stored_facts(rashpa: h5py.Group) -> RunFacts:
         name: text_of(attributes.get(name, "")) for name in ("run_name", "run_file", "run_file_sha256", "pixel_units")
     }
     steps = rashpa.get("pipeline", {})
-    kernels = tuple((text_of(steps[name].attrs["name"]), _parameters(steps[name])) for name in sorted(steps))
+    kernels = tuple(
+        (text_of(steps[name].attrs["name"]), _parameters(steps[name])) for name in sorted(steps, key=natural)
+    )
     maps = rashpa.get("calibration", {})
     calibration = {name: (text_of(maps[name]["file"][()]), text_of(maps[name]["sha256"][()])) for name in maps}
     made = {

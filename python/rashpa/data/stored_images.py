@@ -7,6 +7,7 @@ HDF5 files are read in a process of their own, under limits (limited_stored.py):
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa import _native
+from rashpa.data.file_names import HDF5, NumberingError, in_order, is_hdf5
 from rashpa.data.images import is_image, read_images
 from rashpa.data.limited_stored import LimitedStored, serve
 from rashpa.data.reader import Run, open_run
@@ -26,8 +28,8 @@ from rashpa.data.regular_file import open_regular, reason
 from rashpa.data.run_parts import RunFileError
 from rashpa.data.stored_piece import DAMAGED, LARGEST_SIDE, PIXELS, Piece, Stored, StoredError
 
-HDF5 = (".h5", ".hdf5", ".nxs", ".cxi")
 RAW = (".bin", ".npy", ".zst", ".raw", ".dat")
+_PART = re.compile(r"data_[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -57,11 +59,6 @@ def describe(paths: Sequence[Path], raw: RawShape) -> Description:
             for image in {0, stored.frames - 1} if stored.frames else set():
                 stored.read(image, 1)
         return Description(stored.frames, stored.shape, stored.pixel)
-
-
-def is_hdf5(path: Path) -> bool:
-    """By its name."""
-    return path.suffix.lower() in HDF5
 
 
 def open_stored(paths: Sequence[Path], raw: RawShape) -> Stored:
@@ -187,9 +184,7 @@ class _Foreign:
             raise StoredError(
                 f"{self._path}: it has no /entry/data; give an NXmx file, or the master file of a detector"
             )
-        names = ["data"] if "data" in group else sorted(name for name in group if name.startswith("data_"))
-        if not names:
-            raise StoredError(f"{self._path}: there are no images in /entry/data; give the master file")
+        names = ["data"] if "data" in group else self._numbered(group)
         parts: list[_Part] = []
         before = 0
         for name in names:
@@ -204,6 +199,20 @@ class _Foreign:
         if before == 0:
             raise StoredError(f"{self._path}: it holds no image")
         return parts
+
+    def _numbered(self, group: h5py.Group) -> list[str]:
+        """The parts data_1, data_2 … in the order of their numbers."""
+        try:
+            names = in_order(name for name in group if _PART.fullmatch(name))
+        except NumberingError as error:
+            raise StoredError(f"{self._path}: /entry/data: {error}; copy the master file again") from None
+        if not names:
+            raise StoredError(f"{self._path}: there are no images in /entry/data; give the master file")
+        if int(names[0].removeprefix("data_")) > 1:
+            raise StoredError(
+                f"{self._path}: /entry/data begins with {names[0]}, what is before it is missing; give a complete master file"
+            )
+        return names
 
     def _dataset(self, group: h5py.Group, name: str) -> h5py.Dataset:
         try:

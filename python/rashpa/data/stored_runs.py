@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rashpa.data.combined import masters_of
+from rashpa.data.file_names import natural
 from rashpa.data.regular_file import json_of, read_regular
 from rashpa.data.run_parts import RunFileError
 
@@ -23,7 +24,7 @@ def masters_at(where: Path) -> list[Path]:
 
 
 def _of_folder(folder: Path) -> list[Path]:
-    found = [path for path in sorted(folder.glob("*_master.h5")) if not masters_of(path)]
+    found = [path for path in sorted(folder.glob("*_master.h5"), key=natural) if not masters_of(path)]
     if not found:
         raise RunFileError(
             f"{folder}: holds no _master.h5 file; its report says where the files are: give the folder of --report"

@@ -17,6 +17,7 @@ from rashpa.control.run_file import Buffer, RunFile
 from rashpa.control.run_file_reader import RunFileError, RunFileSource, read_run_file
 from rashpa.control.run_plan import Plan, plan_run
 from rashpa.data.books import DataBooks
+from rashpa.data.file_names import NumberingError, in_order, without_packing
 from rashpa.data.images import is_image
 from rashpa.data.stored_images import Description, RawShape, describe, open_stored
 from rashpa.data.stored_piece import Stored, StoredError
@@ -87,11 +88,14 @@ class Processed:
 
 
 def recordings_of(files: Sequence[Path], *, join: bool = False) -> list[Recording]:
-    """Image files of a frame each are one recording in the order given, every other file is one; with `join`, all are one. Each has a name of its
-    own."""
+    """Image files of a frame each are one recording in the order of their numbers, every other file is one; with `join`, all are one in the order given.
+    Each has a name of its own. ProcessError when a number is missing."""
     if join:
         return [Recording(_name_of(files[0]), tuple(files))]
-    images = tuple(file for file in files if is_image(file))
+    try:
+        images = tuple(map(Path, in_order(str(file) for file in files if is_image(file))))
+    except NumberingError as error:
+        raise ProcessError(f"{error}; put it there, or give --join for just these files, in the order given") from None
     groups = [(file,) for file in files if not is_image(file)] + ([images] if images else [])
     names: dict[str, int] = {}
     recordings = []
@@ -104,7 +108,7 @@ def recordings_of(files: Sequence[Path], *, join: bool = False) -> list[Recordin
 
 def _name_of(file: Path) -> str:
     """Of the first file, as far as names of runs may have it."""
-    name = file.name.removesuffix(".zst").removesuffix(".bz2").removesuffix(".gz")
+    name = file.name[: len(without_packing(file.name))]
     name = Path(name).stem.removesuffix("_master")
     return "".join(one if one.isascii() and (one.isalnum() or one in "_.-") else "_" for one in name)[:48] or "images"
 
