@@ -16,8 +16,10 @@ from rashpa.control.dataset_spec import (
 )
 from rashpa.control.run_file import RunFile
 from rashpa.control.run_file_reader import RunFileSource
+from rashpa.data.calibration_reference import file_of
 from rashpa.data.calibration_reference import split_reference
 from rashpa.data.regular_file import json_of, read_regular, reason
+from rashpa.data.regular_file import read_regular, reason
 
 _LONGEST_PATH = 200  # of what a message repeats
 _MOST_DESCRIPTION = 64 << 20  # bytes of dataset.json
@@ -168,9 +170,7 @@ def files_of(spec: AnyDatasetSpec) -> Iterator[tuple[str, Path]]:
 def _calibration_files(calibration: CalibrationSpec) -> Iterator[Path]:
     for entry in (*calibration.pedestal, *calibration.gain, *calibration.mask):
         for name in [entry] if isinstance(entry, str) else entry:
-            head, found, _ = name.rpartition(".npz:")
-            split = split_reference(name)
-            yield Path(f"{head}.npz") if found else Path(split[0] if split else name)
+            yield Path(file_of(name))
 
 
 def trouble_with(path: Path) -> str | None:

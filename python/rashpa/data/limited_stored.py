@@ -11,7 +11,6 @@ import json
 import os
 import select
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import IO, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data.limited_process import Limits, start_limited, why_it_ended
+from rashpa.data.limited_process import Limits, private_output, start_limited, why_it_ended
 from rashpa.data.stored_piece import (
     DAMAGED,
     FACTS,
@@ -153,7 +152,7 @@ class LimitedStored:
 
 def serve(path: Path, asked: IO[str], opened: Callable[[Path], Stored]) -> None:
     """The other process: says what the file holds, and gives images until nobody asks."""
-    out = sys.stdout.buffer
+    out = private_output()
 
     def say(**values: Any) -> None:
         out.write(json.dumps(values).encode() + b"\n")
