@@ -10,6 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 from typing_extensions import override
 
 from rashpa.cli.commands import COMMANDS
+from rashpa.data.file_names import expanded
 from rashpa.data.telling import answer
 
 _READERS = ("inspect", "peaks")
@@ -50,7 +51,7 @@ class Commands(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Note `--long`: `--version` is eager and shown before other options are read, which would import pydantic."""
         ctx.meta[_LONG] = "--long" in args
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, [_at_home(word) for word in args])
 
     @override
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
@@ -60,6 +61,12 @@ class Commands(TyperGroup):
         if callable(ctx.obj):
             ctx.obj()
         return found
+
+
+def _at_home(word: str) -> str:
+    """Replace `~` where a shell leaves it: in quotes, and behind `--option=`."""
+    option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
+    return f"{option}{equals}{expanded(value)}" if value.startswith("~/") else word
 
 
 def _command(name: str) -> Any:

@@ -38,7 +38,7 @@ def read_poni(key: str, path: str, shape: tuple[int, int]) -> "AzimuthalIntegrat
             )
     with _Quiet():
         try:
-            found = AzimuthalIntegrator.sload(PoniFile(path))
+            found = AzimuthalIntegrator.sload(PoniFile(_poni_values(text)))
         except Exception as error:  # noqa: BLE001 (pyFAI raises many kinds for a file that is none)
             raise ValueError(f"{key}: {path}: is no PONI file that pyFAI reads: {_line(error)}") from None
     _check(key, path, found, shape)
@@ -66,6 +66,12 @@ def _check(key: str, path: str, found: "AzimuthalIntegrator", shape: tuple[int, 
         if not numbers[name] > 0:
             raise ValueError(f"{key}: {path}: its {name} is {numbers[name]}, which is not above 0")
     detector.shape = shape
+
+
+def _poni_values(text: str) -> dict[str, str]:
+    """The lines of the text that was looked at, as pyFAI would take them out of the file."""
+    lines = (line.partition(":") for line in text.splitlines() if not line.startswith("#"))
+    return {name.strip().lower(): value.strip() for name, colon, value in lines if colon}
 
 
 class _Quiet:

@@ -5,6 +5,7 @@
 may write. `open_own`: such a one that gives orders, and counts when it is of the process's own user. `put_file` writes at a name of ours.
 """
 
+import codecs
 import contextlib
 import errno
 import io
@@ -129,13 +130,34 @@ def _bytes_of(file: io.BufferedReader, path: Path | str, most: int) -> bytes:
 
 
 def read_named_text(key: str, path: str, most: int, otherwise: str) -> str:
-    """The text of a file that a key names. OSError as for `read_regular`, ValueError with `otherwise` when it is no text; both begin with key and file."""
+    """The text of a file that a key names. OSError as for `read_regular`; ValueError with `otherwise` when it is no text, or with the line that is not
+    in UTF-8; all begin with key and file."""
     try:
-        return read_regular(path, most).decode("utf-8")
+        data = read_regular(path, most)
     except OSError as error:
         raise OSError(f"{key}: {path}: {reason(error)}") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{key}: {path}: {otherwise}") from None
+    if b"\0" in data and not data.startswith(_UTF16):
+        raise ValueError(f"{key}: {path}: {otherwise}")
+    try:
+        return text_of(data)
+    except ValueError as error:
+        raise ValueError(f"{key}: {path}: {error}") from None
+
+
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def text_of(data: bytes) -> str:
+    """UTF-8 text, with or without the mark that some editors put before it. ValueError says which line is in another encoding."""
+    if data.startswith(_UTF16):
+        raise ValueError("it is text in UTF-16; save it as UTF-8")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"line {line}: the byte 0x{data[error.start]:02x} is no UTF-8, as in text in Latin-1; save it as UTF-8"
+        ) from None
 
 
 def reason(error: OSError) -> str:
