@@ -17,9 +17,7 @@ from rashpa.control.dataset_spec import (
 from rashpa.control.run_file import RunFile
 from rashpa.control.run_file_reader import RunFileSource
 from rashpa.data.calibration_reference import file_of
-from rashpa.data.calibration_reference import split_reference
 from rashpa.data.regular_file import json_of, read_regular, reason
-from rashpa.data.regular_file import read_regular, reason
 
 _LONGEST_PATH = 200  # of what a message repeats
 _MOST_DESCRIPTION = 64 << 20  # bytes of dataset.json
