@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from rashpa.data.bounded_array import is_plain, read_array
 from rashpa.data.file_names import array_name
-from rashpa.data.images import read_one_array
 
 
 def read_array_file(reference: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """The array of `shape` as the file has it; headerless bytes are `dtype`. OSError, and ValueError that begins with the reference."""
     name = array_name(reference)
     if not is_plain(name.file):
+        from rashpa.data.images import read_one_array  # with the native module, which names of geometries do not need
+
         found = read_one_array(name, shape)  # its errors begin with the file
     else:
         try:
