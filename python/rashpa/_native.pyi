@@ -752,6 +752,7 @@ class BufferStatus:
     sink_error: Final[str]
     unit: Final[str]  # how it works, in words
     unit_error: Final[str]
+    busy: Final[str]  # the step that has been at work for long, in words
     bytes_written: Final[int]
     bytes_stored: Final[int]
 

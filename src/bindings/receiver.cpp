@@ -300,6 +300,7 @@ void bind_status(nb::module_& m) {
       .def_ro("sink_error", &receiver::BufferStatus::sink_error)
       .def_ro("unit", &receiver::BufferStatus::unit)
       .def_ro("unit_error", &receiver::BufferStatus::unit_error)
+      .def_ro("busy", &receiver::BufferStatus::busy)
       .def_ro("bytes_written", &receiver::BufferStatus::bytes_written)
       .def_ro("bytes_stored", &receiver::BufferStatus::bytes_stored);
   nb::class_<receiver::Status>(m, "ReceiverStatus")

@@ -156,7 +156,7 @@ def wait(pixels):
 
 def test_a_slow_receiver_slows_no_other(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(SLOW)
-    frames = 120  # the slow one takes 12 s, so that a start that takes seconds is not taken for it
+    frames = 80  # the slow one takes 8 s, so that a start that takes seconds is not taken for it
     text = edited(
         tmp_path,
         (r"\[\[buffer\.kernel\]\]\n(?:[a-z]+ = [^\n]*\n)+", ""),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images dealt among receivers, as a user runs them, while receivers are killed and stopped: every frame is stored somewhere, pixel for pixel."""
 
+import asyncio
 import json
 import os
 import signal
@@ -17,6 +18,11 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from rashpa.cli.main import app
+from rashpa.cli.report import report_of
+from rashpa.control.manager import Manager
+from rashpa.control.node_client import NodeClient
+from rashpa.control.run_plan import load_plan
+from rashpa.control.telegram import Status
 from rashpa.data.reader import open_run
 from rashpa.data.run_facts import COMPLETENESS
 from rashpa.sim import pattern_frame
@@ -24,7 +30,7 @@ from rashpa.testing.waiting import eventually
 
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
 WIDTH, HEIGHT, DIFFERENT = 64, 32, 7
-LONG = 2500  # frames, of a run that receivers join or whose manager is replaced: those need many seconds on a loaded machine
+LONG = 1500  # frames, of a run that receivers join or whose manager is replaced: those need many seconds on a loaded machine
 MEMBERS = ("a", "b", "c")
 RUN = """\
 [run]
@@ -181,6 +187,48 @@ def test_all_members_lost_ends_the_run_with_a_reason(tmp_path: Path) -> None:
     code, output, _ = end(process, tmp_path)
     assert code != 0
     assert "SIGKILL" in output or "nobody is left" in output
+
+
+@pytest.mark.parametrize("victims", [("a",), ("a", "b")])
+def test_members_that_die_before_they_say_anything_are_lost_and_not_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, victims: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan = load_plan(write(tmp_path, 600, 300.0))
+    manager = Manager(plan)
+    left = {node.label: node.name for node in plan.nodes if node.name in victims}
+    real = NodeClient.status
+
+    async def status(client: NodeClient) -> Status:
+        if client.name in left:  # the first question of all
+            os.kill(manager.local_nodes[left.pop(client.name)].pid, signal.SIGKILL)
+        return await real(client)
+
+    monkeypatch.setattr(NodeClient, "status", status)
+    outcome = asyncio.run(manager.run())
+    assert not left
+    assert outcome.problem == ""
+    assert set(outcome.lost) == set(victims)
+    assert not set(victims) & set(outcome.receivers)
+    (group,) = outcome.groups
+    assert group.images == group.complete == 600
+    assert outcome.good, outcome.reasons
+    assert report_of(outcome, tmp_path / "dealt.toml")["run"]["good"]
+
+
+def test_a_run_that_is_given_up_has_its_groups_as_they_were_heard_last(tmp_path: Path) -> None:
+    process = start(write(tmp_path, 100_000, 300.0))
+    begun(tmp_path, process)
+    process.send_signal(signal.SIGINT)
+    code, output, report = end(process, tmp_path)
+    assert code == 130, output
+    (group,) = report["groups"]
+    assert group["images"] == 100_000 == group["complete"] + group["partial"] + group["missing"]
+    assert group["complete"] > 0
+    assert [member["name"] for member in group["members"]] == list(MEMBERS)
+    assert all(member["dealt"] >= member["complete"] > 0 for member in group["members"])
+    # three members have a third each of what the detector has made, and together all of it
+    assert report["rates"]["frames_per_s"] == pytest.approx(300.0, rel=0.4)
 
 
 def joined(folder: Path, *words: str) -> Result:

@@ -23,9 +23,9 @@ def loaded() -> Any:
     return module
 
 
-def test_twenty_seconds_at_a_steady_rate_are_flat(tmp_path: Path) -> None:
+def test_ten_seconds_at_a_steady_rate_are_flat(tmp_path: Path) -> None:
     said = tmp_path / "soak.json"
-    command = [sys.executable, str(SOAK), "--minutes", "0.34", "--rate-hz", "200", "--json", str(said)]
+    command = [sys.executable, str(SOAK), "--minutes", "0.17", "--rate-hz", "200", "--json", str(said)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     result = json.loads(said.read_text())

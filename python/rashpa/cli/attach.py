@@ -49,4 +49,4 @@ def attach(
     plan = manager.plan
     outcome = asyncio.run(watched(manager, console, quiet))
     folder = Path(journal.report) if journal.report else None
-    conclude(outcome, folder, plan.source.path, errors, console, "attach")
+    conclude(outcome, folder, plan.source.path, errors, console, "attach", page=not manager.hurried)

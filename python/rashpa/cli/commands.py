@@ -8,12 +8,14 @@ class Listed(NamedTuple):
     """One command as the table knows it.
 
     `module` of this package holds a function of the command's name, or an `app`. `text` is the first paragraph of the command's own help. `native` marks
-    a command that is not listed where nothing is compiled, because its module imports the native one.
+    a command that is not listed where nothing is compiled, because its module imports the native one. `answers` marks a command that is for nothing but its
+    output: it ends when that is lost, and waits for a slow reader; every other goes on (`rashpa.data.telling`).
     """
 
     module: str
     text: str
     native: bool = False
+    answers: bool = False
 
 
 COMMANDS = {
@@ -52,6 +54,7 @@ COMMANDS = {
     "plan": Listed(
         "plan",
         "Show what a run would do: which pixels go where and at what rate, what that takes of links, memory and units, and how the images of each buffer are processed. Without --nodes nothing is started or asked; the run file is read, and what calibration files say of themselves.",
+        answers=True,
     ),
     "emulator": Listed(
         "node",
@@ -64,10 +67,12 @@ COMMANDS = {
     "status": Listed(
         "status",
         "How far nodes are: state, books, rates and margins, live.",
+        answers=True,
     ),
     "top": Listed(
         "top",
         "What nodes take of their machines: processors, memory, files, queues and the busiest threads, live.",
+        answers=True,
     ),
     "dashboard": Listed(
         "dashboard",
@@ -93,10 +98,12 @@ COMMANDS = {
         "conformance",
         "Compare a unit with the public vectors: integers must be identical, floating point numbers within what each vector states.",
         native=True,
+        answers=True,
     ),
     "inspect": Listed(
         "inspect",
         "Summary of a run: books, rates, vetoes, first incomplete images. Pictures on request.",
+        answers=True,
     ),
     "combine": Listed(
         "combine",
@@ -109,6 +116,7 @@ COMMANDS = {
     "feedback": Listed(
         "feedback",
         "What a receiver decides of each image, as it decides it, until the run is over.",
+        answers=True,
     ),
     "receive-stream": Listed(
         "receive_stream",
@@ -133,6 +141,7 @@ COMMANDS = {
     "node": Listed(
         "node_orders",
         "Look at a node, or end what it does, without its manager. The bearer token is taken from the environment's RASHPA_TOKEN.",
+        answers=True,
     ),
     "dataset": Listed(
         "dataset",
@@ -147,6 +156,7 @@ COMMANDS = {
         "packet",
         "RoCE packets as hex and JSON: every header field, the payload, the ICRC's verdict.",
         native=True,
+        answers=True,
     ),
     "card": Listed(
         "card",
@@ -155,6 +165,7 @@ COMMANDS = {
     "bench": Listed(
         "bench",
         "Benchmarks: each row is measured beside its peer or floor, in the same run.",
+        answers=True,
     ),
 }
 """By name, in the order of `rashpa --help`."""

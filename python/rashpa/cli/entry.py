@@ -2,11 +2,13 @@
 """Where the command `rashpa` begins: an interrupt ends it without a traceback, from here on. What is imported stays, so it is not looked through for
 garbage, neither at the start nor when the interpreter ends."""
 
+import contextlib
 import gc
 import os
 import signal
-import sys
 from types import FrameType
+
+from rashpa.data import telling
 
 INTERRUPTED = 130
 
@@ -25,13 +27,16 @@ def main() -> None:
     """The console script."""
     # while a command is imported there is no node and no file yet to be put in order
     signal.signal(signal.SIGINT, _end)
+    with contextlib.suppress(OSError, ValueError):  # `stty tostop` would stop who tells from behind
+        signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     gc.disable()
+    telling.tell()
     from rashpa.cli.main import app
 
     try:
         app(obj=_imported)
     finally:
-        sys.stdout.flush()
+        telling.drain()
         signal.signal(signal.SIGINT, _end)  # all is done; what the interpreter still puts away needs nobody
 
 

@@ -54,9 +54,10 @@ def in_limited_process(command: Callable[..., None]) -> Callable[..., None]:
                 tell.refuse(
                     f"{file}: it could not be read within {2 * _SECONDS} s; is its storage slow, or the file damaged?"
                 )
-        typer.echo(out, nl=False)
+        said, complained = (text.decode(_encoding(), "replace") for text in (out, err))
+        typer.echo(said, nl=False)
         if process.returncode in (WHOLE, BAD_INPUT, NOT_WHOLE):
-            typer.echo(err, err=True, nl=False)
+            typer.echo(complained, err=True, nl=False)
         else:
             tell.refuse(f"{file}: {why_it_ended(process.returncode, limits)}")
         raise typer.Exit(process.returncode)
@@ -75,4 +76,8 @@ def _terminal() -> dict[str, str]:
     """What the process cannot see of the terminal, which is not its own."""
     console = Console()
     colour = {"FORCE_COLOR": "1"} if console.is_terminal and "NO_COLOR" not in os.environ else {}
-    return {"COLUMNS": str(console.width), "PYTHONIOENCODING": sys.stdout.encoding or "utf-8", **colour}
+    return {"COLUMNS": str(console.width), "PYTHONIOENCODING": f"{_encoding()}:replace", **colour}
+
+
+def _encoding() -> str:
+    return sys.stdout.encoding or "utf-8"

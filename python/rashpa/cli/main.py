@@ -3,6 +3,7 @@
 
 import importlib
 import importlib.util
+import os
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from typing_extensions import override
 
 from rashpa.cli.commands import COMMANDS
+from rashpa.data.telling import answer
 
 _READERS = ("inspect", "peaks")
 _LONG = "rashpa.long"
@@ -49,15 +51,22 @@ class Commands(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Note `--long`: `--version` is eager and shown before other options are read, which would import pydantic."""
         ctx.meta[_LONG] = "--long" in args
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, [_at_home(word) for word in args])
 
     @override
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """What click does, and a word to whom it concerns that nothing is imported any more."""
         found = super().resolve_command(ctx, args)
+        answer(only=COMMANDS[found[0]].answers if found[0] in COMMANDS else True)
         if callable(ctx.obj):
             ctx.obj()
         return found
+
+
+def _at_home(word: str) -> str:
+    """Replace `~` where a shell leaves it: in quotes, and behind `--option=`."""
+    option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
+    return f"{option}{equals}{os.path.expanduser(value)}" if value.startswith("~/") else word  # noqa: PTH111 (a word, kept as it is)
 
 
 def _command(name: str) -> Any:

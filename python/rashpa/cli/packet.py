@@ -13,7 +13,7 @@ from rashpa.data.packet import Flow, Layer
 from rashpa.data.packet import decode as decode_packet
 from rashpa.data.packet import encode as encode_packet
 from rashpa.data.packet_hex import PacketError, parse_hex
-from rashpa.data.regular_file import read_regular, reason
+from rashpa.data.regular_file import json_of, read_regular, reason
 
 app = typer.Typer(
     add_completion=False,
@@ -106,7 +106,7 @@ def encode(
     try:
         source = _read_text([text] if text else [], file)
         try:
-            packet = json.loads(source)
+            packet = json_of(source)
         except json.JSONDecodeError as error:
             raise PacketError(f"JSON: line {error.lineno} column {error.colno}: {error.msg}") from None
         except (ValueError, RecursionError) as error:  # numbers of thousands of digits, lists in lists in lists …

@@ -55,7 +55,7 @@ def plan(
         Console(stderr=True).print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     summary = summary_of(found, capabilities)
     if as_json:
-        sys.stdout.write(f"{json.dumps(json_of(summary), indent=2, ensure_ascii=False)}\n")
+        sys.stdout.write(f"{json.dumps(json_of(summary), indent=2)}\n")
     else:
         _show(summary)
     if svg is not None:

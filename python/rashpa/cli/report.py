@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report of a run: report.json (schema/report.schema.json) for programs, report.html for people, and nodes.log, what its own nodes have said."""
 
+import contextlib
 import dataclasses
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from rashpa.control.proof import proof_of
 from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.series_books import series_of
 from rashpa.control.telegram import Books, BufferStatus, Latency, SourceStatus, count_of
+from rashpa.data.regular_file import put_file
+from rashpa.data.telling import only_tells
 
 VERSION = 1
 REPORT_FILES = ("report.json", "report.html", "nodes.log")
@@ -26,23 +29,39 @@ _FAULTS = ("drop", "duplicate", "reorder", "corrupt", "stall", "dead_images")
 
 def write_report(outcome: Outcome, folder: Path, run_file: Path, page: bool = True) -> tuple[Path, ...]:
     """Writes the files into `folder`, which exists; returns the paths of report.json and, with a `page`, of report.html. Nodes that stay up keep
-    their logs themselves."""
-    report = report_of(outcome, run_file)
+    their logs themselves. What cannot be shown is a caution of the outcome; OSError when report.json cannot be written."""
     as_json, as_html, log = (folder / name for name in REPORT_FILES)
-    if outcome.logs:
-        lines = [f"{name}: {line}" for name, said in outcome.logs.items() for line in said]
-        log.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    else:
-        log.unlink(missing_ok=True)  # of an earlier run
-    if page:
+    lines = [f"{name}: {line}\n" for name, said in outcome.logs.items() for line in said]
+    _put_or_caution(outcome, log, lambda: "".join(lines))
+
+    def drawn() -> str:
         from rashpa.cli.report_html import html_of  # half of a command's start, for those who want it
 
-        as_html.write_text(html_of(report, outcome), encoding="utf-8")
-    else:
-        as_html.unlink(missing_ok=True)  # as above
+        return html_of(report_of(outcome, run_file), outcome)
+
+    shown = _put_or_caution(outcome, as_html, drawn if page else str)
     # the last: who finds it finds the others
-    as_json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    return (as_json, as_html) if page else (as_json,)
+    put_file(
+        as_json, f"{json.dumps(report_of(outcome, run_file), indent=2, ensure_ascii=False)}\n".encode(errors="replace")
+    )
+    return (as_json, as_html) if shown else (as_json,)
+
+
+def _put_or_caution(outcome: Outcome, path: Path, text_of: Callable[[], str]) -> bool:
+    """Whether there is such a file now. One of an earlier run never stays."""
+    trouble: list[str] = []
+    text = ""
+    with only_tells(str(path), trouble.append):
+        text = text_of()
+        if text:
+            put_file(path, text.encode(errors="replace"))
+        else:
+            path.unlink(missing_ok=True)
+    if trouble:
+        outcome.cautions += tuple(trouble)
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+    return bool(text) and not trouble
 
 
 def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
@@ -182,6 +201,7 @@ def _buffer(outcome: Outcome, buffer: BufferStatus) -> dict[str, Any]:
         "sink_error": buffer.sink_error,
         "unit": buffer.unit,
         "unit_error": buffer.unit_error,
+        "busy": buffer.busy,
         "unexplained": account.unexplained if account else None,
         "dtps": [
             {

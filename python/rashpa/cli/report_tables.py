@@ -122,7 +122,7 @@ def vetoes_part(report: dict[str, Any]) -> Iterable[str]:
             if first
             else []
         )
-        said += [text for text in (buffer["unit_error"], buffer["sink_error"]) if text]
+        said += [text for text in (buffer["unit_error"], buffer["busy"], buffer["sink_error"]) if text]
         yield from (f"<p class='bad'>buffer {html.escape(buffer['name'])}: {html.escape(text)}</p>" for text in said)
 
 

@@ -4,7 +4,10 @@
 import asyncio
 import errno
 import importlib
+import os
 import signal
+import threading
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -27,8 +30,12 @@ from rashpa.control.outcome import Outcome
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import Plan, images_of, load_plan
 from rashpa.control.token import TokenError, token_of_environment
+from rashpa.data.regular_file import reason
+from rashpa.data.telling import only_tells, troubles
 
 GOOD, FAILED, BAD_INPUT, RED, INTERRUPTED = 0, 1, 2, 3, 130
+_MOST_ASKED = 2
+_END_S = 1.8
 
 
 def run(
@@ -97,14 +104,14 @@ def run(
             raise
         complain(errors, f"{error.strerror}: a run needs some of its own and 128 for each node; raise `ulimit -n`")
         raise typer.Exit(FAILED) from None
-    conclude(outcome, report, file, errors, console, page=page)
+    conclude(outcome, report, file, errors, console, page=page and not manager.hurried)
 
 
 def _load_page() -> None:
     """Import what draws report.html. NodeError where it cannot be imported, because that must not cost a run its report."""
     try:
         importlib.import_module("rashpa.cli.report_html").load()
-    except ImportError as error:
+    except Exception as error:  # noqa: BLE001  (whatever a library of others raises)
         text = f"report.html cannot be drawn: {error}; install what is missing, or take --no-page"
         raise NodeError("manager", text, "config") from None
 
@@ -118,7 +125,25 @@ def conclude(
     command: str = "run",
     page: bool = True,
 ) -> None:
-    """Says what became of a run, writes its report, and ends with its exit code."""
+    """Says what became of a run, writes its report, and ends with its exit code. What is shown neither prevents the report nor changes the code."""
+    said: list[str] = []
+    with only_tells("the closing tables", said.append):
+        _tell(outcome, errors, console, command)
+    outcome.cautions += (*said, *troubles())
+    written = _Written()
+    if report is not None and not outcome.refused:
+        written = _write_report(outcome, report, file, page)
+    for path in written.paths:
+        console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
+    for text in (*said, *written.cautions):
+        errors.print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+    if written.trouble:
+        complain(errors, f"the report cannot be written: {written.trouble}", command)
+    raise typer.Exit(exit_code(outcome) or (FAILED if written.trouble else GOOD))
+
+
+def _tell(outcome: Outcome, errors: Console, console: Console, command: str) -> None:
+    """Tables and lines for people."""
     for text in outcome.all_cautions:
         errors.print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     if outcome.problem:
@@ -127,11 +152,9 @@ def conclude(
         print_outcome(console, outcome)
         for reason in outcome.reasons:
             complain(errors, reason, command)
-        if outcome.accounts:  # the run has its end, and files are what it made
+        files = [buffer.file for buffer in outcome.buffers if buffer.file]
+        if outcome.accounts and len(files) > 1:  # the run has its end, and files are what it made
             _combine(outcome, errors, console)
-    if report is not None and not outcome.refused:
-        _write_report(outcome, report, file, errors, console, page)
-    raise typer.Exit(exit_code(outcome))
 
 
 def _checked_plan(file: Path, report: Path | None) -> Plan:
@@ -162,15 +185,23 @@ def _combine(outcome: Outcome, errors: Console, console: Console) -> None:
         errors.print(f"caution: {error}", style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
-def _write_report(outcome: Outcome, folder: Path, file: Path, errors: Console, console: Console, page: bool) -> None:
+@dataclass(frozen=True)
+class _Written:
+    """Files of a report. `trouble`: why there is none; `cautions`: what it lacks."""
+
+    paths: tuple[Path, ...] = ()
+    trouble: str = ""
+    cautions: tuple[str, ...] = ()
+
+
+def _write_report(outcome: Outcome, folder: Path, file: Path, page: bool) -> _Written:
+    known = len(outcome.cautions)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         paths = write_report(outcome, folder, file, page)
     except OSError as error:
-        complain(errors, f"the report cannot be written: {error.filename or folder}: {error.strerror}")
-        raise typer.Exit(FAILED) from None
-    for path in paths:
-        console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
+        return _Written((), f"{error.filename or folder}: {reason(error)}", outcome.cautions[known:])
+    return _Written(paths, "", outcome.cautions[known:])
 
 
 def exit_code(outcome: Outcome) -> int:
@@ -185,13 +216,28 @@ def exit_code(outcome: Outcome) -> int:
     return FAILED if outcome.problem or not outcome.accounts else RED
 
 
+def end_within(seconds: float, code: int) -> None:
+    """Ends this process, when it has not ended by itself until then."""
+    timer = threading.Timer(seconds, os._exit, args=(code,))
+    timer.daemon = True
+    timer.start()
+
+
 async def watched(manager: Manager, console: Console, quiet: bool) -> Outcome:
     """Carries the run through and shows how far it is; Ctrl-C ends it in order."""
     with RunDisplay(console, manager.plan, quiet) as display:
         manager.observe(display.show)
-        loop = asyncio.get_running_loop()
+        loop, asked = asyncio.get_running_loop(), 0
+
+        def stop() -> None:
+            nonlocal asked
+            asked += 1
+            if asked == _MOST_ASKED:  # whatever still stands then: who asks twice has waited long enough
+                end_within(_END_S, INTERRUPTED)
+            manager.stop()
+
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, manager.stop)
+            loop.add_signal_handler(number, stop)
         return await manager.run()
 
 

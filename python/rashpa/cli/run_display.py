@@ -13,7 +13,7 @@ from rashpa.cli.titled import Titled
 from rashpa.control.outcome import Outcome, keeps_of, simulates
 from rashpa.control.outcome import Progress as RunProgress
 from rashpa.control.run_plan import Plan
-from rashpa.control.telegram import Books, DestinationStatus, SinkStatus, Status, count_of
+from rashpa.control.telegram import Books, BufferStatus, DestinationStatus, SinkStatus, Status, count_of
 
 _BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written")
 
@@ -38,6 +38,7 @@ class RunDisplay:
         self._tells = not quiet and not console.is_terminal  # a bar that nobody sees moving is told in lines
         self._told: dict[str, float] = {}  # when of each bar a line was told last
         self._began = time.monotonic()
+        self._busy: set[str] = set()  # buffers of which it was said that a step does not end
 
     def _total_of(self, plan: Plan, receiver: str) -> float | None:
         return None if self._open_ended else sum(buffer.images for buffer in plan.buffers_of(receiver))
@@ -83,6 +84,8 @@ class RunDisplay:
     def _show_receiver(self, name: str, phase: str, status: Status | None, simulated: bool) -> None:
         description = f"{phase} {self._names[name]}".rstrip()
         destination = status.destination if status else None
+        for buffer in destination.buffers if destination else ():
+            self._say_busy(buffer)
         if destination is None:
             self._draw(name, description, 0, "")
             return
@@ -140,6 +143,17 @@ class RunDisplay:
         if self._tells:
             plain = line.replace("[red]", "").replace("[/red]", "")
             self._console.print(plain, markup=False, highlight=False, soft_wrap=True)
+
+    def _say_busy(self, buffer: BufferStatus) -> None:
+        """Once for each step that does not come to its end."""
+        if bool(buffer.busy) == (buffer.name in self._busy):
+            return
+        if not buffer.busy:
+            self._busy.discard(buffer.name)
+            return
+        self._busy.add(buffer.name)
+        text = f"buffer {buffer.name}: {buffer.busy}"
+        self._console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def print_outcome(console: Console, outcome: Outcome) -> None:

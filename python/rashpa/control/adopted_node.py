@@ -31,6 +31,12 @@ class AdoptedNode:
             f"{self.name} (process {self.pid}) has ended; files that it wrote are closed: `rashpa inspect` shows them"
         )
 
+    def kill(self) -> None:
+        """Ends the process at once."""
+        if is_process(self.pid, self._known.identity):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(self.pid, signal.SIGKILL)
+
     async def close(self) -> None:
         """Lets the process end by itself, then ends it; bounded."""
         for number, patience_s in ((signal.SIGTERM, _CLOSE_S), (signal.SIGKILL, _END_S), (None, _CLOSE_S)):

@@ -21,7 +21,10 @@ async def take_books(
     # nodes beside each other, what is asked of one after the other
     said = dict(zip(names, await some_at_once(lambda name: clients[name].status(), names), strict=True))
     outcome.emulators |= {emulator.name: said[emulator.name] for emulator in plan.emulators}
-    outcome.receivers |= {receiver.name: said.get(receiver.name) or last[receiver.name] for receiver in plan.receivers}
+    outcome.receivers |= {
+        name: last[name] for name in outcome.lost if name in last
+    }  # one may be lost before it says anything
+    outcome.receivers |= {name: said[name] for name in alive}
     sources = [emulator.name for emulator in plan.emulators]
     parts = await some_at_once(lambda name: _fates(plan, name, clients[name]), sources)
     found = {dtp: fates for part in parts for dtp, fates in part.items()}

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from rashpa.control.kernels import code_of
 from rashpa.control.limits import limits_of, name_of
 from rashpa.control.planned_node import processor_cautions
+from rashpa.control.plausible import plausibility_cautions
 from rashpa.control.proposals import proposals_for
 from rashpa.control.run_plan import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.telegram import Capabilities
+
+_OPEN_FILES = 1000  # `ulimit -n` of a reader is 1024 on most machines
 
 
 class CapacityError(ValueError):
@@ -102,7 +105,8 @@ def _pipeline_problems(plan: Plan, node: _Node) -> Iterator[str]:
 
 def cautions(plan: Plan) -> list[str]:
     """What works, but not when something goes wrong."""
-    texts = list(processor_cautions(plan.nodes, plan.source))
+    texts = [*processor_cautions(plan.nodes, plan.source), *plausibility_cautions(plan.file, plan.source)]
+    texts += _file_cautions(plan)
     rate = plan.file.detector.rate_hz
     for number, buffer in enumerate(plan.buffers):
         section = buffer.section
@@ -113,3 +117,19 @@ def cautions(plan: Plan) -> list[str]:
                 f"one missing image then overruns the ring: use {section.stack * (2 + int(held // section.stack))} slots or a shorter deadline"
             )
     return texts
+
+
+def _file_cautions(plan: Plan) -> Iterator[str]:
+    """Masters that lead to more data files than a reader may have open at once."""
+    if plan.file.run.open_ended:
+        return
+    for number, buffer in enumerate(plan.buffers):
+        section = buffer.section
+        images = min(-(-plan.file.run.most_frames // section.every), plan.file.run.series_frames or 2**40)
+        for place, sink in enumerate(section.sink):
+            each = getattr(sink, "images_per_file", None)
+            if each is not None and (files := -(-images // each)) > _OPEN_FILES:
+                yield (
+                    f"{plan.source.where(('buffer', number, 'sink', place, 'images_per_file'))}: {images} images, {each} a file, make up to {files} data "
+                    f"files, and a reader may have about {_OPEN_FILES} open: use at least {-(-images // _OPEN_FILES)} a file, or run.series_frames"
+                )

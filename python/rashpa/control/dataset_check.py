@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether the dataset of a run file is there and fits the detector, as far as that can be said without reading it."""
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,8 +16,8 @@ from rashpa.control.dataset_spec import (
 )
 from rashpa.control.run_file import RunFile
 from rashpa.control.run_file_reader import RunFileSource
-from rashpa.data.calibration_reference import split_reference
-from rashpa.data.regular_file import read_regular, reason
+from rashpa.data.calibration_reference import file_of
+from rashpa.data.regular_file import json_of, read_regular, reason
 
 _LONGEST_PATH = 200  # of what a message repeats
 _MOST_DESCRIPTION = 64 << 20  # bytes of dataset.json
@@ -134,7 +133,7 @@ def _size_problems(file: RunFile, spec: FilesSpec) -> Iterator[str]:
 def _description_problems(file: RunFile, folder: Path) -> Iterator[str]:
     """Of a dataset's folder: its description says what [detector] says, and has the calibration that kernels need."""
     try:
-        said = json.loads(read_regular(folder / "dataset.json", _MOST_DESCRIPTION))
+        said = json_of(read_regular(folder / "dataset.json", _MOST_DESCRIPTION))
         shape = [said[name] for name in ("modules", "width", "height", "pixel")]
         files = [str(name) for name in said["files"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -171,9 +170,7 @@ def files_of(spec: AnyDatasetSpec) -> Iterator[tuple[str, Path]]:
 def _calibration_files(calibration: CalibrationSpec) -> Iterator[Path]:
     for entry in (*calibration.pedestal, *calibration.gain, *calibration.mask):
         for name in [entry] if isinstance(entry, str) else entry:
-            head, found, _ = name.rpartition(".npz:")
-            split = split_reference(name)
-            yield Path(f"{head}.npz") if found else Path(split[0] if split else name)
+            yield Path(file_of(name))
 
 
 def trouble_with(path: Path) -> str | None:

@@ -14,7 +14,9 @@ from rashpa.control.plan_telegrams import card_of, unit_card_of
 from rashpa.control.run_plan import Plan
 from rashpa.control.sink_sections import Stream2Sink
 from rashpa.control.token import checked_token
+from rashpa.data.calibration_reference import file_of
 from rashpa.data.feedback import address_of
+from rashpa.data.file_names import located
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,11 @@ def grant_of(plan: Plan, role: str, token: str) -> Grant:
     folder = plan.source.path.resolve().parent
     if role == "receiver":
         kernels_of_run = [kernel for buffer in plan.buffers for kernel in buffer.section.kernel]
-        read |= {str((folder / name).resolve()) for one in kernels_of_run for name in files_of_kernel(one).values()}
+        read |= {
+            str(Path(file_of(located(name, folder))).resolve())
+            for one in kernels_of_run
+            for name in files_of_kernel(one).values()
+        }
     write = (str(Path(plan.file.run.output).resolve()),) if role == "receiver" else ()
     outside = any(code_of(kernel) for buffer in plan.buffers for kernel in buffer.section.kernel)
     kernels = str(plan.source.path.parent.resolve()) if role == "receiver" and outside else ""

@@ -19,8 +19,9 @@ from rashpa.control.accounting import (
 )
 from rashpa.control.group_course import LostMember
 from rashpa.control.groups import PlannedGroup
+from rashpa.control.heard import status_of
 from rashpa.control.run_plan import Plan, PlannedBuffer
-from rashpa.control.telegram import GroupStatus, MemberStatus, SourceStatus
+from rashpa.control.telegram import Books, GroupStatus, MemberStatus, SourceStatus, Status
 
 Numbers = NDArray[np.int64]
 
@@ -128,6 +129,69 @@ def account_groups(
         status = next(known for known in source.groups if known.name == group.name)
         accounts.append(_account(group, buffers, copies, status, lost, joined))
     return tuple(accounts)
+
+
+def groups_so_far(
+    plan: Plan, last: Mapping[str, Status], lost: Mapping[str, LostMember], joined: Mapping[str, float]
+) -> tuple[GroupAccount, ...]:
+    """Of a run that was given up: what its nodes said last, without the tables that tell of each image."""
+    return tuple(_so_far(plan, group, last, lost, joined) for group in plan.groups)
+
+
+def _so_far(
+    plan: Plan,
+    group: PlannedGroup,
+    last: Mapping[str, Status],
+    lost: Mapping[str, LostMember],
+    joined: Mapping[str, float],
+) -> GroupAccount:
+    source = status_of(last, plan.emulators_of(group)[0]).source
+    status = next((known for known in (source.groups if source else ()) if known.name == group.name), None)
+    dealt = {member.name: member for member in (status.members if status else ())}
+    members = []
+    for name, buffer in zip(group.members, group.buffers, strict=True):
+        destination = status_of(last, name).destination
+        known = next((one for one in (destination.buffers if destination else ()) if one.name == buffer), None)
+        books, given = known.books if known else Books(), dealt.get(name)
+        counts = _so_far_of(books, given)
+        members.append(replace(counts, name=name, buffer=buffer, lost=lost.get(name), joined_s=joined.get(name)))
+    images = plan.buffers_of(group.members[0])[0].images
+    duplicates = min(status.duplicates if status else 0, sum(member.counted for member in members))
+    came = min(images, sum(member.counted for member in members) - duplicates)
+    partial = min(came, sum(member.partial for member in members))
+    return GroupAccount(
+        name=group.name,
+        images=images,
+        complete=came - partial,
+        partial=partial,
+        missing=images - came,
+        resent=status.resent if status else 0,
+        duplicates=duplicates,
+        left_window=status.lost if status else 0,
+        skipped=status.skipped if status else 0,
+        unexplained=0,
+        first_unexplained="",
+        members=tuple(members),
+    )
+
+
+def _so_far_of(books: Books, given: MemberStatus | None) -> MemberAccount:
+    """Of a member: what it has, and what it was given, of which the rest is missing."""
+    dealt = max(given.dealt if given else 0, books.arrived)
+    return MemberAccount(
+        name="",
+        buffer="",
+        dealt=dealt,
+        complete=books.complete,
+        partial=books.partial,
+        missing=dealt - books.arrived,
+        counted=books.arrived,
+        duplicates=0,
+        resent=given.resent if given else 0,
+        lates=given.lates if given else 0,
+        silent_ms=given.silent_ms if given else 0.0,
+        lost=None,
+    )
 
 
 def _copies_of(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from rashpa.control import telegram
 from rashpa.control.groups import PlannedGroup
+from rashpa.control.heard import status_of
 from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.run_plan import Plan
 from rashpa.control.telegram import GroupStatus, MemberStatus, Status
@@ -52,7 +53,7 @@ class GroupCourse:
 
     def through(self, emulator: str) -> bool:
         """Whether nothing more comes of it by itself: its groups are settled, all that it deals to nobody is sent."""
-        status = self._last[emulator]
+        status = status_of(self._last, emulator)
         if status.state == "finished" or status.source is None or not status.source.groups:
             return status.state == "finished"
         images = {
@@ -78,9 +79,11 @@ class GroupCourse:
         done = self._proven(group, receiver)
         self.lost[receiver] = LostMember(reason, time.monotonic() - self._began, done)
         status = await self._clients[emulator].order(telegram.Resend(group.name, receiver, done))
-        found = next(one for one in (status.source.groups if status.source else ()) if one.name == group.name)
-        after = next(member for member in found.members if member.name == receiver)
-        self.lost[receiver] = LostMember(reason, self.lost[receiver].after_s, max(done, after.done))
+        groups = status.source.groups if status.source else ()
+        after = (
+            one.done for found in groups if found.name == group.name for one in found.members if one.name == receiver
+        )
+        self.lost[receiver] = LostMember(reason, self.lost[receiver].after_s, max([done, *after]))
         return True
 
     def _proven(self, group: PlannedGroup, receiver: str) -> int:
@@ -121,7 +124,10 @@ class GroupCourse:
 
     async def _stop(self, members: Collection[str], known: Mapping[str, MemberStatus]) -> None:
         for name in members:
-            ends = tuple(telegram.DtpEnd(dtp.id, known[name].dealt) for dtp in self._plan.dtps_of(name))
+            dealt = (
+                known[name].dealt if name in known else 0
+            )  # one of which its emulator knows nothing was given nothing
+            ends = tuple(telegram.DtpEnd(dtp.id, dealt) for dtp in self._plan.dtps_of(name))
             try:
                 await self._clients[name].order(telegram.Stop(ends=ends))
             except NodeError as error:

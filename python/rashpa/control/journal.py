@@ -7,6 +7,7 @@ nodes, so nobody but its owner may read it. It is written whole and put in place
 
 import contextlib
 import fcntl
+import io
 import json
 import os
 import socket
@@ -22,7 +23,7 @@ from rashpa.control.run_file_reader import RunFileSource, parse_run_file, run_fi
 from rashpa.control.run_plan import Plan, joined_plan, plan_run
 from rashpa.data.new_folders import missing_folders, remove_empty
 from rashpa.data.private_file import NO_LOCKS, lock, put_private
-from rashpa.data.regular_file import read_regular, reason
+from rashpa.data.regular_file import json_of, open_own, open_shared, read_shared, reason
 
 VERSION = 1
 SUFFIX = "_attach.json"
@@ -108,7 +109,7 @@ class Journal:
     def take_over(self) -> Record:
         """The record of a manager that is gone; from now on it is ours. JournalError when there is none, or when it lives."""
         try:
-            file = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            file = _descriptor(open_own(self.path))
             try:
                 lock(file)
                 record = _record_of(self.path)
@@ -163,7 +164,7 @@ def journal_of(plan: Plan, report: Path | None = None) -> Journal:
     what = f"{path}: a run of this name and output goes on"
     other = "choose another run.name or run.output"
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        file = _descriptor(open_shared(path))
     except OSError:  # there is none, or `write` says what is wrong
         return Journal(path, str(report.resolve()) if report is not None else "")
     try:
@@ -186,7 +187,7 @@ def journal_of(plan: Plan, report: Path | None = None) -> Journal:
 def journal_lives(path: Path) -> bool:
     """Whether the manager of that journal lives, as far as a lock can tell."""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        file = _descriptor(open_shared(path))
     except OSError:
         return False
     try:
@@ -215,9 +216,15 @@ def find_journal(where: Path) -> Path:
     raise JournalError(f"{where}: no run goes on there: there is no *{SUFFIX}; give the output folder of the run")
 
 
+def _descriptor(file: io.BufferedReader) -> int:
+    """Of the file, which stays open without the object."""
+    with file:
+        return os.dup(file.fileno())
+
+
 def _record_of(path: Path) -> Record:
     try:
-        values: Any = json.loads(read_regular(path, _MOST_BYTES))
+        values: Any = json_of(read_shared(path, _MOST_BYTES))
         if not isinstance(values, dict) or values.get("version") != VERSION:
             raise JournalError(
                 f"{path}: not a journal of this version of rashpa; free the nodes with `rashpa free URL`"

@@ -17,6 +17,8 @@ from rashpa.control.token import VARIABLE
 
 READY_S = 30.0
 _CLOSE_S = 4.0
+_PIECE = 1 << 14  # bytes
+_LONGEST = 500  # characters of a line
 
 
 def local_command(role: str, name: str) -> tuple[str, ...]:
@@ -109,6 +111,11 @@ class LocalNode:
         """The end of what it wrote to stderr, to go behind a message."""
         return f"; it said: {' | '.join(self._said)}" if self._said else ""
 
+    def kill(self) -> None:
+        """Ends the process and what it has started, at once."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)  # it leads a session of its own
+
     async def close(self) -> None:
         """Lets the process end by itself, then ends it; bounded."""
         if self._process.stdin is not None:
@@ -129,6 +136,11 @@ class LocalNode:
         self._listening.cancel()
 
     async def _listen(self) -> None:
-        stderr = self._process.stderr
-        while stderr is not None and (line := await stderr.readline()):
-            self._said.append(line.decode(errors="replace").rstrip()[:500])
+        """Whatever the process says, and however long its lines are: a pipe that nobody empties would hold it up."""
+        stderr, rest = self._process.stderr, b""
+        while stderr is not None and (said := await stderr.read(_PIECE)):
+            *lines, rest = (rest + said).split(b"\n")
+            rest = rest[-_PIECE:]
+            self._said.extend(line.decode(errors="replace").rstrip()[:_LONGEST] for line in lines)
+        if rest:
+            self._said.append(rest.decode(errors="replace").rstrip()[:_LONGEST])

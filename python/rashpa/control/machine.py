@@ -69,7 +69,10 @@ def _gpus() -> list[dict[str, str]]:
         return []
     names = ("name", "driver_version", "memory.total", "clocks.max.sm", "clocks.max.mem")
     query = [program, f"--query-gpu={','.join(names)}", "--format=csv,noheader"]
-    done = subprocess.run(query, capture_output=True, text=True, check=False, timeout=30)  # noqa: S603
+    try:
+        done = subprocess.run(query, capture_output=True, text=True, check=False, timeout=5)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):  # a driver that hangs is no reason to be without a report
+        return []
     rows = [line.split(", ") for line in done.stdout.splitlines() if line] if done.returncode == 0 else []
     keys = ("name", "driver", "memory", "clock", "memory_clock")
     return [dict(zip(keys, row, strict=True)) for row in rows if len(row) == len(keys)]

@@ -11,8 +11,10 @@ refused holds nothing that the other still needs, and one of them gets all.
 
 import asyncio
 import contextlib
+import errno
+import logging
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping
 from typing import TypeVar
 
 import httpx
@@ -25,8 +27,10 @@ from rashpa.control.capacity import CapacityError, check_abilities, overloads
 from rashpa.control.configuring import Ends, configure_emulator, configure_receiver
 from rashpa.control.end import EndOfRun, end_sources, never_early
 from rashpa.control.first_missing import first_missing
+from rashpa.control.group_accounting import groups_so_far
 from rashpa.control.group_course import GroupCourse
 from rashpa.control.groups import Joined
+from rashpa.control.heard import UNHEARD, status_of
 from rashpa.control.holder import holder_of
 from rashpa.control.join_desk import JoinDesk
 from rashpa.control.joining import Joining
@@ -35,6 +39,7 @@ from rashpa.control.journal_entry import note
 from rashpa.control.launcher import LOCAL, Launcher
 from rashpa.control.local_node import LocalNode
 from rashpa.control.log_text import lines_of
+from rashpa.control.looks import next_look_s, shortest_run_s
 from rashpa.control.meanwhile import meanwhile
 from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.outcome import Outcome, Progress
@@ -46,13 +51,17 @@ from rashpa.control.run_plan import Plan
 from rashpa.control.stall import StallWatch
 from rashpa.control.steering import Steering
 from rashpa.control.telegram import Capabilities, Endpoint, Status
+from rashpa.data.telling import OnlyTells, only_tells
 
 _POLL_S = 0.25
 _LOG_ENTRIES = 1000
 _ITS_LOG = "its log says what it was at: `rashpa node log URL`, or nodes.log of --report"
 _CLOSE_S = 5.0  # of a connection to one that does not answer
+_HURRY_S = 1.0  # for what is left of a run that was interrupted twice
+_EARLY_S = 3.0  # for the last words of a node before anything was acquired
 _QUIET_S = 12.0  # for the last words of a node when the run is given up: Abort alone may take 10 s, a node that hangs is given up sooner
 _T = TypeVar("_T")
+_log = logging.getLogger(__name__)
 
 
 Observer = Callable[[Progress], None]
@@ -87,13 +96,16 @@ class Manager:
         self._force = force
         self._journal = journal
         self._labels = {node.name: node.label for node in plan.nodes}
-        self._observer = observer
+        self.observe(observer)
         self._nodes = nodes or RunNodes(launcher, plan.file.nodes.token or token, transports or {})
         self._local, self._clients = self._nodes.local, self._nodes.clients
         self._last: dict[str, Status] = {}
         self._heard: dict[str, float] = {}
         self._outcome = Outcome(plan)
         self._task: asyncio.Task[None] | None = None
+        self._stopped = self._interrupted = False
+        self._hurried = asyncio.Event()
+        self._busy: dict[str, str] = {}  # by buffer: the step that does not come to its end
         self._began = 0.0
         self._holder = holder_of(plan)
         self._claimed: set[str] = set()  # nodes that may be this run's
@@ -134,6 +146,11 @@ class Manager:
                 )
                 name = self._name_of(error)
                 await self._give_up(await self._reason_of(error, name), name if error.lost else "")
+            except Exception as error:
+                if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+                    raise  # what else is to be done needs files, too
+                _log.exception("the manager has failed")
+                await self._give_up(f"the manager has failed: {type(error).__name__}: {error}; please report it")
         self._end.answer(self._outcome)
         if self._journal is not None:
             self._journal.remove()
@@ -151,8 +168,11 @@ class Manager:
         return self._plan
 
     def observe(self, observer: Observer) -> None:
-        """Before `run`: who is told how far it is."""
-        self._observer = observer
+        """Before `run`: who is told how far it is. An exception of `observer` is a caution of the run, and it is told nothing more."""
+        self._observer = OnlyTells("the observer of the run", observer, self._caution)
+
+    def _caution(self, text: str) -> None:
+        self._outcome.cautions += (text,)
 
     def prepare(self, prepare: Callable[[], None]) -> None:
         """Before `run`: call `prepare` in a thread of its own while nodes are configured. No frame is sent before it returns; a NodeError of it refuses
@@ -169,16 +189,28 @@ class Manager:
         if self._plan.end_told and self._began and not self._end.wanted:
             self._end.want()
         else:
+            self._interrupted = self._interrupted or self._stopped
             self.interrupt()
+        self._stopped = True
 
     def end(self, by: str) -> None:
         """Ends any run in order before its last frame, if its engines can; `by`: who wants it. Before `run`, or from the loop's thread."""
         self._end.want(by)
 
     def interrupt(self) -> None:
-        """Ends the run in order and in bounded time; from the loop's thread."""
-        if self._task is not None:
-            self._task.cancel()
+        """Ends the run in order and in bounded time; from the loop's thread. The second time, what has not ended within a moment is given up: nodes of
+        the run's own are killed."""
+        if self._task is None:
+            return
+        if self._interrupted:
+            asyncio.get_running_loop().call_later(_HURRY_S, self._give_up_waiting)
+        self._interrupted = True
+        self._task.cancel()
+
+    @property
+    def hurried(self) -> bool:
+        """Whether somebody has no more patience."""
+        return self._hurried.is_set()
 
     # ---- the regular course -----------------------------------------------------------------------------------------------------
 
@@ -225,14 +257,15 @@ class Manager:
     async def _see_through(self) -> None:
         """From the start of the emulators to the closed books."""
         self._stall = StallWatch(self._plan)
-        await self._watch(self._emulator_names, "running", self._end.due, joining=True)
+        through = self._began + shortest_run_s(self._plan.file)
+        await self._watch(self._emulator_names, "running", self._end.due, joining=True, through_at=through)
         await self._joining.end()
         if self._end.early:
             self._end.wanted, self._outcome.stopped_by = True, self._end.by
             await end_sources([self._clients[name] for name in self._emulator_names])
             await self._watch(self._emulator_names, "running")
         await self._groups.settle(lambda names: self._watch(names, "settling"))
-        dealers = [name for name in self._emulator_names if self._last[name].state != "finished"]
+        dealers = [name for name in self._emulator_names if status_of(self._last, name).state != "finished"]
         await self._order_all(dealers, telegram.Stop())
         await self._tell_ends([name for name in self._receiver_names if name not in self._groups.members])
         await self._watch([*dealers, *self._alive(self._receiver_names)], "finishing")
@@ -314,8 +347,11 @@ class Manager:
         ends: Callable[[float], bool] = lambda _: False,
         *,
         joining: bool = False,
+        through_at: float = 0.0,
     ) -> None:
-        """Until all `awaited` are finished, or `ends` says so. NodeError when a node is lost, in fault, or nothing happens any more."""
+        """Until all `awaited` are finished, or `ends` says so. NodeError when a node is lost, in fault, or nothing happens any more. `through_at`: when
+        they may be finished at the earliest, if that is not now."""
+        due = max(through_at, time.monotonic())
         while True:
             if joining:
                 self._joining.look()
@@ -337,10 +373,10 @@ class Manager:
             resting = self._plan.file.detector.trigger == "software" and not self._end.wanted
             if not resting and (found := self._stall.stalled(self._last, waited)):
                 label = self._labels[found.node]
-                text = f"{label} is {self._last[found.node].state}, but nothing has happened for {found.seconds:.0f} s; {_ITS_LOG}"
+                text = f"{label} is {status_of(self._last, found.node).state}, but nothing has happened for {found.seconds:.0f} s; {_ITS_LOG}"
                 raise NodeError(label, text, "deadline")
             # half of the time at most: many nodes take long to ask, and have more to do than to answer
-            await asyncio.sleep(max(_POLL_S, asked_s))
+            await asyncio.sleep(max(next_look_s(time.monotonic(), due, _POLL_S), asked_s))
 
     async def _look_at(self, name: str) -> None:
         try:
@@ -350,6 +386,12 @@ class Manager:
                 raise
             return
         self._heard[name] = time.monotonic()
+        destination = self._last[name].destination
+        for buffer in destination.buffers if destination else ():
+            if buffer.busy:
+                self._busy[buffer.name] = f"buffer {buffer.name}: {buffer.busy}"
+            else:
+                self._busy.pop(buffer.name, None)
 
     def _alive(self, names: Iterable[str]) -> list[str]:
         """Those that the run has not gone on without."""
@@ -357,7 +399,9 @@ class Manager:
 
     def _trouble_of(self, name: str) -> NodeError | None:
         """Of a node that answers and yet cannot go on."""
-        client, last = self._clients[name], self._last[name]
+        client, last = self._clients[name], status_of(self._last, name)
+        if last.state == UNHEARD:
+            return None
         if last.state == "fault":
             return NodeError(client.name, last.message)
         if last.holder != self._holder:
@@ -379,12 +423,14 @@ class Manager:
 
     async def _take_pictures(self, receivers: Iterable[str]) -> None:
         """For the report, where there will be one."""
-        if self._journal is not None and self._journal.report:
+        if self._journal is None or not self._journal.report:
+            return
+        with only_tells("images for the report", self._caution):
             self._outcome.pictures |= await take_pictures(self._plan, self._clients, receivers)
 
     async def _take_log(self, name: str) -> None:
         """Of a node that ends with the run, as far as it answers; the run is none the worse without."""
-        with contextlib.suppress(NodeError):
+        with only_tells(f"the log of {self._labels[name]}", self._caution), contextlib.suppress(NodeError):
             self._outcome.logs[name] = lines_of(await self._clients[name].log(_LOG_ENTRIES))
 
     # ---- receivers that join (joining.Host) ---------------------------------------------------------------------------------------
@@ -447,25 +493,51 @@ class Manager:
         outcome = self._outcome
         if self._began:
             outcome.acquisition_s = time.monotonic() - self._began
-        for names in (self._emulator_names, self._receiver_names):
-            await all_at_once(self._stop_node(name) for name in names if name != lost)
+        await self._unless_hurried(self._stop_nodes(lost))
         outcome.emulators, outcome.receivers = (
             self._heard_of(self._emulator_names),
             self._heard_of(self._receiver_names),
         )
         missing = first_missing(self._plan, self._last, self._heard, lost) if self._began else ""
-        outcome.problem = f"{reason}\n{missing}" if missing else reason
+        outcome.problem = "\n".join(line for line in (reason, *self._busy.values(), missing) if line)
+        if self._began:
+            outcome.lost, outcome.joined = dict(self._groups.lost), dict(self._groups.joined)
+            outcome.groups = groups_so_far(self._plan, self._last, outcome.lost, outcome.joined)
+
+    async def _stop_nodes(self, lost: str) -> None:
+        for names in (self._emulator_names, self._receiver_names):
+            await all_at_once(self._stop_node(name) for name in names if name != lost)
+
+    def _give_up_waiting(self) -> None:
+        self._nodes.kill()
+        self._hurried.set()
+
+    async def _unless_hurried(self, work: Coroutine[None, None, None]) -> None:
+        """Waits for it, as long as nobody has lost patience."""
+        doing = asyncio.ensure_future(work)
+        hurried = asyncio.ensure_future(self._hurried.wait())
+        try:
+            await asyncio.wait((doing, hurried), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            hurried.cancel()
+            doing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await doing
 
     async def _stop_node(self, name: str) -> None:
         """Aborts a node that is this run's and still answers, and keeps its last counters; bounded."""
         if name not in self._claimed:
             return
         client = self._clients[name]
-        with contextlib.suppress(NodeError, TimeoutError):
-            async with asyncio.timeout(_QUIET_S):
+        try:
+            async with asyncio.timeout(_QUIET_S if self._began else _EARLY_S):
                 status = await client.status()
                 if status.holder != self._holder:
                     return
+                if (
+                    self._busy and name in self._local
+                ):  # one whose kernel hangs may say nothing more once it is told to end
+                    await self._take_log(name)
                 if status.state in ("configured", "armed", "running", "paused", "finished"):
                     status = await client.order(telegram.Abort())
                 self._last[name] = status
@@ -474,14 +546,22 @@ class Manager:
                 if name in self._local:
                     await self._take_log(name)
                 await client.order(telegram.Reset())
+        except (NodeError, TimeoutError):
+            if name in self._local:  # who does not obey now does not end when told so
+                self._local[name].kill()
 
     @contextlib.asynccontextmanager
     async def _closed(self) -> AsyncIterator[None]:
         try:
             yield
         finally:
-            await self._joining.cancel()
-            await self._nodes.close()
+            await self._unless_hurried(self._close())
+            if self.hurried:  # they were killed; who is seen to end leaves nothing behind in the loop
+                await asyncio.gather(*(local.ended() for local in self._local.values()))
+
+    async def _close(self) -> None:
+        await self._joining.cancel()
+        await self._nodes.close()
 
     def _tell(self, phase: str) -> None:
         elapsed = time.monotonic() - self._began if self._began else 0.0
@@ -490,4 +570,4 @@ class Manager:
 
     def _heard_of(self, names: Iterable[str]) -> dict[str, Status]:
         """What nodes said last, by name."""
-        return {name: self._last[name] for name in names if name in self._last}
+        return {name: status_of(self._last, name) for name in names if name in self._last}

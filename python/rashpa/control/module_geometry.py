@@ -4,6 +4,7 @@
 from rashpa.control import run_file as toml
 from rashpa.control.run_file_reader import RunFileError, RunFileSource
 from rashpa.data.crystfel_modules import read_module_places
+from rashpa.data.file_names import located
 
 
 def with_places(file: toml.RunFile, source: RunFileSource) -> toml.RunFile:
@@ -14,9 +15,9 @@ def with_places(file: toml.RunFile, source: RunFileSource) -> toml.RunFile:
     where = source.where(("detector", "geometry"))
     if "module" in detector.model_fields_set:
         raise RunFileError(f"{where}: the places of modules stand in [[detector.module]], too; keep one of both")
-    path = source.path.resolve().parent / detector.geometry
+    path = located(detector.geometry, source.path.resolve().parent)
     try:
-        found = read_module_places("geometry", str(path), (detector.height, detector.width), toml.MOST_MODULES)
+        found = read_module_places("geometry", path, (detector.height, detector.width), toml.MOST_MODULES)
     except (OSError, ValueError) as error:
         raise RunFileError(f"{where}: {str(error).removeprefix('geometry: ')}") from None
     modules = [

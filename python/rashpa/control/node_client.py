@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import dataclasses
 import functools
+import importlib
 import importlib.util
 import ssl
 import sys
@@ -22,6 +23,7 @@ from rashpa.control.node_load import Load
 from rashpa.control.run_state import TRANSITIONS
 from rashpa.control.telegram import Capabilities, Configure, Configured, Fault, Join, Status, Telegram
 from rashpa.control.telegram_xml import CONTENT_TYPE, TelegramError
+from rashpa.data.regular_file import json_of
 
 _GOOD, _NOTHING_NEW, _DENIED, _ABSENT, _TOO_MANY = 200, 204, 401, 404, 429  # of HTTP
 _QUESTION_S = 5.0
@@ -64,7 +66,7 @@ class NodeClient:
         self.url = url
         self._owner = owner
         headers = {"authorization": f"Bearer {token}"} if token else {}
-        verify = trusted or _known_authorities()
+        verify = trusted or (_no_authority() if url.startswith("http:") else _known_authorities())
         if authority:
             try:
                 verify = ssl.create_default_context(cafile=authority)
@@ -156,7 +158,7 @@ class NodeClient:
             raise NodeError(self.name, f"{self.name} needs its bearer token; set RASHPA_TOKEN", "denied")
         if answer.status_code == _GOOD:
             with contextlib.suppress(ValueError):
-                return answer.json()
+                return json_of(answer.content)
         raise self._has_no(what, answer.status_code)
 
     def _has_no(self, what: str, status: int) -> NodeError:
@@ -247,6 +249,18 @@ class NodeClient:
 def _known_authorities() -> ssl.SSLContext:
     """Those that httpx trusts; reading them takes longer than a request, and a run has many nodes."""
     return httpx.create_ssl_context()
+
+
+def get_ready() -> None:
+    """Import what the first client needs, for who has nothing to ask yet."""
+    httpx.AsyncHTTPTransport(verify=_no_authority())
+    with contextlib.suppress(ImportError):
+        importlib.import_module("anyio._backends._asyncio")  # by the name by which anyio itself finds it
+
+
+def _no_authority() -> ssl.SSLContext:
+    """For a way without TLS; it trusts nobody, were there any."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _wait_of(answer: httpx.Response) -> float | None:

@@ -9,6 +9,7 @@ from rashpa.control.accounting import BufferAccount
 from rashpa.control.group_accounting import GroupAccount
 from rashpa.control.group_course import LostMember
 from rashpa.control.overrun import Overrun
+from rashpa.control.overrun_look import streams_of
 from rashpa.control.pictures import Pictures
 from rashpa.control.run_plan import Plan
 from rashpa.control.telegram import Books, BufferStatus, Capabilities, DestinationStatus, SourceStatus, Status
@@ -131,9 +132,12 @@ class Outcome:
         if elapsed <= 0:
             return Rates(0.0, 0.0, 0.0, 0.0)
         books = self.books
-        every = {buffer.section.name: buffer.section.every for buffer in self.plan.buffers}
-        # what was given up is decided, too, but it never came
-        came = max((every[buffer.name] * buffer.books.arrived for buffer in self.buffers), default=0)
+        # what was given up is decided, too, but it never came; of a group each member has a part
+        arrived = {buffer.name: buffer.books.arrived for buffer in self.buffers}
+        came = max(
+            stream.every * sum(arrived.get(buffer.section.name, 0) for buffer in stream.buffers)
+            for stream in streams_of(self.plan)
+        )
         frames = min(came, self.plan.file.run.most_frames)
         payload = self.link_counts.get("payload_bytes", 0)
         speed = None if simulates(self.sources.values()) else payload / elapsed / 1e9

@@ -14,6 +14,7 @@ from typing import Literal
 
 from rashpa.control import telegram
 from rashpa.control.at_once import outcomes_of, some_at_once
+from rashpa.control.heard import status_of
 from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.overrun_look import NOTHING, Look, look_at, streams_of
 from rashpa.control.run_plan import Plan
@@ -90,7 +91,7 @@ class OverrunGuard:
     async def take_over(self) -> None:
         """Of a run that has had another manager: what was lost is his; sources that he had paused go on. NodeError."""
         self._settled = self._now()
-        paused = [one.name for one in self._plan.emulators if self._last[one.name].state == "paused"]
+        paused = [one.name for one in self._plan.emulators if status_of(self._last, one.name).state == "paused"]
         await self._order(paused, telegram.Resume())
 
     async def look(self, elapsed_s: float) -> None:
@@ -117,13 +118,13 @@ class OverrunGuard:
 
     @property
     def _playing(self) -> list[str]:
-        return [one.name for one in self._plan.emulators if self._last[one.name].state == "running"]
+        return [one.name for one in self._plan.emulators if status_of(self._last, one.name).state == "running"]
 
     @property
     def _rate_hz(self) -> float:
         """As sources were told; 0: they go as fast as they can."""
         names = self._playing or [one.name for one in self._plan.emulators]
-        told = (source.rate_hz for name in names if (source := self._last[name].source))
+        told = (source.rate_hz for name in names if (source := status_of(self._last, name).source))
         return next(told, self._plan.file.detector.rate_hz)
 
     def _entry(self, now: Look, elapsed_s: float, action: Action) -> Overrun:
@@ -174,7 +175,7 @@ class OverrunGuard:
     async def _pause(self, playing: list[str]) -> None:
         """All at the same frame: the latest that one of them has begun."""
         await self._order(playing, telegram.Pause())
-        sources = [source for name in playing if (source := self._last[name].source)]
+        sources = [source for name in playing if (source := status_of(self._last, name).source)]
         if len(playing) > 1:
             await self._order(playing, telegram.Pause(max(source.frames_begun for source in sources)))
 
@@ -188,7 +189,7 @@ class OverrunGuard:
                 raise answer
             else:
                 await self._ask(name)
-                if self._last[name].state != "finished":
+                if status_of(self._last, name).state != "finished":
                     raise answer
 
     async def _drain(self, playing: list[str]) -> None:
@@ -198,15 +199,15 @@ class OverrunGuard:
         while time.monotonic() < ends:
             names = [*playing, *self._alive(receiver.name for receiver in self._plan.receivers)]
             await some_at_once(self._ask, names)
-            if any(self._last[name].state == "fault" for name in names):
+            if any(status_of(self._last, name).state == "fault" for name in names):
                 return  # whoever looks next says so
             buffers = [
                 status
                 for name in names
-                if (destination := self._last[name].destination)
+                if (destination := status_of(self._last, name).destination)
                 for status in destination.buffers
             ]
-            sources = [source for name in playing if (source := self._last[name].source)]
+            sources = [source for name in playing if (source := status_of(self._last, name).source)]
             sent = [dtp.images_due for source in sources for dtp in source.dtps]
             counters = ([(status.books, status.bytes_stored, status.to_write) for status in buffers], sent)
             now = time.monotonic()

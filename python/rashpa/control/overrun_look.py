@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from rashpa.control import telegram
+from rashpa.control.heard import status_of
 from rashpa.control.run_plan import Plan, PlannedBuffer
 from rashpa.control.telegram import BufferStatus, GroupStatus, Status
 
@@ -71,14 +72,14 @@ def streams_of(plan: Plan) -> tuple[Stream, ...]:
 
 def look_at(plan: Plan, streams: Collection[Stream], last: Mapping[str, Status]) -> Look:
     """By what the nodes said last."""
-    sources = [source for one in plan.emulators if (source := last[one.name].source)]
+    sources = [source for one in plan.emulators if (source := status_of(last, one.name).source)]
     dtps = {dtp.id: dtp for source in sources for dtp in source.dtps}
     groups = {group.name: group for source in sources for group in source.groups}
     known = buffers_of(plan, last)
     processed, lost, skipped, frames = {}, {}, {}, 0
     for stream in streams:
         own = [known[buffer.section.name] for buffer in stream.buffers if buffer.section.name in known]
-        processed[stream.name] = sum(status.books.written + status.books.vetoed for status in own)
+        processed[stream.name] = sum(map(through, own))
         if stream.group:
             lost[stream.name], skipped[stream.name], images = 0, *_dealt(stream, groups.get(stream.group))
         else:
@@ -92,8 +93,15 @@ def look_at(plan: Plan, streams: Collection[Stream], last: Mapping[str, Status])
 
 def buffers_of(plan: Plan, last: Mapping[str, Status]) -> dict[str, BufferStatus]:
     """What is known of buffers, by name."""
-    heard = (last[receiver.name] for receiver in plan.receivers if receiver.name in last)
+    heard = (status_of(last, receiver.name) for receiver in plan.receivers)
     return {buffer.name: buffer for status in heard if status.destination for buffer in status.destination.buffers}
+
+
+def through(status: BufferStatus) -> int:
+    """Images that need no slot any more: vetoed, errored in a kernel, or settled by the slowest sink, stored or not."""
+    books = status.books
+    settled = min((sink.written + sink.dropped + sink.errored for sink in status.sinks), default=0)
+    return books.vetoed + books.errored + max(books.written, settled)
 
 
 def overruns_of(status: BufferStatus) -> int:

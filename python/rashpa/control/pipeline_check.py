@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 from rashpa.control import pipeline, special_values
 from rashpa.control import run_file as toml
@@ -12,6 +13,8 @@ from rashpa.control.kernels import Kernel, code_of, declaration, files_of, label
 from rashpa.control.pipeline import usable_units
 from rashpa.control.run_file_reader import KeyPath, RunFileSource
 from rashpa.control.strips import needs_whole_images
+from rashpa.data.calibration_reference import file_of
+from rashpa.data.file_names import located
 from rashpa.data.kernel_units import beyond, unfit
 
 
@@ -74,7 +77,7 @@ def kernel_file_problems(
     folder = source.path.resolve().parent
     for number, kernel in enumerate(section.kernel):
         for parameter, name in files_of(kernel).items():
-            if trouble := trouble_with(folder / name):
+            if trouble := trouble_with(Path(file_of(located(name, folder)))):
                 yield f"{source.where((*path, 'kernel', number, parameter))}: {trouble}"
 
 

@@ -20,8 +20,10 @@ from rashpa.control.run_plan import Plan, PlannedBuffer, PlannedDtp, assembled_s
 from rashpa.control.series import images_of_series
 from rashpa.control.sink_sections import Hdf5Sink, RawSink, Sink, Stream2Sink
 from rashpa.control.stall import patience_s
+from rashpa.data.file_names import located
 
 HC_KEV_ANGSTROM = 12.398419843320026  # Planck's constant times the speed of light, exact in the SI of 2019
+
 SYNTHETIC = ("pattern", "jungfrau")  # datasets that are computed
 _LONGEST_QUIET_MS = 2**32 - 1  # of a telegram
 
@@ -39,7 +41,7 @@ def _kernel(kernel: Kernel, plan: Plan, buffer: PlannedBuffer, node: str) -> Ker
     taken: dict[str, object] = {}
     if node == "local":
         folder = plan.source.path.resolve().parent
-        taken |= {parameter: str(folder / name) for parameter, name in files_of(kernel).items()}
+        taken |= {parameter: located(name, folder) for parameter, name in files_of(kernel).items()}
     for parameter in declaration(kernel.name).parameters:
         if parameter.taken_from and getattr(kernel, parameter.name) is None:
             found: Any = file

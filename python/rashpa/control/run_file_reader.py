@@ -20,7 +20,7 @@ from pydantic.fields import FieldInfo
 from rashpa.control.run_file import RunFile
 from rashpa.control.toml_bounds import beyond_bounds
 from rashpa.control.value_errors import said_of_short_list, said_of_value
-from rashpa.data.regular_file import read_regular, reason
+from rashpa.data.regular_file import read_regular, reason, text_of
 
 KeyPath = tuple[str | int, ...]
 
@@ -127,8 +127,8 @@ def read_run_file(path: Path) -> tuple[RunFile, RunFileSource]:
 def parse_run_file(path: Path, data: bytes) -> tuple[RunFile, RunFileSource]:
     """The run file in `data`, which may come from anywhere; `path` stands in messages. RunFileError, and nothing else, when there is none."""
     try:
-        text = data.decode("utf-8").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
+        text = text_of(data).replace("\r\n", "\n")
+    except ValueError as error:
         raise RunFileError(f"{path}: cannot be read as UTF-8 text: {error}") from None
     if beyond := beyond_bounds(text):
         raise RunFileError(f"{path}:{beyond[0]}: {beyond[1]}; a run file has no such thing")

@@ -16,7 +16,7 @@ from rashpa.control.at_once import all_at_once
 from rashpa.control.grant import grant_of
 from rashpa.control.launcher import Launcher
 from rashpa.control.local_node import LocalNode
-from rashpa.control.node_client import NodeClient, NodeError
+from rashpa.control.node_client import NodeClient, NodeError, get_ready
 from rashpa.control.planned_node import PlannedNode
 from rashpa.control.run_plan import Plan
 from rashpa.control.token import new_token
@@ -44,7 +44,9 @@ class RunNodes:
 
     async def connect(self, plan: Plan) -> None:
         """Starts those that are local, all at the same time. NodeError."""
-        await all_at_once(self._start(plan, node) for node in plan.nodes if self._is_started(node))
+        if started := [node for node in plan.nodes if self._is_started(node)]:
+            starts = (self._start(plan, node) for node in started)
+            await all_at_once((*starts, asyncio.to_thread(get_ready)))
         self.clients.update({node.name: self._client_of(plan, node) for node in plan.nodes})
 
     async def reach(self, plan: Plan, node: PlannedNode, holder: str) -> NodeClient:
@@ -83,6 +85,11 @@ class RunNodes:
             for renewal in self._renewals.values():
                 renewal.cancel()
             await asyncio.gather(*self._renewals.values(), return_exceptions=True)
+
+    def kill(self) -> None:
+        """Ends the processes at once."""
+        for local in self.local.values():
+            local.kill()
 
     async def close(self) -> None:
         """Connections, and processes; bounded."""

@@ -3,6 +3,7 @@
 
 import asyncio
 import json
+import logging
 import threading
 import time
 import tomllib
@@ -22,10 +23,12 @@ from rashpa.control.run_file_reader import RunFileSource, read_run_file, run_fil
 from rashpa.control.run_plan import Plan, plan_run
 from rashpa.control.steering import Way, stacks_end_every, steer
 from rashpa.control.telegram import Books, Status
+from rashpa.data.telling import Apart, OnlyTells
 
 _STEER_S = 30.0
 _LOOK_S = 0.02
 _BY = "a program"
+_log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 
@@ -79,7 +82,7 @@ def plan_with(
 
 
 class RunSession:
-    """One run of a plan. Every method may be called from any thread, and returns at once."""
+    """One run of a plan. Every method may be called from any thread, and returns at once. `observer` is called in a thread of its own: it may take its time."""
 
     def __init__(self, plan: Plan, token: str = "", observer: Observer = unobserved) -> None:
         self.plan = plan
@@ -88,7 +91,8 @@ class RunSession:
         """Done when the emulators play; SessionError when the run ends before."""
         self.ended: Future[Outcome] = _future()
         """What became of the run, good or not."""
-        self._observer = observer
+        self._observer = Apart(OnlyTells("the observer of the run", observer, _log.warning))
+        self._is_observed = observer is not unobserved
         self._loop = asyncio.new_event_loop()
         self._journal = journal_of(plan)
         self._manager = Manager(plan, self._heard, token, journal=self._journal)
@@ -166,6 +170,7 @@ class RunSession:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
             try:
                 outcome = runner.run(self._manager.run())
+                self._observer.drain()
             except BaseException as error:  # noqa: BLE001  (it is raised where the run is waited for)
                 with self._lock:
                     self._fail_start(str(error))
@@ -190,7 +195,8 @@ class RunSession:
             and all(state in ("running", "finished", "paused") for state in states)
         ):
             self.started.set_result(None)
-        self._observer(progress)
+        if self._is_observed:
+            self._observer(progress)
 
     def _end(self) -> None:
         if self.started.done():

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from rashpa.control.heard import status_of
 from rashpa.control.run_file import RunFile
 from rashpa.control.run_plan import Plan, PlannedBuffer
 from rashpa.control.telegram import Status
@@ -51,9 +52,13 @@ class StallWatch:
                 return Stalled(self._to_blame(group, last, awaited), patience)
         for name in self._alone:
             fed = [receiver.name for receiver in self._plan.receivers if name in self._feeders[receiver.name]]
-            rests = last[name].state != "running" or name not in awaited or self._waits_for_others(name, fed, last)
+            rests = (
+                status_of(last, name).state != "running"
+                or name not in awaited
+                or self._waits_for_others(name, fed, last)
+            )
             patience = self._patience_now_s(fed, last)
-            if self._quiet(name, (self._sent_of(name, last, None), last[name].state), rests, patience):
+            if self._quiet(name, (self._sent_of(name, last, None), status_of(last, name).state), rests, patience):
                 return Stalled(name, patience)
         return None
 
@@ -76,12 +81,12 @@ class StallWatch:
         return now - self._since[key] > patience_s
 
     def _to_blame(self, group: Collection[str], last: Mapping[str, Status], awaited: Collection[str]) -> str:
-        waiting = [name for name in awaited if name in group and last[name].state != "finished"]
+        waiting = [name for name in awaited if name in group and status_of(last, name).state != "finished"]
         if waiting:
             return waiting[0]
         if behind := self._behind(group, last):
             return behind
-        open_ones = [name for name in awaited if last[name].state != "finished"]
+        open_ones = [name for name in awaited if status_of(last, name).state != "finished"]
         return [*open_ones, *awaited][0] if len(self._groups) == 1 else next(iter(group))
 
     def _behind(self, group: Collection[str], last: Mapping[str, Status]) -> str:
@@ -114,19 +119,19 @@ class StallWatch:
 
     def _sent_of(self, emulator: str, last: Mapping[str, Status], own: Collection[int] | None) -> list[tuple[int, int]]:
         """Images sent and skipped, of its DTPs in `own`, or of all."""
-        return sent_of(last[emulator], own)
+        return sent_of(status_of(last, emulator), own)
 
     def _paused(self, group: Collection[str], last: Mapping[str, Status]) -> bool:
-        return any(last[name].state == "paused" for receiver in group for name in self._feeders[receiver])
+        return any(status_of(last, name).state == "paused" for receiver in group for name in self._feeders[receiver])
 
     def _counters(self, name: str, last: Mapping[str, Status]) -> object:
         """What changes as long as images are sent, decided or written. Packets are no progress: a link that repeats itself sends them for ever."""
         own = {dtp.id for dtp in self._plan.dtps_of(name)}
         return (
             [self._sent_of(emulator, last, own) for emulator in self._feeders[name]],
-            decided_by(last[name]),
-            last[name].state,
-            [last[emulator].state for emulator in self._feeders[name]],
+            decided_by(status_of(last, name)),
+            status_of(last, name).state,
+            [status_of(last, emulator).state for emulator in self._feeders[name]],
         )
 
     def _at_end(self, group: Collection[str], last: Mapping[str, Status], awaited: Collection[str]) -> bool:
@@ -134,21 +139,21 @@ class StallWatch:
         if len(self._groups) == 1:
             return False
         if any(name in awaited for name in group):
-            return all(last[name].state == "finished" for name in group)
+            return all(status_of(last, name).state == "finished" for name in group)
         return all(self._sent(name, last) for name in group)
 
     def _sent(self, name: str, last: Mapping[str, Status]) -> bool:
         """Whether the emulators are through with all images for a receiver; what was lost of the last ones is decided after Stop."""
         if group := self._plan.group_of(name):
-            source = last[self._feeders[name][0]].source
+            source = status_of(last, self._feeders[name][0]).source
             return any(known.settled for known in (source.groups if source else ()) if known.name == group.name)
         images = {dtp.id: buffer.images for buffer in self._plan.buffers_of(name) for dtp in buffer.dtps}
-        sources = [last[emulator].source for emulator in self._feeders[name]]
+        sources = [status_of(last, emulator).source for emulator in self._feeders[name]]
         own = [dtp for source in sources if source for dtp in source.dtps if dtp.id in images]
         return len(own) == len(images) and all(dtp.images_sent + dtp.images_skipped >= images[dtp.id] for dtp in own)
 
     def _patience_now_s(self, group: Collection[str], last: Mapping[str, Status]) -> float:
-        return STORING_S if any(storing(last[name]) for name in group) else self._patience_s(group)
+        return STORING_S if any(storing(status_of(last, name)) for name in group) else self._patience_s(group)
 
     def _patience_s(self, group: Collection[str]) -> float:
         return patience_s(self._plan.file, [buffer for buffer in self._plan.buffers if buffer.receiver in group])

@@ -15,6 +15,7 @@ from typing import Literal
 
 from rashpa.control import telegram
 from rashpa.control.at_once import some_at_once
+from rashpa.control.heard import status_of
 from rashpa.control.journal import Journal
 from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.run_plan import Plan
@@ -150,7 +151,7 @@ class Steering:
             await asyncio.sleep(_LOOK_S)
 
     def _players(self, state: str) -> list[str]:
-        return [one.name for one in self._plan.emulators if self._last[one.name].state == state]
+        return [one.name for one in self._plan.emulators if status_of(self._last, one.name).state == state]
 
     async def _pause(self) -> str:
         playing = self._players("running")
@@ -172,7 +173,7 @@ class Steering:
             raise SteerError("the run is not paused")
         cards = {one.name for one in self._plan.emulators if one.engine == "fpga"}
         for name in paused:  # with the rate that it has, told again: what was not sent meanwhile is not made up for
-            source = self._last[name].source
+            source = status_of(self._last, name).source
             rate_hz = source.rate_hz if source is not None and name not in cards else 0.0
             await self._order([name], telegram.Resume(rate_hz))
         return "the run goes on"
@@ -190,7 +191,7 @@ class Steering:
         return (frame // every + 1) * every
 
     def _begun(self, names: list[str]) -> int:
-        return max((source.frames_begun for name in names if (source := self._last[name].source)), default=0)
+        return max((source.frames_begun for name in names if (source := status_of(self._last, name).source)), default=0)
 
     async def _order(self, names: list[str], order: telegram.Telegram) -> None:
         said = await some_at_once(lambda name: self._clients[name].order(order), names)

@@ -165,7 +165,7 @@ class FeedbackStatus:
 @dataclass(frozen=True)
 class BufferStatus:
     """What the receiver counts of one buffer; counts: groups `veto` and `error`, images by reason. `unit`: how it works, in words. `to_write`:
-    images whose slots a sink holds, or the unit, of `slots` in all (0: not told). `file`: the master on the receiver's machine; empty: none. `bytes_written`: of written images before compression, `bytes_stored`: what went to storage;
+    images whose slots a sink holds, or the unit, of `slots` in all (0: not told). `file`: the master on the receiver's machine; empty: none. `busy`: the step that has been at work on one image for long, in words; empty: none. `bytes_written`: of written images before compression, `bytes_stored`: what went to storage;
     over all sinks. Without `end_known` the books expect what is known to be due so far."""
 
     name: str
@@ -185,6 +185,7 @@ class BufferStatus:
     end_known: bool = True
     feedback: FeedbackStatus | None = None
     file: str = ""
+    busy: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory of emulators for modules that they turn: a copy of all different frames for each module and orientation."""
 
-import json
 from pathlib import Path
 
 from rashpa.control.dataset_check import resolved_dataset
@@ -10,7 +9,7 @@ from rashpa.control.emulators import PlannedEmulator
 from rashpa.control.pipeline import PIXEL_BYTES
 from rashpa.control.run_plan import Plan
 from rashpa.data.orientation import Orientation
-from rashpa.data.regular_file import read_regular
+from rashpa.data.regular_file import json_of, read_regular
 
 _LINE = 64  # bytes: frames begin on cache lines
 _MOST_DESCRIPTION = 64 << 20  # bytes of dataset.json
@@ -44,7 +43,7 @@ def different_frames(plan: Plan, emulator: PlannedEmulator) -> int | None:
     if not isinstance(spec, DirectorySpec) or emulator.node != "local":
         return None
     try:
-        said = json.loads(read_regular(Path(spec.path) / "dataset.json", _MOST_DESCRIPTION))["frames"]
+        said = json_of(read_regular(Path(spec.path) / "dataset.json", _MOST_DESCRIPTION))["frames"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return said if isinstance(said, int) and said > 0 else None

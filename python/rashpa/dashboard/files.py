@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What browsers fetch beside the page itself: views of images, reports of past runs, the page's own scripts."""
 
+import asyncio
 import contextlib
 from pathlib import Path
 from typing import Any
@@ -40,14 +41,13 @@ class _File(RequestHandler):
 class _Report(_File):
     """A file of a past run's report."""
 
-    def get(self, key: str, number: str, name: str) -> None:
+    async def get(self, key: str, number: str, name: str) -> None:
         self._check(key)
         past: PastRuns = self._known["past"]
-        folder = past.folder(int(number))
-        if folder is None or name not in _TYPES:
+        if name not in _TYPES:
             raise HTTPError(404)
         try:
-            content = (folder / name).read_bytes()
+            content = await asyncio.to_thread(past.content, int(number), name)
         except OSError:
             raise HTTPError(404) from None
         self.set_header("Content-Type", f"{_TYPES[name]}; charset=utf-8")
@@ -56,7 +56,8 @@ class _Report(_File):
             "Content-Security-Policy",
             "sandbox allow-scripts allow-downloads; default-src 'unsafe-inline' 'unsafe-eval' data: blob:",
         )
-        self.finish(content)
+        with contextlib.suppress(StreamClosedError):
+            await self.finish(content)
 
 
 class _View(_File):

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs that have ended, by their reports."""
 
-import json
+import contextlib
+import errno
+import itertools
+import os
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -10,11 +14,19 @@ from typing import Any
 
 from rashpa.control.telegram import Books, Count
 from rashpa.dashboard.scene import Ending
-from rashpa.data.regular_file import read_regular
+from rashpa.data.regular_file import json_of, open_shared, read_below, read_shared
 
 REPORT = "report.json"
 _MOST_BYTES = 32 << 20
+_MOST_SHOWN = 128 << 20
 _MOST_RUNS = 100
+_MOST_FOLDERS = 10_000  # of one folder
+_MOST_LINES = 100
+_LONGEST = 200  # characters of a name
+_DEPTH = 2
+_PATIENCE_S = 1.0
+_NO_REPORT = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+_Identity = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -32,79 +44,115 @@ class PastRun:
 
 
 class PastRuns:
-    """Those whose reports lie in these folders, or one or two below. Reads a report once."""
+    """Those whose reports lie in these folders, or one or two below. Reads a report once, in a thread of its own: a disk that stands holds up nobody."""
 
     def __init__(self, folders: Iterable[Path]) -> None:
         self._folders = tuple(folders)
-        self._known: dict[Path, tuple[int, PastRun | None]] = {}
-        self._numbers: dict[Path, int] = {}
+        self._known: dict[Path, tuple[_Identity, PastRun | None]] = {}
+        self._numbers: dict[Path, tuple[int, Path]] = {}  # by folder: its number, and which of ours it is below
+        self._newest: list[PastRun] = []
+        self._looking: threading.Thread | None = None
 
     def newest(self) -> list[PastRun]:
-        """The newest first."""
-        found = (self._run_of(path) for path in self._reports())
+        """The newest first, as far as they are known within a moment."""
+        if self._looking is None or not self._looking.is_alive():
+            self._looking = threading.Thread(target=self._look, name="past runs", daemon=True)
+            self._looking.start()
+        self._looking.join(_PATIENCE_S)
+        return self._newest
+
+    def content(self, number: int, name: str) -> bytes:
+        """Of a file of the run that the page names so. OSError when there is none."""
+        found = next(((folder, root) for folder, (known, root) in self._numbers.items() if known == number), None)
+        if found is None:
+            raise FileNotFoundError(errno.ENOENT, "no such run", name)
+        return read_below(found[1], found[0] / name, _MOST_SHOWN)
+
+    def _look(self) -> None:
+        found = [self._run_of(path, root) for path, root in self._reports()]
         runs = sorted((run for run in found if run is not None), key=lambda run: run.when, reverse=True)
-        return runs[:_MOST_RUNS]
+        self._newest = runs[:_MOST_RUNS]
 
-    def folder(self, number: int) -> Path | None:
-        """Of the run that the page names so."""
-        return next((folder for folder, known in self._numbers.items() if known == number), None)
-
-    def _reports(self) -> Iterator[Path]:
+    def _reports(self) -> Iterator[tuple[Path, Path]]:
+        """Each once, with the folder of ours that it is below."""
         seen = set()
-        for folder in self._folders:
-            for pattern in (REPORT, f"*/{REPORT}", f"*/*/{REPORT}"):
-                for path in folder.glob(pattern):
-                    if path not in seen:
-                        seen.add(path)
-                        yield path
+        for root in self._folders:
+            for folder in _folders_of(root):
+                if (path := folder / REPORT) not in seen:
+                    seen.add(path)
+                    yield path, root
 
-    def _run_of(self, path: Path) -> PastRun | None:
+    def _run_of(self, path: Path, root: Path) -> PastRun | None:
         try:
-            changed = path.stat().st_mtime_ns
+            facts = path.lstat()
         except OSError:
             return None
+        identity = facts.st_mtime_ns, facts.st_ino, facts.st_size
         known = self._known.get(path)
-        if known is None or known[0] != changed:
-            number = self._numbers.setdefault(path.parent, len(self._numbers) + 1)
-            self._known[path] = known = changed, _read(path, number)
+        if known is None or known[0] != identity:
+            number = self._numbers.setdefault(path.parent, (len(self._numbers) + 1, root))[0]
+            self._known[path] = known = identity, _read(path, root, number, facts.st_mtime)
         return known[1]
 
 
-def _read(path: Path, number: int) -> PastRun | None:
+def _folders_of(root: Path, depth: int = _DEPTH) -> Iterator[Path]:
+    """Itself and those below, as deep as reports may lie; no link is followed."""
+    yield root
+    if not depth:
+        return
+    with contextlib.suppress(OSError), os.scandir(root) as entries:
+        names = [
+            entry.name for entry in itertools.islice(entries, _MOST_FOLDERS) if entry.is_dir(follow_symlinks=False)
+        ]
+        for name in sorted(names):
+            yield from _folders_of(root / name, depth - 1)
+
+
+def _read(path: Path, root: Path, number: int, changed: float) -> PastRun | None:
     """None for a file that is no report."""
     try:
-        report = json.loads(read_regular(path, _MOST_BYTES))
+        report = json_of(read_below(root, path, _MOST_BYTES))
         books = _books_of(report["books"])
-        when = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+        when = datetime.fromtimestamp(changed, UTC)
         hits = books.accepted / books.arrived if books.arrived else None
         run = report["run"]
-        return PastRun(number, path.parent, str(run["name"]), when, bool(run["good"]), int(run["frames"]), books, hits)
-    except (OSError, ValueError, KeyError, TypeError):
+        name, frames = str(run["name"])[:_LONGEST], _count_of(run["frames"])
+        return PastRun(number, path.parent, name, when, bool(run["good"]), frames, books, hits)
+    except _NO_REPORT:
         return None
 
 
 def ending_of(report: str, after_s: float) -> Ending | None:
     """What the report in that folder says of the run that began after that time; None when it has none."""
-    path = Path(report) / REPORT
+    if not report:
+        return None
     try:
-        if not report or path.stat().st_mtime < after_s:
-            return None
-        said = json.loads(read_regular(path, _MOST_BYTES))
+        with open_shared(Path(report) / REPORT) as file:
+            if os.fstat(file.fileno()).st_mtime < after_s:
+                return None
+        said = json_of(read_shared(Path(report) / REPORT, _MOST_BYTES))
         run = said["run"]
-        lines = (*str(run["problem"]).splitlines(), *map(str, run["reasons"]))
+        lines = (*str(run["problem"]).splitlines(), *map(str, run["reasons"]))[:_MOST_LINES]
         books = {str(buffer["name"]): _books_of(buffer["books"]) for buffer in said["buffers"]}
         text = "the books balance" if said["books"]["balanced"] else "the books do NOT balance"
         counts = {str(buffer["name"]): tuple(_counts_of(buffer)) for buffer in said["buffers"]}
         return Ending(report, bool(run["good"]), lines, books, text, counts)
-    except (OSError, ValueError, KeyError, TypeError):
+    except _NO_REPORT:
         return None
 
 
+def _count_of(value: object) -> int:
+    """A number of images. ValueError when it cannot be one."""
+    if not isinstance(value, int) or not 0 <= value < 1 << 63:
+        raise ValueError("no number of images")
+    return value
+
+
 def _books_of(said: dict[str, Any]) -> Books:
-    return Books(**{one.name: int(said[one.name]) for one in fields(Books)})
+    return Books(**{one.name: _count_of(said[one.name]) for one in fields(Books)})
 
 
 def _counts_of(buffer: dict[str, Any]) -> Iterator[Count]:
     for group, where in (("veto", "vetoes"), ("error", "errors")):
         for reason, count in buffer[where].items():
-            yield Count(group, str(reason), int(count))
+            yield Count(group, str(reason), _count_of(count))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa import _native
-from rashpa.data.bounded_array import read_array
+from rashpa.data.array_file import cast_exactly, read_array_file
 from rashpa.data.calibration_file import CalibrationFileError, read_map
 from rashpa.data.calibration_reference import split_reference
 from rashpa.data.dataset_spec import CalibrationSpec
@@ -99,22 +99,22 @@ def _map_of(reference: str, module: int, key: str, dtype: np.dtype[Any], shape: 
         raise _native.FileError(
             f"calibration: {name}: module{number} has no {key}; name it in [dataset.calibration] {key}"
         )
-    return np.ascontiguousarray(array, dtype=dtype.newbyteorder("="))
+    try:
+        return cast_exactly(array, dtype)
+    except ValueError as error:
+        raise _native.FileError(f"calibration: {name}: module{number} {key}: {error}; calibrate again") from None
 
 
 def load_map(reference: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """The array that `reference` names: `.npy`, headerless, `.zst` of either, or `archive.npz:key`. It must have `shape`; `.npy` and `.npz` may
-    have another number type, which is converted; headerless bytes are `dtype`. Raises FileError."""
+    """The array of `shape` that `reference` names, of any file that holds one (array_file.py). Another type of numbers is converted where no value
+    changes, but for the rounding of floats; headerless bytes are `dtype`. Raises FileError."""
     try:
-        array = read_array(reference, dtype, shape)
-        with np.errstate(over="raise", invalid="raise"):
-            return np.ascontiguousarray(array, dtype=dtype.newbyteorder("="))
+        return cast_exactly(read_array_file(reference, dtype, shape), dtype)
     except OSError as error:
         raise _native.FileError(f"calibration: {reference}: {reason(error)}") from None
-    except Exception as error:  # noqa: BLE001 (zip, zstd and .npy raise many kinds for a file that is not what it says)
-        said = str(error) or type(error).__name__
-        why = f"its values do not fit into {dtype.name}" if isinstance(error, FloatingPointError) else said
-        raise _native.FileError(f"calibration: {reference}: {why}; make the file again, or copy it again") from None
+    except ValueError as error:
+        said = str(error).removeprefix(f"{reference}: ")
+        raise _native.FileError(f"calibration: {reference}: {said}; make the file again, or copy it again") from None
 
 
 def to_photons(raw: NDArray[np.uint16], calibration: Calibration, energy_kev: float) -> NDArray[np.float32]:

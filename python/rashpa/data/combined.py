@@ -87,7 +87,7 @@ def _write_entry(file: h5py.File, name: str, masters: Sequence[Path], out: Path)
     order = np.argsort(numbers, kind="stable")
     layout = h5py.VirtualLayout((len(numbers), *shapes[0][1:]), kinds[0])
     sources = [
-        h5py.VirtualSource(_relative(master, out).replace("%", "%%"), _IMAGES, shape)  # % stands for a number there
+        h5py.VirtualSource(_relative(master, out).replace("%", "%%"), _IMAGES, shape)  # HDF5 formats these names
         for master, shape in zip(masters, shapes, strict=True)
     ]
     of = np.repeat(np.arange(len(masters)), [len(one) for one in frames])[order]

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from rashpa import _native
 from rashpa.data.books import DataBooks
 from rashpa.data.images import Patience
-from rashpa.data.limited_process import Limits, start_limited, why_it_ended
+from rashpa.data.limited_process import Limits, private_output, start_limited, why_it_ended
 from rashpa.data.reader import open_run
 from rashpa.data.regular_file import open_regular, reason
 from rashpa.data.run_books import unknown_text
@@ -156,6 +156,7 @@ def _promised(source: str) -> int:
 def _main() -> None:
     said: dict[str, Any]
     source, target, images_per_file, threads = json.loads(sys.argv[1])
+    answer = private_output()
     try:
         done = _native.convert(source, target, True, images_per_file, threads)
         with open_run(done.master) as made:  # what cannot be read gets no name
@@ -174,7 +175,8 @@ def _main() -> None:
         said = asdict(counts)
     except (_native.NativeError, OSError, LookupError, RuntimeError, ValueError, TypeError, MemoryError) as error:
         said = {"error": str(error)[:2000] or type(error).__name__}
-    sys.stdout.write(json.dumps(said) + "\n")
+    answer.write(json.dumps(said).encode() + b"\n")
+    answer.close()
 
 
 if __name__ == "__main__":

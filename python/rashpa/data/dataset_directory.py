@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from rashpa import _native
 from rashpa.data.calibration import Calibration, load_map
 from rashpa.data.dataset_spec import PixelName, Side
-from rashpa.data.regular_file import open_regular, read_regular, reason
+from rashpa.data.regular_file import json_of, open_regular, read_regular, reason
 
 DESCRIPTION = "dataset.json"
 FORMAT = "rashpa-dataset"
@@ -161,7 +161,7 @@ def read_description(folder: Path) -> Description:
     """Reads and checks `dataset.json` of `folder`. Raises FileError."""
     path = folder / DESCRIPTION
     try:
-        document = json.loads(read_regular(path, MOST_BYTES).decode("utf-8"))
+        document = json_of(read_regular(path, MOST_BYTES).decode("utf-8"))
     except OSError as error:
         raise _native.FileError(
             f"dataset: {path}: {reason(error)}; `rashpa dataset make` writes such a folder"

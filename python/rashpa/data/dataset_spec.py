@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, Strict, TypeAdapter, model_validator
 
 from rashpa.data.calibration_reference import split_reference
+from rashpa.data.file_names import located
 from rashpa.data.orientation import Turn
 
 PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
@@ -111,13 +112,13 @@ class CalibrationSpec(_Spec):
             update={
                 "pedestal": [_resolved_entry(entry, base) for entry in self.pedestal],
                 "gain": [_resolved_entry(entry, base) for entry in self.gain],
-                "mask": [str(base / name) for name in self.mask],
+                "mask": [located(name, base) for name in self.mask],
             }
         )
 
 
 def _resolved_entry(entry: str | list[str], base: Path) -> str | list[str]:
-    return str(base / entry) if isinstance(entry, str) else [str(base / name) for name in entry]
+    return located(entry, base) if isinstance(entry, str) else [located(name, base) for name in entry]
 
 
 class FilesSpec(_Spec):
@@ -150,7 +151,7 @@ class FilesSpec(_Spec):
 
     def resolved(self, base: Path) -> Self:
         calibration = self.calibration.resolved(base) if self.calibration is not None else None
-        files = [[str(base / name) for name in names] for names in self.files]
+        files = [[located(name, base) for name in names] for names in self.files]
         return self.model_copy(update={"files": files, "calibration": calibration})
 
 
@@ -161,7 +162,7 @@ class DirectorySpec(_Spec):
     path: FileName
 
     def resolved(self, base: Path) -> Self:
-        return self.model_copy(update={"path": str(base / self.path)})
+        return self.model_copy(update={"path": located(self.path, base)})
 
 
 class StoredSpec(_Spec):
@@ -206,8 +207,8 @@ class StoredSpec(_Spec):
         return self
 
     def resolved(self, base: Path) -> Self:
-        follow = [str(base / name) for name in self.follow]
-        return self.model_copy(update={"path": str(base / self.path), "follow": follow})
+        follow = [located(name, base) for name in self.follow]
+        return self.model_copy(update={"path": located(self.path, base), "follow": follow})
 
 
 DatasetSpec = Annotated[

@@ -23,6 +23,7 @@ from rashpa.data.dataset_spec import (
     StoredSpec,
     parse_dataset_spec,
 )
+from rashpa.data.file_names import raw_format
 from rashpa.data.images import is_image, read_images
 from rashpa.data.replay import Times, load_replay
 
@@ -211,8 +212,12 @@ def _files(spec: FilesSpec, making: _native.Making | None = None) -> LoadedDatas
         data = _images(spec)
     else:
         flags = _dark_flags(spec.dark_frames) if spec.dark_frames else None
+        try:
+            kind = raw_format([name for names in spec.files for name in names], spec.format)
+        except ValueError as error:
+            raise _native.ConfigError(f"[dataset] files: {error}") from None
         data = _native.raw_dataset(
-            spec.files, spec.width, spec.height, spec.pixel, spec.format, spec.header_bytes, flags, making
+            spec.files, spec.width, spec.height, spec.pixel, kind, spec.header_bytes, flags, making
         )
     if spec.dark_frames and max(spec.dark_frames) >= data.frames:
         raise _native.ConfigError(

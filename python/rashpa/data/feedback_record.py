@@ -4,7 +4,6 @@ process and are not trusted."""
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +12,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rashpa.data.regular_file import json_of
 
 VERSION = 1
 MOST_DESCRIPTION_BYTES = 1 << 20
@@ -74,7 +75,7 @@ class Description:
         if len(text) > MOST_DESCRIPTION_BYTES:
             raise FeedbackError(f"a description of {len(text)} bytes; {MOST_DESCRIPTION_BYTES} are the most")
         try:
-            return cls._of(json.loads(text))
+            return cls._of(json_of(text))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise FeedbackError(f"no description of feedback: {type(error).__name__}: {error}") from None
 

@@ -73,6 +73,22 @@ def without_packing(name: Path | str) -> str:
     return text
 
 
+def raw_format(names: Sequence[str], said: str = "auto") -> str:
+    """The storage of recorded frames that the native reader is told: "auto" where their names say it, in small letters as it takes them. NumberingError
+    never; ValueError for names of several kinds that it would not understand."""
+    if said != "auto" or all(
+        name.lower().endswith((".npy", ".npy.zst", ".zst")) == name.endswith((".npy", ".npy.zst", ".zst"))
+        for name in names
+    ):
+        return said
+    kinds = {next((kind for kind in (".npy", ".zst") if name.lower().endswith(kind)), ".bin") for name in names}
+    if len(kinds) > 1:
+        raise ValueError(
+            f"{names[0]}: files of several kinds, some with names in capital letters; write their endings in small ones"
+        )
+    return kinds.pop().removeprefix(".")
+
+
 def is_hdf5(name: Path | str) -> bool:
     """Whether the file is one of HDF5, by its name."""
     return str(name).lower().endswith(HDF5)

@@ -6,15 +6,13 @@ Everything is read in the process that asks, from files that may come from anywh
 
 import functools
 import logging
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data.bounded_array import read_array
-from rashpa.data.extras import WITHOUT_FABIO
-from rashpa.data.regular_file import open_regular, read_named_text, reason
+from rashpa.data.array_file import cast_exactly, read_array_file
+from rashpa.data.regular_file import read_named_text, reason
 
 if TYPE_CHECKING:
     from pyFAI.integrator.azimuthal import AzimuthalIntegrator
@@ -40,7 +38,7 @@ def read_poni(key: str, path: str, shape: tuple[int, int]) -> "AzimuthalIntegrat
             )
     with _Quiet():
         try:
-            found = AzimuthalIntegrator.sload(PoniFile(path))
+            found = AzimuthalIntegrator.sload(PoniFile(_poni_values(text)))
         except Exception as error:  # noqa: BLE001 (pyFAI raises many kinds for a file that is none)
             raise ValueError(f"{key}: {path}: is no PONI file that pyFAI reads: {_line(error)}") from None
     _check(key, path, found, shape)
@@ -68,6 +66,12 @@ def _check(key: str, path: str, found: "AzimuthalIntegrator", shape: tuple[int, 
         if not numbers[name] > 0:
             raise ValueError(f"{key}: {path}: its {name} is {numbers[name]}, which is not above 0")
     detector.shape = shape
+
+
+def _poni_values(text: str) -> dict[str, str]:
+    """The lines of the text that was looked at, as pyFAI would take them out of the file."""
+    lines = (line.partition(":") for line in text.splitlines() if not line.startswith("#"))
+    return {name.strip().lower(): value.strip() for name, colon, value in lines if colon}
 
 
 class _Quiet:
@@ -100,38 +104,25 @@ def checked_unit(key: str, path: str, poni: "AzimuthalIntegrator", unit: str) ->
 
 
 def read_image(key: str, path: str, shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
-    """Numbers of pixels [row][column] from `.npy`, `archive.npz:key`, headerless or `.zst` of these, or an image that fabio reads (EDF, TIFF,
-    CBF, MSK). ValueError or OSError that begin with the key."""
-    plain = ".npz:" in path or Path(path.removesuffix(".zst")).suffix in (".npy", ".npz", ".bin", ".raw")
+    """Numbers of pixels [row][column] from any file that holds one such array (array_file.py). ValueError or OSError that begin with the key."""
     try:
-        found = read_array(path, np.dtype(dtype), shape) if plain else _fabio_image(path)
+        return read_array_file(path, np.dtype(dtype), shape)
     except OSError as error:
         raise OSError(f"{key}: {path}: {reason(error)}") from None
-    except Exception as error:  # noqa: BLE001 (zip, zstd, fabio raise many kinds)
-        raise ValueError(f"{key}: {path}: {_line(error)}") from None
-    if found.shape != shape:
-        sizes = " × ".join(str(size) for size in reversed(found.shape))
-        raise ValueError(f"{key}: {path}: has {sizes} pixels; the images have {shape[1]} × {shape[0]}")
-    return found
-
-
-def _fabio_image(path: str) -> NDArray[Any]:
-    try:
-        import fabio
-    except ImportError:
-        raise ValueError(WITHOUT_FABIO) from None
-    open_regular(path).close()  # no pipe, which fabio would wait for
-    with _Quiet():
-        return np.asarray(fabio.open(path).data)
+    except ValueError as error:
+        raise ValueError(f"{key}: {error}") from None
 
 
 def read_numbers(key: str, path: str, shape: tuple[int, int], masked: NDArray[np.bool_]) -> NDArray[np.float32]:
     """A map of numbers, such as dark or flat. ValueError names the first pixel that is none and that is not masked."""
-    found = read_image(key, path, shape, "<f4").astype(np.float64)
+    found = read_image(key, path, shape, "<f4")
     wrong = ~np.isfinite(found) & ~masked
     if wrong.any():
         raise ValueError(f"{key}: {path}: {pixel_text(wrong)} is {found[wrong][0]}; mask it, or make the file again")
-    return found.astype(np.float32)
+    try:
+        return cast_exactly(found, np.dtype(np.float32))
+    except ValueError as error:
+        raise ValueError(f"{key}: {path}: {error}") from None
 
 
 def read_mask(key: str, path: str, shape: tuple[int, int]) -> NDArray[np.bool_]:

@@ -1,42 +1,80 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process in which fabio reads image files. Arguments: a file of JSON with their paths, and a file descriptor that takes the pixels of all
-frames one after the other. Standard output gets a line of JSON a file: what it holds, or why it cannot be read."""
+"""The process in which image files, and arrays of HDF5 files, are read. Arguments: a file of JSON that says what is wanted of which file, and a file
+descriptor that takes the pixels, one after the other. The pipe of answers gets a line of JSON a file: what it holds, or why it cannot be read."""
 
 import errno
 import json
-import logging
 import os
 import resource
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import fabio
 import numpy as np
-import zstandard
+from numpy.typing import NDArray
+
+from rashpa.data.file_names import is_hdf5
+from rashpa.data.image_formats.frames import read_frames
+from rashpa.data.limited_process import private_output
 
 PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
+_MOST_NAMED = 10
 
 
-def _read(path: Path, out: int) -> dict[str, Any]:
-    """Appends the frames of one file to `out`; says how many they are and of which shape and type."""
+def _read(wanted: dict[str, Any], out: int) -> dict[str, Any]:
+    """Append the frames that are wanted of one file to `out`; say how many they are and of which shape and type."""
     found: dict[str, Any] = {}
-    with _unpacked(path) as plain, fabio.open(str(plain)) as image:
-        for number in range(image.nframes):
-            frame = np.asarray(image.get_frame(number).data)
-            if frame.ndim != 2 or frame.dtype.name not in PIXELS:
-                raise ValueError(f"a frame of {frame.ndim} axes of {frame.dtype} is no image of pixels")
-            kind = {"shape": list(frame.shape), "dtype": frame.dtype.name}
-            if found and kind != {key: found[key] for key in kind}:
-                raise ValueError(f"frame {number} is {kind}, the first is {found}")
-            found = {**kind, "frames": number + 1}
-            _write(out, np.ascontiguousarray(frame, frame.dtype.newbyteorder("<")))
+    for number, frame in enumerate(_frames(wanted)):
+        if frame.ndim != 2 or (wanted["shape"] is None and frame.dtype.name not in PIXELS):
+            raise ValueError(f"a frame of {frame.ndim} axes of {frame.dtype} is no image of pixels")
+        kind = {"shape": list(frame.shape), "dtype": frame.dtype.name}
+        if found and kind != {key: found[key] for key in kind}:
+            raise ValueError(f"frame {number} is {kind}, the first is {found}")
+        found = {**kind, "frames": number + 1}
+        _write(out, np.ascontiguousarray(frame, frame.dtype.newbyteorder("<")))
     if not found:
         raise ValueError("it holds no frames")
     return found
+
+
+def _frames(wanted: dict[str, Any]) -> Iterator[NDArray[Any]]:
+    path = Path(wanted["path"])
+    if wanted["shape"] is None:
+        yield from read_frames(path)
+        return
+    shape = tuple(wanted["shape"])
+    if is_hdf5(path):
+        from rashpa.data.hdf5_array import hdf5_array  # with HDF5, which images do not need
+
+        array = hdf5_array(path, wanted["inner"], shape)
+        yield from array if array.ndim == 3 else [array]
+    else:
+        yield from _only(list(read_frames(path)), path.name, wanted["frame"], shape)
+
+
+def _only(frames: list[NDArray[Any]], name: str, number: int | None, shape: tuple[int, ...]) -> list[NDArray[Any]]:
+    """The frames that make up the one array of `shape`. ValueError lists what there is."""
+    if number is not None:
+        if number >= len(frames):
+            raise ValueError(f"it has no frame {number}; it has {_listed(frames, name)}")
+        frames = [frames[number]]
+    fitting = [frame for frame in frames if frame.shape == shape[-2:]]
+    if len(fitting) == (shape[0] if len(shape) == 3 else 1):
+        return fitting
+    if len(frames) == 1 and len(shape) == 2:
+        return frames  # of another shape, which is said with both
+    hint = f"; name one of them: {name}#0" if len(fitting) > 1 and len(shape) == 2 else ""
+    raise ValueError(f"{len(fitting)} of its frames fit {_sides(shape)}; it has {_listed(frames, name)}{hint}")
+
+
+def _listed(frames: list[NDArray[Any]], name: str) -> str:
+    said = [f"{name}#{number} ({_sides(frame.shape)} {frame.dtype})" for number, frame in enumerate(frames)]
+    return ", ".join(said[:_MOST_NAMED]) + (f" and {len(said) - _MOST_NAMED} more" if len(said) > _MOST_NAMED else "")
+
+
+def _sides(shape: tuple[int, ...]) -> str:
+    return " × ".join(str(side) for side in reversed(shape))
 
 
 def _write(out: int, frame: Any) -> None:
@@ -45,25 +83,12 @@ def _write(out: int, frame: Any) -> None:
         left = left[os.write(out, left) :]
 
 
-@contextmanager
-def _unpacked(path: Path) -> Iterator[Path]:
-    """fabio reads .bz2 and .gz by itself; .zst is unpacked into a file for it, which the limits bound."""
-    if path.suffix != ".zst":
-        yield path
-        return
-    with tempfile.TemporaryDirectory(prefix="unpacked-") as folder:
-        plain = Path(folder) / path.stem
-        with path.open("rb") as source, plain.open("wb") as target:
-            zstandard.ZstdDecompressor().copy_stream(source, target)
-        yield plain
-
-
 def _main() -> None:
-    logging.disable(logging.CRITICAL)  # fabio logs what it also raises
-    paths, out = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")), int(sys.argv[2])
-    for path in paths:
+    answers = private_output()
+    wanted, out = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")), int(sys.argv[2])
+    for one in wanted:
         try:
-            answer = _read(Path(path), out)
+            answer = _read(one, out)
         except OSError as error:
             most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
             answer = {
@@ -72,9 +97,9 @@ def _main() -> None:
         except MemoryError:
             answer = {"error": "it asks for more memory than the limit"}
         except Exception as error:  # noqa: BLE001 (fabio raises many kinds for a file it cannot read)
-            answer = {"error": (str(error) or type(error).__name__)[:500]}
-        sys.stdout.write(json.dumps(answer) + "\n")
-        sys.stdout.flush()
+            answer = {"error": (str(error) or f"{type(error).__name__} in the library that reads it")[:2000]}
+        answers.write(json.dumps(answer).encode() + b"\n")
+        answers.flush()
 
 
 if __name__ == "__main__":

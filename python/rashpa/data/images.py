@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Image files of the field (CBF, TIFF, EDF) through fabio, into memory.
+"""Image files of the field (CBF, TIFF, EDF, others through fabio) and arrays of HDF5 files, into memory.
 
-fabio trusts the headers that it reads: a damaged CBF or TIFF makes it loop, or ask for any amount of memory. It reads in a process of its own
-(image_process.py) under limits, and what that process hands over is checked.
+A stranger's file can make a library loop, crash, or ask for any amount of memory. They are read in a process of its own (image_process.py) under
+limits, and what that process hands over is checked.
 """
 
 import fcntl
@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,14 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.data.extras import WITHOUT_FABIO
+from rashpa.data.file_names import HDF5, ArrayName, without_packing
 from rashpa.data.limited_process import Limits, start_limited, why_it_ended
 from rashpa.data.regular_file import open_regular, reason
 
 SUFFIXES = (".cbf", ".tif", ".tiff", ".edf")
 _PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
+_NUMBERS = (*_PIXELS, "bool", "int8", "int64", "uint64", "float16", "float64")
+_OWN = (*SUFFIXES, *HDF5)  # kinds that are read without fabio
 _LARGEST_SIDE = 65536
 _LONGEST_ANSWER = 4096
 
@@ -50,10 +53,7 @@ class Patience:
 
 def is_image(path: Path | str) -> bool:
     """By name: one of SUFFIXES, plain or compressed with .bz2, .gz or .zst."""
-    name = str(path).lower()
-    for packed in (".bz2", ".gz", ".zst"):
-        name = name.removesuffix(packed)
-    return name.endswith(SUFFIXES)
+    return without_packing(path).endswith(SUFFIXES)
 
 
 def read_images(
@@ -63,17 +63,51 @@ def read_images(
     read, or not within `patience` and `limits` (of which the seconds do not count)."""
     if not paths:
         raise _native.FileError("dataset: no image files; give at least one")
-    patience = patience or Patience()
-    allowed = [patience.of(_size_of(Path(path))) for path in paths]
-    if importlib.util.find_spec("fabio") is None:
-        raise _native.FileError(f"dataset: {paths[0]}: {WITHOUT_FABIO}")
-    limits = replace(limits or Limits(), seconds=math.ceil(sum(allowed)))
+    try:
+        return _read([_Wanted(str(path)) for path in paths], patience or Patience(), limits or Limits())
+    except _ImageFileError as error:
+        raise _native.FileError(f"dataset: {error}") from None
+
+
+def read_one_array(name: ArrayName, shape: tuple[int, ...], patience: Patience | None = None) -> NDArray[Any]:
+    """The one array of `shape` that the file holds, [row][column] or [gain][row][column], or the one that is named. ValueError says what there is when
+    none fits, or several; it begins with the file."""
+    wanted = _Wanted(name.file, name.frame, name.inner, shape)
+    found = _read([wanted], patience or Patience(), Limits())
+    return found[0] if len(shape) == 2 and len(found) == 1 else found
+
+
+class _ImageFileError(ValueError):
+    """A file that cannot be read; begins with its name."""
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What is asked of a file. `shape`: of its only array that has it; None: all its frames are wanted, whatever their shape."""
+
+    path: str
+    frame: int | None = None
+    inner: str = ""
+    shape: tuple[int, ...] | None = None
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        return _PIXELS if self.shape is None else _NUMBERS
+
+
+def _read(wanted: Sequence[_Wanted], patience: Patience, limits: Limits) -> NDArray[Any]:
+    allowed = [patience.of(_size_of(one.path)) for one in wanted]
+    if (
+        any(not without_packing(one.path).endswith(_OWN) for one in wanted)
+        and importlib.util.find_spec("fabio") is None
+    ):
+        raise _ImageFileError(f"{wanted[0].path}: {WITHOUT_FABIO}")
+    limits = replace(limits, seconds=math.ceil(sum(allowed)))
     with tempfile.TemporaryDirectory(prefix="rashpa-") as folder, _memory_file() as pixels:
-        names = [str(path) for path in paths]
-        (Path(folder) / "paths.json").write_text(json.dumps(names), encoding="utf-8")
+        (Path(folder) / "wanted.json").write_text(json.dumps([asdict(one) for one in wanted]), encoding="utf-8")
         process = start_limited(
             "rashpa.data.image_process",
-            [f"{folder}/paths.json", str(pixels)],
+            [f"{folder}/wanted.json", str(pixels)],
             limits,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -82,7 +116,7 @@ def read_images(
         )
         with process:
             try:
-                return _collect(process, dict(zip(names, allowed, strict=True)), names, limits, pixels)
+                return _collect(process, wanted, allowed, limits, pixels)
             finally:
                 process.kill()
 
@@ -96,14 +130,14 @@ def _memory_file() -> Iterator[int]:
         os.close(number)
 
 
-def _size_of(path: Path) -> int:
+def _size_of(path: str) -> int:
     try:
         with open_regular(path) as file:
             return os.fstat(file.fileno()).st_size
     except FileNotFoundError:
-        raise _native.FileError(f"dataset: {path}: no such file") from None
-    except OSError as error:
-        raise _native.FileError(f"dataset: {path}: {reason(error)}") from None
+        raise _ImageFileError(f"{path}: no such file") from None
+    except (OSError, ValueError) as error:
+        raise _ImageFileError(f"{path}: {reason(error) if isinstance(error, OSError) else error}") from None
 
 
 @dataclass(frozen=True)
@@ -121,24 +155,29 @@ class _Found:
 
 
 def _collect(
-    process: "subprocess.Popen[bytes]", allowed: dict[str, float], paths: list[str], limits: Limits, pixels: int
+    process: "subprocess.Popen[bytes]",
+    wanted: Sequence[_Wanted],
+    allowed: Sequence[float],
+    limits: Limits,
+    pixels: int,
 ) -> NDArray[Any]:
     """Reads the process's answers, a line a file, each within the seconds that it is allowed."""
     assert process.stdout is not None  # noqa: S101 (it is a pipe)
     lines = _Lines(process.stdout.fileno())
     first: _Found | None = None
     frames = total = 0
-    for path in paths:
-        line = lines.next(allowed[path])
+    for one, seconds in zip(wanted, allowed, strict=True):
+        path = one.path
+        line = lines.next(seconds)
         if line is None:
-            raise _native.FileError(_too_slow(path, allowed[path]))
+            raise _ImageFileError(_too_slow(path, seconds))
         if not line:
             why = why_it_ended(process.wait(), limits)
-            raise _native.FileError(f"dataset: {path}: {why}")
-        found = _checked(path, line)
+            raise _ImageFileError(f"{path}: {why}")
+        found = _checked(one, line)
         if first is not None and replace(found, frames=1) != replace(first, frames=1):
-            raise _native.FileError(
-                f"dataset: {path}: {found.width} x {found.height} {found.dtype}, not "
+            raise _ImageFileError(
+                f"{path}: {found.width} x {found.height} {found.dtype}, not "
                 f"{first.width} x {first.height} {first.dtype} as the frames before it"
             )
         first = first or found
@@ -146,32 +185,35 @@ def _collect(
     # the process that read them still lives, and could cut what is mapped here
     fcntl.fcntl(pixels, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
     if first is None or os.fstat(pixels).st_size != total:
-        raise _native.FileError(f"dataset: {paths[0]}: the process that reads images handed over too few pixels")
+        raise _ImageFileError(f"{wanted[0].path}: the process that reads images handed over too few pixels")
     whole = np.frombuffer(mmap.mmap(pixels, total, prot=mmap.PROT_READ), np.dtype(first.dtype).newbyteorder("<"))
     return whole.reshape(frames, first.height, first.width).astype(first.dtype, copy=False)
 
 
 def _too_slow(path: str, seconds: float) -> str:
     return (
-        f"dataset: {path}: it could not be read within {seconds:.0f} s; it is damaged, or its storage is slow: "
+        f"{path}: it could not be read within {seconds:.0f} s; it is damaged, or its storage is slow: "
         "copy it again, to a faster disk"
     )
 
 
-def _checked(path: str, line: bytes) -> _Found:
+def _checked(wanted: _Wanted, line: bytes) -> _Found:
     """The process's answer about one file. It has read a stranger's bytes: its words are checked, too."""
+    path = wanted.path
     try:
         answer = json.loads(line)
         if "error" in answer:
-            raise _native.FileError(f"dataset: {path}: {answer['error']}")
+            raise _ImageFileError(f"{path}: {answer['error']}")
         height, width = (int(side) for side in answer["shape"])
         found = _Found(int(answer["frames"]), height, width, str(answer["dtype"]))
+    except _ImageFileError:
+        raise
     except (ValueError, KeyError, TypeError):
-        raise _native.FileError(f"dataset: {path}: the process that reads images said {line[:80]!r}") from None
+        raise _ImageFileError(f"{path}: the process that reads images said {line[:80]!r}") from None
     sides = (found.height, found.width)
-    if found.dtype not in _PIXELS or found.frames < 1 or not all(1 <= side <= _LARGEST_SIDE for side in sides):
-        raise _native.FileError(
-            f"dataset: {path}: {found.frames} frames of {found.width} x {found.height} {found.dtype} are no image of pixels"
+    if found.dtype not in wanted.types or found.frames < 1 or not all(1 <= side <= _LARGEST_SIDE for side in sides):
+        raise _ImageFileError(
+            f"{path}: {found.frames} frames of {found.width} x {found.height} {found.dtype} are no image of pixels"
         )
     return found
 

@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import IO
 
 _OWN = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # one thread: each would take tens of megabytes of the limit
 
@@ -49,6 +50,13 @@ def start_limited(
     return subprocess.Popen(  # noqa: S603 (our own module; the arguments are not read by a shell)
         command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, pass_fds=tuple(pass_fds), env=own
     )
+
+
+def private_output() -> IO[bytes]:
+    """Take the pipe of answers away from standard output, to which libraries print, and return it. What they print goes where errors go."""
+    pipe = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return pipe
 
 
 def why_it_ended(status: int, limits: Limits) -> str:

@@ -11,7 +11,6 @@ import json
 import os
 import select
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.bad_file import blaming, no_memory
-from rashpa.data.limited_process import Limits, is_own_end, limit_more_memory, start_limited, why_it_ended
+from rashpa.data.limited_process import (
+    Limits,
+    is_own_end,
+    limit_more_memory,
+    private_output,
+    start_limited,
+    why_it_ended,
+)
 from rashpa.data.stored_piece import (
     FACTS,
     LARGEST_SIDE,
@@ -184,7 +190,7 @@ class LimitedStored:
 
 def serve(path: Path, asked: IO[str], opened: Callable[[Path], Served]) -> None:
     """The other process: says what the file holds, and gives images until nobody asks."""
-    out = sys.stdout.buffer
+    out = private_output()
 
     def say(**values: Any) -> None:
         out.write(json.dumps(values).encode() + b"\n")

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.bad_file import BadFileError, is_own
-from rashpa.data.hdf5.files import Files, folders_of
 from rashpa.data.hdf5.selection import whole
 from rashpa.data.hdf5.tree import Array, Hdf5File
+from rashpa.data.regular_file import open_shared
 from rashpa.data.run_facts import COMPLETENESS, DECISIONS, LostRun
 from rashpa.data.run_parts import MASTER, data_file, is_complete, prefix_of
 
@@ -250,7 +250,7 @@ class Live(Iterator[LiveImage]):
         until = time.monotonic() + _FOLLOW_S
         while True:
             try:
-                with Files(folders_of(self.path)).opened(path)[0] as file:
+                with open_shared(path) as file:
                     file.seek(row["offset"])
                     data = file.read(row["length"])
             except OSError as error:

@@ -12,6 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import LogFormatter
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -25,7 +26,13 @@ _PEAK = "#56b4e9"
 _LINEAR = (1.0, 99.8)  # percentiles
 _LOST = "#ff2a6d"  # on every map, and hatched: never by colour alone
 _SMALLEST = 320  # pixels of the longer side as it is drawn, about
-_AROUND = (190, 70)  # pixels of the picture beside its image: colour bar, axes
+_LEFT, _BELOW, _AROUND = (
+    60,
+    40,
+    (190, 70),
+)  # pixels of the picture beside its image: axes, colour bar; of all, what is left and below
+_BAR = (14, 16)  # pixels: gap, width
+_LEAST = (360, 160)  # pixels of a picture
 
 
 @dataclass(frozen=True)
@@ -44,10 +51,10 @@ class Picture:
         """As people see it: logarithmic colours unless `linear`, pixels without a value grey, lost lines framed and hatched."""
         rows, columns = self.values.shape
         zoom = max(1, _SMALLEST // max(rows, columns))
-        size = ((zoom * columns + _AROUND[0]) / _DPI, (zoom * rows + _AROUND[1]) / _DPI)
-        figure = Figure(figsize=(max(size[0], 3.6), max(size[1], 1.6)), dpi=_DPI, layout="constrained")
+        size, image, bar = _places(zoom * columns, zoom * rows)
+        figure = Figure(figsize=size, dpi=_DPI)
         canvas: Any = FigureCanvasAgg(figure)  # its methods have no types
-        axes = figure.add_subplot()
+        axes = figure.add_axes(image)
         axes.set_facecolor(plot.MASKED_COLOUR)
         extent = (0.0, float(columns * self.step), float(rows * self.step), 0.0)
         colours = plot.colours().with_extremes(under="black", over="white", bad=(0, 0, 0, 0))
@@ -66,7 +73,14 @@ class Picture:
             style: dict[str, Any] = {"markersize": 9, "markerfacecolor": "none", "markeredgecolor": _PEAK}
             axes.plot(self.peaks[0] + 0.5, self.peaks[1] + 0.5, "s", **style)
         axes.tick_params(labelsize=8)
-        figure.colorbar(shown, ax=axes, label=self.unit, extend="both", shrink=0.8).ax.tick_params(labelsize=8)
+        bar_axes = figure.add_axes(bar)
+        figure.colorbar(shown, cax=bar_axes, label=self.unit, extend="both")
+        bar_axes.tick_params(labelsize=8)
+        if (
+            not self.linear
+        ):  # as they are: powers of ten are set by a program for formulas, which takes longer than the picture
+            bar_axes.yaxis.set_major_formatter(LogFormatter())
+            bar_axes.yaxis.set_minor_formatter(LogFormatter())
         canvas.draw()  # savefig would draw twice
         drawn = Image.fromarray(np.asarray(canvas.buffer_rgba())[:, :, :3])  # on a ground that lets nothing through
         out = io.BytesIO()
@@ -86,6 +100,22 @@ class Picture:
             return plot.scale_of(self.values)
         low, high = np.percentile(known, _LINEAR)
         return Normalize(low, max(high, low + 1))
+
+
+_Box = tuple[float, float, float, float]
+
+
+def _places(width: int, height: int) -> tuple[tuple[float, float], _Box, _Box]:
+    """Size of a picture in inches, and where its image of so many pixels and its colour bar lie, as shares of it. They are not looked for as
+    Matplotlib's layouts do, which draw all words twice."""
+    wide, high = (max(of + around, least) for of, around, least in zip((width, height), _AROUND, _LEAST, strict=True))
+    bottom = _BELOW + (high - _AROUND[1] - height) / 2
+    gap, bar_width = _BAR
+    bar_height = max(0.8 * height, _LEAST[1] - _AROUND[1])
+    bar_bottom = bottom + (height - bar_height) / 2
+    image = (_LEFT / wide, bottom / high, width / wide, height / high)
+    bar = ((_LEFT + width + gap) / wide, bar_bottom / high, bar_width / wide, bar_height / high)
+    return (wide / _DPI, high / _DPI), image, bar
 
 
 @functools.cache

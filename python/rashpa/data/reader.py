@@ -20,7 +20,7 @@ from rashpa.data.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.image_sequence import ImageSequence
 from rashpa.data.orientation import UPRIGHT, Orientation
 from rashpa.data.raw_places import RawPlaces
-from rashpa.data.regular_file import reason
+from rashpa.data.regular_file import open_shared, reason
 from rashpa.data.run_facts import (
     COMPLETENESS,
     ERROR_REASONS,
@@ -430,7 +430,7 @@ def _unfinished(path: Path) -> str:
     """Why a master has no tables: its journal is locked for as long as somebody writes the run."""
     prefix = prefix_of(path)
     try:
-        with (path.parent / f"{prefix.name}_master.journal").open("rb") as journal:
+        with open_shared(path.parent / f"{prefix.name}_master.journal") as journal:
             fcntl.flock(journal, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return "it is still being written; wait for the end of the run"

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from rashpa.data.file_names import natural
 from rashpa.data.hdf5.tree import Group
+from rashpa.data.regular_file import json_of
 from rashpa.data.run_facts import DECISIONS, AccumulatedWindow, AccumulationFacts, RunFacts, RunTables
 
 
@@ -104,4 +104,4 @@ def accumulation_facts(group: Group) -> AccumulationFacts:
 
 def _parameters(step: Group) -> dict[str, Any]:
     found = {name: value for name, value in step.attrs.items() if name.startswith("parameter_")}
-    return {name.removeprefix("parameter_"): json.loads(text_of(value)) for name, value in found.items()}
+    return {name.removeprefix("parameter_"): json_of(text_of(value)) for name, value in found.items()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa import _native
-from rashpa.data.file_names import HDF5, is_hdf5
+from rashpa.data.file_names import HDF5, is_hdf5, raw_format
 from rashpa.data.foreign_images import Foreign
 from rashpa.data.hdf5.tree import Hdf5File
 from rashpa.data.images import is_image, read_images
@@ -30,6 +31,7 @@ from rashpa.data.stored_piece import Absent, Piece, Reading, Stored, StoredError
 
 _REASONS = 3
 RAW = (".bin", ".npy", ".zst", ".raw", ".dat")
+_PART = re.compile(r"data_[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ class _Raw:
     """Frames one after the other, as a receiver wrote them: .bin, .npy, .zst of either."""
 
     def __init__(self, paths: list[Path], raw: RawShape) -> None:
-        says = all(".npy" in path.suffixes for path in paths)  # its own shape
+        says = all(".npy" in map(str.lower, path.suffixes) for path in paths)  # its own shape
         known = all(path.suffix.lower() in (".bin", ".npy", ".zst") for path in paths)
         try:
             self._data = _native.raw_dataset(
@@ -190,10 +192,10 @@ class _Raw:
                 width=0 if says else raw.width,
                 height=0 if says else raw.height,
                 pixel=raw.pixel,
-                format="auto" if known else "bin",
+                format=raw_format([str(path) for path in paths], "auto" if known else "bin"),
                 header_bytes=0 if says else raw.header_bytes,
             )
-        except _native.NativeError as error:
+        except (_native.NativeError, ValueError) as error:
             raise StoredError(str(error).removeprefix("dataset: ")) from None
         self.frames = self._data.frames
         self.shape = (self._data.height, self._data.width)

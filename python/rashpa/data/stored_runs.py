@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which masters somebody means who names a file, a folder or a report."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from rashpa.data.combined import masters_of
 from rashpa.data.file_names import natural
+from rashpa.data.regular_file import json_of, read_regular
 from rashpa.data.run_parts import RunFileError
 
 _REPORT = "report.json"
+_MOST_BYTES = 64 << 20
 
 
 def masters_at(where: Path) -> list[Path]:
@@ -33,7 +34,7 @@ def _of_folder(folder: Path) -> list[Path]:
 
 def _of_report(report: Path) -> list[Path]:
     try:
-        said: Any = json.loads(report.read_text(encoding="utf-8"))
+        said: Any = json_of(read_regular(report, _MOST_BYTES))
         receivers = {one["name"]: one["node"] for one in said.get("receivers", ())}
         files = [
             (Path(one["file"]), receivers.get(one.get("receiver", ""), "local"))
@@ -41,7 +42,7 @@ def _of_report(report: Path) -> list[Path]:
             if one["file"]
         ]
         base = Path(said["run"]["file"])
-    except (OSError, ValueError, LookupError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise RunFileError(f"{report}: is no report of a run ({error})") from error
     if not files:
         raise RunFileError(f"{report}: the run {said['run']['name']} has stored no file")

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data.regular_file import json_of
+
 MAGIC = b"RVW1"
 MEDIA_TYPE = "application/vnd.rashpa.view"
 _ALIGNED = 8
@@ -41,7 +43,7 @@ def view_of_bytes(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any
     if len(content) < _HEAD or not content.startswith(MAGIC):
         raise ValueError("it does not begin as a view")
     body = _HEAD + struct.unpack_from("<I", content, 4)[0]
-    facts = json.loads(content[_HEAD:body])
+    facts = json_of(content[_HEAD:body])
     if body > len(content) or not isinstance(facts, dict) or not isinstance(facts.get("arrays"), dict):
         raise ValueError("its facts are cut off, or none")
     try:

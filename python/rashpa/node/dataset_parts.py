@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a telegram says of datasets, as the models that have their bounds."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ from pydantic import ValidationError
 
 from rashpa.control import telegram
 from rashpa.control.dataset_spec import AnyDatasetSpec, parse_dataset_spec
+from rashpa.data.regular_file import json_of
 from rashpa.node.engine import EngineError
 
 
@@ -27,7 +27,7 @@ def _decoded(what: str, parameters: Sequence[telegram.Parameter]) -> dict[str, A
         if parameter.name in values:
             raise EngineError("config", f"{what}: {parameter.name} is given twice")
         try:
-            values[parameter.name] = json.loads(parameter.value)
+            values[parameter.name] = json_of(parameter.value)
         except (ValueError, RecursionError) as error:
             raise EngineError("config", f"{what}: {parameter.name} is no JSON: {error}") from None
     return values

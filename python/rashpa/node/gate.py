@@ -69,6 +69,7 @@ class Gate:
         self._most = most
         self._visitors: dict[Visitor, None] = {}  # in the order in which they came, or were last heard
         self._leaving: set[Visitor] = set()
+        self._gone = asyncio.Event()
 
     async def serve(self, listening: socket.socket) -> None:
         """Until cancelled."""
@@ -79,6 +80,11 @@ class Gate:
             for visitor in list(self._visitors):  # those that the server does not know yet
                 if not visitor.is_met:
                     self.send_away(visitor)
+
+    def send_all_away(self) -> None:
+        """Closes what is still open, at once."""
+        for visitor in list(self._visitors):
+            self.send_away(visitor)
 
     async def _accept(self, listening: socket.socket) -> None:
         try:
@@ -104,6 +110,13 @@ class Gate:
         """The connection is closed."""
         self._visitors.pop(visitor, None)
         self._leaving.discard(visitor)
+        self._gone.set()
+
+    async def emptied(self) -> None:
+        """When every connection is closed; for who has stopped `serve`."""
+        while self._visitors or self._leaving:
+            self._gone.clear()
+            await self._gone.wait()
 
     def heard(self, visitor: Visitor) -> None:
         """It has asked something: it is the youngest again."""

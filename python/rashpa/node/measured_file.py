@@ -12,7 +12,7 @@ from typing import Any
 from rashpa import _native
 from rashpa.control.machine import hardware_facts
 from rashpa.control.telegram import Throughput
-from rashpa.data.regular_file import read_regular
+from rashpa.data.regular_file import json_of, put_file, read_regular
 from rashpa.node.engine import EngineError
 
 VERSION = 1
@@ -45,7 +45,7 @@ def load_measured(path: Path) -> tuple[Throughput, ...]:
     except (OSError, ValueError) as error:
         raise EngineError("file", f"{path}: cannot be read ({error}); measure again with --measure") from None
     try:
-        values = json.loads(data)
+        values = json_of(data)
         version, then = values["version"], values["machine"]
         found = tuple(_checked(one) for one in values["throughputs"][:_MOST])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -90,6 +90,4 @@ def store_measured(path: Path, found: Iterable[Throughput]) -> None:
         "throughputs": [asdict(one) for one in list(kept.values())[-_MOST:]],
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    whole = path.with_name(f".{path.name}.{os.getpid()}")
-    whole.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
-    whole.replace(path)
+    put_file(path, f"{json.dumps(values, indent=2)}\n".encode())

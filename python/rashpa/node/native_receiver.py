@@ -16,6 +16,8 @@ from rashpa.control.module_shapes import shape_troubles
 from rashpa.control.part_orders import FILE_ORDERS, DtpPlace, FileMetadata, ModulePlace, SinkOrder, Stream2Order
 from rashpa.control.proof import proof_of
 from rashpa.control.version import software_version
+from rashpa.data.calibration_reference import file_of
+from rashpa.data.file_names import expanded
 from rashpa.data.given import GivenError, Image, given_arrays
 from rashpa.data.kernel import Column
 from rashpa.data.new_folders import missing_folders
@@ -54,7 +56,7 @@ def buffer_configs(order: telegram.Destination, folders: Folders, proof: str) ->
             if code := code_of(kernel):
                 folders.kernel_file(code)
             for name in files_of(kernel).values():
-                folders.check_file(Path(name))
+                folders.check_file(Path(file_of(expanded(name))))
         for sink in buffer.sinks:
             if isinstance(sink, FILE_ORDERS):
                 folders.check_write(Path(sink.prefix))

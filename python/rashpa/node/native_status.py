@@ -86,6 +86,7 @@ def buffer_status(buffer: _native.BufferStatus, slots: int = 0, file: str = "") 
         buffer.end_known,
         _feedback_status(buffer.feedback),
         file,
+        buffer.busy,
     )
 
 

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 from rashpa.data.older_files import SERIES, older_files
+from rashpa.data.regular_file import be_there
 from rashpa.node.engine import EngineError
 
 _ATTEMPTS = 100
@@ -66,5 +67,5 @@ def _occupy(prefix: Path) -> None:
     for _ in range(_ATTEMPTS):
         prefix.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):  # taken away since
-            return _place_of(prefix).touch()
+            return be_there(_place_of(prefix))
     raise FileNotFoundError(errno.ENOENT, "others take it away again and again")

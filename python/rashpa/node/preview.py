@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from rashpa.data.view_bytes import bytes_of_view
 
@@ -108,6 +107,8 @@ def viewed(preview: Preview, view: View) -> bytes:
 
 def png_of(image: NDArray[Any]) -> bytes:
     """Grey PNG on a square-root scale up to the 99.9th percentile; values that are no measurement (fill values, NaN, negative) are black."""
+    from PIL import Image  # of which most nodes make none
+
     values = image.astype(np.float32)
     if np.issubdtype(image.dtype, np.integer):
         limits = np.iinfo(image.dtype)

@@ -13,7 +13,7 @@ from rashpa.control.dataset_spec import AnyDatasetSpec
 from rashpa.control.kernels import Kernel
 from rashpa.control.pipeline import leaves
 from rashpa.data.calibration_file import read_facts
-from rashpa.data.calibration_reference import split_reference
+from rashpa.data.calibration_reference import file_of, split_reference
 from rashpa.data.dataset_spec import DirectorySpec, FilesSpec
 from rashpa.data.regular_file import open_regular
 from rashpa.node.calibration import Maps
@@ -78,17 +78,15 @@ def _files_of(spec: AnyDatasetSpec, kind: str, module: int) -> Iterator[str]:
 
 def sha256_of(file: Path) -> str:
     """Of the bytes of a file. OSError when it cannot be read."""
-    return _of_files([str(file)])
+    with open_regular(file) as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _of_files(references: Sequence[str]) -> str:
     """Of several: of all their bytes, one after the other."""
     sha256 = hashlib.sha256()
     for reference in references:
-        name, separator, _ = reference.rpartition(":")
-        if (split := split_reference(reference)) is not None:
-            reference = split[0]
-        with open_regular(name if separator and name.endswith(".npz") else reference) as file:
+        with open_regular(file_of(reference)) as file:
             while piece := file.read(_PIECE_BYTES):
                 sha256.update(piece)
     return sha256.hexdigest()

@@ -2,8 +2,9 @@
 """Lines in a file that is bounded: when it is full it becomes the first of two older ones, node.1.log and node.2.log beside node.log."""
 
 import os
-import threading
 from pathlib import Path
+
+from rashpa.data.telling import Behind
 
 FILE_BYTES = 10 << 20
 OLDER = 2
@@ -11,32 +12,35 @@ OLDER = 2
 
 class RotatingFile:
     """Of one process. Any thread. What cannot be written is counted, and said in the file when that is possible again; nothing raises but the
-    beginning."""
+    beginning, and nobody waits for a disk that stands (`Behind`)."""
 
     def __init__(self, path: Path, file_bytes: int = FILE_BYTES, mode: int = 0o644) -> None:
         """OSError when it cannot be written. `mode`: of a new file, less the umask."""
         self._path = path
         self._file_bytes = file_bytes
         self._mode = mode
-        self._guard = threading.Lock()
         self._lost = 0
         self._file = self._open()
+        self._behind = Behind(self._take)
 
     def write(self, line: str) -> bool:
         """Whether it is in the file now."""
-        with self._guard:
-            try:
-                lost = f"{self._lost} lines could not be written\n" if self._lost else ""
-                self._put(f"{lost}{line}\n".encode(errors="replace"))
-            except OSError:
-                self._lost += 1
-                return False
-            self._lost = 0
-            return True
+        return self._behind.put(f"{line}\n".encode(errors="replace"))
 
     def close(self) -> None:
-        with self._guard:
+        if self._behind.drain():  # else the thread still has it
             os.close(self._file)
+
+    def _take(self, line: bytes, left_out: int) -> bool:
+        self._lost += left_out
+        try:
+            lost = f"{self._lost} lines could not be written\n".encode() if self._lost else b""
+            self._put(lost + line)
+        except OSError:
+            self._lost += 1
+            return False
+        self._lost = 0
+        return True
 
     def _put(self, data: bytes) -> None:
         size = os.fstat(self._file).st_size
@@ -58,4 +62,5 @@ class RotatingFile:
         return self._path.with_name(f"{self._path.stem}.{number}{self._path.suffix}") if number else self._path
 
     def _open(self) -> int:
-        return os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, self._mode)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        return os.open(self._path, flags | os.O_NONBLOCK, self._mode)  # a pipe that nobody reads waits for nobody

@@ -30,6 +30,9 @@ from rashpa.node.server import NodeApp
 from rashpa.node.tls import tls_context
 
 _CLOSE_S = 12.0  # Abort and Reset have 10 s
+_ANSWER_S = 1.0  # what is still being answered when the node ends has so long
+_LEAVE_S = 0.1  # … and so long to find that nobody listens any more
+_DATE_S = 1.0  # how often answers get another date
 _HEAR_S = 0.25  # native code has room for 512 messages
 _BACKLOG = 128
 _FEWEST_FILES = 128
@@ -150,7 +153,6 @@ async def _serve(
         ws="none",
         timeout_keep_alive=int(KEEP_S),
         h11_max_incomplete_event_size=HEADER_BYTES,
-        timeout_graceful_shutdown=1,
     )
     host, port = taken.getsockname()[:2]
     url = f"{'https' if listen.certificate else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
@@ -199,10 +201,12 @@ class _NodeServer(uvicorn.Server):
         self._announcement = announcement
         self._gate = Gate(config, self.server_state, secure, most)
         self._accepting: list[asyncio.Task[None]] = []
+        self._ended = asyncio.Event()
 
     def end(self) -> None:
         """Ends serve(); from the loop's thread."""
         self.should_exit = True
+        self._ended.set()
 
     def capture_signals(self) -> contextlib.AbstractContextManager[None]:  # type: ignore[override]
         return contextlib.nullcontext()
@@ -217,11 +221,30 @@ class _NodeServer(uvicorn.Server):
         sys.stdout.write(f"{self._announcement}\n")
         sys.stdout.flush()
 
+    async def main_loop(self) -> None:
+        # uvicorn looks ten times a second whether it is to end
+        while not await self.on_tick(0):  # which tells the date
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_DATE_S):
+                    await self._ended.wait()
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # uvicorn waits for a tenth of a second, and for another where a connection is not closed by then
         for accepting in self._accepting:
             accepting.cancel()
         await asyncio.gather(*self._accepting, return_exceptions=True)
-        await super().shutdown(sockets)
+        for taken in sockets or []:
+            taken.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_ANSWER_S):
+                await self._gate.emptied()
+        self._gate.send_all_away()
+        if answers := self.server_state.tasks:
+            _, late = await asyncio.wait(answers, timeout=_LEAVE_S)
+            for answer in late:
+                answer.cancel()
 
 
 def _watch_parent(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:

@@ -10,7 +10,15 @@ from rashpa.cli.commands import COMMANDS
 from rashpa.cli.main import app
 
 # What a word about commands needs; everything else of this package is imported by the command that uses it.
-_LIST = {"rashpa", "rashpa.cli", "rashpa.cli.commands", "rashpa.cli.entry", "rashpa.cli.main"}
+_LIST = {
+    "rashpa",
+    "rashpa.cli",
+    "rashpa.cli.commands",
+    "rashpa.cli.entry",
+    "rashpa.cli.main",
+    "rashpa.data",
+    "rashpa.data.telling",
+}
 _VERSION = _LIST | {"rashpa.control", "rashpa.control.version"}
 _HEAVY = {"PIL", "asyncio", "bokeh", "fabio", "h5py", "hdf5plugin", "httpx", "lxml", "matplotlib", "numpy", "prometheus_client", "pydantic", "starlette", "uvicorn", "zstandard"}  # fmt: skip
 

@@ -35,6 +35,7 @@ keep_books_s = {keep_s}
 width = 32
 height = 16
 rate_hz = 100.0
+{detector}
 [dataset]
 kind = "pattern"
 width = 32
@@ -73,12 +74,19 @@ asyncio.run(Manager(plan, launcher=LocalLauncher(command), journal=journal_of(pl
 
 @contextmanager
 def killed_manager(
-    tmp_path: Path, orphaned: str, frames: int, keep_s: float = 60.0, extra: str = "", when: str = "running"
+    tmp_path: Path,
+    orphaned: str,
+    frames: int,
+    keep_s: float = 60.0,
+    extra: str = "",
+    when: str = "running",
+    detector: str = "",
 ) -> Iterator[tuple[Path, Record]]:
     """The output folder of a run whose manager was killed when it was running, or had only claimed its nodes."""
     out = tmp_path / "out"
     path = tmp_path / "run.toml"
-    path.write_text(RUN.format(frames=frames, output=out, orphaned=orphaned, keep_s=keep_s, extra=extra))
+    text = RUN.format(frames=frames, output=out, orphaned=orphaned, keep_s=keep_s, extra=extra, detector=detector)
+    path.write_text(text)
     manager = subprocess.Popen([sys.executable, "-c", MANAGER, str(path)])
     journal = out / "orphan_attach.json"
     try:
@@ -114,18 +122,31 @@ def state_of(record: Record, name: str) -> str:
     return str(answer.json()["state"])
 
 
+def order(record: Record, order: telegram.Telegram) -> telegram.Status:
+    """The emulator's answer to an order of its owner."""
+    url = next(node.url for node in record.nodes if node.name == "emulator")
+
+    async def give() -> telegram.Status:
+        client = NodeClient("emulator", url, record.local_token, owner=record.owner)
+        status = await client.order(order)
+        await client.close()
+        return status
+
+    return asyncio.run(give())
+
+
 def living(record: Record) -> list[str]:
     return [node.name for node in record.nodes if is_process(node.pid, node.identity)]
 
 
 def test_a_run_goes_on_without_its_manager_and_whoever_attaches_closes_balanced_books(tmp_path: Path) -> None:
-    with killed_manager(tmp_path, "finish", 300) as (out, record):
+    with killed_manager(tmp_path, "finish", 150) as (out, record):
         assert len(living(record)) == 3
         outcome = attach(out)
         assert outcome.good, outcome.problem
-        assert outcome.books.expected == 300 + 150 == outcome.books.complete
+        assert outcome.books.expected == 150 + 75 == outcome.books.complete
         assert outcome.cautions[0].startswith(f"{record.holder} was gone; run orphan of ")
-        assert outcome.acquisition_s > 2.5  # the whole of it
+        assert outcome.acquisition_s > 1.2  # the whole of it
         assert living(record) == []
         with pytest.raises(JournalError, match="no run goes on there"):
             find_journal(out)
@@ -174,7 +195,7 @@ def test_who_attaches_may_die_too(tmp_path: Path) -> None:
         "import asyncio, sys; from pathlib import Path; from rashpa.control.attach import attached; "
         "from rashpa.control.journal import Journal; asyncio.run(attached(Journal(Path(sys.argv[1]))).run())"
     )
-    with killed_manager(tmp_path, "finish", 900) as (out, record):
+    with killed_manager(tmp_path, "finish", 30, detector='trigger = "software"') as (out, record):
         path = find_journal(out)
         first = path.stat().st_ino
         second = subprocess.Popen([sys.executable, "-c", program, str(path)])
@@ -185,9 +206,10 @@ def test_who_attaches_may_die_too(tmp_path: Path) -> None:
         finally:
             second.kill()
             second.wait()
+        order(record, telegram.Trigger(30))  # the run cannot end before
         outcome = attach(out)
         assert outcome.good, outcome.problem
-        assert outcome.books.expected == 900 + 450
+        assert outcome.books.expected == 30 + 15
         assert living(record) == []
 
 
@@ -202,19 +224,11 @@ def test_an_interrupt_of_who_attaches_ends_the_run_in_order(tmp_path: Path) -> N
 
 
 def test_sources_that_a_dead_manager_had_paused_go_on(tmp_path: Path) -> None:
-    with killed_manager(tmp_path, "finish", 400) as (out, record):
-        url = next(node.url for node in record.nodes if node.name == "emulator")
-
-        async def pause() -> str:
-            client = NodeClient("emulator", url, record.local_token, owner=record.owner)
-            status = await client.order(telegram.Pause())
-            await client.close()
-            return status.state
-
-        assert asyncio.run(pause()) == "paused"
+    with killed_manager(tmp_path, "finish", 300) as (out, record):
+        assert order(record, telegram.Pause()).state == "paused"
         outcome = attach(out)
         assert outcome.good, outcome.problem
-        assert outcome.books.expected == 400 + 200
+        assert outcome.books.expected == 300 + 150
 
 
 def test_a_run_on_nodes_of_another_machine_is_attached_to_there(tmp_path: Path) -> None:

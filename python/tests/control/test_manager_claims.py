@@ -127,10 +127,10 @@ def test_of_two_managers_at_once_one_is_refused_and_the_other_is_not_disturbed(
 
 @pytest.fixture
 def urls() -> Iterator[dict[str, str]]:
-    """Standing nodes with fake engines and a lease of three seconds, by the names of the run."""
+    """Standing nodes with fake engines and a lease of two seconds, by the names of the run."""
     program = (
         "import sys; from rashpa.node.serve import Listen, serve_node; from rashpa.testing.fake_engine import FakeFactory; "
-        "serve_node(sys.argv[1], sys.argv[2], FakeFactory(sys.argv[1]), Listen(lease_s=3.0), 'test')"
+        "serve_node(sys.argv[1], sys.argv[2], FakeFactory(sys.argv[1]), Listen(lease_s=2.0), 'test')"
     )
     processes = []
     found = {}
@@ -188,7 +188,7 @@ def test_after_kill_9_of_a_manager_its_nodes_are_free_again(urls: dict[str, str]
 
 
 def re_said(message: str) -> bool:
-    return message.startswith("run endless of ") and "was not heard for 3 s: its run is aborted" in message
+    return message.startswith("run endless of ") and "was not heard for 2 s: its run is aborted" in message
 
 
 def test_a_manager_whose_node_was_freed_by_force_says_so(tmp_path: Path) -> None:
@@ -209,5 +209,5 @@ def test_a_manager_whose_node_was_freed_by_force_says_so(tmp_path: Path) -> None
 
 
 def test_a_run_that_takes_longer_than_the_lease_keeps_its_nodes(urls: dict[str, str], tmp_path: Path) -> None:
-    outcome = asyncio.run(Manager(plan_at(urls, tmp_path, "long", 250)).run())
+    outcome = asyncio.run(Manager(plan_at(urls, tmp_path, "long", 150)).run())
     assert outcome.good, outcome.problem

@@ -48,7 +48,7 @@ slots = 40
 stack = 10
 {extra}
 """
-TRIGGERED = {"rate_hz": '2.0\ntrigger = "software"'}
+TRIGGERED = {"rate_hz": '5.0\ntrigger = "software"'}
 
 
 def plan_of(folder: Path, **parts: str) -> Plan:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control import telegram
+from rashpa.control import overrun_look, telegram
 from rashpa.control.outcome import Outcome
 from rashpa.control.overrun_look import Look, look_at, streams_of
 from rashpa.control.run_file_reader import RunFileError
@@ -100,7 +100,7 @@ def run(plan: Plan) -> tuple[Outcome, dict[str, SkippingFactory]]:
 
 
 def test_sources_that_skip_are_slowed_down_to_what_fits_and_skip_no_more(tmp_path: Path) -> None:
-    outcome, factories = run(plan_of(tmp_path, "slow", 700))
+    outcome, factories = run(plan_of(tmp_path, "slow", 400))
     assert outcome.good, (outcome.problem, outcome.reasons)
     assert [overrun.action for overrun in outcome.overruns] == ["slowed"] * len(outcome.overruns)
     first, last = outcome.overruns[0], outcome.overruns[-1]
@@ -115,7 +115,7 @@ def test_sources_that_skip_are_slowed_down_to_what_fits_and_skip_no_more(tmp_pat
 
 
 def test_several_sources_pause_at_one_frame_that_of_the_foremost(tmp_path: Path) -> None:
-    outcome, factories = run(plan_of(tmp_path, "slow", 700, TWO))
+    outcome, factories = run(plan_of(tmp_path, "slow", 400, TWO))
     assert outcome.good, (outcome.problem, outcome.reasons)
     left, right = (factories[name].made[0].held for name in ("left", "right"))
     assert left == right
@@ -124,7 +124,7 @@ def test_several_sources_pause_at_one_frame_that_of_the_foremost(tmp_path: Path)
 
 
 def test_an_overrun_is_counted_once_for_the_run_and_changes_nothing(tmp_path: Path) -> None:
-    outcome, _ = run(plan_of(tmp_path, "count", 700))
+    outcome, _ = run(plan_of(tmp_path, "count", 400))
     assert outcome.good, (outcome.problem, outcome.reasons)
     (overrun,) = outcome.overruns
     assert overrun.action == "counted"
@@ -235,3 +235,23 @@ def test_a_group_keeps_up_as_a_whole_and_is_overrun_only_when_nobody_has_room(tm
     assert after.frames == 70 * 2
     lost = look(plan, 3, 4, (20, 50, 50), at=4.0)
     assert lost.worse_than(after) == ("full",)  # credits hold back what a member has no room for
+
+
+@pytest.mark.parametrize(
+    ("books", "sinks", "through"),
+    [
+        (telegram.Books(accepted=50, written=50), (), 50),
+        (telegram.Books(accepted=50, written=40, vetoed=10, errored=30), (), 80),
+        (telegram.Books(errored=100), (), 100),  # a kernel errors: what it was given needs no slot any more
+        (telegram.Books(accepted=50, written=0), ((50, 0, 0, 45),), 45),  # a sink errors
+        (telegram.Books(accepted=50, written=5), ((50, 5, 40, 0), (50, 50, 0, 0)), 45),  # the slowest sink drops
+    ],
+)
+def test_an_image_is_through_however_it_ends(
+    books: telegram.Books, sinks: tuple[tuple[int, int, int, int], ...], through: int
+) -> None:
+    known = tuple(
+        telegram.SinkStatus("s", "wait", accepted, written, dropped, errored, 0, 0, 0, "")
+        for accepted, written, dropped, errored in sinks
+    )
+    assert overrun_look.through(telegram.BufferStatus("full", "", "", "", 0, 0, books, sinks=known)) == through

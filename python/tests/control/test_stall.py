@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What counts as news of a run, and how long it may be without any."""
 
+import asyncio
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,9 +10,15 @@ import pytest
 
 from rashpa.control import stall, telegram
 from rashpa.control.emulators import ONLY as EMULATOR
+from rashpa.control.first_missing import first_missing
+from rashpa.control.group_accounting import groups_so_far
+from rashpa.control.group_course import GroupCourse
+from rashpa.control.overrun import OverrunGuard
+from rashpa.control.overrun_look import look_at, streams_of
 from rashpa.control.run_plan import Plan, load_plan
 from rashpa.control.stall import StallWatch
 from rashpa.control.telegram import Books, BufferStatus, DestinationStatus, SourceStatus, Status
+from rashpa.testing.group_plan import plan_of as dealt_plan
 
 RUN = """\
 [run]
@@ -145,3 +153,85 @@ def test_without_images_to_write_a_receiver_stands_still_soon(tmp_path: Path, cl
     found = watched.stalled(statuses(0), ["receiver"])
     assert found is not None
     assert found.node == "receiver"
+
+
+MANY = """\
+[run]
+name = "r"
+frames = 800
+[detector]
+width = 64
+height = 32
+module = [{ x = 0, y = 0 }, { x = 0, y = 40 }]
+[dataset]
+kind = "pattern"
+width = 64
+height = 32
+modules = 2
+[link]
+port = 0
+[[emulator]]
+name = "left"
+modules = [0]
+[[emulator]]
+name = "right"
+modules = [1]
+[[receiver]]
+name = "a"
+[[receiver]]
+name = "b"
+[[buffer]]
+name = "one"
+receiver = "a"
+sink = [{ kind = "null" }]
+[[buffer]]
+name = "two"
+receiver = "b"
+sink = [{ kind = "null" }]
+"""
+
+
+def heard_of(plan: Plan, names: tuple[str, ...]) -> dict[str, Status]:
+    found = {}
+    for node in plan.nodes:
+        if node.name in names:
+            dtps = tuple(telegram.SourceDtpStatus(dtp.id, 5, 0, 0, 0, 0, 0, 0, 0) for dtp in plan.dtps)
+            is_source = node.role == "emulator"
+            source = SourceStatus(0.0, dtps=dtps) if is_source else None
+            destination = None if is_source else DestinationStatus(node.name, 0.0, "", "", (), ())
+            found[node.name] = Status(node.name, node.role, "running", source=source, destination=destination)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["many", "dealt"])
+@pytest.mark.parametrize("count", range(5))
+def test_no_node_has_to_be_heard_of_before_a_run_is_watched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, count: int
+) -> None:
+    """All watchers, with every choice of so many nodes that have said something."""
+    path = tmp_path / "run.toml"
+    path.write_text(MANY)
+    plan = load_plan(path) if kind == "many" else dealt_plan(tmp_path)
+    names = [node.name for node in plan.nodes]
+    now = 100.0
+    monkeypatch.setattr(stall.time, "monotonic", lambda: now)
+    for heard in itertools.combinations(names, count):
+        last = heard_of(plan, heard)
+        watch, groups = StallWatch(plan), GroupCourse(plan, {}, last)
+        guard = OverrunGuard(plan, {}, last, unasked, list, None)
+        now = 100.0
+        assert watch.stalled(last, names) is None
+        now = 10_000.0
+        found = watch.stalled(last, names)
+        assert found is None or found.node in names
+        assert look_at(plan, streams_of(plan), last).frames >= 0
+        assert not any(groups.through(emulator.name) for emulator in plan.emulators)
+        asyncio.run(guard.look(1.0))
+        guard.close(2.0)
+        first_missing(plan, last, {}, names[-1])
+        for account in groups_so_far(plan, last, {}, {}):
+            assert account.images == account.complete + account.partial + account.missing
+
+
+async def unasked(name: str) -> None:
+    raise AssertionError(f"{name} was asked")

@@ -51,7 +51,7 @@ memory = "pageable"
 name = "full"
 bands = 2
 slots = 40
-deadline_ms = 5000
+deadline_ms = 1500
 [[buffer.sink]]
 kind = "hdf5"
 [[buffer]]
@@ -61,7 +61,7 @@ every = 5
 phase = 2
 slots = 8
 stack = 4
-deadline_ms = 5000
+deadline_ms = 1500
 [[buffer.sink]]
 kind = "memory"
 """

@@ -79,3 +79,29 @@ def test_a_node_ends_in_order_on_sigterm(node: tuple["subprocess.Popen[bytes]", 
     process, _ = node
     process.terminate()
     assert process.wait(timeout=10.0) == 0
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"GET /healthz HTT",
+        b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+        b"POST /telegram HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer secret\r\nContent-Type: application/xml\r\n"
+        b"Content-Length: 1000\r\n\r\n<Start",
+    ],
+    ids=["nothing", "half a line", "all, and it may ask again", "half a body"],
+)
+def test_a_node_ends_whoever_is_connected(said: bytes, node: tuple["subprocess.Popen[bytes]", str]) -> None:
+    process, url = node
+    at = httpx.URL(url)
+    with socket.create_connection((at.host, at.port or 0)) as stranger:
+        stranger.sendall(said)
+        httpx.get(f"{url}/healthz")  # who came before is known by now
+        process.terminate()
+        assert process.wait(timeout=10.0) == 0
+        stranger.settimeout(10.0)
+        while stranger.recv(4096):
+            pass
+    assert process.stderr is not None
+    assert process.stderr.read() == b""

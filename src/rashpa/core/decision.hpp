@@ -27,10 +27,14 @@ enum class VetoReason : std::uint8_t {
 enum class ErrorReason : std::uint8_t {
   none = 0,
   unit = 1,         ///< the processing unit failed, or was ended before it was done
-  overwritten = 2,  ///< a later image was written into its slot before it was stored
+  overwritten = 2,  ///< its slot was written before it was stored: by a later image, or by lines that had been given up
   storage = 3,      ///< writing failed, or what was written is not there any more
   dropped = 4,      ///< the sink's queue was full, and the sink may drop (on_full)
 };
+
+/// What `overwritten` means, for messages.
+inline constexpr std::string_view kWrittenAgain =
+    "its slot was written again before it was stored: by a later image, or by lines that came after they were given up";
 inline constexpr std::uint8_t kErrorReasons = 5;
 
 constexpr std::string_view name_of(Decision decision) noexcept {

@@ -16,6 +16,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame_record.hpp"
 #include "rashpa/dataset/crystal_scene.hpp"
+#include "rashpa/dataset/pixel_row.hpp"
 #include "rashpa/dataset/random.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 
@@ -26,6 +27,7 @@ namespace {
 constexpr std::uint64_t kPurposeKinds = 0x6A660021;
 constexpr std::uint64_t kPurposeCommonMode = 0x6A660022;
 constexpr std::uint64_t kPurposeRow = 0x6A660023;
+constexpr std::uint64_t kPurposePixel = 0x6A660024;
 constexpr float kBlankBackground = 0.85F;  // no crystal in the beam
 constexpr float kSpotReach = 5;            // standard deviations
 constexpr float kMostAdu = 16383;
@@ -110,30 +112,41 @@ void add_spots(std::span<float> line, float x0, float y, std::span<const Spot> s
   }
 }
 
-/// Turns photons into words, pixel by pixel of one module.
+/// What pixels of a module answer to photons; `normal` is the number of its noise.
 class Electronics {
  public:
-  Electronics(const JungfrauModule& module, double energy_kev, std::array<float, kJungfrauChips> common_mode) noexcept
-      : module_(module), energy_(static_cast<float>(energy_kev)), common_mode_(common_mode) {}
+  Electronics(const JungfrauModule& module, std::span<const float> g0_below_kev, double energy_kev,
+              std::array<float, kJungfrauChips> common_mode) noexcept
+      : module_(module),
+        g0_below_kev_(g0_below_kev),
+        energy_(static_cast<float>(energy_kev)),
+        common_mode_(common_mode) {}
 
-  [[nodiscard]] std::uint16_t word(std::size_t at, std::uint32_t chip, std::uint32_t photons,
-                                   Random& random) const noexcept {
-    const float kev = energy_ * static_cast<float>(photons);
-    const PixelKind kind = module_.kind[at];
-    if (kind == PixelKind::dead) return 0;
-    if (kind == PixelKind::normal && kev < module_.to_g1_kev[at]) {
-      const float value = adu(0, at, kev) + common_mode_[chip] + module_.noise[at] * random.normal();
-      if (value < kMostAdu) return static_cast<std::uint16_t>(std::max(0.0F, std::round(value)));
+  void read_row(std::uint32_t row, const PixelRow& pixels, Columns& left,
+                std::span<std::uint16_t, kJungfrauWidth> out) const noexcept {
+    const std::size_t first = std::size_t{row} * kJungfrauWidth;
+    RowInG0 g0{
+        &module_.pedestal[first], &module_.gain[first], &module_.noise[first], &g0_below_kev_[first], {}, energy_};
+    for (std::size_t i = 0; i < g0.chip.size(); ++i)
+      g0.chip[i] = common_mode_[row / kJungfrauChip * g0.chip.size() + i];
+    read_row_in_g0(g0, pixels, kMostAdu, out, left);
+    for (const std::uint32_t column : left.seen()) {
+      out[column] = other_word(first + column, energy_ * pixels.photons[column], pixels.normal[column]);
     }
-    if (kind != PixelKind::always_g2 && (kev < module_.to_g2_kev[at] || kind == PixelKind::always_g1)) {
-      const float value = adu(1, at, kev) + noise(1) * random.normal();
-      if (value > 1 || kind == PixelKind::always_g1)
-        return coded(1, std::max(value, 1.0F));  // 0x4000 means a readout error
-    }
-    return coded(3, std::clamp(adu(2, at, kev) + noise(2) * random.normal(), 0.0F, kMostAdu - 1));  // 0xC000: overflow
   }
 
  private:
+  /// Of a pixel that is not in G0.
+  [[nodiscard]] std::uint16_t other_word(std::size_t at, float kev, float normal) const noexcept {
+    const PixelKind kind = module_.kind[at];
+    if (kind == PixelKind::dead) return 0;
+    if (kind != PixelKind::always_g2 && (kev < module_.to_g2_kev[at] || kind == PixelKind::always_g1)) {
+      const float value = adu(1, at, kev) + noise(1) * normal;
+      if (value > 1 || kind == PixelKind::always_g1)
+        return coded(1, std::max(value, 1.0F));  // 0x4000 means a readout error
+    }
+    return coded(3, std::clamp(adu(2, at, kev) + noise(2) * normal, 0.0F, kMostAdu - 1));  // 0xC000: overflow
+  }
   [[nodiscard]] float adu(std::size_t gain, std::size_t at, float kev) const noexcept {
     const std::size_t i = gain * kJungfrauPixels + at;
     return module_.pedestal[i] + module_.gain[i] * kev;
@@ -144,9 +157,26 @@ class Electronics {
     return static_cast<std::uint16_t>(code << 14 | adu);
   }
   const JungfrauModule& module_;
+  std::span<const float> g0_below_kev_;
   float energy_;
   std::array<float, kJungfrauChips> common_mode_;
 };
+
+/// Where pixels leave G0; those that are never in it do so before anything comes.
+std::vector<float> g0_below_kev(const JungfrauModule& module) {
+  std::vector<float> out = module.to_g1_kev;
+  for (std::size_t at = 0; at < out.size(); ++at) {
+    if (module.kind[at] != PixelKind::normal) out[at] = -1;
+  }
+  return out;
+}
+
+/// Of a pixel that draw_row() has left: of a large mean, or of a quantile near 1.
+float rare_photons(float mean, Random& random) noexcept {
+  constexpr float kMost = 65535;
+  if (mean >= kVectorMean) return std::min(kMost, static_cast<float>(random.poisson(mean)));
+  return static_cast<float>(poisson_at(mean, kLeftQuantile + (1 - kLeftQuantile) * random.uniform()));
+}
 
 /// Makes frames of one detector; const, hence usable by any number of threads.
 class Maker {
@@ -162,8 +192,11 @@ class Maker {
       if (kinds_[n] == FrameKind::hit) spots_[n] = scene_.spots(p_.seed, n, p_.spots);
     });
     background_.resize(p.modules);
-    in_parallel(p.modules, p.threads,
-                [&](std::uint64_t m) { background_[m] = background_of(static_cast<std::uint32_t>(m)); });
+    g0_below_kev_.resize(p.modules);
+    in_parallel(p.modules, p.threads, [&](std::uint64_t m) {
+      background_[m] = background_of(static_cast<std::uint32_t>(m));
+      g0_below_kev_[m] = g0_below_kev(calibration_[m]);
+    });
   }
 
   /// `truth` is empty or has a value for each pixel.
@@ -172,22 +205,23 @@ class Maker {
     Random random(p_.seed, kPurposeCommonMode, module, frame);
     std::array<float, kJungfrauChips> common_mode{};
     for (float& offset : common_mode) offset = static_cast<float>(JungfrauFacts{}.common_mode_adu) * random.normal();
-    const Electronics electronics(calibration_[module], p_.energy_kev, common_mode);
+    const Electronics electronics(calibration_[module], g0_below_kev_[module], p_.energy_kev, common_mode);
     std::vector<Spot> spots = spots_[frame];
     for (Spot& spot : spots) spot = scene_.seen_by(module, spot);
     std::array<float, kJungfrauWidth> expected{};
     std::array<std::uint16_t, kJungfrauWidth> line{};
+    PixelRow pixels;
+    Columns left;
     for (std::uint32_t row = 0; row < kJungfrauHeight; ++row) {
       expect(expected, module, frame, row, spots);
-      Random pixels(p_.seed, kPurposeRow, module, frame, row);
-      for (std::uint32_t column = 0; column < kJungfrauWidth; ++column) {
-        const std::size_t at = std::size_t{row} * kJungfrauWidth + column;
-        const std::uint32_t photons = std::min(65535U, pixels.poisson(expected[column]));
-        const std::uint32_t chip = row / kJungfrauChip * 4 + column / kJungfrauChip;
-        line[column] = electronics.word(at, chip, photons, pixels);
-        if (!truth.empty()) truth[at] = static_cast<std::uint16_t>(photons);
+      draw_row(Random(p_.seed, kPurposeRow, module, frame, row).state(), expected, pixels, left);
+      for (const std::uint32_t column : left.seen()) {
+        Random own(p_.seed, kPurposePixel, module, frame, std::size_t{row} * kJungfrauWidth + column);
+        pixels.photons[column] = rare_photons(expected[column], own);
       }
+      electronics.read_row(row, pixels, left, line);
       std::memcpy(words.data() + row * sizeof(line), line.data(), sizeof(line));
+      if (!truth.empty()) std::ranges::copy(pixels.photons, truth.begin() + std::ptrdiff_t{row} * kJungfrauWidth);
     }
   }
 
@@ -215,6 +249,7 @@ class Maker {
   CrystalScene scene_;
   std::vector<std::vector<Spot>> spots_;
   std::vector<std::vector<float>> background_;
+  std::vector<std::vector<float>> g0_below_kev_;
 };
 
 }  // namespace

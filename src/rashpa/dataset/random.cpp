@@ -35,19 +35,20 @@ float Random::normal() noexcept {
   return radius * std::cos(angle);
 }
 
+std::uint32_t poisson_at(double lambda, double u) noexcept {
+  double term = std::exp(-lambda);
+  double sum = term;
+  std::uint32_t k = 0;
+  while (u > sum && k < 100) {  // beyond 100 the terms are below the precision of `sum`
+    term *= lambda / ++k;
+    sum += term;
+  }
+  return k;
+}
+
 std::uint32_t Random::poisson(double lambda) noexcept {
   if (!(lambda > 0)) return 0;
-  if (lambda < 12) {
-    const double u = uniform();
-    double term = std::exp(-lambda);
-    double sum = term;
-    std::uint32_t k = 0;
-    while (u > sum && k < 100) {  // beyond 100 the terms are below the precision of `sum`
-      term *= lambda / ++k;
-      sum += term;
-    }
-    return k;
-  }
+  if (lambda < 12) return poisson_at(lambda, uniform());
   const double b = 0.931 + 2.53 * std::sqrt(lambda);
   const double a = -0.059 + 0.02483 * b;
   const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);

@@ -29,11 +29,16 @@ class Random {
   float normal() noexcept;
   /// Poisson distributed with mean `lambda` ≥ 0: inversion below 12, else transformed rejection (Hörmann 1993, PTRS).
   std::uint32_t poisson(double lambda) noexcept;
+  /// Number n of those that come is mix(state + n · 0x9E3779B97F4A7C15), for who makes many at once.
+  [[nodiscard]] std::uint64_t state() const noexcept { return state_; }
 
  private:
   std::uint64_t state_;
   float spare_ = 0.0F;
   bool has_spare_ = false;
 };
+
+/// The Poisson variable of mean 0 < `lambda` < 12 at the quantile 0 < `u` < 1.
+std::uint32_t poisson_at(double lambda, double u) noexcept;
 
 }  // namespace rashpa::dataset

@@ -354,10 +354,10 @@ bool Assembly::verified(std::uint64_t index) const noexcept {
 }
 
 // True when the event of image next_ cannot come any more.
-bool Assembly::given_up(std::int64_t now) const noexcept {
+bool Assembly::given_up(std::int64_t now, bool timed) const noexcept {
   if (!any_event_ || latest_event_ <= next_) return false;
   return latest_event_ >= next_ + 2 || packets_ >= latest_event_packet_ + kReorderPackets ||
-         now - latest_event_ns_ > kReorderNs;
+         (timed && now - latest_event_ns_ > kReorderNs);
 }
 
 Arrival Assembly::judge(const Image& image, bool event) noexcept {
@@ -395,7 +395,8 @@ Arrival Assembly::judge(const Image& image, bool event) noexcept {
   return arrival;
 }
 
-void Assembly::decide(std::uint64_t closed, std::uint64_t released, std::int64_t now, ArrivalOutput& out) noexcept {
+void Assembly::decide_by(std::uint64_t closed, std::uint64_t released, std::int64_t now, bool timed,
+                         ArrivalOutput& out) noexcept {
   if (released > released_) released_ = released < next_ ? released : next_;
   held_up_ = false;
   while (next_ < dtp_.images) {
@@ -407,7 +408,8 @@ void Assembly::decide(std::uint64_t closed, std::uint64_t released, std::int64_t
     const bool passed = !event && !overrun && next_ < passed_;
     // Without events an image that has begun is as open as one that nobody has heard of: until it is given up.
     const bool ended = event && sight_ != Sight::lines;
-    const bool settled = (event && whole) || (ended ? latest_event_ > next_ : overrun || passed || given_up(now));
+    const bool settled =
+        (event && whole) || (ended ? latest_event_ > next_ : overrun || passed || given_up(now, timed));
     if (!settled && !close) break;
     if (event && !out.ready(list_index_)) {
       held_up_ = true;

@@ -83,7 +83,13 @@ class Assembly {
   /// credits, an image whose event had no record left was overwritten.
   void pass_events(std::uint64_t end) noexcept { passed_ = end; }
   /// Decides what can be decided and finds room. `closed`, `released`: the latest values of close() and release().
-  void decide(std::uint64_t closed, std::uint64_t released, std::int64_t now, ArrivalOutput& out) noexcept;
+  void decide(std::uint64_t closed, std::uint64_t released, std::int64_t now, ArrivalOutput& out) noexcept {
+    decide_by(closed, released, now, true, out);
+  }
+  /// The same while packets may have arrived that nobody has put: by what has come alone, not by time.
+  void settle(std::uint64_t released, std::int64_t now, ArrivalOutput& out) noexcept {
+    decide_by(0, released, now, false, out);
+  }
 
   [[nodiscard]] std::uint64_t undecided() const noexcept { return next_; }
   [[nodiscard]] bool finished() const noexcept { return next_ == dtp_.images; }
@@ -124,7 +130,9 @@ class Assembly {
   [[nodiscard]] bool valid(const FrameRecord& record, std::uint64_t offset, std::uint32_t immediate) const noexcept;
   [[nodiscard]] std::uint32_t payload_crc(const Image& image) const noexcept;
   [[nodiscard]] bool verified(std::uint64_t index) const noexcept;
-  [[nodiscard]] bool given_up(std::int64_t now) const noexcept;
+  void decide_by(std::uint64_t closed, std::uint64_t released, std::int64_t now, bool timed,
+                 ArrivalOutput& out) noexcept;
+  [[nodiscard]] bool given_up(std::int64_t now, bool timed) const noexcept;
   [[nodiscard]] Arrival judge(const Image& image, bool event) noexcept;
 
   ReceiverDtp dtp_;

@@ -62,14 +62,14 @@ void EventHandler::event(EventDtp& port, std::uint32_t immediate, std::int64_t n
   counters_->packets.add(1);
   const std::uint64_t index = extend_index(immediate, port.assembly.undecided());
   if (immediate >> 24 != (dtp.id & 0xFFU) || index >= dtp.images) return counters_->bad_records.add(1);
-  decide(port, now, out);  // the latest release must be known before the slot is judged
+  decide(port, now, out, Taken::some);  // the latest release must be known before the slot is judged
   const std::uint64_t offset = dtp.placement.record_offset(index);
   const Seen seen(copy_of(region_, offset));
   if (!seen.of_another_image(index) || !take_skip(port, index, immediate, now)) {
     port.assembly.put_event(offset, seen.record, immediate, now);
   }
   port.received_bytes = std::max(port.received_bytes, port.assembly.sent_up_to(index));
-  decide(port, now, out);
+  decide(port, now, out, Taken::some);
 }
 
 void EventHandler::announce(EventDtp& port, std::uint32_t immediate) noexcept {
@@ -87,7 +87,7 @@ void EventHandler::announce(EventDtp& port, std::uint32_t immediate) noexcept {
 bool EventHandler::next_event(EventDtp& port, std::int64_t now, ArrivalOutput& out) noexcept {
   if (port.looked_at == port.announced) return false;
   const ReceiverDtp& dtp = port.assembly.dtp();
-  decide(port, now, out);  // the latest release must be known before the slot is judged
+  decide(port, now, out, Taken::some);  // the latest release must be known before the slot is judged
   // What no credit was granted for was not sent; the latest may be a skip record.
   if (port.credits && port.looked_at >= port.assembly.granted()) port.looked_at = port.announced - 1;
   const std::uint64_t index = port.looked_at++;
@@ -102,7 +102,7 @@ bool EventHandler::next_event(EventDtp& port, std::int64_t now, ArrivalOutput& o
     port.assembly.put_event(offset, seen.record, immediate, now);
   }
   port.assembly.pass_events(port.looked_at);
-  decide(port, now, out);
+  decide(port, now, out, Taken::some);
   return true;
 }
 
@@ -117,8 +117,8 @@ bool EventHandler::take_skip(EventDtp& port, std::uint64_t index, std::uint32_t 
   return true;
 }
 
-void EventHandler::decide(EventDtp& port, std::int64_t now, ArrivalOutput& out) noexcept {
-  port.apply_to(port.assembly, now, out);
+void EventHandler::decide(EventDtp& port, std::int64_t now, ArrivalOutput& out, Taken taken) noexcept {
+  port.apply_to(port.assembly, now, out, taken);
 }
 
 }  // namespace rashpa::link

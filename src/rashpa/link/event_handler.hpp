@@ -48,7 +48,7 @@ class EventHandler {
   /// Looks at the next announced image, if there is one. A source may leave images out: they have no record of their
   /// own and count as lost events, or as overruns where the source does not wait for credits.
   bool next_event(EventDtp& port, std::int64_t now, ArrivalOutput& out) noexcept;
-  void decide(EventDtp& port, std::int64_t now, ArrivalOutput& out) noexcept;
+  void decide(EventDtp& port, std::int64_t now, ArrivalOutput& out, Taken taken = Taken::all) noexcept;
 
  private:
   bool take_skip(EventDtp& port, std::uint64_t index, std::uint32_t immediate, std::int64_t now) noexcept;

@@ -52,6 +52,9 @@ class Sender {
   virtual ~Sender() = default;
   /// Where it is, and where its credits are to be written: for Receiver::connect().
   [[nodiscard]] virtual Endpoint endpoint() const = 0;
+  /// The writes that follow are of image `index`, until its event. A link where sources write into slots themselves
+  /// sees by it that the image is not waited for any more, and takes its writes and its event without doing them.
+  virtual void begin(std::uint64_t /*index*/) {}
   /// Queues writes, in order; returns how many of them were taken (fewer when the queue or window is full: poll,
   /// repeat). Source memory must stay unchanged until poll() has reported the descriptors done.
   virtual std::size_t post(std::span<const BufferDescriptor> writes) = 0;
@@ -151,15 +154,19 @@ class Receiver {
   virtual void start() = 0;
   /// Any thread. The slots of images < `end` of DTP `dtp` are free again: grants credits up to end + slots.
   virtual void release(std::uint32_t dtp, std::uint64_t end) noexcept = 0;
-  /// Any thread. Images < `end` of DTP `dtp` are not waited for any longer: those undecided are emitted as partial or
-  /// missing.
+  /// Any thread. Images < `end` of DTP `dtp` are not waited for any longer. The link first takes what has arrived by
+  /// then; those undecided after that are emitted as partial or missing.
   virtual void close(std::uint32_t dtp, std::uint64_t end) noexcept = 0;
   /// Any thread, before the release of image `index`: true when a later image was written into its slot since it was
   /// decided, so that what was read of it may be wrong. What a link can see of that is said in
-  /// docs/explanations/links.md; one that places the bytes itself refuses such writes, so that it never happens.
+  /// docs/explanations/links.md; one that places the bytes itself refuses such writes, so that it never happens. Lines
+  /// of the image itself that come late are not among them: see sources_write().
   [[nodiscard]] virtual bool overwritten(std::uint32_t /*dtp*/, std::uint64_t /*index*/) const noexcept {
     return false;
   }
+  /// True where sources, or engines of theirs, write into the slots, and not this link's threads: then lines of an
+  /// image that was decided without them may still come, until its slot is granted again.
+  [[nodiscard]] virtual bool sources_write() const noexcept = 0;
   /// Ends the threads; no arrival is emitted after it returns. Bounded: at most 100 ms.
   virtual void stop() noexcept = 0;
   /// Any thread, though it allocates: what the link has counted, by name (counters.hpp). Bad data is counted and never

@@ -4,6 +4,7 @@
 /// LinkContract with what runs there.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -34,11 +35,14 @@ class LinkContract : public ::testing::TestWithParam<std::pair<const char*, Make
   static constexpr std::size_t kEntries = 16;  // of each queue, more than twice the slots
 
   void make(std::vector<ReceiverDtp> dtps) {
+    prepare(std::move(dtps));
+    pair_.receiver->start();
+  }
+  void prepare(std::vector<ReceiverDtp> dtps) {
     dtps_ = std::move(dtps);
     region_ = memory::Buffer(end_of(dtps_.back()), memory::MemoryKind::pageable, memory::Sharing::machine);
     queues_ = ArrivalQueues(dtps_.size(), kEntries);
     pair_ = GetParam().second(region_, dtps_, queues_, bell_);
-    pair_.receiver->start();
   }
   /// The next arrival; fails after 20 s.
   Arrival next() {
@@ -135,6 +139,47 @@ TEST_P(LinkContract, close_emits_what_is_undecided_and_later_images_still_come) 
   pair_.receiver->stop();
   Arrival more;
   EXPECT_FALSE(queues_.try_pop(more)) << "nothing behind the run's last image";
+}
+
+TEST_P(LinkContract, an_image_that_was_given_up_is_not_written_afterwards) {
+  const auto one = small_dtp(1, 50, 3, 512, 4);
+  make({one, small_dtp(2, 50, 3, 512, 4, 0, end_of(one))});
+  Source late(dtps_[0], *pair_.senders[0]);
+  Source other(dtps_[1], *pair_.senders[1]);
+  const std::size_t bytes = dtps_[0].placement.slot_bytes * dtps_[0].placement.slots;
+  const auto untouched = [&] {
+    return std::all_of(region_.data(), region_.data() + bytes, [](std::byte byte) { return byte == std::byte{0xFF}; });
+  };
+  std::fill_n(region_.data(), bytes, std::byte{0xFF});  // as the scheduler fills what is lost
+  pair_.receiver->close(0, 4);
+  for (std::uint64_t k = 0; k < 4; ++k) EXPECT_EQ(next().loss, Loss::deadline);
+  for (std::uint64_t k = 0; k < 4; ++k) late.send(k, failed);  // it has its credits still
+  late.drain(failed);
+  other.send(0, failed);
+  EXPECT_EQ(next().dtp, 1U);
+  EXPECT_TRUE(untouched());
+  pair_.receiver->release(0, 4);
+  late.send(4, failed);
+  EXPECT_EQ(next().completeness, Completeness::complete) << "and goes on with those that are waited for";
+  std::fill_n(region_.data(), bytes, std::byte{0xFF});
+  pair_.receiver->stop();
+  const std::int64_t until = now_ns() + 50'000'000;
+  for (std::uint64_t k = 5; k < 8; ++k) late.send(k, [until] { return now_ns() > until; });
+  EXPECT_TRUE(untouched()) << "nor what was open when the link ended";
+}
+
+TEST_P(LinkContract, what_has_arrived_when_images_are_closed_is_taken_first) {
+  prepare({small_dtp(1, 50, 3, 512, 8)});
+  Sender& sender = *pair_.senders[0];
+  std::vector<Source> sources(8, Source(dtps_[0], sender));  // each with memory of its own: nobody says when it is read
+  for (std::uint64_t k = 0; k < 8; ++k) ASSERT_TRUE(sources[k].write(k, failed));
+  const std::int64_t until = now_ns() + 20'000'000;
+  while (sender.pending() > 0 && now_ns() < until) sender.poll(500);
+  pair_.receiver->close(0, 9);  // they have been there for long: its threads did not run
+  pair_.receiver->start();
+  for (std::uint64_t k = 0; k < 8; ++k) EXPECT_EQ(next().completeness, Completeness::complete) << "image " << k;
+  EXPECT_EQ(next().loss, Loss::deadline);
+  pair_.receiver->stop();
 }
 
 TEST_P(LinkContract, a_run_of_unknown_length_ends_where_it_is_closed) {

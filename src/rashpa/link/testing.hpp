@@ -88,10 +88,17 @@ class Source {
       if (give_up()) return false;
       sender_->poll(500);
     }
+    if (!write(index, give_up)) return false;
+    while (outstanding_ > 0 && !give_up()) outstanding_ -= sender_->poll(500);
+    sender_->poll(0);
+    return true;
+  }
+  /// The same whether it is granted or not, and as soon as the link has taken it.
+  bool write(std::uint64_t index, const std::function<bool()>& give_up) {
     prepare(index);
+    sender_->begin(index);
     const Placement& p = dtp_.placement;
     const std::uint64_t run = p.contiguous() ? p.payload_bytes() : p.line_bytes;
-    std::size_t outstanding = 0;
     for (std::uint64_t linear = 0; linear < p.payload_bytes();) {
       std::uint64_t bytes = std::min<std::uint64_t>(sender_->largest_message(), run - linear % run);
       if (bytes > p.line_bytes) bytes -= bytes % p.line_bytes;  // whole lines
@@ -99,19 +106,17 @@ class Source {
       const BufferDescriptor write{payload_.data() + linear, offset, static_cast<std::uint32_t>(bytes)};
       while (sender_->post({&write, 1}) == 0) {
         if (give_up()) return false;
-        outstanding -= sender_->poll(500);
+        outstanding_ -= sender_->poll(500);
       }
-      ++outstanding;
+      ++outstanding_;
       linear += bytes;
     }
     std::array<std::byte, FrameRecord::kBytes> bytes{};
     encode(record(index), bytes);
     while (!sender_->post_event({bytes.data(), p.record_offset(index), immediate_of(dtp_.id, index)})) {
       if (give_up()) return false;
-      outstanding -= sender_->poll(500);
+      outstanding_ -= sender_->poll(500);
     }
-    while (outstanding > 0 && !give_up()) outstanding -= sender_->poll(500);
-    sender_->poll(0);
     return true;
   }
   /// Leaves `images` out, the last of them `index`: tells of it, as the transfer folder does.
@@ -144,6 +149,7 @@ class Source {
   ReceiverDtp dtp_;
   Sender* sender_;
   std::vector<std::byte> payload_;
+  std::size_t outstanding_ = 0;  // writes that are not done
   std::uint64_t skipped_ = 0;
   std::uint64_t skip_events_ = 0;
 };

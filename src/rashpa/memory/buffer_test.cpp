@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 #include "rashpa/core/error.hpp"
 
@@ -27,6 +28,16 @@ TEST(Buffer, every_kind_gives_zeroed_writable_memory) {
       EXPECT_EQ(buffer.granted().starts_with("shared-"), sharing == Sharing::machine);
       EXPECT_EQ(buffer.shared_path().empty(), sharing == Sharing::process);
     }
+  }
+}
+
+TEST(Buffer, every_page_of_a_large_buffer_is_there_at_once) {
+  constexpr std::size_t kPage = 4096;
+  for (auto sharing : {Sharing::process, Sharing::machine}) {
+    const Buffer buffer((std::size_t{100} << 20) + 1, MemoryKind::pageable, sharing);  // of parts, the last one smaller
+    std::vector<unsigned char> there(buffer.size() / kPage + 1);
+    ASSERT_EQ(mincore(buffer.data(), buffer.size(), there.data()), 0);
+    EXPECT_TRUE(std::ranges::all_of(there, [](unsigned char page) { return (page & 1U) != 0; }));
   }
 }
 

@@ -31,6 +31,9 @@ class DeviceImages {
   /// Waits until all that was begun is there for whatever the device is told from now on. A device that has failed
   /// does nothing; the unit that works there finds that out.
   virtual void settle() noexcept = 0;
+  /// Any thread: whether these lines have the lost value still. It waits for the device, and may allocate; a device
+  /// that has failed says no.
+  [[nodiscard]] virtual bool holds_lost(const LostPart& part) noexcept = 0;
 };
 
 }  // namespace rashpa::memory

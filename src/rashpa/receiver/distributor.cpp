@@ -170,7 +170,7 @@ void Distributor::count(const StackImage& image) {
   if (text.empty()) text = unit_.failure(image.failed_in);
   if (text.empty() && output_.list_capacity > 0) text = full_list_text(output_);
   if (text.empty()) text = "the unit could not finish it, or was ended";
-  if (image.error == ErrorReason::overwritten) text = "a later image was written into its slot before it was stored";
+  if (image.error == ErrorReason::overwritten) text = kWrittenAgain;
   note_errored(image.index, image.frame_number, image.error, text);
 }
 

@@ -18,6 +18,17 @@ namespace rashpa::receiver {
 
 namespace {
 
+constexpr std::int64_t kLongNs = 1'000'000'000;      // at work on one image: shown
+constexpr std::int64_t kVeryLongNs = 3'000'000'000;  // … and worth a line of the log
+
+/// Of a step that has been at work for so long; empty: it has not.
+std::string words_of(const unit::Busy& busy, std::int64_t least_ns) {
+  const std::int64_t ns = now_ns() - busy.since_ns;
+  if (ns < least_ns) return {};
+  return fmt::format("kernel {} has been at work on image {} (frame {}) for {:.0f} s and does not come to its end",
+                     busy.kernel, busy.image, busy.frame, static_cast<double>(ns) * 1e-9);
+}
+
 std::string_view words_of(link::Loss loss) noexcept {
   switch (loss) {
     case link::Loss::lines:
@@ -43,7 +54,8 @@ struct Receiver::Buffer {
   std::unique_ptr<unit::Unit> unit;
   std::unique_ptr<scheduler::Lane> lane;
   std::unique_ptr<Distributor> distributor;
-  bool noticed = false;  // what the unit has to say was said; guarded by watching_
+  std::int64_t said_of_ns = 0;  // when the step began of which it was said that it does not end; guarded by watching_
+  bool noticed = false;         // what the unit has to say was said; guarded by watching_
 };
 
 Receiver::Receiver(Config config)
@@ -144,12 +156,25 @@ void Receiver::observe(bool last) {
   const std::lock_guard lock(watching_);
   watch_.look(link_->stats(), now_ns(), last);
   for (std::size_t b = 0; b < buffers_.size(); ++b) {
+    observe_steps(b);
     if (buffers_[b]->noticed) continue;
     const std::string notice = buffers_[b]->unit->notice();
     if (notice.empty()) continue;
     buffers_[b]->noticed = true;
     log::write(log::Level::warning, {.run = config_.run, .buffer = config_.buffers[b].name}, "{}", notice);
   }
+}
+
+void Receiver::observe_steps(std::size_t buffer) {
+  const auto busy = buffers_[buffer]->unit->busy();
+  if (!busy || busy->since_ns == buffers_[buffer]->said_of_ns) return;
+  const std::string words = words_of(*busy, kVeryLongNs);
+  if (words.empty()) return;
+  buffers_[buffer]->said_of_ns = busy->since_ns;
+  log::write(
+      log::Level::warning,
+      {.run = config_.run, .buffer = config_.buffers[buffer].name, .frame = static_cast<std::int64_t>(busy->frame)},
+      "{}", words);
 }
 
 void Receiver::make_link() {
@@ -313,6 +338,7 @@ Status Receiver::status() const {
     buffer.sink_error = one->distributor->error();
     buffer.unit = one->unit->how();
     buffer.unit_error = one->unit->error();
+    if (const auto busy = one->unit->busy()) buffer.busy = words_of(*busy, kLongNs);
     for (const auto& sink : one->distributor->sinks()) {
       buffer.sinks.push_back(sink->status());
       buffer.bytes_written += buffer.sinks.back().bytes_written;

@@ -51,6 +51,7 @@ struct BufferStatus {
   std::string sink_error;           ///< the first one of any sink
   std::string unit;                 ///< how it works, in words
   std::string unit_error;           ///< what made it fail for good
+  std::string busy;                 ///< the step that has been at work for long, in words; empty: none has
   std::uint64_t bytes_written = 0;  ///< over all sinks: of written images, before compression
   std::uint64_t bytes_stored = 0;   ///< … and what went to storage
   std::optional<feedback::PublisherStatus> feedback{};
@@ -107,6 +108,8 @@ class Receiver {
 
  private:
   struct Buffer;  // with its lane, unit and distributor
+  /// Says, once for each, which step does not come to its end. With `watching_`.
+  void observe_steps(std::size_t buffer);
   void make_link();
   /// What offsets of rings count from.
   [[nodiscard]] std::byte* images_at() const noexcept { return images_ ? images_->block().data : memory_.data(); }

@@ -153,8 +153,7 @@ void SinkLine::finish_stack(const Stack& stack) noexcept {
       continue;
     }
     lose(images[i].index, images[i].frame_number, results[i],
-         results[i] == ErrorReason::overwritten ? "a later image was written into its slot before it was stored"
-                                                : error());
+         results[i] == ErrorReason::overwritten ? std::string(kWrittenAgain) : error());
   }
   if (copies_) {
     in_use_[stack.slot].store(false, std::memory_order_release);

@@ -34,6 +34,17 @@ class HostImages final : public memory::DeviceImages {
     }
     parts.clear();
   }
+  [[nodiscard]] bool holds_lost(const memory::LostPart& part) noexcept override {
+    const std::uint32_t bits = lost_bits(part.type);
+    for (std::uint32_t line = 0; line < part.lines; ++line) {
+      for (std::uint32_t at = 0; at < part.line_bytes; at += pixel_bytes(part.type)) {
+        if (std::memcmp(&bytes_.at(part.first + line * part.pitch + at), &bits, pixel_bytes(part.type)) != 0)
+          return false;
+      }
+    }
+    return true;
+  }
+  std::byte& at(std::size_t offset) { return bytes_.at(offset); }
   std::vector<memory::LostPart> parts;
   int settled = 0;
 
@@ -92,6 +103,13 @@ TEST_F(OnDevice, lost_lines_are_filled_there_before_the_unit_has_the_stack) {
       EXPECT_EQ(slots[slot * 1024 + at], lost ? std::byte{0xFF} : std::byte{0}) << slot << " " << at;
     }
   }
+  Stack& stack = *unit_.stacks[0];
+  for (StackImage& image : stack.view()) image.decision = Decision::accepted;
+  lane_.refuse_overwritten(stack);
+  EXPECT_EQ(stack.images[2].decision, Decision::accepted);
+  images_.at(2 * 1024 + 1023) = std::byte{7};
+  lane_.refuse_overwritten(stack);
+  EXPECT_EQ(stack.images[2].error, ErrorReason::overwritten) << "a source that was late has written there";
   EXPECT_EQ(std::count(memory_.begin(), memory_.end(), std::byte{0}), static_cast<std::ptrdiff_t>(memory_.size()));
 }
 

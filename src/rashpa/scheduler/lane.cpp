@@ -16,6 +16,7 @@ Lane::Lane(LaneConfig config, unit::Unit& unit, link::Receiver& link)
       unit_(unit),
       link_(link),
       dtps_(config_.dtps.size()),
+      sources_write_(link_.sources_write()),
       completeness_(config_.images),
       limit_(config_.images),
       images_(config_.end == End::known ? config_.images : 0),
@@ -142,24 +143,37 @@ void Lane::say_lost(const StackImage& image, std::size_t dtp, const link::Arriva
 // Lost lines never look like measured ones. Of a missing image nobody reads a pixel.
 void Lane::fill(const StackImage& image) noexcept {
   for (const LostRun& run : image.lost_runs()) {
-    const auto dtp =
-        std::find_if(config_.dtps.begin(), config_.dtps.end(), [&](const LaneDtp& one) { return one.id == run.dtp; });
     if (config_.device_images != nullptr) {
-      fill_on_device(image, dtp->placement, run);
+      config_.device_images->fill(part_of(image, run));
     } else {
-      fill_lost(image.raw, dtp->placement, config_.pixel, run);
+      fill_lost(image.raw, placement_of(run), config_.pixel, run);
     }
   }
 }
 
-void Lane::fill_on_device(const StackImage& image, const Placement& placement, const LostRun& run) noexcept {
+// Whether what fill() wrote is still there: a source that was late may have written its lines over it.
+bool Lane::filled(const StackImage& image) const noexcept {
+  const auto lost = image.lost_runs();
+  return std::all_of(lost.begin(), lost.end(), [&](const LostRun& run) {
+    if (config_.device_images != nullptr) return config_.device_images->holds_lost(part_of(image, run));
+    return holds_lost(image.raw, placement_of(run), config_.pixel, run);
+  });
+}
+
+const Placement& Lane::placement_of(const LostRun& run) const noexcept {
+  const auto dtp =
+      std::find_if(config_.dtps.begin(), config_.dtps.end(), [&](const LaneDtp& one) { return one.id == run.dtp; });
+  return dtp->placement;
+}
+
+memory::LostPart Lane::part_of(const StackImage& image, const LostRun& run) const noexcept {
+  const Placement& placement = placement_of(run);
   const std::uint64_t slot = config_.pixels_offset + image.index % config_.slots * config_.slot_bytes;
-  config_.device_images->fill(
-      {.first = slot + placement.first_line_offset + std::uint64_t{run.first_line} * placement.pitch,
-       .pitch = placement.pitch,
-       .line_bytes = placement.line_bytes,
-       .lines = run.lines,
-       .type = config_.pixel});
+  return {.first = slot + placement.first_line_offset + std::uint64_t{run.first_line} * placement.pitch,
+          .pitch = placement.pitch,
+          .line_bytes = placement.line_bytes,
+          .lines = run.lines,
+          .type = config_.pixel};
 }
 
 // Where records tell the frames, DTPs that disagree about an image's have not brought one image.
@@ -177,6 +191,7 @@ link::Arrival Lane::agreed(const StackImage& image, const link::Arrival& arrival
 }
 
 void Lane::take(std::size_t dtp, const link::Arrival& come, std::int64_t now) noexcept {
+  const std::int64_t time = clock_.look(now);
   if (come.index >= limit_) {
     behind_end_.fetch_add(1, std::memory_order_relaxed);
     return;
@@ -189,12 +204,12 @@ void Lane::take(std::size_t dtp, const link::Arrival& come, std::int64_t now) no
   ImageState& seen = states_[arrival.index % config_.slots];
   state.next = arrival.index + 1;
   if (state.next > images_.load(std::memory_order_relaxed)) images_.store(state.next, std::memory_order_release);
-  if (seen.due_ns == 0) seen.due_ns = now;
+  if (seen.due_ns == 0) seen.due_ns = time;
   count(state, arrival);
   if (arrival.loss != link::Loss::deadline) {
     state.silent = false;
     state.heard = true;
-    heard_ns_ = now;
+    heard_ns_ = time;
   }
   if (arrival.completeness == Completeness::complete) {
     ++seen.complete;
@@ -228,6 +243,7 @@ void Lane::close_behind(std::uint64_t end) noexcept {
 }
 
 bool Lane::advance(std::int64_t now) noexcept {
+  const std::int64_t time = clock_.look(now);
   if (done()) return false;
   const std::uint64_t end = end_of(next_stack_);
   bool all = true;
@@ -243,16 +259,16 @@ bool Lane::advance(std::int64_t now) noexcept {
     return true;
   }
   if (closed_all_) return false;
-  if (finishing_ && now - heard_ns_ > config_.deadline_ns) {
+  if (finishing_ && time - heard_ns_ > config_.deadline_ns) {
     close_behind(limit_);
     closing_ = closed_all_ = true;
     return false;
   }
   const bool known = end_known_.load(std::memory_order_relaxed);
-  if ((known && all_but_silent && any_heard) || quiet(now)) {
+  if ((known && all_but_silent && any_heard) || quiet(time)) {
     close_to(end);
   } else {
-    close_overdue(end, now);
+    close_overdue(end, time);
   }
   return false;
 }
@@ -265,9 +281,9 @@ std::uint64_t Lane::due() const noexcept {
 }
 
 // Whether the sources may wait for this stack's slots, although nobody knows whether they have sent it.
-bool Lane::quiet(std::int64_t now) const noexcept {
+bool Lane::quiet(std::int64_t time) const noexcept {
   if (config_.quiet_ns == 0 || !end_known_.load(std::memory_order_relaxed)) return false;
-  return due() > next_stack_ * config_.stack && now - heard_ns_ > config_.quiet_ns;
+  return due() > next_stack_ * config_.stack && time - heard_ns_ > config_.quiet_ns;
 }
 
 void Lane::close_to(std::uint64_t end) noexcept {
@@ -279,7 +295,7 @@ void Lane::close_to(std::uint64_t end) noexcept {
 
 // Of the images that are due, those that have been so for longer than the deadline. Of what is behind the latest that
 // has come nobody knows whether it is. An end that is not known is not waited for by DTPs that were silent before.
-void Lane::close_overdue(std::uint64_t end, std::int64_t now) noexcept {
+void Lane::close_overdue(std::uint64_t end, std::int64_t time) noexcept {
   const std::uint64_t due = std::min(end, this->due());
   std::uint64_t first = end;
   bool heard_all = !end_known_.load(std::memory_order_relaxed);  // all that are still waited for
@@ -290,7 +306,7 @@ void Lane::close_overdue(std::uint64_t end, std::int64_t now) noexcept {
   std::uint64_t overdue = first;
   while (overdue < due) {
     const std::int64_t since = std::max(states_[overdue % config_.slots].due_ns, told_ns_);
-    if (!heard_all && now - since <= config_.deadline_ns) break;
+    if (!heard_all && time - since <= config_.deadline_ns) break;
     ++overdue;
   }
   if (overdue != first) close_to(overdue);
@@ -335,7 +351,8 @@ void Lane::submit(std::int64_t now) noexcept {
 
 void Lane::finish(std::int64_t now, std::optional<std::uint64_t> end) noexcept {
   finishing_ = true;
-  heard_ns_ = now;
+  const std::int64_t time = clock_.look(now);
+  heard_ns_ = time;
   if (end_known_.load(std::memory_order_relaxed)) {
     std::uint64_t come = 0;
     for (const DtpState& dtp : dtps_) come = std::max(come, dtp.next);
@@ -344,7 +361,7 @@ void Lane::finish(std::int64_t now, std::optional<std::uint64_t> end) noexcept {
   }
   const std::uint64_t come = images_.load(std::memory_order_relaxed);
   set_end(std::min(std::max(come, end.value_or(come)), config_.images));
-  told_ns_ = now;  // what is due since now has its deadline from now on
+  told_ns_ = time;  // what is due since now has its deadline from now on
   closing_ = false;
 }
 
@@ -382,6 +399,10 @@ void Lane::abandon(std::int64_t now) noexcept {
 }
 
 bool Lane::overwritten(const StackImage& image) const noexcept {
+  if (sources_write_ && image.completeness == Completeness::partial) {
+    std::atomic_thread_fence(std::memory_order_acquire);  // what was read of the slot was read before this
+    if (!filled(image)) return true;
+  }
   return std::any_of(config_.dtps.begin(), config_.dtps.end(),
                      [&](const LaneDtp& dtp) { return link_.overwritten(dtp.position, image.index); });
 }

@@ -14,6 +14,7 @@
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/core/placement.hpp"
 #include "rashpa/core/region.hpp"
+#include "rashpa/core/running_clock.hpp"
 #include "rashpa/core/stack.hpp"
 #include "rashpa/link/link.hpp"
 #include "rashpa/memory/device_images.hpp"
@@ -93,7 +94,8 @@ class Lane final : public SlotGuard {
   [[nodiscard]] bool done() const noexcept { return next_stack_ * config_.stack >= limit_; }
 
   /// The thread that has the stack after the unit: images that were decided on although their slot was overwritten
-  /// meanwhile become errored. Sinks that read the slot itself ask again when they have read it (Stack::intact).
+  /// meanwhile, or lines came into it that had been given up, become errored. Sinks that read the slot itself ask again
+  /// when they have read it (Stack::intact).
   void refuse_overwritten(Stack& stack) noexcept;
   /// Any thread: counts images that were refused, here or by a sink.
   void count_overwritten(std::uint64_t images) noexcept { overwritten_.fetch_add(images, std::memory_order_relaxed); }
@@ -147,12 +149,14 @@ class Lane final : public SlotGuard {
   [[nodiscard]] link::Arrival agreed(const StackImage& image, const link::Arrival& arrival) const noexcept;
   void say_lost(const StackImage& image, std::size_t dtp, const link::Arrival& arrival) noexcept;
   void fill(const StackImage& image) noexcept;
-  void fill_on_device(const StackImage& image, const Placement& placement, const LostRun& run) noexcept;
+  [[nodiscard]] const Placement& placement_of(const LostRun& run) const noexcept;
+  [[nodiscard]] memory::LostPart part_of(const StackImage& image, const LostRun& run) const noexcept;
+  [[nodiscard]] bool filled(const StackImage& image) const noexcept;
   void close_behind(std::uint64_t end) noexcept;
   void close_to(std::uint64_t end) noexcept;
   [[nodiscard]] std::uint64_t due() const noexcept;
-  [[nodiscard]] bool quiet(std::int64_t now) const noexcept;
-  void close_overdue(std::uint64_t end, std::int64_t now) noexcept;
+  [[nodiscard]] bool quiet(std::int64_t time) const noexcept;
+  void close_overdue(std::uint64_t end, std::int64_t time) noexcept;
   void set_end(std::uint64_t end) noexcept;
   void submit(std::int64_t now) noexcept;
   void open(std::uint64_t number) noexcept;
@@ -166,6 +170,8 @@ class Lane final : public SlotGuard {
   std::vector<PayloadSum> sums_;  // [image of the ring][dtp]
   std::uint32_t lost_per_image_ = 0;
   std::vector<DtpState> dtps_;
+  bool sources_write_;     // lines may come after they were given up
+  RunningClock clock_{0};  // deadlines are counted in its time
   CompletenessTable completeness_;
   Histogram ready_;
   FirstIncomplete first_;

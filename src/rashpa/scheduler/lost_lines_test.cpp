@@ -41,6 +41,25 @@ TEST(LostLines, the_worst_map_fits) {
   EXPECT_EQ(list_lost_runs(map, 0, runs), 5U);
 }
 
+TEST(LostLines, one_byte_of_any_type_shows_that_lines_were_written_after_they_were_filled) {
+  const Placement placement{
+      .slot_bytes = 1024, .slots = 1, .first_line_offset = 64, .pitch = 64, .line_bytes = 48, .lines = 8};
+  const LostRun run{.dtp = 1, .first_line = 2, .lines = 3};
+  for (const PixelType type :
+       {PixelType::u8, PixelType::u16, PixelType::i16, PixelType::u32, PixelType::i32, PixelType::f32}) {
+    std::vector<std::byte> slot(1024);
+    EXPECT_FALSE(holds_lost(slot.data(), placement, type, run));
+    fill_lost(slot.data(), placement, type, run);
+    for (std::size_t at = 0; at < slot.size(); ++at) {
+      const std::size_t line = at / 64;
+      const bool of_run = line >= 3 && line < 6 && at % 64 < 48;
+      slot[at] ^= std::byte{1};
+      EXPECT_EQ(holds_lost(slot.data(), placement, type, run), !of_run) << at;
+      slot[at] ^= std::byte{1};
+    }
+  }
+}
+
 TEST(LostLines, filling_touches_only_the_lines_of_the_run) {
   const Placement place{
       .slot_bytes = 512, .slots = 1, .first_line_offset = 4, .pitch = 32, .line_bytes = 16, .lines = 8};

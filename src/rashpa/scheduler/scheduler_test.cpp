@@ -63,6 +63,31 @@ TEST(Lane, what_was_overwritten_while_it_was_processed_is_errored_and_counted) {
   EXPECT_EQ(b.lane.overwritten(), 2U) << "those that were refused";
 }
 
+// The source of DTP 1 still has the credits of images that were given up, and writes into their slots.
+TEST(Lane, lines_that_come_after_they_were_given_up_are_never_taken_for_lost_ones) {
+  Bench b;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    b.give(Bench::good(0, i));
+    b.give(i == 0 ? Bench::good(1, i) : Bench::lost(1, i, link::Loss::deadline));
+  }
+  ASSERT_TRUE(b.lane.advance(100));
+  Stack& stack = *b.unit.stacks[0];
+  for (StackImage& image : stack.view()) image.decision = Decision::accepted;
+  const auto lower_half = [&](std::size_t image) { return stack.images[image].raw + 512; };
+  lower_half(0)[3] = std::byte{7};  // its own
+  lower_half(2)[7 * 64 + 63] = std::byte{7};
+  b.lane.refuse_overwritten(stack);
+  EXPECT_EQ(stack.images[0].decision, Decision::accepted);
+  EXPECT_EQ(stack.images[1].decision, Decision::accepted);
+  EXPECT_EQ(stack.images[2].error, ErrorReason::overwritten);
+  EXPECT_EQ(stack.images[3].decision, Decision::accepted);
+  EXPECT_TRUE(stack.intact(stack.images[1]));
+  lower_half(1)[0] = std::byte{0};
+  EXPECT_FALSE(stack.intact(stack.images[1])) << "a sink that reads it from its slot now has perhaps read that";
+  lower_half(3)[-1] = std::byte{7};
+  EXPECT_TRUE(stack.intact(stack.images[3])) << "what has arrived is not looked at";
+}
+
 TEST(Lane, a_stack_is_submitted_when_every_dtp_of_every_image_is_there) {
   Bench b;
   for (std::uint64_t i = 0; i < 4; ++i) {
@@ -120,6 +145,32 @@ TEST(Lane, the_deadline_closes_a_stack_of_which_something_has_come_and_not_befor
   EXPECT_EQ(b.link.closed[0], 0U) << "this DTP is not behind";
   for (std::uint64_t i = 0; i < 4; ++i) b.give(Bench::lost(1, i, link::Loss::deadline));
   EXPECT_TRUE(b.lane.advance(1002 + kDeadline));
+}
+
+TEST(Lane, time_in_which_the_process_stood_still_makes_nothing_late) {
+  constexpr std::int64_t kStood = 3'000'000'000;
+  std::vector<std::byte> memory(8UL * 1024);
+  LaneConfig config = Bench::config(12, 2, memory);
+  config.deadline_ns = 500'000'000;
+  EchoUnit unit;
+  RecordingLink link;
+  Lane lane(std::move(config), unit, link);
+  std::int64_t now = 1'000'000'000;
+  for (std::uint64_t i = 0; i < 4; ++i) lane.take(0, Bench::good(0, i), now);
+  now += kStood;
+  EXPECT_FALSE(lane.advance(now));
+  EXPECT_EQ(link.closed[1], 0U) << "nobody could have looked";
+  const std::int64_t again = now;
+  while (link.closed[1] == 0 && now - again < kStood) lane.advance(now += 2'000'000);
+  EXPECT_EQ(link.closed[1], 4U) << "but while it runs it counts";
+  EXPECT_NEAR(static_cast<double>(now - again), 480e6, 5e6);
+}
+
+TEST(Lane, a_process_that_stands_still_again_and_again_gives_up_all_the_same) {
+  Bench b;
+  for (std::uint64_t i = 0; i < 4; ++i) b.give(Bench::good(0, i));
+  for (std::int64_t now = 1'000'000'000; now < 10'000'000'000; now += 1'000'000'000) b.lane.advance(now);
+  EXPECT_EQ(b.link.closed[1], 4U);
 }
 
 TEST(Lane, a_stack_waits_for_a_slow_detector_however_long_it_takes) {

@@ -44,6 +44,8 @@ class RecordingLink final : public link::Receiver {
   [[nodiscard]] bool overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept override {
     return dtp == 1 && std::find(spoilt.begin(), spoilt.end(), index) != spoilt.end();
   }
+  [[nodiscard]] bool sources_write() const noexcept override { return direct; }
+  bool direct = true;
   std::vector<std::uint64_t> spoilt;  // images of DTP 1
   std::vector<std::uint64_t> released = std::vector<std::uint64_t>(4);
   std::vector<std::uint64_t> closed = std::vector<std::uint64_t>(4);

@@ -226,6 +226,7 @@ bool DtpSource::post_all(const std::stop_token& stop, const link::BufferDescript
 bool DtpSource::send_image(const std::stop_token& stop, std::uint64_t index, std::uint64_t frame) {
   const Dtp& dtp = config_.dtp;
   untold_.reset();  // this image's own event will show it
+  sender_.begin(index);
   const bool made_by_link = sender_.makes_payload_crc32c();
   std::uint32_t crc = crcs_.empty() ? 0 : crc_of(frame);
   const bool known = made_by_link || !crcs_.empty();

@@ -3,6 +3,7 @@
 /// The processing unit contract: a pipeline of kernels, prepared once, run on stacks of images.
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,14 @@ struct Output {
   Results results{};                 ///< columns of StackImage::scalars, reasons of vetoes
 };
 
+/// A step that is at work. `image`, `frame`: the first of those that it looks at; monotonic time.
+struct Busy {
+  std::string kernel;
+  std::uint64_t image = 0;
+  std::uint64_t frame = 0;
+  std::int64_t since_ns = 0;
+};
+
 /// All memory is taken when a unit is made (factory.hpp). `submit` from one thread, `take` from one thread. Nothing
 /// allocates after construction. Results come back in the order of submission, the same from every unit.
 class Unit {
@@ -109,6 +118,8 @@ class Unit {
     static_cast<void>(failed_in);
     return {};
   }
+  /// The step that has been at work for longest without an end, where the unit knows. Any thread.
+  [[nodiscard]] virtual std::optional<Busy> busy() const { return {}; }
   /// What a person should know of its work now, an alarm of a kernel; empty: nothing. Any thread.
   [[nodiscard]] virtual std::string notice() const { return {}; }
 };

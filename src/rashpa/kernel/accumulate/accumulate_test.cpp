@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/target_testing.hpp"
 #include "rashpa/kernel/accumulate/parts.hpp"
 #include "rashpa/kernel/photons.hpp"
-#include "rashpa/kernel/target_testing.hpp"
 
 namespace rashpa::kernel::accumulate {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/target_testing.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/runs_testing.hpp"
-#include "rashpa/kernel/target_testing.hpp"
 
 namespace rashpa::kernel::bitshuffle_lz4 {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/fill.hpp"
+#include "rashpa/core/target_testing.hpp"
 #include "rashpa/kernel/jungfrau/synthetic.hpp"
-#include "rashpa/kernel/target_testing.hpp"
 
 namespace rashpa::kernel::jungfrau {
 namespace {

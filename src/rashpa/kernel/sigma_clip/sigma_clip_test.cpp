@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/target_testing.hpp"
 #include "rashpa/kernel/peakfinder/peakfinder.hpp"
 #include "rashpa/kernel/photons.hpp"
 #include "rashpa/kernel/sparsify/sparsify.hpp"
-#include "rashpa/kernel/target_testing.hpp"
 
 namespace rashpa::kernel::sigma_clip {
 namespace {

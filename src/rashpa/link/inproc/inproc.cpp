@@ -159,10 +159,10 @@ class InprocReceiver::Impl {
       counters_.refused_key.add(1);
     } else if (target.kind == Target::Kind::skip) {
       channel.assembly.put_skip(decode_frame_record(item.record), item.immediate, now);
-      decide(channel, now);
+      decide(channel, now, Taken::some);
     } else if (item.event) {
       channel.assembly.put_event(offset, item.record, item.immediate, now);
-      decide(channel, now);
+      decide(channel, now, Taken::some);
     } else {
       channel.assembly.put_lines(target.index, offset, target.linear, {item.write.source, item.write.bytes},
                                  std::nullopt, now);
@@ -171,8 +171,8 @@ class InprocReceiver::Impl {
       channel.writes_done.store(channel.writes_done.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
 
-  void decide(Channel& channel, std::int64_t now) noexcept {
-    channel.told.apply_to(channel.assembly, now, output_);
+  void decide(Channel& channel, std::int64_t now, Taken taken) noexcept {
+    channel.told.apply_to(channel.assembly, now, output_, taken);
     if (flow_ == Flow::paced) return;
     if (channel.granted.load(std::memory_order_relaxed) == channel.assembly.granted()) return;
     channel.granted.store(channel.assembly.granted(), std::memory_order_release);
@@ -187,7 +187,7 @@ class InprocReceiver::Impl {
       for (auto& channel : channels_) {
         std::size_t count = 0;
         for (Item item; count < kQueue && channel->queue.try_pop(item); ++count) handle(*channel, item, now);
-        decide(*channel, now);
+        decide(*channel, now, count < kQueue ? Taken::all : Taken::a_queue);
         if (count != 0) channel->progress.ring();
         busy = busy || count != 0;
       }

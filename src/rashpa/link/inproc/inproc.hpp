@@ -30,6 +30,7 @@ class InprocReceiver final : public Receiver {
   void start() override;
   void release(std::uint32_t dtp, std::uint64_t end) noexcept override;
   void close(std::uint32_t dtp, std::uint64_t end) noexcept override;
+  [[nodiscard]] bool sources_write() const noexcept override { return false; }
   void stop() noexcept override;
   [[nodiscard]] Counts stats() const override;
 

@@ -23,7 +23,7 @@
 namespace rashpa::link::pcie {
 
 inline constexpr std::uint64_t kMagic = 0x3130454943505352;  ///< "RSPCIE01" in memory
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kVersion = 4;
 inline constexpr std::uint32_t kMostDtps = 256;
 
 /// First in the block. Written before anybody knows of the block, read once by who opens it.
@@ -53,6 +53,8 @@ struct SharedDtp {
   SleepWord source;  ///< of the source's thread, which waits for credits
   /// Images that a source without credits has begun to write: set before the first line of each.
   alignas(64) std::atomic<std::uint64_t> begun{0};
+  /// Images that are not waited for any more: index k is written while k >= closed. Seldom written.
+  alignas(64) std::atomic<std::uint64_t> closed{0};
 };
 
 /// One receiving thread.

@@ -56,7 +56,7 @@ TEST_F(ControlBlockTest, what_is_no_receivers_block_is_refused_with_the_reason) 
     EXPECT_NE(refusal(change).find(what), std::string::npos) << refusal(change) << ", not " << what;
   };
   says([](Header& h) { h.magic ^= 1; }, "no receiver's control block");
-  says([](Header& h) { h.version = kVersion + 1; }, "version 4");
+  says([](Header& h) { h.version = kVersion + 1; }, "version 5");
   says([](Header& h) { h.key ^= 1; }, "wrong key");
   says([](Header& h) { h.dtps = 0; }, "0 DTPs");
   says([](Header& h) { h.dtps = 0xFFFFFFFF; }, "cannot be");

@@ -42,7 +42,15 @@ void ReceiverThread::grant(PolledDtp& dtp) noexcept {
   dtp.shared->source.wake();
 }
 
+// Before the images are given up: a source that has not begun with one of them by now leaves it.
+void ReceiverThread::withdraw(PolledDtp& dtp, std::uint64_t closed) noexcept {
+  if (closed == dtp.closed) return;
+  dtp.closed = closed;
+  dtp.shared->closed.exchange(closed, std::memory_order_seq_cst);  // before the lock word is read
+}
+
 bool ReceiverThread::serve(PolledDtp& dtp) noexcept {
+  withdraw(dtp, dtp.port->closed.load(std::memory_order_acquire));
   // Acquire: what the source wrote before the word is there.
   const std::uint32_t word = dtp.shared->lock.load(std::memory_order_acquire);
   if (word != dtp.seen) {
@@ -52,7 +60,7 @@ bool ReceiverThread::serve(PolledDtp& dtp) noexcept {
   if (dtp.port->looked_at != dtp.port->announced) {
     handler_.next_event(*dtp.port, now_ns(), output_);
   } else if (dtp.port->news_for(dtp.port->assembly, output_)) {
-    handler_.decide(*dtp.port, now_ns(), output_);
+    dtp.port->close_at(dtp.port->assembly, dtp.closed, now_ns(), output_);
   } else {
     return false;
   }
@@ -83,6 +91,7 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
       idle = 0;
     }
   }
+  for (PolledDtp& dtp : dtps_) withdraw(dtp, ~std::uint64_t{0});
 }
 
 }  // namespace rashpa::link::pcie

@@ -19,6 +19,7 @@ struct PolledDtp {
   SharedDtp* shared = nullptr;
   std::uint32_t seen = 0;     ///< the lock word's last value
   std::uint64_t granted = 0;  ///< written last
+  std::uint64_t closed = 0;   ///< the same
 };
 
 /// One thread of a PcieReceiver: polls the lock words of its DTPs, writes their credits.
@@ -35,6 +36,7 @@ class ReceiverThread final : public LinkThread {
  private:
   bool serve(PolledDtp& dtp) noexcept;
   void grant(PolledDtp& dtp) noexcept;
+  static void withdraw(PolledDtp& dtp, std::uint64_t closed) noexcept;
   [[nodiscard]] bool news() noexcept;
 
   ReceiverConfig config_;

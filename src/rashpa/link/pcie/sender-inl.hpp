@@ -37,14 +37,25 @@ bool SenderWith<EngineType>::inside(const BufferDescriptor& write) const noexcep
 
 // Without credits the receiver must see whose slot is written. An exchange: it is out before the streaming stores.
 template <typename EngineType>
-void SenderWith<EngineType>::begin() noexcept {
+void SenderWith<EngineType>::begin(std::uint64_t index) {
   begun_ = true;
-  if (config_.flow == Flow::paced) shared_->begun.exchange(announced_ + 1, std::memory_order_seq_cst);
+  image_ = index;
+  if (config_.flow == Flow::paced) shared_->begun.exchange(index + 1, std::memory_order_seq_cst);
+}
+
+template <typename EngineType>
+bool SenderWith<EngineType>::given_up() noexcept {
+  given_up_ = given_up_ || image_ < shared_->closed.load(std::memory_order_acquire);
+  return given_up_;
 }
 
 template <typename EngineType>
 std::size_t SenderWith<EngineType>::post(std::span<const BufferDescriptor> writes) {
-  if (!begun_) begin();
+  if (!begun_) begin(announced_);
+  if (given_up()) {
+    done_ += writes.size();
+    return writes.size();
+  }
   std::size_t taken = 0;
   std::uint64_t bytes = 0;
   while (taken < writes.size()) {
@@ -82,16 +93,17 @@ std::size_t SenderWith<EngineType>::post(std::span<const BufferDescriptor> write
 template <typename EngineType>
 bool SenderWith<EngineType>::post_event(const Event& event) {
   constexpr std::uint32_t kIndexMask = 0xFFFFFF;
-  const bool withheld = withhold_ || !lies_inside(event.destination, FrameRecord::kBytes, record_bytes_);
+  const bool refused = withhold_ || !lies_inside(event.destination, FrameRecord::kBytes, record_bytes_);
+  const bool withheld = refused || given_up_;
   if (!withheld && !engine_.announce(event, shared_->lock)) {
     counters_.waits.add(1);
     return false;
   }
-  withhold_ = begun_ = false;
+  withhold_ = begun_ = given_up_ = false;
   announced_ += (event.immediate - (announced_ - 1)) & kIndexMask;
   if (withheld) {
     engine_.drop_image();
-    counters_.send_errors.add(1);
+    if (refused) counters_.send_errors.add(1);
     return true;
   }
   done_ += collect();

@@ -32,6 +32,7 @@ std::span<std::byte> host_region(const SenderConfig& config);
 /// most, so that its caller sees a request to stop.
 ///
 /// A write out of the buffer's bounds is counted in `send_errors` and not done, and the event of its image is withheld.
+/// Of an image that the receiver does not wait for any more nothing further is written, and no event.
 template <typename EngineType>
 class SenderWith final : public Sender {
  public:
@@ -44,6 +45,7 @@ class SenderWith final : public Sender {
   /// Says to which receiver and DTP it belongs; nothing is written back to it.
   [[nodiscard]] Endpoint endpoint() const override { return config_.destination; }
 
+  void begin(std::uint64_t index) override;
   std::size_t post(std::span<const BufferDescriptor> writes) override;
   bool post_event(const Event& event) override;
   std::size_t poll(std::uint32_t wait_us) override;
@@ -55,7 +57,7 @@ class SenderWith final : public Sender {
   [[nodiscard]] std::optional<std::uint32_t> payload_crc32c() const noexcept override { return engine_.crc32c(); }
 
  private:
-  void begin() noexcept;
+  [[nodiscard]] bool given_up() noexcept;
   [[nodiscard]] bool inside(const BufferDescriptor& write) const noexcept;
   std::size_t collect() noexcept;
   void wait_for_credit(std::uint32_t wait_us) noexcept;
@@ -69,7 +71,9 @@ class SenderWith final : public Sender {
   EngineType engine_;
   std::size_t done_ = 0;            // writes done, or never seen by the engine, and not yet reported
   bool withhold_ = false;           // a write of this image was refused
-  bool begun_ = false;              // the image has a line
+  bool begun_ = false;              // an image is in hand …
+  std::uint64_t image_ = 0;         // … and its index
+  bool given_up_ = false;           // the receiver does not wait for it
   std::uint64_t announced_ = 0;     // images up to the latest event
   mutable std::uint64_t told_ = 0;  // the credits that the caller knows
   SenderCounters counters_;

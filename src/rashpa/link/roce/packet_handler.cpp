@@ -163,7 +163,7 @@ void PacketHandler::deliver(PacketDtp& port, const AcceptedWrite& write, std::op
       if (!write.has_immediate) return counters_->bad_records.add(1);  // a record without its event
       if (options_.records) {
         port.assembly.put_event(write.offset, write.payload, write.immediate, now);
-        decide(port, now, out);
+        settle(port, now, out);
       } else {
         port.lines_of = port.target.index;
         bare_event(port, now, out);
@@ -172,7 +172,7 @@ void PacketHandler::deliver(PacketDtp& port, const AcceptedWrite& write, std::op
     case Target::Kind::skip:
       if (!write.has_immediate) return counters_->bad_records.add(1);
       port.assembly.put_skip(decode_frame_record(write.payload), write.immediate, now);
-      decide(port, now, out);
+      settle(port, now, out);
       break;
     case Target::Kind::refused:
       if (write.has_immediate) bare_event(port, now, out);
@@ -185,26 +185,26 @@ void PacketHandler::deliver(PacketDtp& port, const AcceptedWrite& write, std::op
 void PacketHandler::bare_event(PacketDtp& port, std::int64_t now, ArrivalOutput& out) noexcept {
   if (!port.lines_of) return counters_->bad_records.add(1);
   port.assembly.put_bare_event(*port.lines_of, now);
-  decide(port, now, out);
+  settle(port, now, out);
 }
 
-void PacketHandler::decide(PacketDtp& port, std::int64_t now, ArrivalOutput& out) noexcept {
-  port.apply_to(port.assembly, now, out);
+void PacketHandler::settle(PacketDtp& port, std::int64_t now, ArrivalOutput& out) noexcept {
+  port.apply_to(port.assembly, now, out, Taken::some);
 }
 
 void PacketHandler::decide_touched(std::int64_t now, ArrivalOutput& out) noexcept {
   for (PacketDtp* port : touched_) {
     port->touched = false;
-    decide(*port, now, out);
+    settle(*port, now, out);
   }
   touched_.clear();
 }
 
-void PacketHandler::decide_all(std::int64_t now, ArrivalOutput& out) noexcept {
+void PacketHandler::decide_all(std::int64_t now, ArrivalOutput& out, Taken taken) noexcept {
   for (PacketDtp* port : touched_) port->touched = false;
   touched_.clear();
   for (PacketDtp* port : ports_) {
-    if (port != nullptr) decide(*port, now, out);
+    if (port != nullptr) port->apply_to(port->assembly, now, out, taken);
   }
 }
 

@@ -65,7 +65,7 @@ class PacketHandler {
   /// True when a packet of some DTP was marked since the last call: its port says `congested`.
   [[nodiscard]] bool take_congestion() noexcept { return std::exchange(congested_, false); }
   /// Decides on every DTP; to be called regularly, also when no packets come.
-  void decide_all(std::int64_t now, ArrivalOutput& out) noexcept;
+  void decide_all(std::int64_t now, ArrivalOutput& out, Taken taken = Taken::all) noexcept;
   /// DTPs that had packets since the last call of decide_all or this one; they are decided on.
   void decide_touched(std::int64_t now, ArrivalOutput& out) noexcept;
 
@@ -93,7 +93,7 @@ class PacketHandler {
   void deliver(PacketDtp& port, const AcceptedWrite& write, std::optional<std::uint32_t> payload_crc, std::int64_t now,
                ArrivalOutput& out) noexcept;
   void bare_event(PacketDtp& port, std::int64_t now, ArrivalOutput& out) noexcept;
-  void decide(PacketDtp& port, std::int64_t now, ArrivalOutput& out) noexcept;
+  void settle(PacketDtp& port, std::int64_t now, ArrivalOutput& out) noexcept;
 
   Options options_;
   void (PacketHandler::*handle_)(const Datagram&, ArrivalOutput&) noexcept;  // of the transport

@@ -36,6 +36,7 @@ class RoceReceiver final : public ThreadedReceiver {
   [[nodiscard]] std::vector<Endpoint> endpoints() const override;
   /// Needed for credits; packets from other addresses are then refused.
   void connect(std::span<const Endpoint> senders) override;
+  [[nodiscard]] bool sources_write() const noexcept override { return false; }
 
  private:
   struct Impl;

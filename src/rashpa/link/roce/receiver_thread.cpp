@@ -12,7 +12,7 @@ namespace rashpa::link::roce {
 
 namespace {
 
-constexpr std::int64_t kDecideNs = 1'000'000;  // close() is seen at least so often
+constexpr std::int64_t kDecideNs = 1'000'000;  // release() is seen at least so often
 constexpr std::int64_t kSpinNs = 30'000;       // asking so long before sleeping saves the source a wake-up per batch
 constexpr std::int64_t kCreditNs = 2'000'000;  // credits are repeated so often, so that a lost one heals
 constexpr std::int64_t kCreditAgainNs = 10'000'000;  // and those of reliable connections while nobody acknowledges them
@@ -143,6 +143,7 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
   place_receiver_thread("roce", number_, config_.first_processor);
   std::int64_t last_decide = 0;
   std::int64_t last_packet = 0;
+  std::uint64_t bytes = 0;  // of datagrams since the socket was empty, or as much had come as it holds
   while (!stop.load(std::memory_order_relaxed)) {
     bool drained = false;
     const std::span<Datagram> datagrams = socket_.intake().receive(drained);
@@ -151,9 +152,13 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
       handle(datagrams, now);
       if (config_.options.transport == Transport::rc) answers_.send(ports_, socket_, *counters_);
       last_packet = now;
+      for (const Datagram& datagram : datagrams) bytes += datagram.bytes.size();
     }
-    if (datagrams.empty() || now - last_decide > kDecideNs) {
-      handler_.decide_all(now, output_);
+    const bool a_queue = bytes > socket_.receive_buffer();
+    if (datagrams.empty() || a_queue || now - last_decide > kDecideNs) {
+      const Taken taken = datagrams.empty() ? Taken::all : a_queue ? Taken::a_queue : Taken::some;
+      if (taken != Taken::some) bytes = 0;
+      handler_.decide_all(now, output_, taken);
       last_decide = now;
     }
     send_credits(drained, now);

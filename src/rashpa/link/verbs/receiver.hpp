@@ -43,6 +43,7 @@ class VerbsReceiver final : public ThreadedReceiver {
   /// What the RNIC calls the region's byte 0: 0, or its virtual address where iova 0 is not to be had.
   [[nodiscard]] std::uint64_t base() const noexcept override;
   [[nodiscard]] std::string registration() const override;
+  [[nodiscard]] bool sources_write() const noexcept override { return true; }
   [[nodiscard]] bool overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept override;
 
  private:

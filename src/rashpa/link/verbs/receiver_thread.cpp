@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kCreditDepth = 16;     // credits in flight per DTP
 constexpr std::uint64_t kCredit = 1;           // wr_id; receives have 0
-constexpr std::int64_t kDecideNs = 1'000'000;  // close() is seen at least so often
+constexpr std::int64_t kDecideNs = 1'000'000;  // release() is seen at least so often
 constexpr std::int64_t kCreditNs = 2'000'000;  // credits are repeated so often, so that a lost one heals
 
 // Events are never more than the slots in flight; twice that, so that one is always there while others are posted
@@ -40,6 +40,7 @@ ReceiverThread::ReceiverThread(const ReceiverConfig& config, std::uint32_t numbe
       output_(queues, bell, number, config.threads),
       counters_(&counters),
       handler_(region, counters),
+      most_completions_(entries_of(ports)),
       completions_(device, entries_of(ports),
                    config.poll == Poll::event ? CompletionQueue::Channel::events : CompletionQueue::Channel::none),
       sleep_("verbs") {
@@ -102,8 +103,8 @@ int ReceiverThread::take(std::int64_t now) noexcept {
   return count;
 }
 
-void ReceiverThread::decide_all(std::int64_t now) noexcept {
-  for (auto& dtp : dtps_) handler_.decide(*dtp->port, now, output_);
+void ReceiverThread::decide_all(std::int64_t now, Taken taken) noexcept {
+  for (auto& dtp : dtps_) handler_.decide(*dtp->port, now, output_, taken);
 }
 
 void ReceiverThread::write_credits(std::int64_t now) noexcept {
@@ -139,6 +140,7 @@ bool ReceiverThread::something_changed() noexcept {
 void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
   place_receiver_thread("verbs", number_, config_.first_processor);
   std::int64_t last_decide = 0;
+  std::uint64_t taken = 0;  // completions since there was none, or as many had come as there is room for
   while (!stop.load(std::memory_order_relaxed)) {
     const std::int64_t now = now_ns();
     int count = take(now);
@@ -146,8 +148,11 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
       completions_.arm();
       count = take(now);  // what came before it was armed
     }
-    if (count == 0 || now - last_decide > kDecideNs) {
-      decide_all(now);
+    taken += static_cast<std::uint64_t>(std::max(count, 0));
+    const bool a_queue = taken > most_completions_;
+    if (count == 0 || a_queue || now - last_decide > kDecideNs) {
+      decide_all(now, count == 0 ? Taken::all : a_queue ? Taken::a_queue : Taken::some);
+      if (count == 0 || a_queue) taken = 0;
       last_decide = now;
     }
     write_credits(now);

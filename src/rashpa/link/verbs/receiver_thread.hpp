@@ -53,7 +53,7 @@ class ReceiverThread final : public LinkThread {
   };
   int take(std::int64_t now) noexcept;
   void complete(const ibv_wc& completion, std::int64_t now) noexcept;
-  void decide_all(std::int64_t now) noexcept;
+  void decide_all(std::int64_t now, Taken taken) noexcept;
   void write_credits(std::int64_t now) noexcept;
   [[nodiscard]] ConnectedDtp* dtp_of(std::uint32_t qpn) noexcept;
   [[nodiscard]] bool something_changed() noexcept;
@@ -63,6 +63,7 @@ class ReceiverThread final : public LinkThread {
   QueueOutput output_;
   VerbsCounters* counters_;
   EventHandler handler_;
+  std::uint64_t most_completions_;
   CompletionQueue completions_;
   std::vector<std::unique_ptr<ConnectedDtp>> dtps_;
   FileSleep sleep_;

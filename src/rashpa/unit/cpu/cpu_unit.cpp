@@ -59,7 +59,8 @@ CpuUnit::CpuUnit(const Pipeline& pipeline, const Layout& layout, const Cores& co
       made_(layout.stack),
       marks_of_(layout.stack),
       sums_of_(layout.stack),
-      counted_(layout.stack) {
+      counted_(layout.stack),
+      watch_(std::size_t{cores.threads} + 1) {
   if (steps_.steps.empty()) return;  // nothing to do for a team
   make_works();
   make_accumulations();
@@ -151,6 +152,20 @@ std::string CpuUnit::how() const {
 std::string CpuUnit::failure(std::uint8_t failed_in) const {
   if (failed_in == 0 || failed_in > works_.size() || works_[failed_in - 1U].pass == nullptr) return {};
   return works_[failed_in - 1U].pass->failure();
+}
+
+std::optional<Busy> CpuUnit::busy() const {
+  const auto doing = watch_.longest();
+  if (!doing) return {};
+  return Busy{.kernel = steps_.steps[doing->step].step->declaration().name,
+              .image = doing->image,
+              .frame = doing->frame,
+              .since_ns = doing->since_ns};
+}
+
+StepWatch::Turn CpuUnit::at_work(std::size_t worker, std::size_t step, std::size_t item) noexcept {
+  const StackImage& image = stack_->images[item < items_ ? image_[item] : 0];
+  return {watch_, worker, static_cast<std::uint32_t>(step), image.index, image.frame_number};
 }
 
 std::string CpuUnit::notice() const {
@@ -245,12 +260,15 @@ void CpuUnit::run(unsigned worker, std::uint32_t task) noexcept {
   if (writing_) {
     const Accumulating& one = accumulating_[accumulation_];
     const std::size_t first = task * one.task_elements;
+    const StepWatch::Turn turn = at_work(worker, one.step, 0);
     works_[one.step].pass->conclude(worker, one.to, first, std::min(first + one.task_elements, one.elements));
     return;
   }
   const Work& work = works_[step_];
   CpuPass& pass = *work.pass;
-  if (pass.grain() == CpuPass::Grain::block) {
+  const bool by_block = pass.grain() == CpuPass::Grain::block;
+  const StepWatch::Turn turn = at_work(worker, step_, by_block ? 0 : task);
+  if (by_block) {
     const std::size_t first = task * work.task_pixels;
     const Items items{
         0, items_, pixels_of_.data(), made_.data(), marks_of_.data(), place_.data(), sums_of_.data(), dark_.data()};
@@ -287,6 +305,7 @@ void CpuUnit::settle(std::size_t number) noexcept {
   for (std::size_t item = 0; item < items_; ++item) {
     Scalar* const numbers = stack_->images[image_[item]].scalars.data();
     Finding finding{.scalars = numbers + step.first_column, .before = numbers};
+    const StepWatch::Turn turn = at_work(threads_, number, item);
     if (step.rides) {
       finding.scalars[0] = Scalar::of_count(counted_[item]);
       finding.verdict = step.rides->verdict(counted_[item]);

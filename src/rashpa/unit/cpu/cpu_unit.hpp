@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <atomic>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/unit/cpu/team.hpp"
+#include "rashpa/unit/step_watch.hpp"
 #include "rashpa/unit/steps.hpp"
 #include "rashpa/unit/unit.hpp"
 #include "rashpa/unit/windows.hpp"
@@ -31,6 +33,7 @@ class CpuUnit final : public Unit, private Team::Work {
   [[nodiscard]] Accumulated conclude() noexcept override;
   [[nodiscard]] std::string how() const override;
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override;
+  [[nodiscard]] std::optional<Busy> busy() const override;
   [[nodiscard]] std::string notice() const override;
 
  private:
@@ -69,6 +72,7 @@ class CpuUnit final : public Unit, private Team::Work {
   void run(unsigned worker, std::uint32_t task) noexcept override;
   void finished() noexcept override;
 
+  [[nodiscard]] StepWatch::Turn at_work(std::size_t worker, std::size_t step, std::size_t item) noexcept;
   [[nodiscard]] std::byte* made_by(std::size_t number, std::uint32_t place, std::size_t item) const noexcept;
 
   const Steps steps_;
@@ -104,6 +108,7 @@ class CpuUnit final : public Unit, private Team::Work {
   std::vector<std::uint64_t*> marks_of_;
   std::vector<std::span<const PayloadSum>> sums_of_;
   std::vector<std::uint32_t> counted_;  // Tap::count
+  StepWatch watch_;                     // a place a thread, and one for who settles a step
 
   std::unique_ptr<Team> team_;  // last: its threads use all of the above
 };

@@ -132,6 +132,15 @@ std::string DealtUnit::failure(std::uint8_t failed_in) const {
   return {};
 }
 
+std::optional<Busy> DealtUnit::busy() const {
+  std::optional<Busy> longest;
+  for (const auto& member : members_) {
+    std::optional<Busy> one = member->unit->busy();
+    if (one && (!longest || one->since_ns < longest->since_ns)) longest = std::move(one);
+  }
+  return longest;
+}
+
 std::string DealtUnit::notice() const {
   std::string said;
   std::size_t failed = 0;

@@ -40,6 +40,7 @@ class DealtUnit final : public Unit {
   [[nodiscard]] std::string error() const override;
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override;
   /// Which members have failed, while others work, and which windows are lost.
+  [[nodiscard]] std::optional<Busy> busy() const override;
   [[nodiscard]] std::string notice() const override;
 
  private:

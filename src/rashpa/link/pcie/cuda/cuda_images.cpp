@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
@@ -67,14 +69,33 @@ class CudaImages final : public memory::DeviceImages {
   void settle() noexcept override {
     if (cudaSetDevice(device_) == cudaSuccess) cudaStreamSynchronize(stream_.get());
   }
+  [[nodiscard]] bool holds_lost(const memory::LostPart& part) noexcept override {
+    const std::lock_guard lock(looking_);
+    looked_at_.resize(std::size_t{part.line_bytes} * part.lines);
+    if (cudaSetDevice(device_) != cudaSuccess ||
+        cudaMemcpy2DAsync(looked_at_.data(), part.line_bytes, memory_.as<std::byte>() + part.first, part.pitch,
+                          part.line_bytes, part.lines, cudaMemcpyDeviceToHost, looks_.get()) != cudaSuccess ||
+        cudaStreamSynchronize(looks_.get()) != cudaSuccess) {
+      return false;
+    }
+    const std::uint32_t bits = lost_bits(part.type);
+    const std::size_t bytes = pixel_bytes(part.type);
+    for (std::size_t at = 0; at + bytes <= looked_at_.size(); at += bytes) {
+      if (std::memcmp(looked_at_.data() + at, &bits, bytes) != 0) return false;
+    }
+    return true;
+  }
 
  private:
   int device_;
   std::optional<device::DeviceScope> scope_;  // while the members are made
   device::DeviceMemory memory_;
   device::Stream stream_;
+  device::Stream looks_;  // of holds_lost()
   memory::DmaBlock block_;
   std::string how_;
+  std::mutex looking_;
+  std::vector<std::byte> looked_at_;  // guarded by looking_
 };
 
 }  // namespace

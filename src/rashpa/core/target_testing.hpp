@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace rashpa::kernel {
+namespace rashpa {
 
 /// For tests: calls `work` with every instruction set of this machine that the program was compiled for.
 template <typename Work>
@@ -20,4 +20,4 @@ void on_every_target(Work work) {
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
-}  // namespace rashpa::kernel
+}  // namespace rashpa

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "rashpa/core/cache_line.hpp"
+#include "rashpa/core/clock.hpp"
+
+namespace rashpa::unit {
+
+/// Which step threads are at work on, for how long and on which image. Each thread writes its own place, any thread may
+/// look.
+class StepWatch {
+ public:
+  /// What one thread does. `image`, `frame`: the first of those that the step looks at; monotonic time.
+  struct Doing {
+    std::uint32_t step = 0;
+    std::uint64_t image = 0;
+    std::uint64_t frame = 0;
+    std::int64_t since_ns = 0;
+  };
+
+ private:
+  // Aligned: threads do not write beside each other.
+  struct alignas(kCacheLine) Place {
+    std::atomic<std::int64_t> since_ns{0};  // 0: nothing is done
+    std::atomic<std::uint32_t> step{0};
+    std::atomic<std::uint64_t> image{0};
+    std::atomic<std::uint64_t> frame{0};
+  };
+
+ public:
+  explicit StepWatch(std::size_t threads) : places_(threads) {}
+
+  /// As long as it lives, thread number `thread` is at work.
+  class Turn {
+   public:
+    Turn(StepWatch& watch, std::size_t thread, std::uint32_t step, std::uint64_t image, std::uint64_t frame) noexcept
+        : place_(watch.places_[thread]) {
+      place_.step.store(step, std::memory_order_relaxed);
+      place_.image.store(image, std::memory_order_relaxed);
+      place_.frame.store(frame, std::memory_order_relaxed);
+      place_.since_ns.store(now_ns(), std::memory_order_release);
+    }
+    ~Turn() { place_.since_ns.store(0, std::memory_order_release); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    Place& place_;
+  };
+
+  /// The work that has begun first and goes on; none: nobody is at work.
+  [[nodiscard]] std::optional<Doing> longest() const noexcept {
+    std::optional<Doing> found;
+    for (const Place& place : places_) {
+      const std::int64_t since = place.since_ns.load(std::memory_order_acquire);
+      if (since == 0 || (found && found->since_ns <= since)) continue;
+      const Doing doing{.step = place.step.load(std::memory_order_relaxed),
+                        .image = place.image.load(std::memory_order_relaxed),
+                        .frame = place.frame.load(std::memory_order_relaxed),
+                        .since_ns = since};
+      // what was begun meanwhile is not what goes on for long
+      std::atomic_thread_fence(std::memory_order_acquire);
+      if (place.since_ns.load(std::memory_order_relaxed) == since) found = doing;
+    }
+    return found;
+  }
+
+ private:
+  std::vector<Place> places_;
+};
+
+}  // namespace rashpa::unit
