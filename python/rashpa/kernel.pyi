@@ -339,8 +339,8 @@ def azimuthal(
     splitting: of pixels over bins; no: all of it is in the bin of its centre.
     radial_min: in radial_unit; both 0: all.
     radial_max: in radial_unit; both 0: all.
-    azimuth_min: degrees.
-    azimuth_max: degrees.
+    azimuth_min: degrees; angles are folded into the range.
+    azimuth_max: degrees; a circle above azimuth_min at most.
     solid_angle: correct for it.
     polarization: correct for it.
     polarization_factor: 1: horizontal.

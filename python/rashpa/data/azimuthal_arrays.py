@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs of the kernel `azimuthal`: which bins a pixel belongs to, what it is divided by, where the bins lie. Made by pyFAI from a PONI file."""
+"""Inputs of the kernel `azimuthal`: which bins a pixel belongs to, what it is divided by, where the bins lie. pyFAI says where pixels are, from a PONI
+file; bins are counted here."""
 
-from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data import geometry
+from rashpa.data import azimuthal_bins, geometry
+from rashpa.data.azimuthal_bins import Bins, Boxes, Shares
 from rashpa.data.given import Image, Values
 
 NO_BIN = np.uint32(0xFFFFFFFF)
@@ -45,106 +47,130 @@ def azimuthal_arrays(values: Values, image: Image) -> dict[str, NDArray[Any]]:
     masked |= ~(norm > _SMALLEST)
     if masked.all():
         raise ValueError(f"mask: {values['mask'] or path}: no pixel is left; all are masked")
-    found = _bins(poni, values, unit, masked)
+    azimuthal = _azimuthal_bins(values)
+    found = _bins(_Places(poni, unit, shape, masked), values, azimuthal)
     if not found["shares"].size if "shares" in found else bool((found["bins"] == NO_BIN).all()):
-        raise ValueError(
-            f"radial_min: no pixel of {path} lies in the ranges; its radius is {_range_of(poni, shape, unit)}"
-        )
+        _refuse_ranges(_Places(poni, unit, shape, masked), path, azimuthal)
     found["norm"] = norm
     if dark is not None:
         found["dark"] = np.where(masked, np.float32(0), dark)
     return found
 
 
-def _bins(poni: Any, values: Values, unit: str, masked: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
-    """The bins of each pixel, as pyFAI's splitting has them; two-dimensional bins with the azimuth slow."""
-    from pyFAI import units
+@dataclass(frozen=True)
+class _Places:
+    """Where pixels are: radius in `unit`, azimuth in degrees. Of those that count."""
 
-    radial, azimuthal = int(values["bins"]), int(values["azimuthal_bins"])
-    radial_range = _range("radial", values, None)
-    azimuth_range = _range("azimuth", values, (-180.0, 180.0))
+    poni: Any
+    unit: str
+    shape: tuple[int, int]
+    masked: NDArray[np.bool_]
+
+    def radius(self) -> NDArray[np.float64]:
+        return self._counted(self.poni.center_array(self.shape, unit=self.unit))
+
+    def azimuth(self) -> NDArray[np.float64]:
+        return np.rad2deg(self._counted(self.poni.center_array(self.shape, unit="chi_rad")))
+
+    def boxes(self) -> Boxes:
+        radius, azimuth = self.radius(), self.azimuth()
+        across = self._counted(self.poni.delta_array(self.shape, unit=self.unit, scale=True))
+        around = np.minimum(
+            np.rad2deg(self._counted(self.poni.delta_array(self.shape, unit="chi_rad", scale=True))), 180.0
+        )
+        return Boxes((np.maximum(radius - across, 0), radius + across), (azimuth - around, azimuth + around))
+
+    def outlines(self) -> tuple[NDArray[np.float64], Boxes]:
+        corners = np.asarray(self.poni.corner_array(self.shape, unit=self.unit), np.float64)[~self.masked]
+        return azimuthal_bins.outlines(corners[..., 0], np.rad2deg(corners[..., 1]), self.azimuth())
+
+    def _counted(self, array: Any) -> NDArray[np.float64]:
+        return np.asarray(array, np.float64)[~self.masked]
+
+
+def _bins(places: _Places, values: Values, azimuthal: Bins) -> dict[str, NDArray[Any]]:
+    """The bins of each pixel, whole or split; two-dimensional bins with the azimuth slow."""
     splitting = str(values["splitting"])
-    if splitting != "no":
-        _check_shares(poni, values, unit, masked)
-    scale = units.to_unit(unit).scale
-    two = azimuthal > 0
-    npt = (radial, azimuthal) if two else radial
-    if azimuth_range is not None and not two:
-        azimuth_range = tuple(np.deg2rad(azimuth_range))
-    engine = poni.setup_sparse_integrator(
-        masked.shape,
-        npt,
-        mask=masked,
-        pos0_range=radial_range,
-        pos1_range=azimuth_range,
-        unit=(unit, "chi_deg") if two else unit,
-        split=splitting,
-        algo="CSR",
-        empty=0.0,
-    )
-
-    def place(bins: NDArray[Any]) -> NDArray[np.uint32]:
-        numbers = bins.astype(np.uint32)
-        return numbers % np.uint32(azimuthal) * np.uint32(radial) + numbers // np.uint32(azimuthal) if two else numbers
-
     found: dict[str, NDArray[Any]] = {}
     if splitting == "no":
-        bins = np.full(masked.size, NO_BIN, np.uint32)
-        numbers = np.repeat(np.arange(len(engine.indptr) - 1, dtype=np.uint32), np.diff(engine.indptr))
-        bins[np.asarray(engine.indices)] = place(numbers)
-        found["bins"] = bins.reshape(masked.shape)
+        radius = places.radius()
+        radial = _radial_bins(values, radius, radius)
+        bins = np.full(places.shape, NO_BIN, np.uint32)
+        numbers = azimuthal_bins.bins_of_centres(radius, places.azimuth(), radial, azimuthal)
+        bins[~places.masked] = np.where(numbers == azimuthal_bins.NO_BIN, NO_BIN, numbers).astype(np.uint32)
+        found["bins"] = bins
     else:
-        found |= _shares(engine, masked.shape, place)
-    if two:
-        found["radial_axis"] = np.asarray(engine.bin_centers0, np.float64) * scale
-        found["azimuthal_axis"] = np.rad2deg(np.asarray(engine.bin_centers1, np.float64))
-    else:
-        found["radial_axis"] = np.asarray(engine.bin_centers, np.float64) * scale
+        corners, boxes = places.outlines() if splitting == "full" else (None, places.boxes())
+        radial = _radial_bins(values, *boxes.radius)
+        _check_shares(boxes, radial, azimuthal)
+        if corners is None:
+            found |= _by_pixel(azimuthal_bins.shares_of_boxes(boxes, radial, azimuthal), places.masked)
+        else:
+            found |= _by_pixel(azimuthal_bins.shares_of_areas(corners, boxes, radial, azimuthal), places.masked)
+    found["radial_axis"] = radial.centres
+    if int(values["azimuthal_bins"]) > 0:
+        found["azimuthal_axis"] = azimuthal.centres
     return found
 
 
-def _shares(
-    engine: Any, shape: tuple[int, ...], place: Callable[[NDArray[Any]], NDArray[np.uint32]]
-) -> dict[str, NDArray[Any]]:
-    """The look-up table by pixel, in place of by bin."""
-    pixels, shares = np.asarray(engine.indices), np.asarray(engine.data)
-    bins = np.repeat(np.arange(len(engine.indptr) - 1, dtype=np.uint32), np.diff(engine.indptr))
-    kept = shares != 0  # rounding leaves shares of 0, and some below, which pyFAI adds as well
-    order = np.argsort(pixels[kept], kind="stable")
-    counts = np.bincount(pixels[kept], minlength=int(np.prod(shape)))
+def _by_pixel(shares: Shares, masked: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+    """As the kernel is given them."""
+    counts = np.zeros(masked.shape, np.int64)
+    counts[~masked] = np.bincount(shares.pixel, minlength=int((~masked).sum()))
     return {
-        "share_ends": np.cumsum(counts).astype(np.uint32).reshape(shape),
-        "share_bins": place(bins[kept][order]),
-        "shares": shares[kept][order].astype(np.float32),
+        "share_ends": np.cumsum(counts).astype(np.uint32).reshape(masked.shape),
+        "share_bins": shares.bins.astype(np.uint32),
+        "shares": shares.share.astype(np.float32),
     }
 
 
-def _check_shares(poni: Any, values: Values, unit: str, masked: NDArray[np.bool_]) -> None:
+def _check_shares(boxes: Boxes, radial: Bins, azimuthal: Bins) -> None:
     """Before the table is made: that it does not become too large. Pixels that span many bins have many shares."""
-    radius = np.asarray(poni.center_array(masked.shape, unit=unit), np.float64)
-    least, most = _range("radial", values, None) or (float(radius.min()), float(radius.max()))
-    spans = sum(np.abs(np.diff(radius, axis=axis)).mean() if radius.shape[axis] > 1 else 0.0 for axis in (0, 1))
-    expected = (1 + spans / ((most - least) / int(values["bins"]))) * radius.size
-    if int(values["azimuthal_bins"]) > 0:
-        least, most = _range("azimuth", values, (-180.0, 180.0)) or (-180.0, 180.0)
-        angle = np.rad2deg(np.asarray(poni.center_array(masked.shape, unit="chi_rad"), np.float64))
-        turns = sum(np.median(np.abs(np.diff(angle, axis=axis))) if angle.shape[axis] > 1 else 0.0 for axis in (0, 1))
-        expected *= 1 + turns / ((most - least) / int(values["azimuthal_bins"]))
+    pixels = len(boxes.radius[0])
+    across = 1 + np.maximum(boxes.radius[1] - boxes.radius[0], 0) / radial.width
+    around = 1 + (boxes.azimuth[1] - boxes.azimuth[0]) / azimuthal.width if azimuthal.count > 1 else 1.0
+    expected = float(np.nansum(np.minimum(across, radial.count) * np.minimum(around, azimuthal.count)))
     if expected > MOST_SHARES:
         raise ValueError(
-            f"splitting: pixels would have about {expected / radius.size:.0f} shares each, {expected / 1e6:.0f} million in all, and {MOST_SHARES / 1e6:.0f} "
+            f"splitting: pixels would have about {expected / pixels:.0f} shares each, {expected / 1e6:.0f} million in all, and {MOST_SHARES / 1e6:.0f} "
             "million at most; take fewer bins, or no"
         )
 
 
-def _range(what: str, values: Values, whole: tuple[float, float] | None) -> tuple[float, float] | None:
-    """None: all that there is."""
-    least, most = float(values[f"{what}_min"]), float(values[f"{what}_max"])
-    if (least, most) == (whole or (0.0, 0.0)):
-        return None
+def _radial_bins(values: Values, low: NDArray[np.float64], high: NDArray[np.float64]) -> Bins:
+    """Of the range that is asked for; both ends 0: all that pixels reach, from `low` to `high`."""
+    least, most = float(values["radial_min"]), float(values["radial_max"])
+    if (least, most) == (0.0, 0.0):
+        least, most = float(np.nanmin(low)), float(np.nanmax(high))
+        most = max(most, np.nextafter(np.float32(least), np.float32(np.inf), dtype=np.float32).item())
+    elif not least < most:
+        raise ValueError(f"radial_max: {most} is not above radial_min, which is {least}")
+    return Bins(least, most, int(values["bins"]))
+
+
+def _azimuthal_bins(values: Values) -> Bins:
+    """One over the whole range, with one dimension."""
+    least, most = float(values["azimuth_min"]), float(values["azimuth_max"])
     if not least < most:
-        raise ValueError(f"{what}_max: {most} is not above {what}_min, which is {least}")
-    return least, most
+        further = f"; a range across 180 ends above it: {most + 360:g}" if least < most + 360 else ""
+        raise ValueError(f"azimuth_max: {most:g} is not above azimuth_min, which is {least:g}{further}")
+    if most - least > 360:
+        raise ValueError(f"azimuth_max: {most:g} is {most - least:g} degrees above azimuth_min; a circle has 360")
+    return Bins(least, most, max(1, int(values["azimuthal_bins"])))
+
+
+def _refuse_ranges(places: _Places, path: str, azimuthal: Bins) -> NoReturn:
+    """Says which range holds no pixel."""
+    azimuth = azimuthal_bins.angle(places.azimuth())
+    if not (azimuthal.of(azimuthal_bins.folded(azimuth, azimuthal)) != azimuthal_bins.NO_BIN).any():
+        raise ValueError(
+            f"azimuth_min: no pixel of {path} lies from {azimuthal.least:g} to {azimuthal.most:g} degrees; its azimuth is "
+            f"{azimuth.min():.4g} to {azimuth.max():.4g}"
+        )
+    radius = places.radius()
+    raise ValueError(
+        f"radial_min: no pixel of {path} lies in the ranges; its radius is {radius.min():.4g} to {radius.max():.4g} {places.unit}"
+    )
 
 
 def _above_zero(key: str, path: str, array: NDArray[np.float32], masked: NDArray[np.bool_]) -> None:
@@ -153,8 +179,3 @@ def _above_zero(key: str, path: str, array: NDArray[np.float32], masked: NDArray
         raise ValueError(
             f"{key}: {path}: {geometry.pixel_text(wrong)} is {array[wrong][0]}, which is not above 0; mask it"
         )
-
-
-def _range_of(poni: Any, shape: tuple[int, int], unit: str) -> str:
-    radius = poni.center_array(shape, unit=unit)
-    return f"{radius.min():.4g} to {radius.max():.4g} {unit}"

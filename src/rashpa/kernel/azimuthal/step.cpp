@@ -66,8 +66,13 @@ const Parameters<Settings>& parameters() {
                &Settings::unit)
           .add(P{.name = "radial_min", .doc = "in radial_unit; both 0: all", .least = 0}, &Settings::radial_min)
           .add(P{.name = "radial_max", .doc = "in radial_unit; both 0: all", .least = 0}, &Settings::radial_max)
-          .add(P{.name = "azimuth_min", .doc = "degrees", .least = -180, .most = 360}, &Settings::azimuth_min)
-          .add(P{.name = "azimuth_max", .doc = "degrees", .least = -180, .most = 360}, &Settings::azimuth_max)
+          .add(P{.name = "azimuth_min", .doc = "degrees; angles are folded into the range", .least = -360, .most = 720},
+               &Settings::azimuth_min)
+          .add(P{.name = "azimuth_max",
+                 .doc = "degrees; a circle above azimuth_min at most",
+                 .least = -360,
+                 .most = 720},
+               &Settings::azimuth_max)
           .add(P{.name = "solid_angle", .doc = "correct for it"}, &Settings::solid_angle)
           .add(P{.name = "polarization", .doc = "correct for it"}, &Settings::polarization)
           .add(P{.name = "polarization_factor", .doc = "1: horizontal", .least = -1, .most = 1},
@@ -281,7 +286,7 @@ class Azimuthal final : public Step, public Joinable {
     last_ = axis.size();
     if (config_.azimuthal_axis.empty()) declaration_.makes[1].axes.erase(declaration_.makes[1].axes.begin());
     if (!config_.azimuthal_axis.empty()) declaration_.makes[1].definition.clear();
-    if (config_.ring_min == config_.ring_max) return;
+    if (config_.ring_min == 0 && config_.ring_max == 0) return;
     first_ = static_cast<std::size_t>(std::lower_bound(axis.begin(), axis.end(), config_.ring_min) - axis.begin());
     last_ = static_cast<std::size_t>(std::upper_bound(axis.begin(), axis.end(), config_.ring_max) - axis.begin());
     if (first_ >= last_) {
