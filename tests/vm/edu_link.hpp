@@ -74,6 +74,7 @@ class EduReceiver final : public link::Receiver {
   void start() override;
   void release(std::uint32_t dtp, std::uint64_t end) noexcept override;
   void close(std::uint32_t dtp, std::uint64_t end) noexcept override;
+  [[nodiscard]] bool sources_write() const noexcept override { return true; }
   void stop() noexcept override { thread_ = {}; }
   [[nodiscard]] link::Counts stats() const override;
 
