@@ -62,6 +62,9 @@ class Array:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def __bool__(self) -> bool:
+        return True  # it is there, also with no row or without rows
+
     @cached_property
     def layout(self) -> Layout:
         """Where its bytes lie."""
@@ -219,9 +222,9 @@ class Finder:
                 return None
             if isinstance(link, h5py.SoftLink):
                 start = held.handle["/"] if link.path.startswith("/") else group
-                return self.walk(held, start, f"{link.path}/{rest}", links + 1) or Absence(
-                    "unwritten", f"{held.path}: {part} leads to {link.path}, which is not there"
-                )
+                led = self.walk(held, start, f"{link.path}/{rest}", links + 1)
+                said = f"{held.path}: {part} leads to {link.path}, which is not there"
+                return Absence("unwritten", said) if led is None else led
             if isinstance(link, h5py.ExternalLink):
                 return self.external(held, link.filename, f"{link.path}/{rest}", links + 1)
             with blaming(f"{held.path}: {group.name}/{part}", self.files.kind):
@@ -240,6 +243,10 @@ class Finder:
             other = self.files.open_source(real, held)
         except FileNotFoundError:
             return Absence("file", f"{real}, a part of {held.path.name}, is not there")
+        except self.files.kind as error:
+            if not isinstance(error.__cause__, OSError):
+                raise
+            return Absence("short", str(error))  # HDF5 cannot open it: what is left of it is no whole file
         found = self.walk(other, other.handle["/"], path, links)
         return Absence("unwritten", f"{other.path} has no {path}") if found is None else found
 
@@ -250,7 +257,9 @@ class Finder:
 
         def find(file: str, name: str) -> Array | Absence:
             if file == ".":
-                found = self.walk(held, held.handle["/"], name, 0) or Absence("unwritten", f"{held.path} has no {name}")
+                found = self.walk(held, held.handle["/"], name, 0)
+                if found is None:
+                    found = Absence("unwritten", f"{held.path} has no {name}")
             else:
                 found = self.external(held, file, name, 0)
             if isinstance(found, Group):
