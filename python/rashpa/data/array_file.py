@@ -5,6 +5,7 @@ lists what is there.
 `.npy`, headerless numbers, `.zst` of these, `ARCHIVE.npz` or `ARCHIVE.npz:KEY`, HDF5 or `FILE.h5:/PATH`, an image file or `FILE#FRAME`.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 
 from rashpa.data.bounded_array import is_plain, read_array
 from rashpa.data.file_names import array_name
+
+_MOST_NAMED = 12  # of what a file has
 
 
 def read_array_file(reference: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
@@ -29,12 +32,19 @@ def read_array_file(reference: str, dtype: np.dtype[Any], shape: tuple[int, ...]
         except Exception as error:  # noqa: BLE001 (zip, zstd and .npy raise many kinds for a file that is not what it says)
             raise ValueError(f"{reference}: {str(error) or type(error).__name__}") from None
     if found.shape != shape:
-        raise ValueError(f"{reference}: has {_sides(found.shape)} pixels; the images have {_sides(shape)}")
+        raise ValueError(f"{reference}: has {sides(found.shape)} pixels; the images have {sides(shape)}")
     return found
 
 
-def _sides(shape: tuple[int, ...]) -> str:
+def sides(shape: tuple[int, ...]) -> str:
+    """Say a shape as people do: width × height."""
     return " × ".join(str(side) for side in reversed(shape))
+
+
+def some_of(said: Sequence[str]) -> str:
+    """Join the first of them, and say how many more there are."""
+    more = len(said) - _MOST_NAMED
+    return ", ".join(said[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def cast_exactly(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:

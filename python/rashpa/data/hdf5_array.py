@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One array of an HDF5 file: the only one that fits, or the one that is named. What lies in other files, or was never written, is refused."""
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,23 +10,31 @@ import hdf5plugin  # noqa: F401  registers the filters that arrays of others nee
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data.regular_file import open_regular
+from rashpa.data.array_file import some_of
+from rashpa.data.hdf5.files import Files, folders_of
+from rashpa.data.hdf5.layouts import Place
+from rashpa.data.hdf5.tree import Array, Finder
 
 _MOST_LINKS = 32
-_MOST_NAMED = 12
 _NUMBERS = "fiub"
 
 
 def hdf5_array(path: Path, inner: str, shape: tuple[int, ...]) -> NDArray[Any]:
     """The array `inner` of the file; "": the only one of `shape`. ValueError lists what there is, and how one is named."""
-    with open_regular(path) as raw, h5py.File(raw, "r") as file:
+    files = Files(folders_of(path))
+    try:
+        held = files.open(path)
+        file = held.handle
         data = _at(file, path, inner) if inner else _only(file, path, shape)
         if not isinstance(data, h5py.Dataset) or data.dtype.kind not in _NUMBERS:
             raise ValueError(f"{inner} is no array of numbers; it has {_listed(file, path)}")
         if data.shape != shape:
             raise ValueError(f"{data.name} has the shape {list(data.shape)}; {list(shape)} is needed")
-        _check_whole(data)
-        return np.asarray(data[()])
+        if data.is_virtual or data.external:
+            raise ValueError(f"{data.name} lies in other files; copy its values into one array")
+        return np.asarray(Array(Place(files, held, data), Finder(files))[()])
+    finally:
+        files.close()
 
 
 def _only(file: h5py.File, path: Path, shape: tuple[int, ...]) -> h5py.Dataset:
@@ -56,8 +63,7 @@ def _listed(file: h5py.File, path: Path) -> str:
 
 
 def _named(arrays: list[h5py.Dataset], path: Path) -> str:
-    said = [f"{path.name}:{data.name} {list(data.shape)} {data.dtype}" for data in arrays[:_MOST_NAMED]]
-    return ", ".join(said) + (f" and {len(arrays) - _MOST_NAMED} more" if len(arrays) > _MOST_NAMED else "")
+    return some_of([f"{path.name}:{data.name} {list(data.shape)} {data.dtype}" for data in arrays])
 
 
 def _at(file: h5py.File, path: Path, inner: str, links: int = 0) -> Any:
@@ -79,16 +85,3 @@ def _at(file: h5py.File, path: Path, inner: str, links: int = 0) -> Any:
         else:
             place = place[name]
     return place
-
-
-def _check_whole(data: h5py.Dataset) -> None:
-    """ValueError where bytes are absent, for which HDF5 would hand out fill values, or lie elsewhere."""
-    if data.is_virtual or data.external:
-        raise ValueError(f"{data.name} lies in other files; copy its values into one array")
-    if data.chunks is not None:
-        chunks = math.prod(-(-side // part) for side, part in zip(data.shape, data.chunks, strict=True))
-        there = data.id.get_num_chunks()
-    else:
-        chunks, there = 1, int(data.id.get_storage_size() > 0)
-    if there < chunks:
-        raise ValueError(f"{data.name}: {chunks - there} of its {chunks} parts were never written; save it again")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data.array_file import sides, some_of
 from rashpa.data.file_names import is_hdf5
 from rashpa.data.image_formats.frames import read_frames
 from rashpa.data.limited_process import private_output
@@ -65,16 +66,11 @@ def _only(frames: list[NDArray[Any]], name: str, number: int | None, shape: tupl
     if len(frames) == 1 and len(shape) == 2:
         return frames  # of another shape, which is said with both
     hint = f"; name one of them: {name}#0" if len(fitting) > 1 and len(shape) == 2 else ""
-    raise ValueError(f"{len(fitting)} of its frames fit {_sides(shape)}; it has {_listed(frames, name)}{hint}")
+    raise ValueError(f"{len(fitting)} of its frames fit {sides(shape)}; it has {_listed(frames, name)}{hint}")
 
 
 def _listed(frames: list[NDArray[Any]], name: str) -> str:
-    said = [f"{name}#{number} ({_sides(frame.shape)} {frame.dtype})" for number, frame in enumerate(frames)]
-    return ", ".join(said[:_MOST_NAMED]) + (f" and {len(said) - _MOST_NAMED} more" if len(said) > _MOST_NAMED else "")
-
-
-def _sides(shape: tuple[int, ...]) -> str:
-    return " × ".join(str(side) for side in reversed(shape))
+    return some_of([f"{name}#{number} ({sides(frame.shape)} {frame.dtype})" for number, frame in enumerate(frames)])
 
 
 def _write(out: int, frame: Any) -> None:
