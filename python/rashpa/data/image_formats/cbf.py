@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data.image_formats.image_error import ImageError
+from rashpa.data.image_formats.image_error import ImageError, whole_number
 
 _SECTION = b"--CIF-BINARY-FORMAT-SECTION--"
 _STARTER = b"\x0c\x1a\x04\xd5"
@@ -62,10 +62,7 @@ def _header(text: str) -> dict[str, str]:
 
 
 def _whole(header: dict[str, str], key: str) -> int:
-    text = header.get(key, "")
-    if not re.fullmatch(r"[0-9]{1,15}", text):
-        raise ImageError(f"its {key} is {text[:40]!r}, which is no number; it is damaged")
-    return int(text)
+    return whole_number(header.get(key, ""), f"its {key} is")
 
 
 def _pixels(packed: bytes, header: dict[str, str]) -> NDArray[Any]:

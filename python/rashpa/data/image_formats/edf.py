@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data.image_formats.image_error import ImageError
+from rashpa.data.image_formats.image_error import ImageError, whole_number
 
 _LONGEST_HEADER = 4 << 20
 _LARGEST_SIDE = 65536
@@ -107,7 +107,4 @@ def _kind(header: Mapping[str, str], number: int) -> tuple[np.dtype[Any], tuple[
 
 
 def _whole(header: Mapping[str, str], key: str, number: int) -> int:
-    text = header.get(key, "")
-    if not re.fullmatch(r"[0-9]{1,15}", text):
-        raise ImageError(f"frame {number} has {key.capitalize()} = {text[:40]!r}, which is no number; it is damaged")
-    return int(text)
+    return whole_number(header.get(key, ""), f"frame {number} has {key.capitalize()} =")

@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is wrong with an image file."""
 
+import re
+
 
 class ImageError(ValueError):
     """The file is damaged, or of a kind that is not read; the text says what, without the file's name."""
+
+
+def whole_number(text: str, named: str) -> int:
+    """Read a count of a header. ImageError, which begins with `named`, when the text is none."""
+    if not re.fullmatch(r"[0-9]{1,15}", text):
+        raise ImageError(f"{named} {text[:40]!r}, which is no number; it is damaged")
+    return int(text)
