@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressC
 from rich.table import Table
 
 from rashpa.cli.output_check import folder_trouble
-from rashpa.cli.told import BAD_INPUT, AsJson, Teller
+from rashpa.cli.told import BAD_INPUT, FAILED, AsJson, Teller
 from rashpa.data.books import NOT_WHOLE, WHOLE, DataBooks, all_of
 from rashpa.data.older_files import older_files
 from rashpa.node.process import (
@@ -29,7 +29,7 @@ from rashpa.node.process import (
     recordings_of,
 )
 
-_FAILED, _INTERRUPTED = 1, 130
+_INTERRUPTED = 130
 
 
 def process(
@@ -118,7 +118,7 @@ def process(
         for job, result, one in zip(jobs_of, results, books, strict=True)
     ]
     masters = [f"{one.prefix}_master.h5" for one in done if one.prefix]
-    code = _FAILED if len(done) < len(results) else WHOLE if all(one.good for one in done) else NOT_WHOLE
+    code = FAILED if len(done) < len(results) else WHOLE if all(one.good for one in done) else NOT_WHOLE
     if results and all(isinstance(result, NotBegunError) for result in results):
         code = BAD_INPUT
     tell.end("", all_of(books), masters, code=code, recordings=entries)

@@ -19,14 +19,12 @@ _SIGNS = {"lost": "✖", "fault": "✖", "running": "▶", "paused": "‖", "fin
 def books_table(scene: Scene) -> str:
     """Of each buffer, and of all; where the run has ended with a report, the report's, which leaves out members that were lost."""
     rows = []
-    total = Books()
     for buffer in scene.buffers:
         books = buffer.status.books
         if scene.ending is not None and scene.ending.books:
             if buffer.status.name not in scene.ending.books:
                 continue
             books = scene.ending.books[buffer.status.name]
-        total += books
         rows.append((_name(scene, buffer.node, buffer.status.name), books))
     if not rows and scene.ending is not None:
         rows = list(scene.ending.books.items())
