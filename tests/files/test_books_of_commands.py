@@ -19,40 +19,14 @@ import pytest
 _native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 cbor2 = pytest.importorskip("cbor2")
 
+from tests.files.twelve_images import FRAMES, HEIGHT, IMAGES, PEAKS, WIDTH, pipeline  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 from rashpa.cli.main import app  # noqa: E402
 from rashpa.data.reader import open_run  # noqa: E402
 from rashpa.node.process import Job, Recording, process_recording  # noqa: E402
 
-HEIGHT, WIDTH, IMAGES, A_FILE = 48, 64, 12, 4
-PIPELINE = f"""
-[run]
-name = "x"
-frames = {IMAGES}
-[detector]
-width = {WIDTH}
-height = {HEIGHT}
-pixel = "uint16"
-[dataset]
-kind = "pattern"
-modules = 1
-frames = 2
-width = {WIDTH}
-height = {HEIGHT}
-[[buffer]]
-name = "b"
-slots = 12
-stack = 4
-keep_darks = true
-{{kernel}}
-[[buffer.sink]]
-kind = "{{sink}}"
-images_per_file = {A_FILE}
-"""
-PEAKS = '[[buffer.kernel]]\nname = "peakfinder8"\n'
-FRAMES = np.random.default_rng(1).poisson(3, (IMAGES, HEIGHT, WIDTH)).astype(np.uint16)
-FRAMES[:, 20:22, 30:32] = 900
+A_FILE = 4
 RUNS = {"raw": ("raw", PEAKS), "dense": ("hdf5", PEAKS), "dark": ("hdf5", "")}
 
 
@@ -64,9 +38,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for gain, word in ((1, 1 << 14), (2, 3 << 14)):
         np.save(folder / f"g{gain}.npy", FRAMES + np.uint16(word))
     for name, (sink, kernel) in RUNS.items():
-        pipeline = folder / f"{name}.toml"
-        pipeline.write_text(PIPELINE.format(sink=sink, kernel=kernel), encoding="utf-8")
-        done = process_recording(Job(pipeline, "", folder, Recording(name, (folder / "f.npy",))))
+        file = folder / f"{name}.toml"
+        file.write_text(pipeline(sink, A_FILE, kernel, keep_darks=True), encoding="utf-8")
+        done = process_recording(Job(file, "", folder, Recording(name, (folder / "f.npy",))))
         assert done.good, done
     series = {"series_id": 3, "series_unique_id": "U"}
     said: list[dict[str, Any]] = [{"type": "start", **series, "number_of_images": IMAGES, "channels": ["t"]}]
@@ -369,7 +343,7 @@ def test_a_recording_that_is_cut_is_refused_and_nothing_is_made(folder: Path, na
 
 def test_peaks_of_a_run_that_has_stored_no_image_are_a_file_of_none(folder: Path) -> None:
     veto = PEAKS + '[[buffer.kernel]]\nname = "veto"\nkeep = "n_peaks >= 10000"\nreason = "no"\n'
-    Path("none.toml").write_text(PIPELINE.format(sink="hdf5", kernel=veto), encoding="utf-8")
+    Path("none.toml").write_text(pipeline("hdf5", A_FILE, veto, keep_darks=True), encoding="utf-8")
     assert process_recording(Job(Path("none.toml"), "", folder, Recording("none", (Path("f.npy"),)))).good
     done = call("peaks", "none_b_master.h5")
     assert (done.code, done.files) == (0, ["none_b_peaks.cxi"])

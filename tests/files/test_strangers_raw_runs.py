@@ -13,6 +13,7 @@ import pytest
 
 _native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
+from tests.files.twelve_images import FRAMES, HEIGHT, IMAGES, WIDTH, pipeline  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 from rashpa.cli.main import app  # noqa: E402
@@ -25,33 +26,6 @@ from rashpa.data.replay import load_replay  # noqa: E402
 from rashpa.data.stored_piece import StoredError  # noqa: E402
 from rashpa.node.process import Job, Recording, process_recording  # noqa: E402
 
-HEIGHT, WIDTH, IMAGES = 48, 64, 12
-PIPELINE = f"""
-[run]
-name = "x"
-frames = {IMAGES}
-[detector]
-width = {WIDTH}
-height = {HEIGHT}
-pixel = "uint16"
-[dataset]
-kind = "pattern"
-modules = 1
-frames = 2
-width = {WIDTH}
-height = {HEIGHT}
-[[buffer]]
-name = "b"
-slots = 12
-stack = 4
-[[buffer.kernel]]
-name = "peakfinder8"
-[[buffer.sink]]
-kind = "raw"
-images_per_file = 8
-"""
-FRAMES = np.random.default_rng(1).poisson(3, (IMAGES, HEIGHT, WIDTH)).astype(np.uint16)
-FRAMES[:, 20:22, 30:32] = 900
 PARTS = ("master.h5", "master.journal", "facts.h5", "tables.h5", "data_000001.raw")
 
 
@@ -59,7 +33,7 @@ PARTS = ("master.h5", "master.journal", "facts.h5", "tables.h5", "data_000001.ra
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a good run."""
     folder = tmp_path_factory.mktemp("stored")
-    (folder / "p.toml").write_text(PIPELINE, encoding="utf-8")
+    (folder / "p.toml").write_text(pipeline("raw", 8), encoding="utf-8")
     np.save(folder / "f.npy", FRAMES)
     done = process_recording(Job(folder / "p.toml", "", folder, Recording("run", (folder / "f.npy",))))
     assert done.good
