@@ -12,6 +12,7 @@ from rashpa.cli.told import AsJson, Teller
 from rashpa.data.bad_file import blaming, no_memory
 from rashpa.data.books import DataBooks, all_of
 from rashpa.data.hits import no_hits
+from rashpa.data.image_values import brightest_image
 from rashpa.data.reader import Run, open_run
 from rashpa.data.run_books import run_books
 from rashpa.data.run_facts import IncompleteImage, RunSummary
@@ -86,7 +87,7 @@ def _draw(tell: Teller, run: Run, image: int | None, png: Path | None, hits: Pat
     try:
         if png is not None:
             with blaming(f"{run.path}: it is damaged", RunFileError):
-                image = plot.brightest_image(run) if image is None else image
+                image = brightest_image(run) if image is None else image
             plot.draw_image(run, image, png)
         if hits is not None:
             plot.draw_hits(run, hits)

@@ -22,6 +22,8 @@ from rashpa.data.telling import only_tells
 
 VERSION = 1
 REPORT_FILES = ("report.json", "report.html", "nodes.log")
+PAGE_NEEDS = ("bokeh", "h5py", "numpy", "PIL")
+"""Modules of others that report.html is drawn with, beside those of every command."""
 STAGES = ("ready", "decision", "written")
 _VERIFY = ("all", "sampled", "off")  # the last proves least
 _FAULTS = ("drop", "duplicate", "reorder", "corrupt", "stall", "dead_images")

@@ -2,8 +2,10 @@
 """`rashpa run FILE`: carries a run through, shows it, and says at the end whether the books balance."""
 
 import asyncio
+import contextlib
 import errno
 import importlib
+import importlib.util
 import os
 import signal
 import threading
@@ -17,7 +19,7 @@ from rich.console import Console
 
 from rashpa.cli.output_check import folder_trouble, output_problems
 from rashpa.cli.plan import group_lines
-from rashpa.cli.report import REPORT_FILES, write_report
+from rashpa.cli.report import PAGE_NEEDS, REPORT_FILES, write_report
 from rashpa.cli.run_display import RunDisplay, print_outcome
 from rashpa.control.calibration_warnings import calibration_warnings
 from rashpa.control.capacity import cautions
@@ -25,7 +27,6 @@ from rashpa.control.journal import JournalError, journal_of
 from rashpa.control.launcher import LauncherError, launcher_of
 from rashpa.control.local_node import local_command
 from rashpa.control.manager import Manager
-from rashpa.control.node_client import NodeError
 from rashpa.control.outcome import Outcome
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import Plan, images_of, load_plan
@@ -81,7 +82,7 @@ def run(
     """
     errors = Console(stderr=True)
     try:
-        plan = _checked_plan(file, report)
+        plan = _checked_plan(file, report, page)
         token = token_of_environment()
         journal = journal_of(plan, report)
         by = launcher_of(launcher, launcher_options, launcher_wait, local_command)
@@ -108,12 +109,9 @@ def run(
 
 
 def _load_page() -> None:
-    """Import what draws report.html. NodeError where it cannot be imported, because that must not cost a run its report."""
-    try:
+    """Import what draws report.html, so that nobody waits for it at the end. What is wrong with it is said there."""
+    with contextlib.suppress(Exception):
         importlib.import_module("rashpa.cli.report_html").load()
-    except Exception as error:  # noqa: BLE001  (whatever a library of others raises)
-        text = f"report.html cannot be drawn: {error}; install what is missing, or take --no-page"
-        raise NodeError("manager", text, "config") from None
 
 
 def conclude(
@@ -157,10 +155,14 @@ def _tell(outcome: Outcome, errors: Console, console: Console, command: str) -> 
             _combine(outcome, errors, console)
 
 
-def _checked_plan(file: Path, report: Path | None) -> Plan:
+def _checked_plan(file: Path, report: Path | None, page: bool) -> Plan:
     """RunFileError for all that is wrong without a node."""
     plan = load_plan(file)
     problems = list(output_problems(plan))
+    if report is not None and page and (lacking := [name for name in PAGE_NEEDS if not importlib.util.find_spec(name)]):
+        problems.append(
+            f"report.html cannot be drawn without {', '.join(lacking)}; install what is missing, or take --no-page"
+        )
     if report is not None and (trouble := folder_trouble(report)):
         problems.append(f"--report {report}: {trouble}; choose another folder")
     elif report is not None and plan.file.run.existing != "replace":

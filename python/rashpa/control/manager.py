@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import errno
 import logging
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping
 from typing import TypeVar
@@ -175,8 +176,8 @@ class Manager:
         self._outcome.cautions += (text,)
 
     def prepare(self, prepare: Callable[[], None]) -> None:
-        """Before `run`: call `prepare` in a thread of its own while nodes are configured. No frame is sent before it returns; a NodeError of it refuses
-        the run."""
+        """Before `run`: call `prepare` in a thread of its own once the sources play, when processors have more time than while nodes start. Nobody
+        waits for it, and it raises nothing."""
         self._prepare = prepare
 
     @property
@@ -245,12 +246,14 @@ class Manager:
                 self._outcome.cautions += (f"{text}, or `rashpa attach` will not find this run",)
 
     async def _acquire(self) -> None:
-        await all_at_once((self._configure(), asyncio.to_thread(self._prepare)))
+        await self._configure()
         self._tell("running")
         self._began = time.monotonic()
         self._groups.begin(self._began)
         await self._order_all(self._receiver_names, telegram.Start())
         await self._order_all(self._emulator_names, telegram.Start())
+        with contextlib.suppress(RuntimeError):  # without a thread, who needs it does it himself
+            threading.Thread(target=self._prepare, name="prepare", daemon=True).start()
         self._note()
         await self._see_through()
 

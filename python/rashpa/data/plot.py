@@ -12,14 +12,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
+from rashpa.data.image_values import GAP_OR_BAD, MASKED_COLOUR, blocks, bounds_of, largest_of_blocks
 from rashpa.data.reader import Run
 from rashpa.data.run_facts import COMPLETENESS, DECISIONS
 
 _DPI = 100
 _LARGEST = 1100  # pixels of the longer side of the picture of an image
-MASKED_COLOUR = "#5c6670"
 _LOST_COLOUR = "#d62728"
-GAP_OR_BAD = 0xFFFF
 # What became of an image: its colour, in the order of drawing (the last lies on top).
 _OUTCOMES = {
     "vetoed: too few": "#9aa5b1",
@@ -38,16 +37,6 @@ def _further_vetoes(outcomes: NDArray[Any]) -> dict[str, str]:
     return {name: shades[number % len(shades)] for number, name in enumerate(further)}
 
 
-def brightest_image(run: Run) -> int:
-    """Place of the stored image with the most bright pixels, or the most of what the pipeline has counted last."""
-    stored = run.tables.stored_index
-    if run.hit_column is not None:
-        bright = np.zeros(len(run), dtype=np.float64)
-        bright[stored[stored >= 0]] = run.tables.counted(run.hit_column)[stored >= 0].clip(min=0)
-        return int(bright.argmax())
-    return 0
-
-
 def draw_image(run: Run, index: int, path: Path) -> None:
     """Stored image `index` in logarithmic colours; masked pixels are grey, lost ones red. Every spot survives the scaling."""
     row = run.row_of(index)
@@ -62,7 +51,7 @@ def draw_image(run: Run, index: int, path: Path) -> None:
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     extent = (0.0, float(run.shape[1]), float(run.shape[0]), 0.0)
-    scale = scale_of(values)
+    scale = LogNorm(*bounds_of(values))
     shown = axes.imshow(values, norm=scale, cmap=colours(), extent=extent, interpolation="nearest")
     covered = ListedColormap([MASKED_COLOUR, _LOST_COLOUR])
     axes.imshow(covers, cmap=covered, vmin=1, vmax=2, extent=extent, interpolation="nearest")
@@ -140,36 +129,8 @@ def _masked(pixels: NDArray[Any], mask: NDArray[np.uint32]) -> NDArray[np.bool_]
     return np.asarray(fill | ((mask & GAP_OR_BAD) != 0), dtype=np.bool_)
 
 
-def _blocks(values: NDArray[Any], step: int, fill: Any) -> NDArray[Any]:
-    """[row][column][step · step] blocks; the edges are filled up."""
-    rows, columns = (-(-n // step) for n in values.shape)
-    padded = np.full((rows * step, columns * step), fill, dtype=values.dtype)
-    padded[: values.shape[0], : values.shape[1]] = values
-    return padded.reshape(rows, step, columns, step).swapaxes(1, 2).reshape(rows, columns, step * step)
-
-
-def largest_of_blocks(values: NDArray[np.float64], step: int) -> NDArray[np.float64]:
-    """Of blocks of `step` × `step` values; NaN where none has one."""
-    if step == 1:
-        return values
-    largest = np.max(np.nan_to_num(_blocks(values, step, np.nan), nan=-np.inf, posinf=np.inf), axis=2)
-    largest[np.isneginf(largest)] = np.nan
-    return np.asarray(largest)
-
-
 def _majority(flags: NDArray[np.bool_], step: int) -> NDArray[np.bool_]:
-    return np.asarray(_blocks(flags, step, fill=False).mean(axis=2) > 0.5)
-
-
-def scale_of(values: NDArray[np.float64]) -> LogNorm:
-    """From about the smallest positive value to the largest but for a few."""
-    positive = values[np.isfinite(values) & (values > 0)]
-    if positive.size == 0:
-        return LogNorm(0.5, 1)
-    low, high = np.percentile(positive, [1, 99.98])
-    high = max(float(high), 2 * float(low))
-    # Counts start at 1: room below makes single photons well visible on black. Raw images have a pedestal, keV a noise near 0.
-    return LogNorm(max(float(low) / (5 if low < 20 else 1.1), high / 1e4), high)
+    return np.asarray(blocks(flags, step, fill=False).mean(axis=2) > 0.5)
 
 
 def colours() -> Any:

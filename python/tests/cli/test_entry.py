@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import json
 import os
 import resource
 import signal
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rashpa.cli.commands import COMMANDS
+from rashpa.cli.report import PAGE_NEEDS
 
 pytestmark = pytest.mark.whole
 
@@ -158,24 +160,47 @@ def test_a_run_for_which_too_few_files_may_be_open_says_so(run_file: Path, most:
     assert "Traceback" not in done.stderr
 
 
-# a run on a machine where the page of a report cannot be drawn
-UNDRAWN = """\
+# a run on a machine that lacks a module
+LACKING = """\
 import sys
-sys.modules["bokeh"] = None
-sys.argv = ["rashpa", *sys.argv[1:]]
+sys.modules[sys.argv[1]] = None
+sys.argv = ["rashpa", *sys.argv[2:]]
 from rashpa.cli import entry
 entry.main()
 """
 
 
-def test_a_run_whose_page_cannot_be_drawn_is_refused_before_its_first_frame(run_file: Path) -> None:
-    words = [sys.executable, "-c", UNDRAWN, "run", str(run_file), "-q", "--report", "report"]
+@pytest.mark.parametrize("module", ["bokeh", "PIL"])
+def test_a_run_whose_page_cannot_be_drawn_is_refused_before_its_nodes_start(run_file: Path, module: str) -> None:
+    words = [sys.executable, "-c", LACKING, module, "run", str(run_file), "-q", "--report", "report"]
     done = subprocess.run(words, cwd=run_file.parent, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
-    assert "report.html cannot be drawn" in done.stderr
+    assert f"report.html cannot be drawn without {module}" in done.stderr
     assert "--no-page" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (run_file.parent / "report").exists()
+
+
+def test_a_library_that_is_there_and_does_not_work_costs_the_page_alone(run_file: Path) -> None:
+    run_file.write_text(RUN.replace("1000000", "10"))
+    folder = run_file.parent
+    (folder / "lib" / "bokeh").mkdir(parents=True)
+    (folder / "lib" / "bokeh" / "__init__.py").write_text("raise ImportError('its parts do not fit')\n")
+    words = [sys.executable, "-m", "rashpa.cli.entry", "run", str(run_file), "-q", "--report", "report"]
+    environment = {**os.environ, "PYTHONPATH": f"{folder}/lib"}
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "its parts do not fit" in done.stderr
+    report = json.loads((folder / "report" / "report.json").read_text())
+    assert any("its parts do not fit" in one for one in report["run"]["cautions"])
+    assert not (folder / "report" / "report.html").exists()
+
+
+def test_what_is_asked_for_before_a_run_is_what_its_page_imports() -> None:
+    code = "import sys, rashpa.cli.report_html; print(*(name for name in sys.modules if '.' not in name))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert set(PAGE_NEEDS) <= set(done.stdout.split())
+    assert "matplotlib" not in done.stdout.split(), "it takes longer to import than all pictures take"
 
 
 # the modules of others that `rashpa run` has imported when its first telegram is sent

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rashpa.data import plot
+from rashpa.data.image_values import brightest_image, largest_of_blocks
 from rashpa.data.reader import open_run
 from rashpa.testing import stored_run
 
@@ -20,7 +21,7 @@ def count_of(path: Path, colour: tuple[int, int, int]) -> int:
 
 def test_the_brightest_image_is_the_one_with_most_bright_pixels(tmp_path: Path) -> None:
     with open_run(stored_run.make_run(tmp_path)) as run:
-        assert run.frame_numbers[plot.brightest_image(run)] == 19
+        assert run.frame_numbers[brightest_image(run)] == 19
 
 
 def test_masked_and_lost_pixels_have_their_own_colours(tmp_path: Path) -> None:
@@ -36,7 +37,7 @@ def test_shrinking_keeps_the_largest_pixel_and_masks_only_blocks_without_any(ste
     values = np.full((7, 8), np.nan)
     values[4, 4] = 5
     values[5, 5] = -2
-    small = plot.largest_of_blocks(values, step)
+    small = largest_of_blocks(values, step)
     assert small.shape == (-(-7 // step), -(-8 // step))
     assert np.nanmax(small) == 5
     assert np.isnan(small[0, 0])
