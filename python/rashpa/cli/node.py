@@ -18,6 +18,7 @@ from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
 from rashpa.node.log import NodeLog
 from rashpa.node.log_file import Format, log_into
+from rashpa.node.printed import drain_of_process
 from rashpa.node.serve import Listen, read_grant, serve_node
 from rashpa.node.serve_error import ServeError
 from rashpa.node.tls import in_memory
@@ -245,6 +246,7 @@ def _serve(
     wanted: Records,
     measured: Path | None = None,
 ) -> None:
+    printed = drain_of_process()
     try:
         if of_run:
             grant = read_grant()
@@ -266,7 +268,9 @@ def _serve(
         own_name = name or f"{role}@{socket.gethostname()}"
         log = NodeLog(wanted.level, log_into(wanted.log_file, wanted.log_format) if wanted.log_file else None, own_name)
         audit = Audit(audit_into(wanted.audit_file) if wanted.audit_file else None)
-        serve_node(role, own_name, factory, dataclasses.replace(listen, token=token), software_version(), log, audit)
+        serve_node(
+            role, own_name, factory, dataclasses.replace(listen, token=token), software_version(), log, audit, printed
+        )
     except (EngineError, ServeError, TokenError) as error:
         sys.stderr.write(f"rashpa {role}: {error}\n")
         raise typer.Exit(2) from None

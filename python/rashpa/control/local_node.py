@@ -34,7 +34,8 @@ class LocalNode:
         self.url = ""
         self._process = process
         self._said: collections.deque[str] = collections.deque(maxlen=20)
-        self._listening = asyncio.create_task(self._listen())
+        self._at: asyncio.Future[str] = asyncio.get_running_loop().create_future()  # its URL, once it has said it
+        self._listening = asyncio.gather(self._listen(process.stdout), self._listen(process.stderr))
 
     @classmethod
     async def start(cls, name: str, command: Sequence[str], grant: Grant, ready_s: float = READY_S) -> "LocalNode":
@@ -65,32 +66,32 @@ class LocalNode:
 
     async def _begin(self, grant: Grant, ready_s: float) -> None:
         """Hands the grant over and waits until the node says where it is."""
-        line = b""
         try:
             async with asyncio.timeout(ready_s):
                 with contextlib.suppress(ConnectionError):  # it has ended already; its last words say why
                     await self._hand_over(grant)
-                line = await self._announcement()
+                await self._announced_or_ended()
         except TimeoutError:
             text = f"{self.name} did not start within {ready_s:g} s{self.last_words()}; is the machine overloaded?"
             raise NodeError(self.name, text) from None
-        try:
-            self.url = str(json.loads(line)["url"])
-        except (ValueError, KeyError, TypeError):
+        if not self._at.done():
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_CLOSE_S):
                     await asyncio.shield(self._listening)
-            raise NodeError(self.name, f"{self.name} did not start{self.last_words()}") from None
+            raise NodeError(self.name, f"{self.name} did not start{self.last_words()}")
+        self.url = self._at.result()
+
+    async def _announced_or_ended(self) -> None:
+        ended = asyncio.create_task(self._process.wait())
+        try:
+            await asyncio.wait((self._at, self._listening, ended), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            ended.cancel()
 
     async def _hand_over(self, grant: Grant) -> None:
         if self._process.stdin is not None:
             self._process.stdin.write(grant.line())
             await self._process.stdin.drain()
-
-    async def _announcement(self) -> bytes:
-        if self._process.stdout is None:
-            raise NodeError(self.name, f"{self.name}: no pipe to its output")
-        return await self._process.stdout.readline()
 
     @property
     def pid(self) -> int:
@@ -108,7 +109,7 @@ class LocalNode:
         return f"{self.name} (process {self.pid}) {how}{self.last_words()}"
 
     def last_words(self) -> str:
-        """The end of what it wrote to stderr, to go behind a message."""
+        """The end of what it said, to go behind a message."""
         return f"; it said: {' | '.join(self._said)}" if self._said else ""
 
     def kill(self) -> None:
@@ -135,12 +136,27 @@ class LocalNode:
                 await asyncio.shield(self._listening)
         self._listening.cancel()
 
-    async def _listen(self) -> None:
-        """Whatever the process says, and however long its lines are: a pipe that nobody empties would hold it up."""
-        stderr, rest = self._process.stderr, b""
-        while stderr is not None and (said := await stderr.read(_PIECE)):
+    async def _listen(self, stream: asyncio.StreamReader | None) -> None:
+        """Whatever the process says, for as long as it lasts, and however long its lines are: a pipe that nobody empties would hold it up."""
+        rest = b""
+        while stream is not None and (said := await stream.read(_PIECE)):
             *lines, rest = (rest + said).split(b"\n")
             rest = rest[-_PIECE:]
-            self._said.extend(line.decode(errors="replace").rstrip()[:_LONGEST] for line in lines)
-        if rest:
-            self._said.append(rest.decode(errors="replace").rstrip()[:_LONGEST])
+            for line in lines:
+                self._take(line)
+        self._take(rest)
+
+    def _take(self, line: bytes) -> None:
+        if not self._at.done() and (url := _announced(line)):
+            self._at.set_result(url)
+        elif text := line.decode(errors="replace").rstrip():
+            self._said.append(text[:_LONGEST])
+
+
+def _announced(line: bytes) -> str:
+    """The URL in a node's announcement; empty when the line is something else, which whoever started it may print before."""
+    if not line.startswith(b"{"):
+        return ""
+    with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
+        return str(json.loads(line)["url"])
+    return ""

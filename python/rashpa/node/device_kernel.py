@@ -8,6 +8,7 @@ from typing import Any
 
 from rashpa.data.device_images import DeviceImages
 from rashpa.data.kernel import Column, PythonKernel
+from rashpa.node.printed import PrintsAs
 
 Numbers = tuple[int, int, str]
 """Address of an array's first number, bytes from one to the next, type as the CUDA array interface names it."""
@@ -18,17 +19,20 @@ _WHOLE = "iub"
 class DeviceFunction:
     """What the native step calls: it hands the images over, and says where the numbers are."""
 
-    def __init__(self, declared: PythonKernel, function: Callable[..., Any], parameters: Mapping[str, Any]) -> None:
+    def __init__(
+        self, declared: PythonKernel, function: Callable[..., Any], parameters: Mapping[str, Any], prints: PrintsAs
+    ) -> None:
         self._declared = declared
         self._function = function
         self._parameters = dict(parameters)
+        self._prints = prints
 
     def __call__(
         self, dlpack: Any, address: int, count: int, height: int, width: int, stride: int, pixel: str, stream: int
     ) -> tuple[list[Numbers], Numbers, Any]:
         """Of a stack: its columns, its verdicts, and what has to be kept until the stream is through with it."""
         images = DeviceImages(dlpack, address, (count, height, width), stride, pixel, stream)
-        with current_stream(stream):
+        with current_stream(stream), self._prints:
             given = self._function(images, **self._parameters)
         declared = self._declared
         columns: Any = given if declared.columns else {}

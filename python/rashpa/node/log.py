@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a node has done, for people: the newest entries in memory, read by `rashpa node log`. No token and no owner's secret is ever in a text."""
 
+import heapq
 import logging
 import threading
 from collections import Counter, deque
@@ -11,6 +12,8 @@ from typing import Protocol
 
 MOST = 1000
 """Entries that are kept; the oldest go."""
+MOST_PRINTED = 500
+"""Of what kernels print, beside them."""
 _LONGEST = 500  # characters of an entry
 _CONTROL = dict.fromkeys(range(32)) | {127: None}  # a stranger's text moves no cursor
 
@@ -83,6 +86,8 @@ class NodeLog(logging.Handler):
         self._copy = copy
         self._guard = threading.Lock()
         self._entries: deque[Entry] = deque(maxlen=MOST)
+        self._printed: deque[Entry] = deque(maxlen=MOST_PRINTED)
+        self._printers = ""
         self._levels: Counter[str] = Counter()
         self._modules: Mapping[int, int] = {}
 
@@ -104,6 +109,21 @@ class NodeLog(logging.Handler):
         """Whose DTPs those of the run are: module by DTP."""
         self._modules = modules
 
+    def know_printers(self, names: Iterable[str]) -> None:
+        """Which kernels of the run are code of others: what is printed by nobody known is one of theirs."""
+        self._printers = " or ".join(names)
+
+    def printed(self, who: str, text: str, about: About = _NOTHING) -> None:
+        """A line that a kernel, a library or a child process has printed. However many they are, no other entry goes for them."""
+        entry = self._entry_of("info", f"{who or self._printers or 'the process'} printed: {text}", about, None)
+        if self._least > LEVELS.index("info"):
+            return
+        with self._guard:
+            self._levels["info"] += 1
+            self._printed.append(entry)
+            if self._copy is not None:
+                self._copy(entry)
+
     def hear(self, messages: Iterable[NativeMessage]) -> None:
         """What native code has said."""
         for one in messages:
@@ -112,8 +132,10 @@ class NodeLog(logging.Handler):
     def newest(self, count: int) -> list[dict[str, object]]:
         """At most `count` entries, the oldest first."""
         with self._guard:
-            entries = list(self._entries)
-        return [asdict(entry) for entry in entries[max(0, len(entries) - count) :]]
+            entries, printed = list(self._entries), list(self._printed)
+        printed = printed[max(0, len(printed) - max(count // 2, count - len(entries))) :]
+        entries = entries[max(0, len(entries) - (count - len(printed))) :]
+        return [asdict(entry) for entry in heapq.merge(entries, printed, key=lambda entry: entry.time)]
 
     def levels(self) -> dict[str, int]:
         """How many entries there were of each level that is kept, those that are gone and repeated ones too."""
@@ -124,18 +146,7 @@ class NodeLog(logging.Handler):
         """`time_s`: since 1970, UTC; now when not given."""
         if LEVELS.index(level) < self._least:
             return
-        when = datetime.now(UTC) if time_s is None else datetime.fromtimestamp(time_s, UTC)
-        entry = Entry(
-            time=when.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            node=self.node,
-            level=level,
-            text=text.translate(_CONTROL)[:_LONGEST],
-            run=about.run,
-            buffer=about.buffer,
-            dtp=about.dtp,
-            module=None if about.dtp is None else self._modules.get(about.dtp),
-            frame=about.frame,
-        )
+        entry = self._entry_of(level, text, about, time_s)
         with self._guard:
             self._levels[level] += 1
             last = self._entries[-1] if self._entries else None
@@ -146,6 +157,20 @@ class NodeLog(logging.Handler):
             self._entries.append(entry)
             if self._copy is not None:
                 self._copy(entry)
+
+    def _entry_of(self, level: str, text: str, about: About, time_s: float | None) -> Entry:
+        when = datetime.now(UTC) if time_s is None else datetime.fromtimestamp(time_s, UTC)
+        return Entry(
+            time=when.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            node=self.node,
+            level=level,
+            text=text.translate(_CONTROL)[:_LONGEST],
+            run=about.run,
+            buffer=about.buffer,
+            dtp=about.dtp,
+            module=None if about.dtp is None else self._modules.get(about.dtp),
+            frame=about.frame,
+        )
 
     def end(self) -> None:
         """Nothing more is added."""

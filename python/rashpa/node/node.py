@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from rashpa.control import telegram
+from rashpa.control.kernels import code_of, label_of
 from rashpa.control.run_state import RunState, StateError, Transition, check_transition
 from rashpa.control.telegram import Configure, Fault, Notify, Status, Telegram
 from rashpa.node.engine import Engine, EngineError, EngineFactory, Table
@@ -71,6 +72,10 @@ class Node:
     def hear_native(self) -> None:
         """Puts into the log what native code has said. Any thread; by itself nobody calls it."""
         self.log.hear(self._factory.take_log())
+
+    def hear_printed(self, who: str, text: str) -> None:
+        """Puts a line into the log that somebody has printed in this process. Any thread."""
+        self.log.printed(who, text, self._about)
 
     def capabilities(self) -> telegram.Capabilities:
         return self._factory.capabilities(self.name)
@@ -281,6 +286,7 @@ class Node:
         if claimed:
             self._own(order.owner, f"run {order.name}")
         self.log.know_modules(_modules_of(order))
+        self.log.know_printers(_outside_kernels_of(order))
         self._configuring = True
         try:
             self._engine = await self._bounded("Configure", transition, lambda: self._factory.make(order))
@@ -465,6 +471,12 @@ def _parts_of(order: Configure) -> str:
         return f"{len(order.source.dtps)} DTPs over {' and '.join(one.kind for one in order.source.options)}"
     buffers = order.destination.buffers if order.destination is not None else ()
     return f"buffers {', '.join(buffer.name for buffer in buffers)}"
+
+
+def _outside_kernels_of(order: Configure) -> list[str]:
+    """Kernels whose code is not ours."""
+    buffers = order.destination.buffers if order.destination is not None else ()
+    return list(dict.fromkeys(label_of(kernel) for buffer in buffers for kernel in buffer.kernels if code_of(kernel)))
 
 
 def _modules_of(order: Configure) -> dict[int, int]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rashpa.data.kernel import ATTRIBUTE, PIXELS, Axis, Column, PythonKernel, parameters_of_function
 from rashpa.node.device_kernel import DeviceFunction
 from rashpa.node.engine import EngineError
+from rashpa.node.printed import PrintsAs
 
 _BOUNDS = {"uint32": (0, 2**32 - 1), "uint64": (0, 2**64 - 1), "int64": (-(2**63), 2**63 - 1)}
 Bits = NDArray[np.uint64]
@@ -62,6 +63,7 @@ class LoadedKernel:
         self.declared = declared
         self._function = function
         self._parameters = dict(parameters)
+        self._prints = PrintsAs(origin)
         self._parts = [
             part
             for part, there in (
@@ -75,11 +77,12 @@ class LoadedKernel:
 
     def on_device(self) -> DeviceFunction:
         """The same for whole stacks on a device."""
-        return DeviceFunction(self.declared, self._function, self._parameters)
+        return DeviceFunction(self.declared, self._function, self._parameters, self._prints)
 
     def __call__(self, pixels: NDArray[Any]) -> Answer:
         """Of one image. What is raised makes it errored."""
-        given = self._function(pixels, **self._parameters)
+        with self._prints:
+            given = self._function(pixels, **self._parameters)
         if len(self._parts) == 1:
             given = (given,)
         if not isinstance(given, tuple) or len(given) != len(self._parts):
@@ -109,8 +112,9 @@ def _import(file: Path, what: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look for it there
     try:
-        # its text, not what an earlier run may have left compiled
-        exec(compile(file.read_bytes(), str(file), "exec"), module.__dict__)  # noqa: S102  the node allows this folder
+        with PrintsAs(what):
+            # its text, not what an earlier run may have left compiled
+            exec(compile(file.read_bytes(), str(file), "exec"), module.__dict__)  # noqa: S102  the node allows this folder
     except (Exception, SystemExit) as error:  # noqa: BLE001  code of others: whatever it raises is its fault
         del sys.modules[name]
         raise EngineError("config", f"{what}: cannot be imported: {type(error).__name__}: {_line(error)}") from None

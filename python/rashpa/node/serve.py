@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 import uvicorn
 
@@ -25,6 +26,8 @@ from rashpa.node.engine import EngineFactory
 from rashpa.node.gate import HEADER_BYTES, KEEP_S, MOST, Gate
 from rashpa.node.log import NodeLog
 from rashpa.node.node import Node
+from rashpa.node.printed import Printed, PrintedStream
+from rashpa.node.printed_drain import OWN
 from rashpa.node.serve_error import ServeError
 from rashpa.node.server import NodeApp
 from rashpa.node.tls import tls_context
@@ -118,15 +121,16 @@ def serve_node(
     version: str,
     log: NodeLog | None = None,
     audit: Audit | None = None,
+    printed: Printed | None = None,
 ) -> None:
     """Serves until SIGTERM, SIGINT or, `with_parent`, the end of the parent, which a run may outlive. Prints one line of JSON {"node", "role", "url"} when it can take
-    telegrams. ServeError before that."""
+    telegrams. ServeError before that. `printed`: takes what is printed from then on."""
     listen.check()
     secure = tls_context(listen.certificate, listen.key) if listen.certificate and listen.key else None
     most = min(MOST, open_files() // _SHARE)
     taken = _socket_of(listen)
     try:
-        asyncio.run(_serve(role, name, factory, listen, version, taken, secure, most, log, audit))
+        asyncio.run(_serve(role, name, factory, listen, version, taken, secure, most, log, audit, printed))
     finally:
         taken.close()
 
@@ -142,9 +146,10 @@ async def _serve(
     most: int,
     log: NodeLog | None,
     audit: Audit | None,
+    printed: Printed | None,
 ) -> None:
     node = Node(name, role, factory, 0.0 if listen.with_parent else listen.lease_s, log)
-    _log_into(node)
+    _log_into(node, sys.stderr)
     config = uvicorn.Config(
         NodeApp(node, version, listen.access(), audit).starlette(),
         log_level="error",  # a warning for each stranger's nonsense would fill the disk
@@ -156,7 +161,16 @@ async def _serve(
     )
     host, port = taken.getsockname()[:2]
     url = f"{'https' if listen.certificate else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
-    server = _NodeServer(config, json.dumps({"node": name, "role": role, "url": url}), secure, most)
+    announcement = json.dumps({"node": name, "role": role, "url": url})
+
+    def announce() -> None:
+        sys.stdout.write(f"{announcement}\n")
+        sys.stdout.flush()
+        if printed is not None:
+            printed.redirect(node.hear_printed)
+            _log_into(node, PrintedStream(2, OWN))  # type: ignore[arg-type]  # a stream that text is written to
+
+    server = _NodeServer(config, announce, secure, most)
     node.log.info(f"rashpa {version}: {role} {name} listens at {url}")
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -165,7 +179,8 @@ async def _serve(
         outliving: list[asyncio.Task[None]] = []  # tasks that nobody holds are collected
 
         def parent_gone() -> None:
-            outliving.append(asyncio.create_task(_outlive_parent(node, listen.lease_s, server.end)))
+            streams = range(1 if printed else 3)
+            outliving.append(asyncio.create_task(_outlive_parent(node, listen.lease_s, server.end, streams)))
 
         threading.Thread(target=_watch_parent, args=(loop, parent_gone), daemon=True, name="parent").start()
     hearing = asyncio.create_task(_hear_native(node))
@@ -184,11 +199,11 @@ async def _hear_native(node: Node) -> None:
         await asyncio.sleep(_HEAR_S)
 
 
-def _log_into(node: Node) -> None:
+def _log_into(node: Node, errors: TextIO) -> None:
     """What the package logs goes to the node's log, and what is worth it to standard error."""
     logger = logging.getLogger("rashpa")
     logger.setLevel(logging.INFO)
-    said = logging.StreamHandler()
+    said = logging.StreamHandler(errors)
     said.setLevel(logging.WARNING)
     logger.handlers[:] = [node.log, said]
 
@@ -196,9 +211,11 @@ def _log_into(node: Node) -> None:
 class _NodeServer(uvicorn.Server):
     """Says when it is ready, leaves the signals to the node, and its connections to the gate."""
 
-    def __init__(self, config: uvicorn.Config, announcement: str, secure: ssl.SSLContext | None, most: int) -> None:
+    def __init__(
+        self, config: uvicorn.Config, announce: Callable[[], None], secure: ssl.SSLContext | None, most: int
+    ) -> None:
         super().__init__(config)
-        self._announcement = announcement
+        self._announce = announce
         self._gate = Gate(config, self.server_state, secure, most)
         self._accepting: list[asyncio.Task[None]] = []
         self._ended = asyncio.Event()
@@ -218,8 +235,7 @@ class _NodeServer(uvicorn.Server):
             taken.setblocking(False)
             self._accepting.append(asyncio.create_task(self._gate.serve(taken)))
         self.started = True
-        sys.stdout.write(f"{self._announcement}\n")
-        sys.stdout.flush()
+        self._announce()
 
     async def main_loop(self) -> None:
         # uvicorn looks ten times a second whether it is to end
@@ -256,11 +272,12 @@ def _watch_parent(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> N
         loop.call_soon_threadsafe(end)
 
 
-async def _outlive_parent(node: Node, lease_s: float, end: Callable[[], None]) -> None:
-    """Ends the node when nobody needs it any more: now, or when a run that goes on without its manager has its end."""
+async def _outlive_parent(node: Node, lease_s: float, end: Callable[[], None], streams: range) -> None:
+    """Ends the node when nobody needs it any more: now, or when a run that goes on without its manager has its end. `streams`: its own whose other
+    ends the parent had."""
     if node.goes_on:
         nowhere = os.open(os.devnull, os.O_RDWR)
-        for stream in range(3):  # pipes to nobody
+        for stream in streams:  # pipes to nobody
             os.dup2(nowhere, stream)
         os.close(nowhere)
     await node.outlive_owner(lease_s)

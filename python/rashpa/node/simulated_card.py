@@ -2,18 +2,21 @@
 """A simulated card that a node starts for one run: `rashpa card` in a folder of its own."""
 
 import contextlib
-import selectors
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
+import threading
+from collections import deque
 from pathlib import Path
 
 from rashpa.node.engine import EngineError
+from rashpa.node.printed import PrintsAs
 
 _READY_S = 60.0
 _CLOSE_S = 4.0
+_LAST = 20  # lines
+_LONGEST = 500  # bytes of one
 
 
 class SimulatedCard:
@@ -23,33 +26,38 @@ class SimulatedCard:
     def __init__(self, *options: str) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="rashpa_card_"))
         command = (sys.executable, "-m", "rashpa.cli.entry", "card", str(self.directory), "--with-parent", *options)
+        self._words: deque[str] = deque(maxlen=_LAST)
+        self._is_ready = False
+        self._settled = threading.Event()  # it is ready, or says nothing more
         pipe = subprocess.PIPE
         try:
-            with tempfile.TemporaryFile() as said:
-                self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=said, start_new_session=True)  # noqa: S603
-                if not self._is_ready():
-                    self._end()
-                    said.seek(0)
-                    words = said.read().decode(errors="replace").strip()
-                    raise EngineError(
-                        "resource", f"the simulated card did not start: {words or 'it said nothing'}"[-1000:]
-                    )
+            self._process = subprocess.Popen(  # noqa: S603
+                command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, start_new_session=True
+            )
         except OSError as error:
             self._remove()
             raise EngineError("resource", f"the simulated card cannot be started: {error}") from None
-        except EngineError:
-            self._remove()
-            raise
+        self._listening = threading.Thread(target=self._listen, daemon=True, name="card")
+        self._listening.start()
+        self._settled.wait(_READY_S)
+        if not self._is_ready:
+            self.close()
+            words = " | ".join(self._words) or "it said nothing"
+            raise EngineError("resource", f"the simulated card did not start: {words}"[-1000:])
 
-    def _is_ready(self) -> bool:
-        """Whether it says so in time."""
-        until = time.monotonic() + _READY_S
+    def _listen(self) -> None:
+        """To its end: a pipe that nobody empties would hold the card up. What it says once it is ready is the node's to print."""
         output = self._process.stdout
-        if output is None:
-            return False
-        with selectors.DefaultSelector() as selector:
-            selector.register(output, selectors.EVENT_READ)
-            return bool(selector.select(until - time.monotonic())) and output.readline().startswith(b"ready")
+        with PrintsAs("simulated card"), output or contextlib.nullcontext():
+            while output and (line := output.readline(_LONGEST)):
+                if self._is_ready:
+                    sys.stderr.write(line.decode(errors="replace"))
+                elif line.startswith(b"ready"):
+                    self._is_ready = True
+                    self._settled.set()
+                else:
+                    self._words.append(line.decode(errors="replace").strip())
+        self._settled.set()
 
     def close(self) -> None:
         """Ends the process and takes the folder away; bounded, idempotent."""
@@ -65,8 +73,7 @@ class SimulatedCard:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(_CLOSE_S)
                 break
-        if process.stdout is not None:
-            process.stdout.close()
+        self._listening.join(_CLOSE_S)
 
     def _remove(self) -> None:
         shutil.rmtree(self.directory, ignore_errors=True)

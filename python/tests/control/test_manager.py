@@ -371,6 +371,20 @@ def test_a_node_that_does_not_start_says_why() -> None:
         asyncio.run(LocalNode.start("receiver", command, Grant("secret")))
 
 
+def test_what_is_said_before_a_node_says_where_it_is_is_kept_and_a_process_that_never_stops_talking_is_heard() -> None:
+    words = "print('module loaded'); print('{no json'); print('{\"url\": \"http://here\"}', flush=True); "
+    words += "import sys\nwhile sys.stdout.write('x' * 100_000): pass"
+
+    async def start() -> tuple[str, str]:
+        node = await LocalNode.start("receiver", (sys.executable, "-c", words), Grant("secret"))
+        said = node.last_words()
+        node.kill()
+        await node.close()
+        return node.url, said
+
+    assert asyncio.run(start()) == ("http://here", "; it said: module loaded | {no json")
+
+
 def test_an_answer_that_is_no_telegram_is_explained() -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         return httpx.Response(404, text="<html>not here</html>")

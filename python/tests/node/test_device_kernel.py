@@ -9,6 +9,7 @@ import pytest
 from rashpa.data.device_images import CUDA, DeviceImages
 from rashpa.data.kernel import ATTRIBUTE, Column, PythonKernel, kernel
 from rashpa.node.device_kernel import NONE, DeviceFunction, current_stream
+from rashpa.node.printed import PrintsAs
 
 COUNT, HEIGHT, WIDTH, STRIDE, STREAM = 4, 8, 16, 1024, 77
 
@@ -48,7 +49,7 @@ class Dlpack:
 def called(function: Any, **parameters: Any) -> Any:
     declared: PythonKernel = getattr(function, ATTRIBUTE)
     assert declared.on_device
-    return DeviceFunction(declared, function, parameters)(
+    return DeviceFunction(declared, function, parameters, PrintsAs("python f"))(
         Dlpack(), 0x1000, COUNT, HEIGHT, WIDTH, STRIDE, "int16", STREAM
     )
 
