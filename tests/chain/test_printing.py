@@ -165,9 +165,8 @@ def test_standing_nodes_whose_output_nobody_reads_are_not_held_up(tmp_path: Path
 
 
 def test_a_run_that_outlives_its_manager_prints_on(tmp_path: Path) -> None:
-    kernel = python_kernel(
-        tmp_path, WAYS["print"] + "; os.mkdir('begun') if IMAGES[0] == 20 else None; time.sleep(0.01)"
-    )
+    slow = "; os.mkdir('begun') if IMAGES[0] == 20 else None; time.sleep(0.01)"  # wait: the kernel takes its time
+    kernel = python_kernel(tmp_path, WAYS["print"] + slow)
     run_files(tmp_path, kernel, orphaned="finish")
     words = [*RASHPA, "run", "run.toml", "-q", "--no-page", "--report", "report"]
     manager = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.DEVNULL)
