@@ -200,8 +200,8 @@ def peakfinder8(
     min_pixels: of a peak.
     max_pixels: of a peak.
     local_bg_radius: of the background around a peak, pixels.
-    min_radius: least distance from the beam, pixels.
-    max_radius: largest distance from the beam, pixels; 0: everywhere.
+    min_radius: least distance from the beam that is looked at, pixels.
+    max_radius: largest distance from the beam that is looked at, pixels; 0: everywhere.
     beam_x: where the beam hits the image, pixels from its corner; that of the detector when not given.
     beam_y: where the beam hits the image, pixels from its corner; that of the detector when not given.
     panel_width: of the panels that the image is made of; 0: it is one.
@@ -240,8 +240,8 @@ def peakfinder(
     Finds rows of x (pixels), y (pixels), intensity, snr, pixels (pixels), largest, background.
     beam_x: where the beam hits the image, pixels from its corner; that of the detector when not given.
     beam_y: where the beam hits the image, pixels from its corner; that of the detector when not given.
-    min_radius: least distance from the beam, pixels.
-    max_radius: largest distance from the beam, pixels; 0: everywhere.
+    min_radius: least distance from the beam that is looked at, pixels.
+    max_radius: largest distance from the beam that is looked at, pixels; 0: everywhere.
     bins: of the background by radius.
     clip: deviations from which on a pixel is left out of the background; at least Chauvenet"s criterion.
     cycles: how often pixels are left out, at most.
@@ -282,8 +282,8 @@ def sparsify(
     Finds rows of radius (pixels), background, deviation.
     beam_x: where the beam hits the image, pixels from its corner; that of the detector when not given.
     beam_y: where the beam hits the image, pixels from its corner; that of the detector when not given.
-    min_radius: least distance from the beam, pixels.
-    max_radius: largest distance from the beam, pixels; 0: everywhere.
+    min_radius: least distance from the beam that is looked at, pixels.
+    max_radius: largest distance from the beam that is looked at, pixels; 0: everywhere.
     bins: of the background by radius.
     clip: deviations from which on a pixel is left out of the background; at least Chauvenet"s criterion.
     cycles: how often pixels are left out, at most.

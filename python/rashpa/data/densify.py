@@ -66,7 +66,7 @@ def densify(
     farthest = float(parameters.get("max_radius", 0))
     image[radius < float(parameters.get("min_radius", 0))] = 0
     if farthest > 0:
-        image[radius >= farthest] = 0
+        image[radius > farthest] = 0  # both limits belong to the range
     if value.dtype.kind != "f":
         limits = np.iinfo(value.dtype)
         image = np.clip(np.rint(image), limits.min, limits.max)

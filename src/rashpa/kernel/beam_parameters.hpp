@@ -1,9 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Parameters of kernels that look at an image by the distance from the beam.
+#include <cmath>
+#include <cstddef>
+
 #include "rashpa/core/parameter.hpp"
 
 namespace rashpa::kernel {
+
+/// From the beam to the middle of a pixel, pixels.
+inline double from_beam(std::size_t column, std::size_t row, double beam_x, double beam_y) noexcept {
+  return std::hypot(static_cast<double>(column) + 0.5 - beam_x, static_cast<double>(row) + 0.5 - beam_y);
+}
+/// Whether a kernel looks at a pixel: both limits belong to the range, and the largest 0 is none. A distance that is no
+/// number is never looked at.
+constexpr bool is_looked_at(double radius, double min_radius, double max_radius) noexcept {
+  return radius >= min_radius && (max_radius == 0 || radius <= max_radius);
+}
 
 /// Farthest from the beam, pixels.
 inline constexpr double kFarthest = 1e5;
@@ -19,11 +32,14 @@ inline Parameter beam_parameter(const char* name, const char* key) {
 inline Parameter beam_x_parameter() { return beam_parameter("beam_x", "detector.beam_center_x"); }
 inline Parameter beam_y_parameter() { return beam_parameter("beam_y", "detector.beam_center_y"); }
 inline Parameter min_radius_parameter() {
-  return {.name = "min_radius", .doc = "least distance from the beam, pixels", .least = 0, .most = kFarthest};
+  return {.name = "min_radius",
+          .doc = "least distance from the beam that is looked at, pixels",
+          .least = 0,
+          .most = kFarthest};
 }
 inline Parameter max_radius_parameter() {
   return {.name = "max_radius",
-          .doc = "largest distance from the beam, pixels; 0: everywhere",
+          .doc = "largest distance from the beam that is looked at, pixels; 0: everywhere",
           .least = 0,
           .most = kFarthest};
 }

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/beam_parameters.hpp"
 
 namespace rashpa::kernel::peakfinder8 {
 
@@ -188,9 +189,9 @@ Rings rings_of(const Config& config, const Shape& shape) {
   std::uint32_t count = 0;
   for (std::uint32_t y = 0; y < shape.height; ++y) {
     for (std::uint32_t x = 0; x < shape.width; ++x) {
-      const double radius = given.empty() ? std::hypot(x + 0.5 - config.beam_x, y + 0.5 - config.beam_y)
+      const double radius = given.empty() ? from_beam(x, y, config.beam_x, config.beam_y)
                                           : double{given[std::size_t{y} * shape.width + x]};
-      const bool looked_at = radius >= config.min_radius && (config.max_radius == 0 || radius <= config.max_radius);
+      const bool looked_at = is_looked_at(radius, config.min_radius, config.max_radius);
       const double ring = std::rint(radius);
       if (looked_at && ring >= Rings::kMost) {
         throw ConfigError(fmt::format(

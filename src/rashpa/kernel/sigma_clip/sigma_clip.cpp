@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/beam_parameters.hpp"
 
 namespace rashpa::kernel::sigma_clip {
 
@@ -16,6 +17,9 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::uint32_t kFewest = 3;  // Chauvenet's criterion needs a logarithm above 0
+/// Of a bin: so near below a border, a distance lies on it, and so in the bin above. The largest one lies in the last.
+constexpr double kOnBorder = 1e-9;
+constexpr double kNarrowest = 1e-9;  ///< of bins, pixels: where all pixels have one distance
 
 /// Values of a bin that are not left out: low < value < high.
 struct Window {
@@ -95,8 +99,8 @@ std::vector<std::uint16_t> panels_of(const Config& config, const Shape& shape, c
 }  // namespace
 
 void check(const Config& config, const char* owner) {
-  if (config.max_radius != 0 && config.max_radius <= config.min_radius) {
-    throw ConfigError(fmt::format("{}: max_radius: {} is not above min_radius {}; 0 looks everywhere", owner,
+  if (config.max_radius != 0 && config.max_radius < config.min_radius) {
+    throw ConfigError(fmt::format("{}: max_radius: {} is below min_radius {}; 0 looks everywhere", owner,
                                   config.max_radius, config.min_radius));
   }
 }
@@ -111,13 +115,12 @@ Radii::Radii(const Config& config, const Shape& shape, const char* owner)
       rings_(ring(config, shape, owner)) {}
 
 Rings Radii::ring(const Config& config, const Shape& shape, const char* owner) {
-  std::vector<float> radius(shape.pixels());
-  float least = kInfinity;
-  float most = -kInfinity;
+  std::vector<double> radius(shape.pixels());
+  double least = std::numeric_limits<double>::infinity();
+  double most = -least;
   for (std::size_t pixel = 0; pixel < radius.size(); ++pixel) {
-    radius[pixel] = static_cast<float>(radius_of(pixel));
-    const bool far_enough = radius[pixel] >= config.min_radius;  // not where the geometry has no distance
-    if (!far_enough || (config.max_radius != 0 && radius[pixel] >= config.max_radius)) {
+    radius[pixel] = radius_of(pixel);
+    if (!is_looked_at(radius[pixel], config.min_radius, config.max_radius)) {
       radius[pixel] = -1;
       continue;
     }
@@ -130,14 +133,12 @@ Rings Radii::ring(const Config& config, const Shape& shape, const char* owner) {
                     "at {}",
                     owner, config.geometry_read == nullptr ? "beam_x and beam_y" : "the geometry"));
   }
-  // The largest one lies in the last bin.
-  const double end = std::nextafter(most, kInfinity);
-  step_ = (end - least) / bins_;
+  step_ = std::max((most - least) / bins_, kNarrowest);
   first_ = least + step_ / 2;
   std::vector<std::uint16_t> ring_of(radius.size(), Rings::kNone);
   for (std::size_t pixel = 0; pixel < radius.size(); ++pixel) {
     if (radius[pixel] < 0) continue;
-    const double bin = (radius[pixel] - least) / step_;
+    const double bin = (radius[pixel] - least) / step_ + kOnBorder;
     ring_of[pixel] = static_cast<std::uint16_t>(std::min<double>(bin, bins_ - 1));
   }
   return {std::move(ring_of), bins_};
@@ -145,11 +146,7 @@ Rings Radii::ring(const Config& config, const Shape& shape, const char* owner) {
 
 double Radii::radius_of(std::size_t pixel) const noexcept {
   if (geometry_ != nullptr) return geometry_->radius[pixel];
-  const std::size_t row = pixel / width_;
-  const std::size_t column = pixel % width_;
-  const double x = static_cast<double>(column) + 0.5 - beam_x_;
-  const double y = static_cast<double>(row) + 0.5 - beam_y_;
-  return std::sqrt(x * x + y * y);
+  return from_beam(pixel % width_, pixel / width_, beam_x_, beam_y_);
 }
 
 float Radii::place(std::size_t pixel) const noexcept {

@@ -280,8 +280,9 @@ TEST(SigmaClip, what_finds_nothing_is_refused) {
   list.min_radius = 500;
   EXPECT_THAT(refusal(list), testing::HasSubstr("kernel sparsify: min_radius, max_radius: no pixel of the image"));
   auto find = settings<peakfinder::Config>();
-  find.min_radius = find.max_radius = 5;
-  EXPECT_THAT(refusal(find), testing::HasSubstr("kernel peakfinder: max_radius: 5 is not above min_radius 5"));
+  find.min_radius = 5;
+  find.max_radius = 4;
+  EXPECT_THAT(refusal(find), testing::HasSubstr("kernel peakfinder: max_radius: 4 is below min_radius 5"));
   find = settings<peakfinder::Config>();
   find.connected = 26;
   EXPECT_THAT(refusal(find), testing::HasSubstr("connected: 26 pixels, the square of patch 5 has 25"));

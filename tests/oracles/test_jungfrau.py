@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conversion, assembly and tracking of JUNGFRAU against the words of its maker, on every unit."""
+
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.oracles import jungfrau
+from tests.oracles.units import on_every_unit
+
+from rashpa.data.pipeline import Found, Pipeline
+
+ORACLES_OF = ("jungfrau",)
+ENERGY = 12.4
+DARK = 1  # of the flags of a frame record
+
+
+def calibration(shape: tuple[int, int], seed: int = 1) -> jungfrau.Calibration:
+    """As of a detector, with pixels of which the pedestal or the gain says that they are none, and with masked ones."""
+    random = np.random.default_rng(seed)
+    pedestal = np.stack([random.normal(level, 60, shape) for level in (2500, 15000, 14500)]).astype(np.float32)
+    gain = np.stack([random.normal(level, abs(level) / 50, shape) for level in (41, -1.4, -0.1)]).astype(np.float32)
+    wrong = random.random((6, *shape)) < 0.01
+    pedestal[0][wrong[0]] = 16384
+    pedestal[0][wrong[1]] = 16383  # just valid
+    pedestal[1][wrong[2]] = np.nan
+    gain[0][wrong[3]] = 0
+    gain[2][wrong[4]] = np.inf
+    mask = np.where(wrong[5], random.choice(np.array([1, 256, 0x8000, 0x10000, 0x80000000], np.uint32), shape), 0)
+    return jungfrau.Calibration(pedestal, gain, mask.astype(np.uint32), np.full(shape, 20, np.float32))
+
+
+def words(shape: tuple[int, int], images: int) -> NDArray[np.uint16]:
+    """Random ones of all gains; ties of photons; those that say something by themselves."""
+    random = np.random.default_rng(2)
+    made = random.integers(0, 65536, (images, *shape)).astype(np.uint16)
+    small = random.random(made.shape) < 0.6
+    made[small] = random.integers(2300, 4500, small.sum())
+    special = random.choice(
+        np.array([0xFFFF, 0xFFFE, 0x4000, 0x4001, 0xC000, 0xC001, 0x8000, 0xBFFF, 0, 0x3FFF]), made.shape
+    )
+    told = random.random(made.shape) < 0.1
+    made[told] = special[told]
+    return made
+
+
+def through(unit: str, given: jungfrau.Calibration, images: NDArray[np.uint16], **more: Any) -> Found:
+    """What the kernel makes of the words."""
+    run = {key: more.pop(key) for key in ("stack", "modules", "module_shape", "fused") if key in more}
+    kernel = {"name": "jungfrau", "photon_energy_kev": ENERGY, **more}
+    made = Pipeline([kernel], images.shape[1:], np.uint16, calibration=given, unit=unit, **run)
+    return made(images)
+
+
+@on_every_unit
+@pytest.mark.parametrize("output", ["photons", "kev"])
+def test_words(unit: str, output: str) -> None:
+    energy = ENERGY if output == "photons" else None
+    for shape in ((1, 1), (3, 5), (23, 67)) if unit == "cpu" else ((23, 67),):
+        given, images = calibration(shape), words(shape, 5)
+        found = through(unit, given, images, output=output, module_shape=shape, modules=[(0, 0)], stack=2)
+        wanted = np.stack([jungfrau.converted(one, given, energy) for one in images])
+        np.testing.assert_array_equal(found.pixels.astype(float), wanted)
+        masked = np.isnan(wanted) if energy is None else wanted == jungfrau.MASKED
+        saturated = np.isinf(wanted) if energy is None else wanted == jungfrau.SATURATED
+        assert found.columns["masked_pixels"].tolist() == masked.sum((1, 2)).tolist()
+        assert found.columns["saturated_pixels"].tolist() == saturated.sum((1, 2)).tolist()
+
+
+@on_every_unit
+def test_photons_are_rounded_to_even(unit: str) -> None:
+    shape = (1, 9)
+    flat = np.ones((3, *shape), np.float32)
+    given = jungfrau.Calibration(100 * flat, 10 * flat, np.zeros(shape, np.uint32))
+    row = np.array([[[100, 110, 130, 150, 90, 70, 120, 111, 109]]], np.uint16)
+    made = Pipeline(
+        [{"name": "jungfrau", "photon_energy_kev": 2.0}],
+        shape,
+        calibration=given,
+        unit=unit,
+        module_shape=shape,
+    )(row)
+    assert made.pixels.tolist() == [[[0, 0, 2, 2, 0, -2, 1, 1, 0]]]
+    assert [jungfrau.pixel(int(one), [100.0], [10.0], 0, 2.0) for one in row.ravel()] == made.pixels.ravel().tolist()
+
+
+@on_every_unit
+def test_counts_and_lists_behind_it(unit: str) -> None:
+    shape = (23, 67)
+    given, images = calibration(shape), words(shape, 5)
+    kernels = [
+        {"name": "jungfrau", "photon_energy_kev": ENERGY},
+        {"name": "bragg_count", "threshold": 3, "min_pixels": 0},
+        {"name": "total_counts"},
+        {"name": "csr", "threshold": 2, "capacity": 1.0},
+    ]
+    wanted = np.stack([jungfrau.converted(one, given, ENERGY) for one in images])
+    valid = wanted != jungfrau.MASKED
+    for fused in (True, False):
+        made = Pipeline(kernels, shape, calibration=given, unit=unit, fused=fused, module_shape=shape, stack=3)
+        found = made(images)
+        assert found.columns["bright_pixels"].tolist() == ((wanted >= 3) & valid).sum((1, 2)).tolist()
+        assert found.columns["total_counts"].tolist() == np.where(valid, wanted, 0).sum((1, 2)).astype(int).tolist()
+        for number, image in enumerate(wanted):
+            listed = found[number].list
+            assert listed is not None
+            index = np.flatnonzero(image.ravel() >= 2)
+            assert listed.index.tolist() == index.tolist()
+            assert listed.value.tolist() == image.ravel()[index].tolist()
+
+
+@on_every_unit
+@pytest.mark.parametrize("borders", ["shared", "masked"])
+@pytest.mark.parametrize("output", ["photons", "kev"])
+def test_assembled_images(unit: str, borders: Literal["shared", "masked"], output: str) -> None:
+    module, places = (259, 515), [(0, 0), (2, 264)]
+    shape = (264 + 259 + 2, 2 + 515 + 4)
+    given, images = calibration(shape), words(shape, 2)
+    inside = np.zeros(shape, bool)
+    for left, top in places:
+        inside[top : top + module[0], left : left + module[1]] = True
+    given.mask[~inside] = 1
+    energy = ENERGY if output == "photons" else None
+    found = through(unit, given, images, output=output, borders=borders, module_shape=module, modules=places)
+    for made, raw in zip(found.pixels, images, strict=True):
+        seen = jungfrau.converted(raw, given, energy)
+        wanted = jungfrau.assembled(seen, module, places, borders, energy is not None)
+        np.testing.assert_array_equal(made.astype(float), wanted)
+
+
+@on_every_unit
+@pytest.mark.parametrize("track", ["darks", "empty"])
+def test_pedestals_that_follow(unit: str, track: str) -> None:
+    shape, stack = (11, 37), 4
+    random = np.random.default_rng(4)
+    given = calibration(shape)
+    assert given.rms is not None
+    given.pedestal[0] = np.rint(random.normal(2500, 100, shape))
+    valid = (given.mask & 0xFFFF == 0) & (given.gain[0] != 0)
+    images = np.rint(given.pedestal[0] + 15 + random.normal(0, 20, (24, *shape))).astype(np.uint16)
+    images[random.random(images.shape) < 0.05] += 1200  # photons
+    images[random.random(images.shape) < 0.02] = 0x4123  # another gain
+    dark = [number % 3 == 0 and number < 18 for number in range(24)]
+    images[np.flatnonzero(dark)] = np.minimum(images[np.flatnonzero(dark)], 3200)
+    found = Pipeline(
+        [{"name": "jungfrau", "photon_energy_kev": ENERGY, "output": "kev", "track": track, "track_images": 20}],
+        shape,
+        calibration=given,
+        unit=unit,
+        stack=stack,
+        module_shape=shape,
+    )(images, flags=np.where(dark, DARK, 0))
+    kept = iter(found.pixels)
+    oracle = jungfrau.Tracked(given, 20, 3)
+    for first in range(0, 24, stack):
+        part = range(first, first + stack)
+        now = jungfrau.Calibration(given.pedestal.copy(), given.gain, given.mask)
+        now.pedestal[0] = np.where(valid, oracle.pedestal, given.pedestal[0])
+        for number in part:
+            wanted = jungfrau.converted(images[number], now, None)
+            np.testing.assert_allclose(next(kept), wanted, rtol=1e-5, atol=1e-4)
+        oracle.stack([images[number] for number in part], [dark[number] for number in part], track == "empty")
+    drift = oracle.drift(valid)
+    assert float(np.median(drift)) > 0.2, "they have moved"
+    assert found.columns["pedestal_drift"][-1] == pytest.approx(np.median(drift), abs=0.1)
