@@ -15,7 +15,6 @@ from rashpa.control.outcome import Outcome, keeps_of
 from rashpa.control.part_orders import ENDINGS
 from rashpa.control.proof import proof_of
 from rashpa.control.receivers import PlannedReceiver
-from rashpa.control.series_books import series_of
 from rashpa.control.telegram import Books, BufferStatus, Latency, SourceStatus, count_of
 from rashpa.data.regular_file import put_file
 from rashpa.data.telling import only_tells
@@ -68,6 +67,8 @@ def _put_or_caution(outcome: Outcome, path: Path, text_of: Callable[[], str]) ->
 
 def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
     """Everything that is known of a run, as JSON."""
+    from rashpa.control.series_books import series_of  # NumPy, for which no node waits
+
     file = outcome.plan.file
     rates = outcome.rates
     link = outcome.link_counts

@@ -4,7 +4,7 @@
 import asyncio
 from typing import Any
 
-import httpx
+from rashpa.control.lean_httpx import httpx
 
 _CLOSE_S = 1.0  # what is still being asked has so long to be answered
 

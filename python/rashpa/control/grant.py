@@ -3,6 +3,7 @@
 users see command lines, and files would be left behind."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -15,7 +16,6 @@ from rashpa.control.run_plan import Plan
 from rashpa.control.sink_sections import Stream2Sink
 from rashpa.control.token import checked_token
 from rashpa.data.calibration_reference import file_of
-from rashpa.data.feedback import address_of
 from rashpa.data.file_names import located
 
 
@@ -75,5 +75,11 @@ def grant_of(plan: Plan, role: str, token: str) -> Grant:
     cards = sorted({card_of(plan, one) for one in played} if role == "emulator" else of_units)
     sockets = [one.section.feedback.zmq for one in plan.buffers if one.section.feedback and one.section.feedback.zmq]
     sockets += [sink.endpoint for one in plan.buffers for sink in one.section.sink if isinstance(sink, Stream2Sink)]
-    publish = sorted({address_of(endpoint) for endpoint in sockets}) if role == "receiver" else []
+    publish = _addresses_of(sockets) if sockets and role == "receiver" else []
     return Grant(token, tuple(sorted(read)), write, kernels, tuple(cards), tuple(publish))
+
+
+def _addresses_of(sockets: Iterable[str]) -> list[str]:
+    from rashpa.data.feedback import address_of  # NumPy, for runs that publish
+
+    return sorted({address_of(endpoint) for endpoint in sockets})

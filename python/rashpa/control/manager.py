@@ -12,23 +12,20 @@ refused holds nothing that the other still needs, and one of them gets all.
 import asyncio
 import contextlib
 import errno
+import importlib
 import logging
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping
 from typing import TypeVar
 
-import httpx
-
 from rashpa.control import telegram
 from rashpa.control.adopted_node import AdoptedNode
 from rashpa.control.at_once import all_at_once, some_at_once
-from rashpa.control.books import take_books
 from rashpa.control.capacity import CapacityError, check_abilities, overloads
 from rashpa.control.configuring import Ends, configure_emulator, configure_receiver
 from rashpa.control.end import EndOfRun, end_sources, never_early
 from rashpa.control.first_missing import first_missing
-from rashpa.control.group_accounting import groups_so_far
 from rashpa.control.group_course import GroupCourse
 from rashpa.control.groups import Joined
 from rashpa.control.heard import UNHEARD, status_of
@@ -38,6 +35,7 @@ from rashpa.control.joining import Joining
 from rashpa.control.journal import Journal
 from rashpa.control.journal_entry import note
 from rashpa.control.launcher import LOCAL, Launcher
+from rashpa.control.lean_httpx import httpx
 from rashpa.control.local_node import LocalNode
 from rashpa.control.log_text import lines_of
 from rashpa.control.looks import next_look_s, shortest_run_s
@@ -253,9 +251,14 @@ class Manager:
         await self._order_all(self._receiver_names, telegram.Start())
         await self._order_all(self._emulator_names, telegram.Start())
         with contextlib.suppress(RuntimeError):  # without a thread, who needs it does it himself
-            threading.Thread(target=self._prepare, name="prepare", daemon=True).start()
+            threading.Thread(target=self._get_ready, name="get ready", daemon=True).start()
         self._note()
         await self._see_through()
+
+    def _get_ready(self) -> None:
+        """Import what the end needs, in a thread of its own."""
+        importlib.import_module("rashpa.control.books")
+        self._prepare()
 
     async def _see_through(self) -> None:
         """From the start of the emulators to the closed books."""
@@ -413,6 +416,8 @@ class Manager:
         return None
 
     async def _take_books(self) -> None:
+        from rashpa.control.books import take_books  # NumPy, for which no node waits
+
         while True:
             self._outcome.lost, self._outcome.joined = dict(self._groups.lost), dict(self._groups.joined)
             try:
@@ -505,6 +510,8 @@ class Manager:
         outcome.problem = "\n".join(line for line in (reason, *self._busy.values(), missing) if line)
         if self._began:
             outcome.lost, outcome.joined = dict(self._groups.lost), dict(self._groups.joined)
+            from rashpa.control.group_accounting import groups_so_far
+
             outcome.groups = groups_so_far(self._plan, self._last, outcome.lost, outcome.joined)
 
     async def _stop_nodes(self, lost: str) -> None:

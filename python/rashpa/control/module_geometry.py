@@ -3,7 +3,6 @@
 
 from rashpa.control import run_file as toml
 from rashpa.control.run_file_reader import RunFileError, RunFileSource
-from rashpa.data.crystfel_modules import read_module_places
 from rashpa.data.file_names import located
 
 
@@ -15,6 +14,8 @@ def with_places(file: toml.RunFile, source: RunFileSource) -> toml.RunFile:
     where = source.where(("detector", "geometry"))
     if "module" in detector.model_fields_set:
         raise RunFileError(f"{where}: the places of modules stand in [[detector.module]], too; keep one of both")
+    from rashpa.data.crystfel_modules import read_module_places  # NumPy, for runs that have such a file
+
     path = located(detector.geometry, source.path.resolve().parent)
     try:
         found = read_module_places("geometry", path, (detector.height, detector.width), toml.MOST_MODULES)

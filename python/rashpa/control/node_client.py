@@ -14,11 +14,11 @@ import urllib.parse
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-import httpx
 from pydantic import TypeAdapter, ValidationError
 
 from rashpa.control import telegram, telegram_xml
 from rashpa.control.finishing_client import FinishingClient
+from rashpa.control.lean_httpx import httpx
 from rashpa.control.node_load import Load
 from rashpa.control.run_state import TRANSITIONS
 from rashpa.control.telegram import Capabilities, Configure, Configured, Fault, Join, Status, Telegram

@@ -3,16 +3,19 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
 
 from rashpa.control import telegram
-from rashpa.control.accounting import BufferAccount
-from rashpa.control.group_accounting import GroupAccount
 from rashpa.control.group_course import LostMember
 from rashpa.control.overrun import Overrun
 from rashpa.control.overrun_look import streams_of
 from rashpa.control.pictures import Pictures
 from rashpa.control.run_plan import Plan
 from rashpa.control.telegram import Books, BufferStatus, Capabilities, DestinationStatus, SourceStatus, Status
+
+if TYPE_CHECKING:  # with NumPy, for which no node waits
+    from rashpa.control.accounting import BufferAccount
+    from rashpa.control.group_accounting import GroupAccount
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Outcome:
     fates: dict[int, bytes] = field(default_factory=dict)
     completeness: dict[str, bytes] = field(default_factory=dict)
     decisions: dict[str, bytes] = field(default_factory=dict)
-    accounts: tuple[BufferAccount, ...] = ()
+    accounts: "tuple[BufferAccount, ...]" = ()
     acquisition_s: float = 0.0
     logs: dict[str, list[str]] = field(default_factory=dict)  # lines, of nodes that end with the run
     cautions: tuple[str, ...] = ()  # lines: what was too much for the machines, and forced
@@ -59,7 +62,7 @@ class Outcome:
     lost: dict[str, LostMember] = field(default_factory=dict)  # members of groups that the run went on without
     joined: dict[str, float] = field(default_factory=dict)  # members that came later, and when, in seconds of the run
     dealt: dict[str, bytes] = field(default_factory=dict)  # by member of a group, the frames that it was given
-    groups: tuple[GroupAccount, ...] = ()
+    groups: "tuple[GroupAccount, ...]" = ()
     pictures: Pictures = field(default_factory=dict)  # where a report is wanted
     refused: bool = False  # before anything was started: the input does not fit the machines
 

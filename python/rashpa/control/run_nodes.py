@@ -8,13 +8,12 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 
-import httpx
-
 from rashpa.control import telegram
 from rashpa.control.adopted_node import AdoptedNode
 from rashpa.control.at_once import all_at_once
 from rashpa.control.grant import grant_of
 from rashpa.control.launcher import Launcher
+from rashpa.control.lean_httpx import httpx
 from rashpa.control.local_node import LocalNode
 from rashpa.control.node_client import NodeClient, NodeError, get_ready
 from rashpa.control.planned_node import PlannedNode

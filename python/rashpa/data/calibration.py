@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.data.array_file import cast_exactly, read_array_file
-from rashpa.data.calibration_file import CalibrationFileError, read_map
 from rashpa.data.calibration_reference import split_reference
 from rashpa.data.dataset_spec import CalibrationSpec
 from rashpa.data.regular_file import reason
@@ -89,6 +88,8 @@ def _map_of(reference: str, module: int, key: str, dtype: np.dtype[Any], shape: 
     found = _calibration_file(reference, module)
     if found is None:
         return load_map(reference, dtype, shape)
+    from rashpa.data.calibration_file import CalibrationFileError, read_map  # HDF5, for who has such files
+
     name, number = found
     try:
         array = read_map(Path(name), number, key, shape)

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,9 @@ from rashpa.data.dataset_spec import (
 )
 from rashpa.data.file_names import raw_format
 from rashpa.data.images import is_image, read_images
-from rashpa.data.replay import Times, load_replay
+
+if TYPE_CHECKING:
+    from rashpa.data.replay import Times
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +49,7 @@ class LoadedDataset:
     kinds: list[str] = field(default_factory=list)
     energy_kev: float | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
-    times: Times | None = None  # at which the frames are due; None: nobody asked for them
+    times: "Times | None" = None  # at which the frames are due; None: nobody asked for them
 
     def flags(self) -> NDArray[np.uint32]:
         """Flag bits of each frame."""
@@ -70,6 +72,8 @@ def dataset_from_spec(
     if isinstance(checked, FilesSpec):
         return _files(checked, making)
     if isinstance(checked, StoredSpec):
+        from rashpa.data.replay import load_replay  # HDF5, for who plays a run again
+
         replay = load_replay(checked, folders)
         _log.info("%s", replay.said)
         return LoadedDataset(

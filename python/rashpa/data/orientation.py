@@ -2,10 +2,10 @@
 """How a module lies in the image: one of eight ways, as src/rashpa/core/orientation.hpp has them."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Turn = Literal[0, 90, 180, 270]
 Step = tuple[int, int]
@@ -51,15 +51,15 @@ class Orientation:
             found.append(along if column + row > 0 else side + along)
         return found[0], found[1]
 
-    def turned(self, frames: NDArray[Any]) -> NDArray[Any]:
+    def turned(self, frames: "NDArray[Any]") -> "NDArray[Any]":
         """A view of frames, or maps, [...][row][column], as they lie in the image."""
-        found = np.rot90(frames, -self.turn // 90, axes=(-2, -1))
+        found = _quarters(frames, self.turn // 90)
         return found[..., ::-1] if self.flip else found
 
-    def turned_back(self, pixels: NDArray[Any]) -> NDArray[Any]:
+    def turned_back(self, pixels: "NDArray[Any]") -> "NDArray[Any]":
         """A view of what lies so in the image, as the module was read."""
         straight = pixels[..., ::-1] if self.flip else pixels
-        return np.rot90(straight, self.turn // 90, axes=(-2, -1))
+        return _quarters(straight, -self.turn // 90 % 4)
 
     @property
     def short(self) -> str:
@@ -69,6 +69,13 @@ class Orientation:
     def __str__(self) -> str:
         words = [f"turned by {self.turn}°"] if self.turn else []
         return " and ".join([*words, "flipped"] if self.flip else words) or "upright"
+
+
+def _quarters(pixels: "NDArray[Any]", turns: int) -> "NDArray[Any]":
+    """Give a view, [...][row][column], turned clockwise by so many quarters. NumPy is not imported for it: run files are read without."""
+    backwards = slice(None, None, -1)
+    columns, rows = ((slice(None),) * 2, (backwards, slice(None)), (backwards,) * 2, (slice(None), backwards))[turns]
+    return (pixels.swapaxes(-2, -1) if turns % 2 else pixels)[..., rows, columns]
 
 
 _TURNS = (0, 90, 180, 270)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from rashpa.control.dataset_spec import AnyDatasetSpec
 from rashpa.control.kernels import Kernel
 from rashpa.control.pipeline import leaves
-from rashpa.data.calibration_file import read_facts
 from rashpa.data.calibration_reference import file_of, split_reference
 from rashpa.data.dataset_spec import DirectorySpec, FilesSpec
 from rashpa.data.regular_file import open_regular
@@ -45,6 +44,8 @@ def calibration_facts(spec: AnyDatasetSpec, maps: Sequence[Maps]) -> list[Calibr
             sha256 = _of_files(files) if files else hashlib.sha256(values.tobytes()).hexdigest()
             said = ("", "", "")
             if (split := split_reference(files[0]) if len(files) == 1 else None) is not None:
+                from rashpa.data.calibration_file import read_facts  # HDF5, for the orders that name such files
+
                 known = read_facts(Path(split[0]))
                 said = (str(known.version), known.date, known.source)
             facts.append(

@@ -223,4 +223,41 @@ def test_the_first_telegram_of_a_run_waits_for_no_library_that_only_its_files_ne
     done = subprocess.run(words, cwd=run_file.parent, capture_output=True, text=True, timeout=60, check=False)
     imported = set(done.stderr.split())
     assert "pydantic" in imported, done.stderr
-    assert not imported & {"bokeh", "fabio", "h5py", "hdf5plugin", "matplotlib", "PIL", "starlette", "uvicorn"}
+    assert not imported & {
+        "bokeh",
+        "click",
+        "fabio",
+        "h5py",
+        "hdf5plugin",
+        "matplotlib",
+        "numpy",
+        "PIL",
+        "pygments",
+        "starlette",
+        "uvicorn",
+    }
+
+
+# the modules of others that a node has imported when it says where it is
+AT_ITS_URL = """\
+import os, sys
+sys.argv = ["rashpa", *sys.argv[1:]]
+from rashpa.cli import entry
+real = os.write
+def first(file, data):
+    if b"url" in bytes(data):
+        real(2, " ".join(name for name in sys.modules if "." not in name).encode())
+        os._exit(0)
+    return real(file, data)
+os.write = first
+entry.main()
+"""
+
+
+@pytest.mark.parametrize("role", ["emulator", "receiver"])
+def test_a_node_says_where_it_is_before_it_imports_what_only_some_orders_need(role: str) -> None:
+    words = [sys.executable, "-c", AT_ITS_URL, role, "--port", "0"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    imported = set(done.stderr.split())
+    assert "uvicorn" in imported, done.stderr
+    assert not imported & {"bokeh", "fabio", "h5py", "hdf5plugin", "httpx", "matplotlib", "PIL"}
