@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 from tests.browser.conftest import PICTURES
 
@@ -134,6 +135,11 @@ sink = [{{ kind = "null" }}]
 NUMBERS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written")
 
 
+def base_of(url: str) -> str:
+    """What is printed, without its token."""
+    return url.partition("?")[0]
+
+
 class Site:
     """The server of the page. `folder`: of the run file and all that runs leave."""
 
@@ -157,6 +163,17 @@ class Site:
             self._process.communicate()
             raise AssertionError("the dashboard says on standard error why it does not come up")
         return url
+
+    @property
+    def base(self) -> str:
+        """The address without its token."""
+        return base_of(self.url)
+
+    def client(self) -> httpx.Client:
+        """Of somebody who has opened the page."""
+        client = httpx.Client(verify=False)
+        assert client.get(self.url).status_code == 303
+        return client
 
     @property
     def journal(self) -> Path:
@@ -196,7 +213,7 @@ class View:
         self.page.wait_for_function("() => window.Bokeh?.documents?.length > 0 && window.rashpaImage")
 
     def _requested(self, request: Any) -> None:
-        if not request.url.startswith((self.site.url, "data:", "blob:")):
+        if not request.url.startswith((base_of(self.site.url), "data:", "blob:")):
             self.foreign.append(request.url)
 
     def unlock(self, token: str = TOKEN) -> None:

@@ -12,7 +12,6 @@ from rashpa.control.node_client import NodeError
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import load_plan
 from rashpa.control.token import TokenError, new_token, token_of_environment
-from rashpa.node.access import is_loopback
 from rashpa.node.serve import Listen
 from rashpa.node.serve_error import ServeError
 from rashpa.node.tls import tls_context
@@ -55,8 +54,8 @@ def dashboard(
 ) -> None:
     """Show a run in a browser while it lasts: books, rates, margins, nodes, hits, vetoes, latencies, and the image; start, pause, stop and abort it.
 
-    Who opens the page on this machine may look; orders need the token, RASHPA_TOKEN of the environment or the one that is printed here. Over a network, which
-    needs TLS, everything needs the token. Nodes are asked while somebody looks, images when a browser has drawn the one before.
+    The printed address has a token with which a browser may look; orders need another one, RASHPA_TOKEN of the environment or the one that is printed here.
+    Listening to a network needs TLS. Nodes are asked while somebody looks, images when a browser has drawn the one before.
     """
     try:
         token = token_of_environment()
@@ -80,7 +79,7 @@ def dashboard(
                 typer.echo(f"token for orders: {own}")
             sys.stdout.flush()
 
-        keys = Keys(own, to_watch=not is_loopback(host))
+        keys = Keys(own)
         asyncio.run(serve(Place(host, port, secure, tuple(alias or ())), nodes, keys, starter, [folder], ready))
     except (ServeError, TokenError, RunFileError, NodeError, OSError) as error:
         sys.stderr.write(f"rashpa dashboard: {error}\n")

@@ -2,7 +2,6 @@
 """The image of a page: what may be chosen, and what the browser must know to fetch and draw it by itself (image.js)."""
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -24,10 +23,10 @@ _WRAPPED = {"flex-wrap": "wrap"}
 
 
 class ImagePanel:
-    """Of one page. `allowed`: whether it may show anything; `way`: where views are, for who may."""
+    """Of one page. `way`: where views are."""
 
-    def __init__(self, allowed: Callable[[], bool], way: str) -> None:
-        self._allowed, self._way = allowed, way
+    def __init__(self, way: str) -> None:
+        self._way = way
         self._plot = ImagePlot()
         self.buffer = Select(title="buffer", options=[], width=150, name="buffer")
         what = Select(title="image", options=_IMAGES, value="accepted", width=160, name="what")
@@ -65,7 +64,7 @@ class ImagePanel:
                 self.buffer.value = options[0][0]
         told = json.dumps(
             {
-                "way": self._way if self._allowed() else "",
+                "way": self._way,
                 "going": scene.going,
                 "beams": self._beams_of(scene.plan) if scene.plan is not None else {},
             }

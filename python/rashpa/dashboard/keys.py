@@ -10,25 +10,39 @@ _GUESSES = Rate(0.5, 10.0)  # a second in the long run, and at once; of all who 
 
 
 class Keys:
-    """`token`: gives the right to order; `to_watch`: also to see anything. `way`: a part of addresses that only pages know."""
+    """`token`: gives the right to order, and to look. `to_look`: the right to look alone, part of the address that is printed; who has shown one of them gets
+    `cookie`. `way`: a part of addresses that only pages know."""
 
-    def __init__(self, token: str, *, to_watch: bool, limits: RequestLimits | None = None) -> None:
+    def __init__(self, token: str, limits: RequestLimits | None = None) -> None:
         self._token = token
-        self.to_watch = to_watch
+        self.to_look = secrets.token_urlsafe(16)
+        self.cookie = secrets.token_urlsafe(16)
         self.way = secrets.token_urlsafe(16)
         self._limits = limits or RequestLimits(_GUESSES, _GUESSES)
 
+    def problem_with_order(self, given: str) -> str:
+        """Says why that is not the token for orders; empty: it is."""
+        return self._problem_with(given, self._token)
+
     def problem_with(self, given: str) -> str:
-        """Why that is not the token; empty: it is."""
-        if wait_s := self._limits.wait_s("", trusted=False):
-            return f"too many wrong tokens; wait {wait_s:.0f} s"
-        right = hmac.compare_digest(given.encode(), self._token.encode())
-        return (
-            ""
-            if right
-            else "this is not the token; it is in RASHPA_TOKEN where `rashpa dashboard` was started, or what that has printed"
-        )
+        """Says why that gives no right to look; empty: it does."""
+        return self._problem_with(given, self.to_look, self._token)
 
     def is_way(self, given: str) -> bool:
         """Whether only a page can have said that."""
-        return hmac.compare_digest(given.encode(), self.way.encode())
+        return _same(given, self.way)
+
+    def is_cookie(self, given: str) -> bool:
+        """Whether it was given to who has shown a token."""
+        return _same(given, self.cookie)
+
+    def _problem_with(self, given: str, *tokens: str) -> str:
+        if wait_s := self._limits.wait_s("", trusted=False):
+            return f"too many wrong tokens; wait {wait_s:.0f} s"
+        if any(_same(given, token) for token in tokens):
+            return ""
+        return "this is not the token; it is in RASHPA_TOKEN where `rashpa dashboard` was started, or what that has printed"
+
+
+def _same(given: str, wanted: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())

@@ -30,7 +30,7 @@ class Page:
         self._unlocked = False
         self._updates = 0
         self._curves = Curves()
-        self._image = ImagePanel(lambda: self._may_watch, f"views/{keys.way}")
+        self._image = ImagePanel(f"views/{keys.way}")
         self._image.prepare(watch.scene.plan)
         self._texts: dict[str, str] = {}
         self._told = Spacer(name="texts", width=0, height=0)
@@ -60,37 +60,29 @@ class Page:
             doc.add_root(root)
         doc.title = "rashpa"
         self._say_lock("")
-        if self._may_watch:
-            self._update()
+        self._update()
         doc.add_periodic_callback(self._update, _UPDATE_MS)
         doc.on_session_destroyed(self._end)
         watch.join()
-
-    @property
-    def _may_watch(self) -> bool:
-        return self._unlocked or not self._keys.to_watch
 
     def _end(self, _context: object) -> None:
         self._watch.leave()
 
     def _try_token(self) -> None:
         given, self._token.value = self._token.value, ""
-        if problem := self._keys.problem_with(given):
+        if problem := self._keys.problem_with_order(given):
             self._say_lock(problem)
             return
         self._unlocked = True
         self._say_lock("")
 
     def _say_lock(self, problem: str) -> None:
-        needed = "to see anything" if self._keys.to_watch else "to give orders"
-        text = "orders may be given from this page" if self._unlocked else f"the token is needed {needed}"
+        text = "orders may be given from this page" if self._unlocked else "the token for orders is needed to give them"
         self._token.visible = self._unlock.visible = not self._unlocked
         _set(self._lock_text, f"<p class='{'bad' if problem else 'quiet'}'>{html.escape(problem or text)}</p>")
 
     def _update(self) -> None:
         """Periodically, with the document's lock."""
-        if not self._may_watch:
-            return
         scene = self._watch.scene
         self._image.update(scene)
         self._orders.update(scene)

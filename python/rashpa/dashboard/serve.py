@@ -3,11 +3,11 @@
 
 import asyncio
 import signal
-import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bokeh.application import Application
 from bokeh.application.handlers.function import FunctionHandler
@@ -17,9 +17,11 @@ from bokeh.server.server import BaseServer
 from bokeh.server.tornado import BokehTornado
 from bokeh.server.util import bind_sockets
 from tornado.httpserver import HTTPServer
+from tornado.httputil import HTTPServerRequest
 from tornado.ioloop import IOLoop
 
 from rashpa.dashboard.files import patterns
+from rashpa.dashboard.gate import Answer, Gate, token_address
 from rashpa.dashboard.keys import Keys
 from rashpa.dashboard.nodes import Nodes
 from rashpa.dashboard.orders import Starter
@@ -28,7 +30,7 @@ from rashpa.dashboard.past_runs import PastRuns
 from rashpa.dashboard.style import PLAIN_TABLES
 from rashpa.dashboard.views import Views
 from rashpa.dashboard.watch import Watch
-from rashpa.node.access import is_loopback
+from rashpa.node.access import names_of
 from rashpa.node.serve_error import ServeError
 
 _PAGE = "page.html"
@@ -51,16 +53,18 @@ class Place:
     secure: ssl.SSLContext | None
     aliases: tuple[str, ...] = ()
 
-    def origins(self, port: int) -> list[str]:
-        """From where a page may talk to its server."""
-        names = {self.host, socket.gethostname(), *self.aliases}
-        if is_loopback(self.host):
-            names |= {"localhost", "127.0.0.1", "[::1]"}
-        return [f"{name}:{port}" for name in sorted(names)]
-
 
 class _Site(BokehTornado):  # type: ignore[misc]  # Bokeh is Any to mypy
-    """Without the parts of Bokeh that the page does not use; they are most of what a browser would load."""
+    """Without the parts of Bokeh that the page does not use; they are most of what a browser would load. `gate`: every request passes it, whatever its handler."""
+
+    def __init__(self, gate: Gate, *args: Any, **options: Any) -> None:
+        self._gate = gate
+        super().__init__(*args, **options)
+
+    def find_handler(self, request: HTTPServerRequest, **options: Any) -> Any:
+        if (instead := self._gate.answer_to(request)) is not None:
+            return self.get_handler_delegate(request, Answer, instead)
+        return super().find_handler(request, **options)
 
     def resources(self, absolute_url: str | bool | None = None) -> Resources:
         found = super().resources(absolute_url)
@@ -71,7 +75,7 @@ class _Site(BokehTornado):  # type: ignore[misc]  # Bokeh is Any to mypy
 async def serve(
     place: Place, nodes: Nodes, keys: Keys, starter: Starter, reports: list[Path], ready: Callable[[str], None]
 ) -> None:
-    """Until SIGTERM or SIGINT. `ready` is told the page's address. ServeError when it cannot be had."""
+    """Until SIGTERM or SIGINT. `ready` is told the page's address, for who may look. ServeError when it cannot be had."""
     watch, past = Watch(nodes), PastRuns(reports)
     template = (Path(__file__).parent / _PAGE).read_text(encoding="utf-8")
     name = nodes.plan.file.run.name if nodes.plan is not None else ""
@@ -98,8 +102,9 @@ async def serve(
         reason = f"{place.host} port {place.port}: {error.strerror or error}"
         raise ServeError(f"{reason}; take another --port, or 0 for any free one") from None
     application = _Site(
+        Gate(keys, names_of(place.host, place.aliases), port, secure=place.secure is not None),
         {"/": Application(FunctionHandler(open_page))},
-        extra_websocket_origins=place.origins(port),
+        extra_websocket_origins=["*"],  # the gate has looked at it
         extra_patterns=patterns(keys, past, watch, Views()),
         include_headers=[],
         include_cookies=[],
@@ -108,8 +113,9 @@ async def serve(
     listening = HTTPServer(application, ssl_options=place.secure, max_buffer_size=_MOST_BYTES)
     listening.add_sockets(sockets)
     server = BaseServer(IOLoop.current(), application, listening)
-    url = f"{'https' if place.secure else 'http'}://{place.host}:{port}/"
-    await _until_told(server, watch, url, ready)
+    host = f"[{place.host}]" if ":" in place.host else place.host
+    url = f"{'https' if place.secure else 'http'}://{host}:{port}/"
+    await _until_told(server, watch, token_address(url, keys.to_look), ready)
 
 
 async def _until_told(server: BaseServer, watch: Watch, url: str, ready: Callable[[str], None]) -> None:

@@ -20,7 +20,7 @@ from typing import TextIO
 import uvicorn
 
 from rashpa.control.grant import Grant
-from rashpa.node.access import Access, is_loopback
+from rashpa.node.access import Access, is_loopback, names_of
 from rashpa.node.audit import Audit
 from rashpa.node.engine import EngineFactory
 from rashpa.node.gate import HEADER_BYTES, KEEP_S, MOST, Gate
@@ -71,8 +71,7 @@ class Listen:
 
     def access(self) -> Access:
         """Who may talk to the node."""
-        names = {self.host, socket.gethostname(), *self.aliases}
-        return Access(self.token, names, is_loopback(self.host))
+        return Access(self.token, names_of(self.host, self.aliases))
 
 
 def _socket_of(listen: Listen) -> socket.socket:

@@ -7,11 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import h5py
+import httpx
 import pytest
 
 pytestmark = pytest.mark.whole
@@ -134,8 +134,8 @@ def test_a_page_is_shown_to_everybody_whatever_lies_among_past_runs(folder: Path
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as page:
         assert page.stdout is not None
         url = page.stdout.readline().split()[1]
-        for _ in range(2):
-            with urllib.request.urlopen(url, timeout=30) as answer:
-                assert answer.status == 200
+        with httpx.Client(timeout=30.0, follow_redirects=True) as client:  # the first answer has a cookie
+            for _ in range(2):
+                assert client.get(url).status_code == 200
         page.send_signal(signal.SIGTERM)
     assert page.returncode == 0

@@ -18,7 +18,7 @@ from uvicorn.server import ServerState
 
 from rashpa.control.node_client import NodeClient
 from rashpa.node import gate as gate_module
-from rashpa.node.access import Access
+from rashpa.node.access import Access, Names
 from rashpa.node.gate import HEADER_BYTES, Gate
 from rashpa.node.node import Node
 from rashpa.node.server import NodeApp
@@ -32,7 +32,7 @@ ASK = b"GET /status HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer secret\
 @contextlib.asynccontextmanager
 async def gate_of(most: int, secure: ssl.SSLContext | None = None) -> AsyncIterator[tuple[str, int]]:
     """A gate in this process, before a node with the token `secret`; its address."""
-    app = NodeApp(Node("r", "receiver", FakeFactory("receiver")), "test", Access("secret", []))
+    app = NodeApp(Node("r", "receiver", FakeFactory("receiver")), "test", Access("secret", Names([], loopback=True)))
     config = uvicorn.Config(app.starlette(), lifespan="off", ws="none", h11_max_incomplete_event_size=HEADER_BYTES)
     config.load()
     state = ServerState()

@@ -13,7 +13,7 @@ from rashpa.control import telegram
 from rashpa.control.kernels import declarations
 from rashpa.control.telegram_xml import MAX_BYTES, decode, encode
 from rashpa.data.view_bytes import MEDIA_TYPE, view_of_bytes
-from rashpa.node.access import Access
+from rashpa.node.access import Access, Names
 from rashpa.node.node import Node
 from rashpa.node.server import NodeApp
 from rashpa.testing.fake_engine import FakeFactory
@@ -173,7 +173,7 @@ def test_a_request_under_a_foreign_name_is_refused(host: str, loopback: bool, st
         telegrams = await client.post("/telegram", content=encode(telegram.GetStatus()), headers={**XML, "host": host})
         assert telegrams.status_code == status
 
-    ask(work, Access(names=["detector"], loopback=loopback))
+    ask(work, Access(names=Names(["detector"], loopback)))
 
 
 def test_status_and_capabilities_are_json_too() -> None:

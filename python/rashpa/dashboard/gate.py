@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every request to the page passes first, of HTTP and of WebSockets alike: by which name, from which page, and whether who asks may look."""
+
+import html
+import http.cookies
+import urllib.parse
+from typing import Any
+
+from tornado.httputil import HTTPServerRequest
+from tornado.web import RequestHandler
+
+from rashpa.dashboard.keys import Keys
+from rashpa.node.access import AccessError, Names
+
+LOGIN = "/token"
+_NEEDED = "this page needs its token: it is in the address that `rashpa dashboard` printed"
+_TOKEN = "token"  # noqa: S105  a name
+_FORM = """\
+<!doctype html><html lang="en"><title>rashpa</title><meta name="viewport" content="width=device-width, initial-scale=1">
+<body style="font-family: system-ui, sans-serif; margin: 3em"><p>{text}</p>
+<form method="post" action="/token"><label>token <input type="password" name="token" autocomplete="off" autofocus></label>
+<button>Open</button></form></body></html>
+"""
+
+
+class Gate:
+    """Of one page. `keys`: what is asked for; `secure`: it is served by TLS."""
+
+    def __init__(self, keys: Keys, names: Names, port: int, *, secure: bool) -> None:
+        self._keys = keys
+        self._names = names
+        self._secure = secure
+        self._cookie = f"rashpa_page_{port}"  # browsers send the cookies of all ports of a machine to each
+
+    def _check_place(self, request: HTTPServerRequest) -> None:
+        """Raises AccessError for a foreign name and a foreign page."""
+        host = request.headers.get("Host", "")
+        self._names.check(host, "page")
+        origins = request.headers.get_list("Origin")
+        own = f"{'https' if self._secure else 'http'}://{host}".lower()
+        if any(origin.lower() != own for origin in origins):
+            raise AccessError(403, "another page asks; only this page's own may")
+
+    def answer_to(self, request: HTTPServerRequest) -> dict[str, Any] | None:
+        """What `Answer` says instead of what was asked for; None: nothing."""
+        try:
+            self._check_place(request)
+        except AccessError as error:
+            return {"gate": self, "problem": str(error), "status": error.status}
+        if request.path == LOGIN and request.method == "POST":
+            return {"gate": self, "login": True}
+        if request.path == "/" and _TOKEN in request.query_arguments:
+            problem = self.problem_with(request.query_arguments[_TOKEN][0].decode(errors="replace"))
+            return {"gate": self, "problem": problem, "opened": not problem}
+        return None if self._may_look(request) else {"gate": self, "problem": _NEEDED}
+
+    def problem_with(self, token: str) -> str:
+        """Says why it does not open the page; empty: it does."""
+        return self._keys.problem_with(token)
+
+    def open_for(self, answer: RequestHandler) -> None:
+        """Gives the browser its cookie, and sends it to the page, whose address then has no token."""
+        answer.set_cookie(self._cookie, self._keys.cookie, httponly=True, samesite="Lax", secure=self._secure)
+        answer.set_header("Cache-Control", "no-store")
+        answer.redirect("/", status=303)
+
+    def _may_look(self, request: HTTPServerRequest) -> bool:
+        try:
+            cookie = http.cookies.SimpleCookie(request.headers.get("Cookie", "")).get(self._cookie)
+        except http.cookies.CookieError:
+            return False
+        return cookie is not None and self._keys.is_cookie(cookie.value)
+
+
+class Answer(RequestHandler):
+    """Of the gate, in place of a page."""
+
+    def initialize(
+        self, gate: Gate, problem: str = "", status: int = 401, opened: bool = False, login: bool = False
+    ) -> None:
+        self._gate, self._problem, self._status, self._opened, self._login = gate, problem, status, opened, login
+
+    def prepare(self) -> None:
+        """Answers whatever the method is."""
+        if self._login:
+            self._problem = self._gate.problem_with(self.get_body_argument(_TOKEN, ""))
+            self._opened = not self._problem
+        if self._opened:
+            self._gate.open_for(self)
+            return
+        self.set_status(self._status)
+        self.set_header("Cache-Control", "no-store")
+        self.set_header("Referrer-Policy", "same-origin")  # no-referrer would make the form's origin null
+        self.set_header(
+            "Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+        )
+        self.finish(
+            _FORM.format(text=html.escape(self._problem)) if self._status == 401 else html.escape(self._problem)
+        )
+
+
+def token_address(url: str, token: str) -> str:
+    """The page's address for who may look."""
+    return f"{url}?{urllib.parse.urlencode({_TOKEN: token})}"
