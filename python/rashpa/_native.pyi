@@ -390,13 +390,16 @@ def python_kernel(
     (0: kept, n: the n-th reason), rows of the table [row][column], the profile's arrays one after the other. One thread calls it, whatever the unit has."""
 
 class NxmxModule:
-    """Where one module lies in the assembled image, pixels."""
+    """Where one module lies in the assembled image, pixels; and in the laboratory, m: axes of NeXus, see src/rashpa/sink/nxmx_metadata.hpp."""
 
     name: str
     x: int
     y: int
     width: int
     height: int
+    corner: list[float]
+    fast: list[float]
+    slow: list[float]
     def __init__(self) -> None: ...
 
 class NxmxDtp:

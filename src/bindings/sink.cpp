@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Sinks and the metadata that go into their files.
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
@@ -32,7 +33,10 @@ void bind_metadata(nb::module_& m) {
       .def_rw("x", &NxmxModule::x)
       .def_rw("y", &NxmxModule::y)
       .def_rw("width", &NxmxModule::width)
-      .def_rw("height", &NxmxModule::height);
+      .def_rw("height", &NxmxModule::height)
+      .def_rw("corner", &NxmxModule::corner)
+      .def_rw("fast", &NxmxModule::fast)
+      .def_rw("slow", &NxmxModule::slow);
   nb::class_<NxmxDtp>(m, "NxmxDtp")
       .def(nb::init<>())
       .def_rw("id", &NxmxDtp::id)

@@ -106,7 +106,7 @@ def _pipeline_problems(plan: Plan, node: _Node) -> Iterator[str]:
 def cautions(plan: Plan) -> list[str]:
     """What works, but not when something goes wrong."""
     texts = [*processor_cautions(plan.nodes, plan.source), *plausibility_cautions(plan.file, plan.source)]
-    texts += _file_cautions(plan)
+    texts += [*plan.placed.cautions, *_file_cautions(plan)]
     rate = plan.file.detector.rate_hz
     for number, buffer in enumerate(plan.buffers):
         section = buffer.section

@@ -9,20 +9,29 @@ from rashpa.control import sink_sections
 from rashpa.control.kernels import MODELS
 from rashpa.control.run_file import ModuleNumber
 from rashpa.control.section import Section
+from rashpa.data.laboratory import Direction
 from rashpa.data.orientation import Turn
 
+MOST_PLACES = 1024
+"""Parts of an image that lie in the laboratory each for itself."""
 Text = Annotated[str, Field(max_length=4096)]
+Vector = Annotated[str, Field(max_length=96)]
+"""Three numbers with blanks between them."""
 Pixels = Annotated[int, Field(ge=0, le=2**21)]
 
 
 class ModulePlace(Section):
-    """The rectangle around what a buffer holds of a module."""
+    """The rectangle around what a buffer holds of a module, or of one of its panels. `corner`, `fast`, `slow`: where it lies in the laboratory, in m: that
+    of its first pixel's outer corner, and the steps to the next column and row; empty: by the beam and the axes of the image."""
 
     name: Text
     x: Pixels
     y: Pixels
     width: Pixels
     height: Pixels
+    corner: Vector = ""
+    fast: Vector = ""
+    slow: Vector = ""
 
 
 class DtpPlace(Section):
@@ -58,7 +67,9 @@ class FileMetadata(Section):
     frame_time_s: float
     bit_depth_readout: int = Field(ge=0, le=64)
     labels: list[Text] = Field(max_length=64)
-    modules: list[ModulePlace] = Field(max_length=256)
+    image_fast: Direction = "-x"
+    image_slow: Direction = "-y"
+    modules: list[ModulePlace] = Field(max_length=MOST_PLACES)
     dtps: list[DtpPlace] = Field(max_length=256)
     receiver: Text
     run_number: int = Field(default=0, ge=0, le=2**32 - 1)

@@ -5,24 +5,23 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from rashpa.control import run_file as toml
 from rashpa.control import telegram
 from rashpa.control.dataset_check import resolved_dataset
 from rashpa.control.emulators import SIMULATED, PlannedEmulator
 from rashpa.control.groups import PlannedGroup
+from rashpa.control.image_places import beam_center, module_entries
 from rashpa.control.kernels import Kernel, declaration, files_of
 from rashpa.control.links import options_of
 from rashpa.control.part_orders import ENDINGS, Hdf5Order, RawOrder, SinkOrder, Stream2Order
 from rashpa.control.pipeline import PIXEL_BYTES
 from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.run_file import MOST_PATIENCE_S, Feedback
-from rashpa.control.run_plan import Plan, PlannedBuffer, PlannedDtp, assembled_size
+from rashpa.control.run_plan import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.series import images_of_series
 from rashpa.control.sink_sections import Hdf5Sink, RawSink, Sink, Stream2Sink
 from rashpa.control.stall import patience_s
 from rashpa.data.file_names import located
-
-HC_KEV_ANGSTROM = 12.398419843320026  # Planck's constant times the speed of light, exact in the SI of 2019
+from rashpa.data.laboratory import HC_KEV_ANGSTROM
 
 SYNTHETIC = ("pattern", "jungfrau")  # datasets that are computed
 _LONGEST_QUIET_MS = 2**32 - 1  # of a telegram
@@ -48,7 +47,7 @@ def _kernel(kernel: Kernel, plan: Plan, buffer: PlannedBuffer, node: str) -> Ker
             for key in parameter.taken_from.split("."):
                 found = getattr(found, key)
             if parameter.taken_from.startswith("detector.beam_center_"):
-                found = metadata_of(file, buffer)[parameter.taken_from.removeprefix("detector.")]
+                found = metadata_of(plan, buffer)[parameter.taken_from.removeprefix("detector.")]
             taken[parameter.name] = found
     return kernel.model_copy(update=taken)
 
@@ -60,7 +59,7 @@ def _sink(sink: Sink, plan: Plan, buffer: PlannedBuffer) -> SinkOrder:
     file = plan.file
     receiver = plan.receiver(buffer.receiver)
     metadata = {
-        **metadata_of(file, buffer),
+        **metadata_of(plan, buffer),
         "receiver": receiver.shown_name,
         "run_file": str(plan.source.path)[-4096:],
         "run_file_sha256": plan.source.sha256,
@@ -79,13 +78,11 @@ def _sink(sink: Sink, plan: Plan, buffer: PlannedBuffer) -> SinkOrder:
     )
 
 
-def metadata_of(file: toml.RunFile, buffer: PlannedBuffer) -> dict[str, object]:
+def metadata_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, object]:
     """What the output file says of the experiment, names and units as in src/rashpa/sink/nxmx_metadata.hpp; positions in the buffer's image."""
+    file = plan.file
     detector = file.detector
-    width, height = assembled_size(detector)
-    left, top = buffer.origin or (0, 0)
-    center_x = detector.beam_center_x if detector.beam_center_x is not None else width / 2
-    center_y = detector.beam_center_y if detector.beam_center_y is not None else height / 2
+    beam = beam_center(plan, buffer)
     return {
         "run_number": file.run.number,
         "run_name": file.run.name,
@@ -95,8 +92,8 @@ def metadata_of(file: toml.RunFile, buffer: PlannedBuffer) -> dict[str, object]:
         "source_name": file.run.source,
         "sample_name": file.run.sample,
         "distance_m": detector.distance_m,
-        "beam_center_x": center_x - left,
-        "beam_center_y": center_y - top,
+        "beam_center_x": beam[0],
+        "beam_center_y": beam[1],
         "energy_kev": detector.energy_kev,
         "wavelength_angstrom": HC_KEV_ANGSTROM / detector.energy_kev,
         "pixel_size_m": detector.pixel_size_m,
@@ -106,19 +103,13 @@ def metadata_of(file: toml.RunFile, buffer: PlannedBuffer) -> dict[str, object]:
         "frame_time_s": buffer.section.every / detector.rate_hz if detector.rate_hz > 0 else 0.0,
         "bit_depth_readout": 8 * PIXEL_BYTES[detector.pixel],
         "labels": ["synthetic data"] if file.dataset.kind in SYNTHETIC else [],
-        "modules": [_module_entry(buffer, module) for module in sorted({dtp.module for dtp in buffer.dtps})],
+        "image_fast": plan.placed.axes.fast,
+        "image_slow": plan.placed.axes.slow,
+        "modules": module_entries(plan, buffer),
         "dtps": [
             {"id": dtp.id, "module": dtp.module, **vars(dtp.target), **vars(dtp.orientation)} for dtp in buffer.dtps
         ],
     }
-
-
-def _module_entry(buffer: PlannedBuffer, module: int) -> dict[str, object]:
-    """The rectangle around what the buffer holds of a module."""
-    targets = [dtp.target for dtp in buffer.dtps if dtp.module == module]
-    x, y = min(target.x for target in targets), min(target.y for target in targets)
-    right, bottom = max(target.right for target in targets), max(target.bottom for target in targets)
-    return {"name": f"m{module}", "x": x, "y": y, "width": right - x, "height": bottom - y}
 
 
 def _quiet_ms(plan: Plan, buffer: PlannedBuffer) -> int:

@@ -14,6 +14,7 @@ from rashpa.control.kernels import Kernel
 from rashpa.control.section import Section
 from rashpa.control.sink_sections import Sink
 from rashpa.control.token import checked_token
+from rashpa.data.laboratory import Direction
 from rashpa.data.orientation import Orientation, Turn
 
 MOST_MODULES = 4096  # as src/rashpa/dataset/memory_dataset.hpp
@@ -159,6 +160,13 @@ class Detector(Section):
         min_length=1,
         description="CrystFEL geometry (.geom) of images that are the modules one below the other: their places in whole pixels, their turns, and the beam, in place of "
         "[[detector.module]]",
+    )
+    image_fast: Direction | None = Field(
+        default=None,
+        description="how columns of the assembled image run in the laboratory (z along the beam, y up): -x, or as most modules of the geometry do",
+    )
+    image_slow: Direction | None = Field(
+        default=None, description="how its rows run: -y, or as those of most modules of the geometry do"
     )
     module: list[Module] = Field(default=[Module(x=0, y=0)], min_length=1, max_length=MOST_MODULES)
 

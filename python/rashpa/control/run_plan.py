@@ -5,7 +5,7 @@ Everything that can be wrong without asking a machine is found here, before anyt
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -26,7 +26,7 @@ from rashpa.control.feedback_check import feedback_problems, stream_problems
 from rashpa.control.groups import Joined, PlannedGroup, group_problems, member_sections, plan_groups, with_joined
 from rashpa.control.groups import route_problems as group_route_problems
 from rashpa.control.link_check import link_problems, route_problems
-from rashpa.control.module_geometry import with_places
+from rashpa.control.module_geometry import UNPLACED, PlacedDetector, with_places
 from rashpa.control.module_shapes import shape_troubles
 from rashpa.control.pipeline import PIXEL_BYTES
 from rashpa.control.pipeline_check import kernel_file_problems, pipeline_problems
@@ -87,6 +87,7 @@ class Plan:
     receivers: tuple[PlannedReceiver, ...]
     buffers: tuple[PlannedBuffer, ...]
     groups: tuple[PlannedGroup, ...] = ()
+    placed: PlacedDetector = UNPLACED
 
     def group_of(self, receiver: str) -> PlannedGroup | None:
         """That the receiver is a member of."""
@@ -225,7 +226,7 @@ def load_plan(path: Path) -> Plan:
 
 def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
     """Plans a run. RunFileError as for `load_plan`."""
-    file = with_places(file, source)
+    file, placed = with_places(file, source)
     dealt = member_sections(file)
     problems: list[str] = list(group_problems(file, [section for _, section in dealt], source))
     file = file.model_copy(update={"buffer": [section for _, section in dealt]})
@@ -265,7 +266,7 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
     if not problems:
         used = frozenset(dtp.module for buffer in buffers for dtp in buffer.dtps)
         problems += idle_problems(file, emulators, used, source)
-    plan = Plan(file, source, emulators, receivers, tuple(buffers), plan_groups(file, file.buffer))
+    plan = Plan(file, source, emulators, receivers, tuple(buffers), plan_groups(file, file.buffer), placed)
     if not problems:
         problems += _count_problems(plan)
         problems += _shared_card_problems(plan)
@@ -274,14 +275,14 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
         counts = {receiver.name: len(plan.dtps_of(receiver.name)) for receiver in receivers}
         problems += card_dtp_problems(emulators, {one.name: plan.dtps_from(one.name) for one in emulators}, source)
         problems += route_problems(receivers, counts, plan.routes, file.link, source)
-        placed = {
+        by_receiver = {
             receiver.name: [
                 PlacedBuffer(one.section, plan.positions[one.section.name], len(one.dtps))
                 for one in plan.buffers_of(receiver.name)
             ]
             for receiver in receivers
         }
-        problems += device_images_problems(file, receivers, placed, source)
+        problems += device_images_problems(file, receivers, by_receiver, source)
     if problems:
         raise RunFileError("\n".join(dict.fromkeys(problems)))
     return plan
@@ -293,7 +294,7 @@ def joined_plan(plan: Plan, joined: Joined) -> Plan:
         file = with_joined(plan.file, plan.groups, joined)
     except ValueError as error:
         raise RunFileError(str(error)) from None
-    return plan_run(file, plan.source)
+    return replace(plan_run(file, plan.source), placed=plan.placed)
 
 
 def _count_problems(plan: Plan) -> Iterator[str]:

@@ -34,7 +34,7 @@ def beam_of(plan: Plan, buffer: str, size: tuple[int, int]) -> Beam | None:
     planned = next((one for one in plan.buffers if one.section.name == buffer), None)
     if planned is None or (planned.width, planned.height) != size:
         return None
-    said = metadata_of(plan.file, planned)
+    said = metadata_of(plan, planned)
     x, y, distance, pixel, wavelength = (
         float(str(said[name]))
         for name in ("beam_center_x", "beam_center_y", "distance_m", "pixel_size_m", "wavelength_angstrom")

@@ -6,12 +6,13 @@ Formats: crystfel_geometry(5). Images are two-dimensional here, so that a file w
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data.laboratory import HC_KEV_ANGSTROM
 from rashpa.data.regular_file import read_named_text
 
 _MOST_BYTES = 4 << 20
@@ -26,6 +27,13 @@ _OF_PANELS = {
     "no_index", "flag_lessthan", "flag_morethan", "flag_equal", "mask_edge_pixels", "badrow_direction", "rail_x", "rail_y", "rail_z",
     "clen_for_centering", "adu_scale", "peak_sep", "integr_radius", "cnx", "cny", "pixel_pitch",
 }  # fmt: skip
+_QUANTITY = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Z]*)")
+_EXPERIMENT = {
+    "clen": ("distance_m", {"": 1.0, "m": 1.0, "mm": 1e-3}),
+    "photon_energy": ("energy_kev", {"": 1e-3, "eV": 1e-3, "keV": 1.0, "MeV": 1e3}),
+    "wavelength": ("energy_kev", {"": 1e10, "m": 1e10, "A": 1.0}),
+}
+"""Key of the file: key of [detector], and the size of its units in that key's (of a wavelength in Å)."""
 _PLACES = ("min_fs", "max_fs", "min_ss", "max_ss")
 
 
@@ -43,6 +51,7 @@ class Panel:
     corner: tuple[float, float] = (0.0, 0.0)
     fs: tuple[float, float, float] = (1.0, 0.0, 0.0)
     ss: tuple[float, float, float] = (0.0, 1.0, 0.0)
+    offset: float = 0.0  # along the beam, pixels
     used: bool = True
 
 
@@ -59,11 +68,27 @@ class Bad:
 
 
 @dataclass(frozen=True)
+class Experiment:
+    """What a file says of the experiment in numbers; None: it does not, or names a place in the data for it. `lines`: where, by key of [detector]."""
+
+    distance_m: float | None = None
+    energy_kev: float | None = None
+    pixel_size_m: float | None = None
+    lines: Mapping[str, int] = field(default_factory=dict)
+
+    def said(self) -> dict[str, float]:
+        """By key of [detector], what is there."""
+        values = {key: getattr(self, key) for key in ("distance_m", "energy_kev", "pixel_size_m")}
+        return {key: value for key, value in values.items() if value is not None}
+
+
+@dataclass(frozen=True)
 class CrystfelGeometry:
     """What a file says."""
 
     panels: list[Panel]
     bad: list[Bad]
+    experiment: Experiment = Experiment()
 
     def radius(self, shape: tuple[int, int]) -> NDArray[np.float64]:
         """Distance of each pixel's centre from the beam, in pixels; NaN in no panel, in bad regions, and in panels that are not to be used."""
@@ -134,6 +159,7 @@ def _parse(lines: Iterable[str]) -> CrystfelGeometry:
     defaults: dict[str, tuple[int, str]] = {}
     panels: dict[str, Panel] = {}
     regions: dict[str, dict[str, tuple[int, str]]] = {}
+    whole_file: dict[str, tuple[int, str]] = {}
     for number, whole in enumerate(lines, start=1):
         line = whole.partition(";")[0].strip()
         if not line:
@@ -144,6 +170,7 @@ def _parse(lines: Iterable[str]) -> CrystfelGeometry:
         owner, slash, inner = (part.strip() for part in name.rpartition("/"))
         if not slash:
             if name.startswith(("group", "rigid_group")) or name in _FOR_ALL:
+                whole_file[name] = (number, value)
                 continue
             _known(name, number)
             defaults[name] = (number, value)
@@ -161,7 +188,8 @@ def _parse(lines: Iterable[str]) -> CrystfelGeometry:
     for panel in panels.values():
         _settle(panel)
     bad = [_region(name, values, panels) for name, values in regions.items()]
-    return CrystfelGeometry(list(panels.values()), bad)
+    found = list(panels.values())
+    return CrystfelGeometry(found, bad, _experiment(whole_file, found))
 
 
 def _known(name: str, number: int) -> None:
@@ -188,12 +216,50 @@ def _settle(panel: Panel) -> None:
     panel.corner = (_number("corner_x", needed("corner_x")), _number("corner_y", needed("corner_y")))
     panel.fs = _direction("fs", panel.values.get("fs", (panel.line, "x")))
     panel.ss = _direction("ss", panel.values.get("ss", (panel.line, "y")))
+    if "coffset" in panel.values and "res" in panel.values:
+        panel.offset = _number("coffset", panel.values["coffset"]) * _number("res", panel.values["res"])
     panel.used = panel.values.get("no_index", (0, "0"))[1].lower() not in ("1", "true")
     for key, (number, value) in panel.values.items():
         if key.startswith("dim") and value not in ("%", "ss", "fs"):
             raise ValueError(
                 f"line {number}: {key} = {value}: its panels lie in several planes of an array; images have rows and columns only"
             )
+
+
+def _experiment(values: Mapping[str, tuple[int, str]], panels: Iterable[Panel]) -> Experiment:
+    """Numbers of the whole file, and the size of pixels that all panels have."""
+    found: dict[str, float] = {}
+    lines: dict[str, int] = {}
+    for name, (key, units) in _EXPERIMENT.items():
+        if name not in values or key in found:
+            continue
+        line, text = values[name]
+        match = _QUANTITY.fullmatch(text)
+        if match is None:
+            if text.startswith("/"):
+                continue  # a place in the file of the images
+            raise ValueError(
+                f'line {line}: {name}: "{text[:40]}" is neither a number with its unit nor a place in a file'
+            )
+        number, unit = _number(name, (line, match[1])), match[2]
+        if unit not in units:
+            raise ValueError(
+                f"line {line}: {name}: the unit {unit} is not known; give one of {', '.join(filter(None, units))}"
+            )
+        if number <= 0:
+            raise ValueError(f"line {line}: {name}: {number:g} is not above 0")
+        scale = units[unit]
+        found[key] = HC_KEV_ANGSTROM / (number * scale) if name == "wavelength" else number * scale
+        lines[key] = line
+    sizes = {panel.values["res"][1]: panel.values["res"][0] for panel in panels if "res" in panel.values}
+    resolutions = {_number("res", (line, text)): line for text, line in sizes.items()}
+    for resolution, line in resolutions.items():
+        if resolution <= 0:
+            raise ValueError(f"line {line}: res: {resolution:g} is no number of pixels in a metre")
+    if len(resolutions) == 1:
+        ((resolution, line),) = resolutions.items()
+        found["pixel_size_m"], lines["pixel_size_m"] = 1 / resolution, line
+    return Experiment(**found, lines=lines)
 
 
 def _direction(key: str, at: tuple[int, str]) -> tuple[float, float, float]:

@@ -6,21 +6,26 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rashpa.data.crystfel_geometry import Panel, read_stacked
+from rashpa.data.crystfel_geometry import CrystfelGeometry, Experiment, Panel, read_stacked
+from rashpa.data.laboratory import Axes, Direction, PanelPlace, Plane
 from rashpa.data.orientation import Orientation, Step
 
 _MOST_TURN = 0.05  # rad: what is more is no small misalignment
 _MOST_APART = 1.0  # pixels between panels of one module that are placed as one
+_DIRECTIONS: tuple[tuple[Direction, Direction], ...] = (("+x", "-x"), ("+y", "-y"))
 
 
 @dataclass(frozen=True)
 class ModulePlaces:
-    """Of each module its first pixel (x, y) in the assembled image, and how it lies there; and the beam there. The axes of the image are those of
-    most modules."""
+    """Of each module its first pixel (x, y) in the assembled image, and how it lies there; the beam there, and how the image itself lies. `panels`: as the
+    file has them, exactly."""
 
     places: tuple[tuple[int, int], ...]
     orientations: tuple[Orientation, ...]
     beam: tuple[float, float]
+    axes: Axes
+    panels: tuple[PanelPlace, ...]
+    experiment: Experiment
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,18 @@ class _Way:
 
     fast: tuple[int, int]
     slow: tuple[int, int]
+
+    @classmethod
+    def of_axes(cls, axes: Axes) -> "_Way":
+        """That of an image with these axes."""
+        fast, slow = (("xy".index(one[1]), -1 if one[0] == "-" else 1) for one in (axes.fast, axes.slow))
+        return cls(fast, slow)
+
+    @property
+    def axes(self) -> Axes:
+        """Those of an image whose pixels run so."""
+        fast, slow = (_DIRECTIONS[axis][sign < 0] for axis, sign in (self.fast, self.slow))
+        return Axes(fast, slow)
 
     @property
     def words(self) -> str:
@@ -46,17 +63,22 @@ class _Way:
         return Orientation.of_steps(step(self.fast), step(self.slow))
 
 
-def read_module_places(key: str, path: str, module: tuple[int, int], most: int) -> ModulePlaces:
-    """For at most `most` modules of (rows, columns). ValueError or OSError that begin with key and file."""
+def read_module_places(
+    key: str, path: str, module: tuple[int, int], most: int, axes: Axes | None = None
+) -> ModulePlaces:
+    """For at most `most` modules of (rows, columns). `axes`: of the image; those of most modules when not given. ValueError or OSError that begin with key
+    and file."""
     geometry = read_stacked(key, path, module, most)
     try:
-        return _places_of(geometry.panels, module)
+        return _places_of(geometry, module, axes)
     except ValueError as error:
         raise ValueError(f"{key}: {path}: {error}") from None
 
 
-def _places_of(panels: Sequence[Panel], module: tuple[int, int]) -> ModulePlaces:
+def _places_of(geometry: CrystfelGeometry, module: tuple[int, int], axes: Axes | None) -> ModulePlaces:
     height, width = module
+    panels = geometry.panels
+    _check_one_size(panels)
     ways = [_way_of(panel) for panel in panels]
     owners: dict[int, int] = {}  # by module, its first panel
     for position, panel in enumerate(panels):
@@ -71,7 +93,8 @@ def _places_of(panels: Sequence[Panel], module: tuple[int, int]) -> ModulePlaces
                 f"line {panel.line}: the panel {panel.name} runs {ways[position].words}, the panel {panels[first].name} of the same module "
                 f"{ways[first].words}; a module is turned as a whole: give each part of it a module of its own"
             )
-    image = Counter(ways[first] for _, first in sorted(owners.items())).most_common(1)[0][0]
+    most = Counter(ways[first] for _, first in sorted(owners.items())).most_common(1)[0][0]
+    image = most if axes is None else _Way.of_axes(axes)
     orientations = {number: ways[first].within(image) for number, first in owners.items()}
     corners: list[list[tuple[float, float]]] = [[] for _ in range(max(panel.bottom for panel in panels) // height)]
     for panel in panels:
@@ -80,7 +103,37 @@ def _places_of(panels: Sequence[Panel], module: tuple[int, int]) -> ModulePlaces
     means = [_mean(number, own) for number, own in enumerate(corners)]
     left, top = (min(mean[axis] for mean in means) for axis in (0, 1))
     places = tuple((round(x - left), round(y - top)) for x, y in means)
-    return ModulePlaces(places, tuple(orientations[number] for number in range(len(places))), (-left, -top))
+    exact = tuple(_exact(panel, height) for panel in panels)
+    turns = tuple(orientations[number] for number in range(len(places)))
+    return ModulePlaces(places, turns, (-left, -top), image.axes, exact, geometry.experiment)
+
+
+def _check_one_size(panels: Sequence[Panel]) -> None:
+    """That all lengths are in pixels of one size."""
+    sizes = {panel.values["res"][1]: panel for panel in panels if "res" in panel.values}
+    if len({float(size) for size in sizes}) > 1:
+        other = list(sizes.values())[1]
+        raise ValueError(
+            f"line {other.values['res'][0]}: res of the panel {other.name} is not that of the panels before; modules of an image have pixels of one size"
+        )
+
+
+def _exact(panel: Panel, rows: int) -> PanelPlace:
+    """Where the panel lies; `rows`: of a module. What stands along the beam counts from the detector's distance, in pixels like all else."""
+    if "coffset" in panel.values and "res" not in panel.values:
+        raise ValueError(
+            f"line {panel.values['coffset'][0]}: coffset of the panel {panel.name} needs its res beside it"
+        )
+    plane = Plane((*panel.corner, panel.offset), panel.fs, panel.ss)
+    number = panel.top // rows
+    return PanelPlace(
+        number,
+        panel.left,
+        panel.top - number * rows,
+        panel.right - panel.left,
+        panel.bottom - panel.top,
+        plane,
+    )
 
 
 def _way_of(panel: Panel) -> _Way:

@@ -11,6 +11,7 @@ import h5py
 import numpy as np
 
 from rashpa.data.hdf5.tree import Group, Hdf5File
+from rashpa.data.laboratory import AS_SEEN_FROM_THE_SAMPLE, Plane, Vector
 from rashpa.data.reader import Run
 from rashpa.data.run_parts import RunFileError
 
@@ -117,10 +118,10 @@ def geometry_of(run: Run, places: Places = CXI) -> str:
             int(detector[name][()]) if name in detector else 0 for name in ("underload_value", "saturation_value")
         )
         modules = [
-            (*(int(at) for at in part["data_origin"][()]), *(int(size) for size in part["data_size"][()]))
+            (_numbers(part, "data_origin"), _numbers(part, "data_size"), _lies(part))
             for part in detector.values()
             if isinstance(part, Group) and part.attrs.get("NX_class") == "NXdetector_module"
-        ] or [(0, 0, *run.shape)]
+        ] or [((0, 0), run.shape, AS_SEEN_FROM_THE_SAMPLE.plane(beam, size))]
     dtype = run.dtype
     if dtype.kind == "f":
         bad: list[str] = []  # CrystFEL knows NaN
@@ -145,23 +146,47 @@ def geometry_of(run: Run, places: Places = CXI) -> str:
         f"peak_list = {places.peaks}",
         "peak_list_type = cxi",
     ]
-    for number, (top, left, height, width) in enumerate(modules):
-        lines += ["", *_panel(f"p{number}", (top, left, height, width), beam)]
+    for number, (first, sides, plane) in enumerate(modules):
+        lines += ["", *_panel(f"p{number}", (*first, *sides), plane.scaled(1 / size), size)]
     if len(modules) > 1:
         lines += ["", "group_all = " + ",".join(f"p{number}" for number in range(len(modules)))]
     return "\n".join(lines) + "\n"
 
 
-def _panel(name: str, part: tuple[int, int, int, int], beam: tuple[float, float]) -> list[str]:
-    """Top, left, height, width of the image. CrystFEL's axes are those of NXmx: z along the beam, y up, columns run towards −x and rows towards −y."""
+def _numbers(module: Group, name: str) -> tuple[int, int]:
+    rows, columns = (int(one) for one in module[name][()])
+    return rows, columns
+
+
+def _lies(module: Group) -> Plane:
+    """Where an NXdetector_module lies, in m, along the beam from the detector's distance on."""
+
+    def step(name: str) -> Vector:
+        x, y, z = (float(module[name][()]) * float(along) for along in module[name].attrs["vector"])
+        return x, y, z
+
+    x, y, z = (float(one) for one in module["module_offset"].attrs["offset"])
+    return Plane((x, y, z), step("fast_pixel_direction"), step("slow_pixel_direction"))
+
+
+def _direction(step: Vector) -> str:
+    """A step as CrystFEL writes it: pixels along x, y and z."""
+    terms = [f"{along:+.9f}{axis}" for along, axis in zip(step, "xyz", strict=True) if abs(along) > 5e-10]
+    return " ".join(terms)
+
+
+def _panel(name: str, part: tuple[int, int, int, int], plane: Plane, pitch: float) -> list[str]:
+    """Top, left, height, width of the image; `plane`: in pixels of `pitch` m. CrystFEL's axes are those of NXmx."""
     top, left, height, width = part
+    offset = [f"{name}/coffset = {plane.corner[2] * pitch:.9f}"] if plane.corner[2] else []
     return [
         f"{name}/min_fs = {left}",
         f"{name}/max_fs = {left + width - 1}",
         f"{name}/min_ss = {top}",
         f"{name}/max_ss = {top + height - 1}",
-        f"{name}/corner_x = {beam[0] - left:.4f}",
-        f"{name}/corner_y = {beam[1] - top:.4f}",
-        f"{name}/fs = -1.0x",
-        f"{name}/ss = -1.0y",
+        f"{name}/corner_x = {plane.corner[0]:.6f}",
+        f"{name}/corner_y = {plane.corner[1]:.6f}",
+        f"{name}/fs = {_direction(plane.fast)}",
+        f"{name}/ss = {_direction(plane.slow)}",
+        *offset,
     ]

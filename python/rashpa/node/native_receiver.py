@@ -2,6 +2,7 @@
 """The native configuration of a receiver from its Configure telegram: buffers, pipelines with their calibration, sinks with their metadata."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from rashpa.data.calibration_reference import file_of
 from rashpa.data.file_names import expanded
 from rashpa.data.given import GivenError, Image, given_arrays
 from rashpa.data.kernel import Column
+from rashpa.data.laboratory import Axes, Plane, Vector
 from rashpa.data.new_folders import missing_folders
 from rashpa.node.calibration import Maps, gaps_of_buffer, maps_of_buffer
 from rashpa.node.dataset_parts import spec_of
@@ -98,11 +100,20 @@ class _Image:
     def mask(self) -> NDArray[np.uint32]:
         return self.made.mask(self.arriving_mask)
 
-    def module(self, said: ModulePlace) -> _native.NxmxModule:
+    def module(self, said: ModulePlace, metadata: FileMetadata) -> _native.NxmxModule:
         place = _native.NxmxModule()
         place.name = said.name
         place.x, place.y, place.width, place.height = self.made.region(said.x, said.y, said.width, said.height)
+        plane = self._plane(said, metadata, (place.x, place.y))
+        place.corner, place.fast, place.slow = list(plane.corner), list(plane.fast), list(plane.slow)
         return place
+
+    def _plane(self, said: ModulePlace, metadata: FileMetadata, first: tuple[int, int]) -> Plane:
+        """Where the module lies, in m: as it is said, or by the beam."""
+        if not (said.corner or said.fast or said.slow):
+            beam, pitch = (metadata.beam_center_x, metadata.beam_center_y), metadata.pixel_size_m
+            return Axes(metadata.image_fast, metadata.image_slow).plane(beam, pitch).starting(first)
+        return Plane(*(_vector(said.name, key, getattr(said, key)) for key in ("corner", "fast", "slow")))
 
     def dtp(self, said: DtpPlace) -> _native.NxmxDtp:
         place = _native.NxmxDtp()
@@ -113,6 +124,19 @@ class _Image:
             lines = [self.made.region(said.x, said.y + line, said.width, 1) for line in range(said.height)]
             place.line_rows = [y for _, y, _, _ in lines] + [place.y + place.height]
         return place
+
+
+def _vector(module: str, key: str, text: str) -> Vector:
+    """EngineError when it is none."""
+    try:
+        x, y, z = (float(one) for one in text.split())
+    except ValueError:
+        x = y = z = math.nan
+    if not all(math.isfinite(one) for one in (x, y, z)):
+        raise EngineError(
+            "config", f"{key}: of module {module}: {text[:40]!r} is not three numbers; give x, y and z in m"
+        )
+    return x, y, z
 
 
 def prefixes_of(order: telegram.Destination) -> list[Path]:
@@ -266,11 +290,11 @@ def _sink(sink: SinkOrder, kernels: Sequence[Kernel], image: _Image, origin: _Or
 
 
 def _metadata(said: FileMetadata, kernels: Sequence[Kernel], image: _Image, proof: str) -> _native.NxmxMetadata:
-    plain = said.model_dump(mode="json", exclude={"labels", "modules", "dtps"})
+    plain = said.model_dump(mode="json", exclude={"labels", "modules", "dtps", "image_fast", "image_slow"})
     plain |= {"software_version": software_version(), "proof": proof, "pixel_units": pixel_units(kernels)}
     metadata = _native.NxmxMetadata(plain)
     metadata.labels = said.labels
-    metadata.modules = [image.module(module) for module in said.modules]
+    metadata.modules = [image.module(module, said) for module in said.modules]
     metadata.dtps = [image.dtp(dtp) for dtp in said.dtps]
     metadata.pixel_mask = image.mask()
     return metadata

@@ -69,7 +69,7 @@ def test_modules_lie_in_whole_pixels_where_the_geometry_says_and_so_does_the_bea
     (full,) = plan.buffers
     assert (full.width, full.height) == (140, 69)
     assert [str(dtp.target) for dtp in full.dtps] == ["[0, 0, 64, 32]", "[76, 0, 64, 32]", "[0, 37, 64, 32]"]
-    metadata = metadata_of(plan.file, full)
+    metadata = metadata_of(plan, full)
     assert (metadata["beam_center_x"], metadata["beam_center_y"]) == (pytest.approx(70.2), pytest.approx(20.1))
 
 

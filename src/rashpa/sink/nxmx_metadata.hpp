@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// What a file says of the experiment. Plain members, filled by the control plane; nothing here changes during a run.
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -15,13 +16,17 @@ class Parameters;
 
 namespace rashpa::sink {
 
-/// Where one detector module lies in the assembled image, in pixels.
+/// Where one detector module, or a panel of it, lies in the assembled image, in pixels; and in the laboratory, in m.
+/// Axes are those of NeXus (McStas): z along the beam from the detector's distance on, y up.
 struct NxmxModule {
   std::string name;
   std::uint32_t x = 0;
   std::uint32_t y = 0;
   std::uint32_t width = 0;
   std::uint32_t height = 0;
+  std::array<double, 3> corner{};  ///< of its first pixel's outer corner
+  std::array<double, 3> fast{};    ///< step to the next column
+  std::array<double, 3> slow{};    ///< step to the next row
 };
 
 /// Where one DTP's region lies in the assembled image, in pixels: gives the lost lines of the tables their place.
@@ -82,7 +87,7 @@ struct NxmxMetadata {
   std::string proof;                      ///< how completeness was proven: "lines", "crc (all)", …
   std::vector<std::string> labels;        ///< "synthetic data", …
   std::vector<std::uint32_t> pixel_mask;  ///< [height][width] NXmx bits; empty: no pixel is masked
-  std::vector<NxmxModule> modules;        ///< empty: one module, the whole image
+  std::vector<NxmxModule> modules;        ///< empty: one module, the whole image, as seen from the sample
   std::vector<NxmxDtp> dtps;
   std::vector<NxmxCalibration> calibration;
   std::uint32_t run_number = 0;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <optional>
 
 #include "rashpa/core/fill.hpp"
@@ -39,22 +40,37 @@ void link(hid_t group, const char* name, const std::string& path) {
   h5::check(H5Lcreate_soft(path.c_str(), group, name, H5P_DEFAULT, H5P_DEFAULT), std::string("link ") + name);
 }
 
-/// NeXus coordinates (McStas): z along the beam, y up, x so that they are right-handed. Seen from the sample, image
-/// columns run towards −x and rows towards −y.
-void write_module(hid_t detector, const NxmxMetadata& metadata, const NxmxModule& module, std::size_t number) {
+/// The whole image as somebody sees it who looks along the beam from the sample: columns run towards −x, rows towards
+/// −y.
+NxmxModule whole_image(const NxmxMetadata& metadata, const NxmxImages& images) {
+  const double pitch = metadata.pixel_size_m;
+  return {.name = "module_0",
+          .width = images.width,
+          .height = images.height,
+          .corner = {metadata.beam_center_x * pitch, metadata.beam_center_y * pitch, 0},
+          .fast = {-pitch, 0, 0},
+          .slow = {0, -pitch, 0}};
+}
+
+/// A dataset of the length of `step`, m, in its direction.
+void write_step(hid_t group, const char* name, const std::array<double, 3>& step, std::string_view depends_on) {
+  const double length = std::hypot(step[0], step[1], step[2]);
+  const double unit = length > 0 ? 1 / length : 0;
+  axis(h5::scalar<double>(group, name, length, "m"), {step[0] * unit, step[1] * unit, step[2] * unit}, {0, 0, 0},
+       depends_on);
+}
+
+void write_module(hid_t detector, const NxmxModule& module, std::size_t number) {
   const std::string name = module.name.empty() ? "module_" + std::to_string(number) : module.name;
   const h5::Handle group = h5::group(detector, name, "NXdetector_module");
   const std::array<std::uint32_t, 2> origin{module.y, module.x}, size{module.height, module.width};
   h5::array<std::uint32_t>(group.get(), "data_origin", origin);
   h5::array<std::uint32_t>(group.get(), "data_size", size);
-  const double pitch = metadata.pixel_size_m;
-  const std::array<double, 3> corner{(metadata.beam_center_x - module.x) * pitch,
-                                     (metadata.beam_center_y - module.y) * pitch, 0};
   const std::string path = "/entry/instrument/detector/" + name;
   const std::string offset_path = path + "/module_offset";
-  axis(h5::scalar<double>(group.get(), "module_offset", 0, "m"), {1, 0, 0}, corner, kTranslation);
-  axis(h5::scalar<double>(group.get(), "fast_pixel_direction", pitch, "m"), {-1, 0, 0}, {0, 0, 0}, offset_path);
-  axis(h5::scalar<double>(group.get(), "slow_pixel_direction", pitch, "m"), {0, -1, 0}, {0, 0, 0}, offset_path);
+  axis(h5::scalar<double>(group.get(), "module_offset", 0, "m"), {1, 0, 0}, module.corner, kTranslation);
+  write_step(group.get(), "fast_pixel_direction", module.fast, offset_path);
+  write_step(group.get(), "slow_pixel_direction", module.slow, offset_path);
   link(group.get(), "module", path + "/data_origin");  // validators want to see what an …_offset is the offset of
 }
 
@@ -137,9 +153,9 @@ void write_detector(hid_t detector, const NxmxMetadata& metadata, const NxmxImag
   const h5::Handle transformations = h5::group(detector, "transformations", "NXtransformations");
   axis(h5::scalar(transformations.get(), "translation", metadata.distance_m, "m"), {0, 0, 1}, {0, 0, 0}, ".");
   if (metadata.modules.empty()) {
-    write_module(detector, metadata, {.name = "module_0", .width = images.width, .height = images.height}, 0);
+    write_module(detector, whole_image(metadata, images), 0);
   }
-  for (std::size_t i = 0; i < metadata.modules.size(); ++i) write_module(detector, metadata, metadata.modules[i], i);
+  for (std::size_t i = 0; i < metadata.modules.size(); ++i) write_module(detector, metadata.modules[i], i);
   const h5::Handle specific = h5::group(detector, "detectorSpecific", "NXcollection");
   if (images.expected) h5::scalar<std::uint64_t>(specific.get(), kImages, *images.expected);
   h5::scalar<std::uint64_t>(specific.get(), "ntrigger", 1);
