@@ -110,12 +110,12 @@ def _places_of(geometry: CrystfelGeometry, module: tuple[int, int], axes: Axes |
 
 def _check_one_size(panels: Sequence[Panel]) -> None:
     """That all lengths are in pixels of one size."""
-    sizes = {panel.values["res"][1]: panel for panel in panels if "res" in panel.values}
-    if len({float(size) for size in sizes}) > 1:
-        other = list(sizes.values())[1]
-        raise ValueError(
-            f"line {other.values['res'][0]}: res of the panel {other.name} is not that of the panels before; modules of an image have pixels of one size"
-        )
+    sized = [(float(panel.values["res"][1]), panel) for panel in panels if "res" in panel.values]
+    for size, panel in sized:
+        if size != sized[0][0]:
+            raise ValueError(
+                f"line {panel.values['res'][0]}: res of the panel {panel.name} is not that of the panels before; modules of an image have pixels of one size"
+            )
 
 
 def _exact(panel: Panel, rows: int) -> PanelPlace:

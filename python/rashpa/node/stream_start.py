@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rashpa import _native
 from rashpa.control.version import software_version
 from rashpa.data.stream2 import Start, StreamError, date_of, text_of
-from rashpa.data.stream_regions import Region
+from rashpa.data.stream_regions import ModuleRegion, Region, modules_of
 
 Values = dict[str, bool | int | float | str]
 _DETECTOR = "entry/instrument/detector"
@@ -58,6 +58,7 @@ class ChannelFacts:
     threshold_ev: float | None = None
     troubles: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    shape: tuple[int, int] | None = None  # rows, columns
     fields: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
@@ -82,7 +83,13 @@ def channel_facts(start: Start | None, channel: str, first: NDArray[Any]) -> Cha
     mask, flatfield = fitting("pixel_mask", start.mask), fitting("flatfield", start.flatfield)
     notes = [*_contradictions(start, channel, first), *_unsaid(start)]
     return ChannelFacts(
-        mask, flatfield, start.of_channel("threshold_energy", channel), tuple(troubles), tuple(notes), start.fields
+        mask,
+        flatfield,
+        start.of_channel("threshold_energy", channel),
+        tuple(troubles),
+        tuple(notes),
+        (first.shape[0], first.shape[1]),
+        start.fields,
     )
 
 
@@ -147,7 +154,18 @@ def metadata_of(start: Start | None, facts: ChannelFacts, series: tuple[int, str
     metadata.labels = [text_of(one) for one in labels[:64]] if isinstance(labels, list) else []
     if facts.mask is not None:
         metadata.pixel_mask = facts.mask
+    if facts.shape is not None:
+        metadata.modules = [_module(one) for one in modules_of(user, *facts.shape)]
     return metadata
+
+
+def _module(region: ModuleRegion) -> _native.NxmxModule:
+    module = _native.NxmxModule()
+    for name in ("name", "x", "y", "width", "height"):
+        setattr(module, name, getattr(region, name))
+    for name in ("corner", "fast", "slow"):
+        setattr(module, name, list(getattr(region.plane, name)))
+    return module
 
 
 def dtp_of(region: Region) -> _native.NxmxDtp:

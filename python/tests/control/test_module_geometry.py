@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from rashpa.control.capacity import cautions
 from rashpa.control.plan_telegrams import metadata_of
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import Plan, load_plan
@@ -182,3 +183,97 @@ def test_a_geometry_that_is_not_there_is_named(tmp_path: Path) -> None:
     (tmp_path / "det.geom").unlink()
     with pytest.raises(RunFileError, match=r"run\.toml:7: detector\.geometry: .*det\.geom: No such file"):
         load_plan(tmp_path / "run.toml")
+
+
+SAID = "res = 5814.0\nclen = 300 mm\nwavelength = 1.3776 A\n"
+
+
+def plan_with(folder: Path, said: str, detector: str = "") -> Plan:
+    plan_of(folder, THREE, detector)
+    (folder / "det.geom").write_text(said + "".join(THREE))
+    return load_plan(folder / "run.toml")
+
+
+def test_what_only_the_geometry_says_of_the_detector_is_taken_over(tmp_path: Path) -> None:
+    detector = plan_with(tmp_path, SAID).file.detector
+    assert detector.pixel_size_m == pytest.approx(1 / 5814)
+    assert detector.distance_m == pytest.approx(0.3)
+    assert detector.energy_kev == pytest.approx(9.0, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("said", "detector", "line"),
+    [
+        ("clen = 0.3\n", "distance_m = 0.1", "detector.distance_m: is 0.1, and geometry has 0.3 (line 1)"),
+        (
+            "res = 1\nphoton_energy = 9 keV\n",
+            "energy_kev = 12.4\npixel_size_m = 1.0",
+            "detector.energy_kev: is 12.4, and geometry has 9 (line 2)",
+        ),
+    ],
+)
+def test_what_both_say_otherwise_is_a_caution(tmp_path: Path, said: str, detector: str, line: str) -> None:
+    plan = plan_with(tmp_path, said, detector)
+    assert any(line in caution and "that of the run file counts" in caution for caution in cautions(plan))
+
+
+def test_values_that_agree_are_no_caution(tmp_path: Path) -> None:
+    assert plan_with(tmp_path, SAID, "distance_m = 0.3\nenergy_kev = 8.9999").placed.cautions == ()
+
+
+def test_places_in_the_data_are_no_values(tmp_path: Path) -> None:
+    plan = plan_with(tmp_path, "clen = /entry/distance\nphoton_energy = /entry/energy\n")
+    assert (plan.file.detector.distance_m, plan.file.detector.energy_kev) == (0.1, 12.4)
+
+
+@pytest.mark.parametrize(
+    ("said", "detector", "says"),
+    [
+        ("res = 13333\n", "pixel_size_m = 172e-6", "pixel_size_m: is 0.000172, and geometry has 7.50019e-05 (line 1)"),
+        ("clen = far\n", "", 'line 1: clen: "far" is neither a number with its unit nor a place in a file'),
+        ("clen = 3 ft\n", "", "line 1: clen: the unit ft is not known; give one of m, mm"),
+        ("photon_energy = -9000\n", "", "line 1: photon_energy: -9000 is not above 0"),
+        ("res = 0\n", "", "line 1: res: 0 is no number of pixels in a metre"),
+        ("coffset = 0.01\n", "", "line 1: coffset of the panel p0 needs its res beside it"),
+        ("res = 10000\np0/res = 5000\n", "", "res of the panel p1 is not that of the panels before"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(tmp_path: Path, said: str, detector: str, says: str) -> None:
+    with pytest.raises(RunFileError) as refusal:
+        plan_with(tmp_path, said, detector)
+    assert says in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("borders", "beam"), [("raw", (512.0, 530.0)), ("shared", (515.0, 532.0)), ("masked", (515.0, 532.0))]
+)
+def test_a_beam_that_nobody_gives_is_in_the_middle_of_the_image_as_it_is_assembled(
+    tmp_path: Path, borders: str, beam: tuple[float, float]
+) -> None:
+    below = 548 if borders == "raw" else 550
+    (tmp_path / "run.toml").write_text(
+        f"""\
+[run]
+name = "middle"
+frames = 2
+[detector]
+width = 1024
+height = 512
+[[detector.module]]
+x = 0
+y = 0
+[[detector.module]]
+x = 0
+y = {below}
+[dataset]
+kind = "jungfrau"
+modules = 2
+[[buffer]]
+name = "full"
+kernel = [{{ name = "jungfrau", borders = "{borders}" }}]
+sink = [{{ kind = "null" }}]
+"""
+    )
+    plan = load_plan(tmp_path / "run.toml")
+    metadata = metadata_of(plan, plan.buffers[0])
+    assert (metadata["beam_center_x"], metadata["beam_center_y"]) == beam

@@ -188,3 +188,40 @@ def test_the_mask_of_one_channel_is_not_that_of_another(tmp_path: Path) -> None:
             assert int((detector["pixel_mask"][()] != 0).sum()) == masked
             assert detector["threshold_energy"][()] == threshold
             assert ("flatfield" in detector) == bool(masked)
+
+
+def _module(**changes: Any) -> dict[str, Any]:
+    place = {"name": "m0", "x": 4, "y": 2, "width": 30, "height": 20}
+    return place | {"corner": [0.001, -0.002, 0.0], "fast": [0.0, 7.5e-5, 0.0], "slow": [7.5e-5, 0.0, 0.0]} | changes
+
+
+def test_modules_lie_where_our_senders_say(tmp_path: Path) -> None:
+    one = received(tmp_path, messages(user_data={"modules": [_module(), _module(name="m1", x=0, width=4)]}))
+    with h5py.File(one.files[0]) as file:
+        detector = file["entry/instrument/detector"]
+        assert sorted(name for name in detector if name.startswith("m")) == ["m0", "m1", "mask", "max_shape"]
+        assert detector["m0/data_origin"][()].tolist() == [2, 4]
+        assert detector["m0/data_size"][()].tolist() == [20, 30]
+        assert detector["m0/module_offset"].attrs["offset"].tolist() == [0.001, -0.002, 0.0]
+        assert detector["m0/fast_pixel_direction"].attrs["vector"] == pytest.approx([0, 1, 0])
+        assert detector["m0/fast_pixel_direction"][()] == pytest.approx(7.5e-5)
+        assert detector["m0/slow_pixel_direction"].attrs["vector"] == pytest.approx([1, 0, 0])
+
+
+@pytest.mark.parametrize(
+    "modules",
+    [
+        [_module(), _module()],
+        [_module(x=20)],
+        [_module(name="../m")],
+        [_module(fast=[0.0, math.nan, 0.0])],
+        [_module(slow=[0.0, 0.0, 0.0])],
+        [_module(corner=[1.0])],
+        [7],
+        "m0",
+    ],
+)
+def test_modules_that_lie_nowhere_are_the_whole_image(tmp_path: Path, modules: Any) -> None:
+    one = received(tmp_path, messages(user_data={"modules": modules}))
+    with h5py.File(one.files[0]) as file:
+        assert file["entry/instrument/detector/module_0/data_size"][()].tolist() == [HEIGHT, WIDTH]

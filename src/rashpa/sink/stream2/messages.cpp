@@ -107,6 +107,26 @@ void write_dtps(Cbor& out, const std::vector<NxmxDtp>& dtps) {
   }
 }
 
+void write_step(Cbor& out, const std::array<double, 3>& step) {
+  out.array(step.size());
+  for (const double along : step) out.real(along);
+}
+
+void write_modules(Cbor& out, const std::vector<NxmxModule>& modules) {
+  out.array(modules.size());
+  for (const NxmxModule& module : modules) {
+    Cbor::Map map(out);
+    map.key("name").text(module.name);
+    map.key("x").count(module.x);
+    map.key("y").count(module.y);
+    map.key("width").count(module.width);
+    map.key("height").count(module.height);
+    write_step(map.key("corner"), module.corner);
+    write_step(map.key("fast"), module.fast);
+    write_step(map.key("slow"), module.slow);
+  }
+}
+
 std::string_view name_of_completeness(Completeness completeness) noexcept {
   constexpr std::string_view names[] = {"open", "complete", "partial", "missing"};
   return names[static_cast<std::size_t>(completeness) & 3U];
@@ -133,6 +153,7 @@ void write_run(Cbor& out, const Output& output, const NxmxMetadata& metadata) {
   user.key("veto_reasons").array(output.results.reasons.names().size());
   for (const std::string& reason : output.results.reasons.names()) out.text(reason);
   write_dtps(user.key("dtps"), metadata.dtps);
+  write_modules(user.key("modules"), metadata.modules);
   Cbor& units = user.key("values");
   Cbor::Map values(units);
   for (const Column& column : output.results.columns) values.key(column.name).text(column.unit);

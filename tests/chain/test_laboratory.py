@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where raw pixels lie in the laboratory, through every file that a run and its commands write."""
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import h5py
+import hdf5plugin  # noqa: F401 (reads compressed chunks)
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from rashpa.data.crystfel_geometry import read_crystfel_geometry
+from rashpa.testing.random_geometry import HEIGHT, PITCH, WAYS, WIDTH, Panel, one_geometry, text_of
+
+_RUN = """\
+[run]
+name = "lie"
+frames = 2
+output = "out"
+[detector]
+width = 60
+height = 40
+rate_hz = 100.0
+geometry = "det.geom"
+[dataset]
+kind = "files"
+files = [["m0.npy"], ["m1.npy"], ["m2.npy"], ["m3.npy"]]
+[link]
+port = 0
+[[buffer]]
+name = "full"
+slots = 4
+stack = 2
+[[buffer.kernel]]
+name = "peakfinder8"
+[[buffer.sink]]
+kind = "hdf5"
+"""
+
+
+@pytest.fixture(scope="module", params=[WAYS[0], WAYS[3], WAYS[6]], ids=" ".join)
+def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Panel]]:
+    """A run of modules whose pixels say themselves which they are."""
+    folder = tmp_path_factory.mktemp("laboratory")
+    panels = one_geometry(random.Random(str(request.param)), request.param, small_turns=True)
+    (folder / "det.geom").write_text(text_of(panels))
+    (folder / "run.toml").write_text(_RUN)
+    numbers = np.arange(1, HEIGHT * WIDTH + 1, dtype=np.uint16).reshape(1, HEIGHT, WIDTH)
+    for module in range(4):
+        np.save(folder / f"m{module}.npy", np.repeat(numbers + np.uint16(10000 * module), 2, axis=0))
+    _rashpa(folder, "run", "run.toml")
+    return folder, panels
+
+
+def _rashpa(folder: Path, *arguments: str) -> None:
+    program = "import sys; from rashpa.cli.entry import main; sys.exit(main())"
+    command = [sys.executable, "-c", program, *arguments]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=120)
+
+
+def _expected(image: NDArray[np.uint16], panels: list[Panel]) -> NDArray[np.float64]:
+    """By the numbers that the pixels hold, those of the panels as the test made them; NaN in gaps."""
+    found = np.full((*image.shape, 3), np.nan)
+    for module, panel in enumerate(panels):
+        first = 10000 * module
+        own = (image > first) & (image <= first + HEIGHT * WIDTH)
+        assert own.sum() == HEIGHT * WIDTH
+        found[own] = panel.places().reshape(-1, 3)[image[own] - first - 1]
+    return found
+
+
+def test_the_chain_of_axes_leads_to_the_place_of_each_pixel(stored: tuple[Path, list[Panel]]) -> None:
+    folder, panels = stored
+    with h5py.File(folder / "out" / "lie_full_master.h5") as file:
+        detector = file["entry/instrument/detector"]
+        image = file["entry/data/data"][0]
+        said = np.full((*image.shape, 3), np.nan)
+        for module in (one for one in detector.values() if one.attrs.get("NX_class") == "NXdetector_module"):
+            top, left = module["data_origin"][()]
+            rows, columns = module["data_size"][()]
+            row, column = np.mgrid[:rows, :columns] + 0.5
+            place = np.zeros((rows, columns, 3))
+            for pixels, name in ((column, "fast_pixel_direction"), (row, "slow_pixel_direction")):
+                step = module[name]
+                assert np.linalg.norm(step.attrs["vector"]) == pytest.approx(1)
+                place += pixels[..., None] * step[()] * step.attrs["vector"]
+            at = module["fast_pixel_direction"].attrs["depends_on"]
+            while at != ".":
+                axis = file[at]
+                assert axis.attrs["transformation_type"] == "translation"
+                place += axis[()] * axis.attrs["vector"] + axis.attrs["offset"]
+                at = axis.attrs["depends_on"]
+            said[top : top + rows, left : left + columns] = place / PITCH
+    expected = _expected(image, panels) + [0, 0, 0.1 / PITCH]
+    assert np.nanmax(np.abs(said - expected)) < 0.01
+
+
+@pytest.mark.parametrize("places", [(), ("--master",)], ids=["cxi", "master"])
+def test_a_geometry_written_of_the_run_says_the_same(stored: tuple[Path, list[Panel]], places: tuple[str, ...]) -> None:
+    folder, panels = stored
+    _rashpa(folder, "peaks", "out/lie_full_master.h5", *places, "--geometry", f"again{len(places)}.geom")
+    with h5py.File(folder / "out" / "lie_full_master.h5") as file:
+        image = file["entry/data/data"][0]
+    expected = _expected(image, panels)
+    found = read_crystfel_geometry("geometry", str(folder / f"again{len(places)}.geom"), image.shape)
+    for panel in found.panels:
+        row, column = np.mgrid[: panel.bottom - panel.top, : panel.right - panel.left] + 0.5
+        place = np.zeros((*row.shape, 3))
+        place[..., :2] = panel.corner
+        place[..., 2] = panel.offset
+        place += column[..., None] * panel.fs + row[..., None] * panel.ss
+        part = expected[panel.top : panel.bottom, panel.left : panel.right]
+        assert np.abs(place - part).max() < 0.01
