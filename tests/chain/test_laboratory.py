@@ -94,7 +94,7 @@ def test_the_chain_of_axes_leads_to_the_place_of_each_pixel(stored: tuple[Path, 
                 place += axis[()] * axis.attrs["vector"] + axis.attrs["offset"]
                 at = axis.attrs["depends_on"]
             said[top : top + rows, left : left + columns] = place / PITCH
-    expected = _expected(image, panels) + [0, 0, 0.1 / PITCH]
+    expected = _expected(image, panels) + np.array([0.0, 0.0, 0.1 / PITCH])
     assert np.nanmax(np.abs(said - expected)) < 0.01
 
 

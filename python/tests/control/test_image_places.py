@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rashpa.control.image_places import module_entries
 from rashpa.control.plan_telegrams import metadata_of
 from rashpa.control.run_plan import Plan, PlannedBuffer, load_plan
-from rashpa.testing.random_geometry import HEIGHT, PITCH, WAYS, WIDTH, Panel, direction, one_geometry, text_of
+from rashpa.testing.random_geometry import PITCH, WAYS, Panel, direction, one_geometry, text_of
 
 _RUN = """\
 [run]
