@@ -29,7 +29,7 @@ class Panel:
 
 def direction(text: str) -> NDArray[np.float64]:
     """Return the unit vector of a word such as "-x"."""
-    return _AXES[text[1]] * (1 if text[0] == "+" else -1)
+    return np.multiply(_AXES[text[1]], 1.0 if text[0] == "+" else -1.0)
 
 
 def one_geometry(random_: random.Random, most: tuple[str, str], *, small_turns: bool) -> list[Panel]:
