@@ -24,12 +24,14 @@ class Panel:
     def places(self) -> NDArray[np.float64]:
         """Return those of the middles of all pixels as they are read, [row][column][x, y, z]."""
         row, column = np.mgrid[:HEIGHT, :WIDTH] + 0.5
-        return self.corner + column[..., None] * self.fast + row[..., None] * self.slow
+        found: NDArray[np.float64] = self.corner + column[..., None] * self.fast + row[..., None] * self.slow
+        return found
 
 
 def direction(text: str) -> NDArray[np.float64]:
     """Return the unit vector of a word such as "-x"."""
-    return np.multiply(_AXES[text[1]], 1.0 if text[0] == "+" else -1.0)
+    found: NDArray[np.float64] = _AXES[text[1]] * (1.0 if text[0] == "+" else -1.0)
+    return found
 
 
 def one_geometry(random_: random.Random, most: tuple[str, str], *, small_turns: bool) -> list[Panel]:
