@@ -131,7 +131,7 @@ test-beamline: build/beamline/.installed  ## Bluesky, Tango and EPICS, in build/
 	build/beamline/bin/python -m pytest --numprocesses $(PYTEST_JOBS) --dist loadfile python/tests/beamline $(PYTEST_ARGS)
 
 test-chaos: build  ## RUNS random runs from SEED (the first is FIRST), disturbed and checked; failed ones in out/chaos
-	$(BIN)/python -m tests.chaos --runs $(RUNS) --seed $(SEED) --first $(FIRST) --jobs $(CHAOS_JOBS)
+	$(BIN)/python -m tests.chaos --runs $(RUNS) --seed $(SEED) --first $(FIRST) --jobs $(CHAOS_JOBS) $(if $(CHAOS_KIND),--kind $(CHAOS_KIND))
 
 test-vm: build  ## the links against Soft-RoCE and an IOMMU, in virtual machines; packages of packages-vm.txt
 	@tools/install_packages.sh packages-vm.txt

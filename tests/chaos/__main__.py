@@ -11,7 +11,7 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.chaos.draw import draw
+from tests.chaos.draw import KINDS, draw
 from tests.chaos.run import Verdict, run_plan
 
 
@@ -23,6 +23,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="number of the first run; the others follow it")
     parser.add_argument("--out", type=Path, default=Path("out/chaos"), help="folder of failed runs and results.json")
     parser.add_argument("--keep", action="store_true", help="keep the folders of runs that passed, too")
+    parser.add_argument("--kind", choices=tuple(KINDS), help="what is done to every run; drawn for each when not given")
     parser.add_argument("--jobs", type=int, default=1, help="runs at the same time")
     choice = parser.parse_args()
     choice.out.mkdir(parents=True, exist_ok=True)
@@ -30,19 +31,20 @@ def main() -> int:
     verdicts = []
     with ThreadPoolExecutor(choice.jobs) as pool:
         numbers = range(choice.first, choice.first + choice.runs)
-        for verdict in pool.map(lambda number: _one(choice.seed, number, out, choice.keep), numbers):
+        for verdict in pool.map(lambda number: _one(choice, number, out), numbers):
             verdicts.append(verdict)
             _write(out / "results.json", choice.seed, verdicts)
     print(_summary(verdicts), flush=True)
     return 1 if any(verdict.problems for verdict in verdicts) else 0
 
 
-def _one(seed: int, number: int, out: Path, keep: bool) -> Verdict:
-    plan = draw(seed, number)
+def _one(choice: argparse.Namespace, number: int, out: Path) -> Verdict:
+    seed: int = choice.seed
+    plan = draw(seed, number, choice.kind)
     folder = out / f"run-{number}"
     shutil.rmtree(folder, ignore_errors=True)
     try:
-        verdict = run_plan(plan, folder, keep)
+        verdict = run_plan(plan, folder, choice.keep)
     except Exception:  # noqa: BLE001  (a fault of the harness is a failed run, and the next one is made)
         verdict = Verdict(plan, (f"the harness failed: {traceback.format_exc()}",))
     state = "skipped" if verdict.skipped else "FAILED" if verdict.problems else "passed"
@@ -52,7 +54,8 @@ def _one(seed: int, number: int, out: Path, keep: bool) -> Verdict:
     for problem in verdict.problems:
         print(f"  {problem}", flush=True)
     if verdict.problems:
-        print(f"  again: make test-chaos RUNS=1 SEED={seed} FIRST={number}; its folder: {folder}", flush=True)
+        kind = f" CHAOS_KIND={choice.kind}" if choice.kind else ""
+        print(f"  again: make test-chaos RUNS=1 SEED={seed} FIRST={number}{kind}; its folder: {folder}", flush=True)
     return verdict
 
 

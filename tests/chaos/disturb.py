@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 import h5py
-from tests.chaos.plan import SIGNALS, Plan
-from tests.chaos.processes import node_of, send, wait_until
+from tests.chaos.plan import SIGNALS, Plan, Standstill
+from tests.chaos.processes import helpers_of, node_of, send, wait_until
 from tests.chaos.run_file import JOINER, buffers_of, names_of
 
 _APPEARS_S = 60.0
@@ -65,6 +65,8 @@ class Disturber:
             self.effective = True  # prepared before the start
         elif kind == "members" and self._await_moment(process):
             self._strike(process)
+        elif kind == "still" and self._await_moment(process):
+            self._hold_still(process)
         elif kind in SIGNALS and self._await_moment(process):
             self._signal(process)
         elif kind == "folder_removed" and self._await_moment(process):
@@ -111,6 +113,42 @@ class Disturber:
                 waking[-1].start()
         for timer in waking:
             timer.join()
+
+    def _hold_still(self, process: "subprocess.Popen[bytes]") -> None:
+        """Stops processes for a while, one after the other."""
+        page = self._page() if any(still.target == "page" for still in self._plan.stills) else None
+        try:
+            for still in self._plan.stills:
+                time.sleep(still.after_s)  # wait: the moment at which it stands still
+                target = page.pid if page is not None and still.target == "page" else self._still_target(still, process)
+                if process.poll() is not None or target is None or not send(target, signal.SIGSTOP):
+                    break
+                self.effective = True
+                time.sleep(still.lasts_s)  # wait: so long does it stand still
+                send(target, signal.SIGCONT)
+        finally:
+            if page is not None:
+                page.terminate()
+                page.wait()
+
+    def _still_target(self, still: Standstill, process: "subprocess.Popen[bytes]") -> int | None:
+        names = names_of(self._plan)
+        receiver = node_of(self._mark, "receiver", names[still.which % len(names)])
+        if still.target == "manager":
+            return process.pid
+        if still.target == "emulator":
+            return node_of(self._mark, "emulator", "emulator")
+        if still.target == "receiver":
+            return receiver
+        helpers = sorted(helpers_of(self._mark, process.pid))
+        return helpers[still.which % len(helpers)] if helpers else receiver
+
+    def _page(self) -> "subprocess.Popen[bytes]":
+        """Looks on, with its own connection to the nodes."""
+        file = max(self._folder.glob("run*.toml"))
+        command = [*self._prefix, str(RASHPA), "dashboard", str(file), "--port", "0"]
+        with (self._folder / "page.log").open("ab") as log:
+            return subprocess.Popen(command, env=self._env, stdout=log, stderr=subprocess.STDOUT)
 
     def _join(self) -> bool:
         """Whether one more receiver has become a member."""

@@ -20,6 +20,8 @@ from tests.chaos.plan import (
     Pixel,
     Plan,
     Rect,
+    Standstill,
+    StillTarget,
     Target,
     Transport,
 )
@@ -41,6 +43,7 @@ KINDS: dict[Kind, int] = {
     "port_taken": 3,
     "replace_killed": 5,
     "members": 12,
+    "still": 12,
 }
 PRIMES = (
     7,
@@ -79,6 +82,8 @@ def draw(seed: int, number: int, kind: Kind | None = None) -> Plan:
     )
     if kind == "members":
         return _grouped(dice, draw(seed, number, "none"))
+    if kind == "still":
+        return _still(dice, draw(seed, number, "none"))
     flow: Flow = "paced" if dice.random() < (0.5 if slow else 0.25) else "credits"
     return Plan(
         seed=seed,
@@ -152,6 +157,37 @@ def _grouped(dice: Random, plan: Plan) -> Plan:
         faults=faults if plan.link == "roce" else Faults(),
         disturbance=Disturbance(kind="members", target="receiver"),
         blows=_blows(dice, members),
+        grouped=True,
+    )
+
+
+def _still(dice: Random, plan: Plan) -> Plan:
+    """A run of which processes stand still for a while. There are credits and no faults: no image may be lost."""
+    if dice.random() < 0.25:
+        plan = replace(_grouped(dice, plan), blows=())
+    rate = round(dice.uniform(50, 300), 1)
+    stills = _stills(dice)
+    seconds = sum(still.after_s for still in stills) + dice.uniform(0.5, 1.5)
+    return replace(
+        plan,
+        flow="credits",
+        on_full="pause",
+        poll="event",
+        frames=int(rate * seconds),
+        rate_hz=rate,
+        buffers=tuple(replace(buffer, deadline_ms=500, phase=0) for buffer in plan.buffers),
+        faults=Faults(),
+        disturbance=Disturbance(kind="still"),
+        stills=stills,
+    )
+
+
+def _stills(dice: Random) -> tuple[Standstill, ...]:
+    targets: tuple[StillTarget, ...] = ("manager", "emulator", "receiver", "page", "helper")
+    chosen = dice.choices(targets, (3, 3, 4, 1, 1), k=dice.choice((1, 2, 2, 3)))
+    return tuple(
+        Standstill(target, dice.randrange(4), round(dice.uniform(0.2, 1.2), 2), dice.choice((1.0, 2.0, 3.0, 5.0)))
+        for target in chosen
     )
 
 

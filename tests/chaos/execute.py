@@ -125,7 +125,7 @@ def carry_through(stage: Stage, plan: Plan, existing: str, number: int) -> Facts
     report, log = folder / "report", folder / f"run{number}.log"
     (report / "report.json").unlink(missing_ok=True)
     command = [*stage.prefix, str(RASHPA), "run", str(file), "--report", str(report)]
-    if plan.disturbance.kind == "none" or (plan.grouped and not plan.blows):
+    if plan.disturbance.kind == "none":
         command.append("--no-page")  # a page is made, and must be, of what a disturbed run has left
     disturber = Disturber(plan, stage.mark, stage.output, folder, stage.prefix, stage.environment)
     environment = stage.environment | disturber.environment()

@@ -7,6 +7,7 @@ from typing import Literal
 Pixel = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
 Kernel = Literal["raw", "photons", "kev", "veto", "csr"]
 Target = Literal["manager", "emulator", "receiver"]
+StillTarget = Literal["manager", "emulator", "receiver", "page", "helper"]
 Link = Literal["roce", "pcie"]
 Transport = Literal["uc", "rc", "ud"]
 Flow = Literal["credits", "paced"]
@@ -26,6 +27,7 @@ Kind = Literal[
     "port_taken",
     "replace_killed",
     "members",
+    "still",
 ]
 STORAGE: tuple[Kind, ...] = ("disk_full", "failing_writes", "slow_writes", "folder_removed")
 SIGNALS: tuple[Kind, ...] = ("kill", "stop", "pause", "terminate", "interrupt", "replace_killed")
@@ -131,8 +133,20 @@ class Blow:
 
 
 @dataclass(frozen=True)
+class Standstill:
+    """SIGSTOP to a process `after_s` after all buffers have begun, SIGCONT `lasts_s` later. A helper is a process that is neither manager nor node; who has none
+    stops the receiver."""
+
+    target: StillTarget
+    which: int  # of several receivers or helpers
+    after_s: float
+    lasts_s: float
+
+
+@dataclass(frozen=True)
 class Plan:
-    """One run. `blows`: of a group, whose members are the receivers."""
+    """One run. `grouped`: the images of its one buffer are dealt among the receivers; `blows` are for them. `stills`: one after the other; time in which a
+    process does not run loses no image."""
 
     seed: int
     number: int
@@ -167,11 +181,8 @@ class Plan:
     faults: Faults
     disturbance: Disturbance
     blows: tuple[Blow, ...] = ()
-
-    @property
-    def grouped(self) -> bool:
-        """Whether the images of its one buffer are dealt among the receivers."""
-        return self.disturbance.kind == "members"
+    stills: tuple[Standstill, ...] = ()
+    grouped: bool = False
 
     @property
     def lost(self) -> frozenset[int]:
@@ -191,12 +202,16 @@ class Plan:
         deadlines = sum(buffer.deadline_ms for buffer in self.buffers) / 1000.0
         writes = sum(buffer.images(self.frames) for buffer in self.buffers) * 4 * self.disturbance.amount / 1e6
         slow = writes if self.disturbance.kind == "slow_writes" else 0.0
-        return 45.0 + 2.0 * self.duration_s + 4.0 * deadlines + self.disturbance.resume_s + slow
+        stills = sum(still.after_s + still.lasts_s for still in self.stills)
+        return 45.0 + 2.0 * self.duration_s + 4.0 * deadlines + self.disturbance.resume_s + slow + stills
 
     def describe(self) -> str:
         """One line for people."""
         done = self.disturbance
-        blows = ", ".join(f"{blow.kind} {blow.member} +{blow.after_s:.2f} s" for blow in self.blows)
+        blows = ", ".join(
+            [f"{blow.kind} {blow.member} +{blow.after_s:.2f} s" for blow in self.blows]
+            + [f"{still.target} {still.which} +{still.after_s:.2f} s for {still.lasts_s:g} s" for still in self.stills]
+        )
         what = done.kind if done.kind not in SIGNALS else f"{done.kind} {done.target} {done.phase}+{done.after_s:.2f} s"
         link = f"{self.link}/{self.transport}" if self.link == "roce" else self.link
         kernels = ",".join(buffer.kernel for buffer in self.buffers)

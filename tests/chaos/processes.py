@@ -38,6 +38,12 @@ def node_of(mark: str, role: str, name: str) -> int | None:
     return None
 
 
+def helpers_of(mark: str, manager: int) -> list[int]:
+    """Processes of a run that are neither its manager, nor nodes, nor pages."""
+    others = {"emulator", "receiver", "dashboard", "join"}
+    return [process for process, words in marked(mark).items() if process != manager and not others & set(words)]
+
+
 def wait_until(condition: Callable[[], bool], limit_s: float) -> bool:
     """Whether it came true in time; bounded."""
     end = time.monotonic() + limit_s

@@ -141,8 +141,9 @@ def _plain_run(stage: Stage, existing: str, number: int, what: str) -> list[str]
         flow="credits",
         on_full="pause",
         faults=Faults(),
-        disturbance=Disturbance("members") if stage.plan.grouped else Disturbance(),
+        disturbance=Disturbance(),
         blows=(),
+        stills=(),
     )
     facts = carry_through(stage, plan, existing, number)
     if stage.plan.nodes != "local" and facts.exit != 0:

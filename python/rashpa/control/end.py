@@ -84,10 +84,10 @@ async def end_sources(emulators: Sequence[NodeClient]) -> int:
     statuses = await all_at_once(emulator.status() for emulator in emulators)
     states = zip(emulators, statuses, strict=True)
     going = [one for one, status in states if status.state in ("running", "paused")]
-    await all_at_once(emulator.order(telegram.Pause()) for emulator in going)
+    await all_at_once(emulator.order_unless_finished(telegram.Pause()) for emulator in going)
     statuses = await all_at_once(emulator.status() for emulator in emulators)
     frames = max((status.source.frames_begun for status in statuses if status.source), default=0)
-    await all_at_once(emulator.order(telegram.Stop(frames=frames)) for emulator in going)
+    await all_at_once(emulator.order_unless_finished(telegram.Stop(frames=frames)) for emulator in going)
     return frames
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from rashpa.control.grant import Grant
 from rashpa.control.node_client import NodeError
+from rashpa.control.running_time import within
 from rashpa.control.token import VARIABLE
 
 READY_S = 30.0
@@ -67,7 +68,7 @@ class LocalNode:
     async def _begin(self, grant: Grant, ready_s: float) -> None:
         """Hands the grant over and waits until the node says where it is."""
         try:
-            async with asyncio.timeout(ready_s):
+            async with within(ready_s):
                 with contextlib.suppress(ConnectionError):  # it has ended already; its last words say why
                     await self._hand_over(grant)
                 await self._announced_or_ended()
@@ -76,7 +77,7 @@ class LocalNode:
             raise NodeError(self.name, text) from None
         if not self._at.done():
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_CLOSE_S):
+                async with within(_CLOSE_S):
                     await asyncio.shield(self._listening)
             raise NodeError(self.name, f"{self.name} did not start{self.last_words()}")
         self.url = self._at.result()
@@ -100,7 +101,7 @@ class LocalNode:
     async def ended(self, within_s: float = 0.5) -> str:
         """How the process ended; empty while it lives."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(within_s):
+            async with within(within_s):
                 await self._process.wait()
         code = self._process.returncode
         if code is None:
@@ -123,7 +124,7 @@ class LocalNode:
             self._process.stdin.close()
         for end in (self._process.terminate, self._process.kill):
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_CLOSE_S):
+                async with within(_CLOSE_S):
                     await self._process.wait()
             if self._process.returncode is not None:
                 break
@@ -131,7 +132,7 @@ class LocalNode:
                 end()
         # who was killed is gone soon, unless a disk holds it; its children may have its stderr and live on
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_CLOSE_S):
+            async with within(_CLOSE_S):
                 await self._process.wait()
                 await asyncio.shield(self._listening)
         self._listening.cancel()

@@ -47,6 +47,7 @@ from rashpa.control.pictures import take_pictures
 from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.run_nodes import RunNodes
 from rashpa.control.run_plan import Plan
+from rashpa.control.running_time import within
 from rashpa.control.stall import StallWatch
 from rashpa.control.steering import Steering
 from rashpa.control.telegram import Capabilities, Endpoint, Status
@@ -540,7 +541,7 @@ class Manager:
             return
         client = self._clients[name]
         try:
-            async with asyncio.timeout(_QUIET_S if self._began else _EARLY_S):
+            async with within(_QUIET_S if self._began else _EARLY_S):
                 status = await client.status()
                 if status.holder != self._holder:
                     return

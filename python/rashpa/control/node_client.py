@@ -20,13 +20,16 @@ from rashpa.control import telegram, telegram_xml
 from rashpa.control.finishing_client import FinishingClient
 from rashpa.control.lean_httpx import httpx
 from rashpa.control.node_load import Load
-from rashpa.control.run_state import TRANSITIONS
+from rashpa.control.run_state import TRANSITIONS, RunState
+from rashpa.control.running_time import within
 from rashpa.control.telegram import Capabilities, Configure, Configured, Fault, Join, Status, Telegram
 from rashpa.control.telegram_xml import CONTENT_TYPE, TelegramError
 from rashpa.data.regular_file import json_of
 
 _GOOD, _NOTHING_NEW, _DENIED, _ABSENT, _TOO_MANY = 200, 204, 401, 404, 429  # of HTTP
 _QUESTION_S = 5.0
+_SILENCE_S = 8.0  # of a node that is asked how it is: one that stands still for some seconds is not lost
+_BOOKS_S = 30.0  # of tables with a byte an image
 _GRACE_S = 2.0  # over the node's own deadline, so that its answer can come
 _IDLE_S = 20.0  # how long an unused connection is kept; less than the node keeps it, so that it is never closed under a request
 _ATTEMPTS = (
@@ -102,6 +105,18 @@ class NodeClient:
         """Claim, Arm, Start, Pause, Resume, Stop, Abort, Reset, GetStatus."""
         return await self._ask(order, Status)
 
+    async def order_unless_finished(self, order: Telegram) -> Status:
+        """As `order`. A node that has come to its end meanwhile needs none: then its status."""
+        try:
+            return await self.order(order)
+        except NodeError as error:
+            if error.code != "state":
+                raise
+            status = await self.status()
+            if status.state != RunState.finished:
+                raise
+            return status
+
     async def status(self) -> Status:
         return await self.order(telegram.GetStatus())
 
@@ -109,7 +124,7 @@ class NodeClient:
         """One byte per image: completeness and decisions of a buffer, fates of a DTP."""
         query = {"table": name, **({"buffer": buffer} if buffer else {"dtp": str(dtp)})}
         try:
-            answer = await self._http.get("/books", params=query, timeout=30.0)
+            answer = await self._get("/books", query, _BOOKS_S)
         except httpx.HTTPError as error:
             raise self._lost(error, f"{name} table") from None
         if answer.status_code != 200:
@@ -119,7 +134,7 @@ class NodeClient:
     async def view(self, query: Mapping[str, str]) -> bytes | None:
         """A part of an image as numbers (`rashpa.data.view_bytes`); None when there is no other than the one that is known, or none yet."""
         try:
-            answer = await self._http.get("/view", params=dict(query), timeout=_QUESTION_S)
+            answer = await self._get("/view", query)
         except httpx.HTTPError as error:
             raise self._lost(error, "view") from None
         if answer.status_code in (_NOTHING_NEW, _ABSENT):
@@ -151,7 +166,7 @@ class NodeClient:
 
     async def _json(self, what: str, query: dict[str, str]) -> Any:
         try:
-            answer = await self._http.get(f"/{what}", params=query, timeout=_QUESTION_S)
+            answer = await self._get(f"/{what}", query)
         except httpx.HTTPError as error:
             raise self._lost(error, what) from None
         if answer.status_code == _DENIED:
@@ -167,7 +182,7 @@ class NodeClient:
 
     async def _ask(self, message: Telegram, expected: type[_T]) -> _T:
         name = type(message).__name__
-        deadline_s = TRANSITIONS[name].deadline_s + _GRACE_S if name in TRANSITIONS else _QUESTION_S
+        deadline_s = TRANSITIONS[name].deadline_s + _GRACE_S if name in TRANSITIONS else _SILENCE_S
         if isinstance(message, telegram.Order) and self._owner:
             message = dataclasses.replace(message, owner=self._owner)
         repeatable = isinstance(message, telegram.GetCapabilities | telegram.GetStatus | telegram.Claim)
@@ -198,19 +213,28 @@ class NodeClient:
     async def _post(self, body: bytes, deadline_s: float, attempts: int) -> httpx.Response:
         """All attempts together take twice the deadline at most: one of a byte now and then would never be over."""
         try:
-            async with asyncio.timeout(2.0 * deadline_s):
+            async with within(2.0 * deadline_s):
                 return await self._attempt(body, deadline_s, attempts)
         except TimeoutError:
             raise httpx.ReadTimeout(f"no whole answer within {2.0 * deadline_s:g} s") from None
+
+    async def _get(self, path: str, query: Mapping[str, str], patience_s: float = _QUESTION_S) -> httpx.Response:
+        """Running time limits it, and not httpx: its time goes on while this process stands still."""
+        try:
+            async with within(patience_s):
+                return await self._http.get(path, params=dict(query), timeout=None)
+        except TimeoutError:
+            raise httpx.ReadTimeout(f"no whole answer within {patience_s:g} s") from None
 
     async def _attempt(self, body: bytes, deadline_s: float, attempts: int) -> httpx.Response:
         ends = time.monotonic() + deadline_s
         while True:
             attempts -= 1
             try:
-                answer = await self._http.post(
-                    "/telegram", content=body, headers={"content-type": CONTENT_TYPE}, timeout=deadline_s
-                )
+                async with within(deadline_s):
+                    answer = await self._http.post(
+                        "/telegram", content=body, headers={"content-type": CONTENT_TYPE}, timeout=None
+                    )
                 wait_s = _wait_of(answer)
                 if wait_s is None or time.monotonic() + wait_s > ends:
                     return answer

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from rashpa.control import telegram
-from rashpa.control.at_once import outcomes_of, some_at_once
+from rashpa.control.at_once import all_at_once, some_at_once
 from rashpa.control.heard import status_of
-from rashpa.control.node_client import NodeClient, NodeError
+from rashpa.control.node_client import NodeClient
 from rashpa.control.overrun_look import NOTHING, Look, look_at, streams_of
 from rashpa.control.run_plan import Plan
 from rashpa.control.telegram import BufferStatus, Status
@@ -181,16 +181,8 @@ class OverrunGuard:
 
     async def _order(self, names: list[str], order: telegram.Telegram) -> None:
         """One that has come to its end meanwhile needs no order."""
-        answers = await outcomes_of(self._clients[name].order(order) for name in names)
-        for name, answer in zip(names, answers, strict=True):
-            if isinstance(answer, Status):
-                self._last[name] = answer
-            elif not isinstance(answer, NodeError) or answer.code != "state":
-                raise answer
-            else:
-                await self._ask(name)
-                if status_of(self._last, name).state != "finished":
-                    raise answer
+        said = await all_at_once(self._clients[name].order_unless_finished(order) for name in names)
+        self._last.update(zip(names, said, strict=True))
 
     async def _drain(self, playing: list[str]) -> None:
         """Until all that was sent is processed and stored; what waits for images that do not come, for a second."""

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images of a run for its report, asked of the receivers when it has its end; nobody is asked while it lasts."""
 
-import asyncio
 import contextlib
 from collections.abc import Iterable, Mapping
 
 from rashpa.control.at_once import some_at_once
 from rashpa.control.node_client import NodeClient, NodeError
 from rashpa.control.run_plan import Plan, PlannedBuffer
+from rashpa.control.running_time import within
 
 SHOWN = ("accepted", "vetoed", "partial")
 MOST_BUFFERS = 4
@@ -36,6 +36,6 @@ async def take_pictures(plan: Plan, clients: Mapping[str, NodeClient], receivers
                     found[name][of] = content
 
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_PATIENCE_S):
+        async with within(_PATIENCE_S):
             await some_at_once(ask, buffers)
     return found

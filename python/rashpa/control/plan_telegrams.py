@@ -25,6 +25,7 @@ from rashpa.data.laboratory import HC_KEV_ANGSTROM
 
 SYNTHETIC = ("pattern", "jungfrau")  # datasets that are computed
 _LONGEST_QUIET_MS = 2**32 - 1  # of a telegram
+STANDSTILL_MS = 7000.0  # so long may all processes of a run stand still without loss
 
 
 def _dataset(plan: Plan, node: str) -> telegram.Dataset:
@@ -114,13 +115,13 @@ def metadata_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, object]:
 
 def _quiet_ms(plan: Plan, buffer: PlannedBuffer) -> int:
     """How long a stack waits for images that nobody has sent. Only where sources wait for its slots it may be that they were sent, and lost: two deadlines
-    beyond what the rate explains. Elsewhere something comes sooner or later: 0."""
+    beyond what the rate explains, and longer than an emulator may stand still. Elsewhere something comes sooner or later: 0."""
     file = plan.file
     waits = file.link.flow == "credits" and file.link.on_full == "pause"
     if not waits or file.detector.trigger != "internal":
         return 0
     period_ms = 1000.0 * buffer.section.every / file.detector.rate_hz if file.detector.rate_hz > 0 else 0.0
-    quiet_ms = 2.0 * (buffer.section.deadline_ms + period_ms)
+    quiet_ms = max(2.0 * (buffer.section.deadline_ms + period_ms), STANDSTILL_MS)
     return round(quiet_ms) if quiet_ms <= _LONGEST_QUIET_MS else 0
 
 

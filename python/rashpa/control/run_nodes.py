@@ -18,6 +18,7 @@ from rashpa.control.local_node import LocalNode
 from rashpa.control.node_client import NodeClient, NodeError, get_ready
 from rashpa.control.planned_node import PlannedNode
 from rashpa.control.run_plan import Plan
+from rashpa.control.running_time import within
 from rashpa.control.token import new_token
 
 _RENEW_S = 1.0  # how often the nodes' leases (10 s) are renewed, whatever else takes its time, where nothing else is asked of them …
@@ -94,7 +95,7 @@ class RunNodes:
         """Connections, and processes; bounded."""
         for client in self.clients.values():
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_CLOSE_S):
+                async with within(_CLOSE_S):
                     await client.close()
         await asyncio.gather(*(local.close() for local in self.local.values()))
 

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Notices that nothing happens any more, for each node on its own: others that go on must not hide one that stands still."""
 
-import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from rashpa.control.heard import status_of
 from rashpa.control.run_file import RunFile
 from rashpa.control.run_plan import Plan, PlannedBuffer
+from rashpa.control.running_time import RunningClock
 from rashpa.control.telegram import Status
 
 _STALL_S = 8.0  # without any news, beyond what rate and deadlines explain
+_LONGEST_STEP_S = (
+    2.0  # between two looks: a manager that stood still has seen nothing, and nobody stood still for that long
+)
 STORING_S = (
     300.0  # without a byte stored, where images wait for a sink or files are being completed: disks are slow, not dead
 )
@@ -30,15 +33,16 @@ class StallWatch:
     The members
     of a group are watched together. With dead modules all receivers are, and emulators are not: nothing may be due at one of them."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, clock: Callable[[], float] | None = None) -> None:
         self._plan = plan
+        self._clock = clock or RunningClock(_LONGEST_STEP_S).look
         names = [receiver.name for receiver in plan.receivers]
         dead = bool(plan.file.faults.dead_modules)
         dealt = [list(group.members) for group in plan.groups]  # what one has not, another has
         alone = [name for name in names if plan.group_of(name) is None]
         self._groups = [names] if dead else [*([name] for name in alone), *dealt]
         self._alone = [emulator.name for emulator in plan.emulators] if len(plan.emulators) > 1 and not dead else []
-        now = time.monotonic()
+        now = self._clock()
         self._news: dict[str, object] = {}
         self._since = dict.fromkeys([*(group[0] for group in self._groups), *self._alone], now)
 
@@ -75,7 +79,7 @@ class StallWatch:
 
     def _quiet(self, key: str, news: object, rests: bool, patience_s: float) -> bool:
         """Whether there was nothing new for longer than that."""
-        now = time.monotonic()
+        now = self._clock()
         if news != self._news.get(key) or rests:
             self._news[key], self._since[key] = news, now
         return now - self._since[key] > patience_s

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from rashpa.control import telegram
-from rashpa.control.at_once import some_at_once
+from rashpa.control.at_once import all_at_once
 from rashpa.control.heard import status_of
 from rashpa.control.journal import Journal
 from rashpa.control.node_client import NodeClient, NodeError
@@ -194,5 +194,7 @@ class Steering:
         return max((source.frames_begun for name in names if (source := status_of(self._last, name).source)), default=0)
 
     async def _order(self, names: list[str], order: telegram.Telegram) -> None:
-        said = await some_at_once(lambda name: self._clients[name].order(order), names)
+        said = await all_at_once(self._clients[name].order_unless_finished(order) for name in names)
         self._last.update(zip(names, said, strict=True))
+        if all(status.state == "finished" for status in said):
+            raise SteerError("all emulators have come to their ends; nothing of the run is sent any more")

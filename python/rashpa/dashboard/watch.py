@@ -10,6 +10,7 @@ from dataclasses import replace
 from rashpa.control.at_once import some_at_once
 from rashpa.control.limits import limits_of
 from rashpa.control.node_client import NodeClient, NodeError
+from rashpa.control.running_time import within
 from rashpa.control.telegram import Capabilities, Status
 from rashpa.dashboard.course import Course
 from rashpa.dashboard.nodes import Going, Nodes
@@ -127,7 +128,7 @@ class Watch:
         client = self.clients[name]
         before = known or NodeScene(client.name, client.url)
         try:
-            async with asyncio.timeout(_PATIENCE_S):
+            async with within(_PATIENCE_S):
                 status, load = await asyncio.gather(client.status(), client.load())
         except NodeError as error:
             return replace(before, problem=str(error))
@@ -144,7 +145,7 @@ class Watch:
             if name not in self._asked:
                 self._asked.add(name)
                 with contextlib.suppress(NodeError, TimeoutError):
-                    async with asyncio.timeout(_PATIENCE_S):
+                    async with within(_PATIENCE_S):
                         self._capabilities[name] = await client.capabilities()
         if not self.scene.limits and self._asked == set(self.clients):
             self.scene = replace(self.scene, limits=limits_of(plan, self._capabilities))

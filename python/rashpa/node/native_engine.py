@@ -5,6 +5,7 @@ Only a node imports this module, and what it needs, rashpa._native: where nothin
 """
 
 import contextlib
+import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -183,6 +184,8 @@ class NativeSource:
     def wait(self, timeout_s: float) -> bool:
         done = self._engine.wait(timeout_s)
         status = self._engine.status()
+        if self._card is not None and (ended := self._card.ended()):
+            raise EngineError("resource", ended)
         if status.error:
             raise EngineError("resource", status.error)
         return done or status.state == "stopped"
@@ -262,7 +265,7 @@ class NativeDestination:
         self._slots = [buffer.slots for buffer in order.buffers]
         self._files = [master_of(buffer) for buffer in order.buffers]
         self._new_folders = missing_folders_of(order)
-        self._cards: list[SimulatedCard] = []
+        self._cards: dict[str, SimulatedCard] = {}  # by buffer
         with native_errors():
             self._place = place_for(f"receiver {order.receiver}", order.numa, _near_destination(order))
         try:
@@ -293,14 +296,14 @@ class NativeDestination:
         named = [folders.card_directory(buffer.card) if buffer.card else None for buffer in order.buffers]
         for buffer, config, directory in zip(order.buffers, made, named, strict=True):
             if buffer.card and directory is None:
-                self._cards.append(SimulatedCard("--unit"))
-                directory = self._cards[-1].directory
+                self._cards[buffer.name] = SimulatedCard("--unit")
+                directory = self._cards[buffer.name].directory
             if directory is not None:
                 config.device = str(directory)
         return made
 
     def _end_cards(self) -> None:
-        for card in self.__dict__.pop("_cards", []):
+        for card in self.__dict__.pop("_cards", {}).values():
             card.close()
 
     def configured(self, node: str) -> Configured:
@@ -350,10 +353,17 @@ class NativeDestination:
 
     def status(self) -> DestinationStatus:
         status = self._engine.status()
-        buffers = tuple(buffer_status(*known) for known in zip(status.buffers, self._slots, self._files, strict=True))
+        known = zip(status.buffers, self._slots, self._files, strict=True)
+        buffers = tuple(self._with_card(buffer_status(*one)) for one in known)
         counts = counts_of("link", status.link)
         memory = ", ".join(filter(None, (status.memory, self._place.words)))
         return DestinationStatus(self._receiver, status.elapsed_s, memory, status.first_incomplete, counts, buffers)
+
+    def _with_card(self, buffer: telegram.BufferStatus) -> telegram.BufferStatus:
+        """The unit's error says when its card has died: the unit itself waits for its answers."""
+        card = self._cards.get(buffer.name)
+        ended = card.ended() if card is not None else ""
+        return dataclasses.replace(buffer, unit_error=ended) if ended else buffer
 
     def table(self, name: str, key: str) -> Table:
         if name not in ("completeness", "decisions") or key not in self._positions:

@@ -10,6 +10,7 @@ from typing import TypeVar
 from rashpa.control import telegram
 from rashpa.control.kernels import code_of, label_of
 from rashpa.control.run_state import RunState, StateError, Transition, check_transition
+from rashpa.control.running_time import within
 from rashpa.control.telegram import Configure, Fault, Notify, Status, Telegram
 from rashpa.node.engine import Engine, EngineError, EngineFactory, Table
 from rashpa.node.log import About, NodeLog
@@ -328,7 +329,7 @@ class Node:
     async def _bounded(self, name: str, transition: Transition, call: Callable[[], _T]) -> _T:
         """Runs an engine's call on a thread; the node is in fault when it does not end in time."""
         try:
-            async with asyncio.timeout(transition.deadline_s):
+            async with within(transition.deadline_s):
                 return await asyncio.to_thread(call)
         except TimeoutError:
             text = f"{self.name}: {name} did not end within {transition.deadline_s:g} s; restart the node"

@@ -3,6 +3,7 @@
 
 import contextlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -50,14 +51,24 @@ class SimulatedCard:
         output = self._process.stdout
         with PrintsAs("simulated card"), output or contextlib.nullcontext():
             while output and (line := output.readline(_LONGEST)):
-                if self._is_ready:
-                    sys.stderr.write(line.decode(errors="replace"))
-                elif line.startswith(b"ready"):
+                if not self._is_ready and line.startswith(b"ready"):
                     self._is_ready = True
                     self._settled.set()
-                else:
-                    self._words.append(line.decode(errors="replace").strip())
+                    continue
+                self._words.append(line.decode(errors="replace").strip())
+                if self._is_ready:
+                    sys.stderr.write(line.decode(errors="replace"))
         self._settled.set()
+
+    def ended(self) -> str:
+        """How its process ended, although nobody has told it to; empty while it lives. Any thread."""
+        code = self._process.poll()
+        if code is None:
+            return ""
+        self._listening.join(_CLOSE_S)
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        said = f"; it said: {' | '.join(self._words)}" if self._words else ""
+        return f"the simulated card (process {self._process.pid}) {how}{said}"
 
     def close(self) -> None:
         """Ends the process and takes the folder away; bounded, idempotent."""

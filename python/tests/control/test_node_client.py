@@ -8,9 +8,13 @@ import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import httpx
 import pytest
 
+from rashpa.control import telegram, telegram_xml
 from rashpa.control.node_client import NodeClient, NodeError
+from rashpa.control.run_state import TRANSITIONS, RunState
+from rashpa.control.telegram import Status
 
 pytestmark = pytest.mark.whole
 
@@ -92,3 +96,35 @@ def test_who_gives_up_asking_is_not_waited_for() -> None:
             return time.monotonic() - began
 
     assert asyncio.run(run()) < 0.5
+
+
+class _AtState:
+    """A node that is in one state, and obeys as the table of transitions says."""
+
+    def __init__(self, state: RunState) -> None:
+        self._state = state
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        order = telegram_xml.decode(request.content)
+        name = type(order).__name__
+        if name in TRANSITIONS and self._state not in TRANSITIONS[name].sources:
+            fault = telegram.Fault("it", self._state.value, "state", f"it is {self._state}")
+            return httpx.Response(409, content=telegram_xml.encode(fault))
+        return httpx.Response(200, content=telegram_xml.encode(Status("it", "emulator", self._state.value)))
+
+
+@pytest.mark.parametrize("state", list(RunState))
+@pytest.mark.parametrize("order", [telegram.Pause(), telegram.Resume(), telegram.Stop(), telegram.Trigger()], ids=str)
+def test_an_order_to_a_node_that_has_finished_is_no_failure(order: telegram.Order, state: RunState) -> None:
+    async def give() -> str:
+        client = NodeClient("it", "http://it", transport=httpx.MockTransport(_AtState(state).answer))
+        try:
+            return (await client.order_unless_finished(order)).state
+        finally:
+            await client.close()
+
+    if state is RunState.finished or state in TRANSITIONS[type(order).__name__].sources:
+        assert asyncio.run(give()) == state
+    else:
+        with pytest.raises(NodeError, match=f"it is {state}"):
+            asyncio.run(give())

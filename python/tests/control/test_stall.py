@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control import stall, telegram
+from rashpa.control import telegram
 from rashpa.control.emulators import ONLY as EMULATOR
 from rashpa.control.first_missing import first_missing
 from rashpa.control.group_accounting import groups_so_far
@@ -16,6 +16,7 @@ from rashpa.control.group_course import GroupCourse
 from rashpa.control.overrun import OverrunGuard
 from rashpa.control.overrun_look import look_at, streams_of
 from rashpa.control.run_plan import Plan, load_plan
+from rashpa.control.running_time import RunningClock
 from rashpa.control.stall import StallWatch
 from rashpa.control.telegram import Books, BufferStatus, DestinationStatus, SourceStatus, Status
 from rashpa.testing.group_plan import plan_of as dealt_plan
@@ -41,16 +42,15 @@ deadline_ms = 500
 class Watched:
     """A run of one receiver as its manager sees it, on a clock of its own."""
 
-    def __init__(self, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.now = 100.0
-        monkeypatch.setattr(stall.time, "monotonic", lambda: self.now)
         (self.name,) = (receiver.name for receiver in plan.receivers)
         dtp = telegram.SourceDtpStatus(plan.dtps[0].id, 5, 0, 0, 0, 0, 0, 0, 0)
         buffer = telegram.BufferStatus("full", "", "", "", 0, 0, telegram.Books(expected=800))
         counts = (telegram.Count("link", "packets", 0),)
         self.source = telegram.SourceStatus(0.0, dtps=(dtp,))
         self.destination = telegram.DestinationStatus(self.name, 0.0, "", "", counts, (buffer,))
-        self.watch = StallWatch(plan)
+        self.watch = StallWatch(plan, lambda: self.now)
 
     def stalled_after(self, seconds: float) -> bool:
         self.now += seconds
@@ -69,10 +69,10 @@ class Watched:
 
 
 @pytest.fixture
-def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watched:
+def watched(tmp_path: Path) -> Watched:
     path = tmp_path / "run.toml"
     path.write_text(RUN)
-    return Watched(load_plan(path), monkeypatch)
+    return Watched(load_plan(path))
 
 
 def test_a_link_that_only_repeats_itself_is_a_stall(watched: Watched) -> None:
@@ -113,41 +113,39 @@ def statuses(to_write: int, decided: int = 400, stored: int = 0) -> dict[str, St
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    now = [0.0]
-    monkeypatch.setattr(stall.time, "monotonic", lambda: now[0])
-    return now
+def clock() -> list[float]:
+    return [0.0]
 
 
-def watch(tmp_path: Path) -> StallWatch:
+def watch(tmp_path: Path, clock: list[float]) -> StallWatch:
     path = tmp_path / "run.toml"
     path.write_text(RUN)
-    return StallWatch(load_plan(path))
+    return StallWatch(load_plan(path), lambda: clock[0])
 
 
 def test_a_slow_sink_is_not_taken_for_one_that_stands_still(tmp_path: Path, clock: list[float]) -> None:
-    watched = watch(tmp_path)
+    watched = watch(tmp_path, clock)
     for step in range(1, 20):
         clock[0] += 200.0  # a single image takes minutes, but bytes arrive
         assert watched.stalled(statuses(40, stored=step), ["receiver"]) is None
 
 
 def test_files_that_are_being_completed_have_their_time(tmp_path: Path, clock: list[float]) -> None:
-    watched = watch(tmp_path)
+    watched = watch(tmp_path, clock)
     assert watched.stalled(statuses(0, decided=800), ["receiver"]) is None
     clock[0] += 200.0
     assert watched.stalled(statuses(0, decided=800), ["receiver"]) is None
 
 
 def test_a_sink_that_never_ends_ends_the_run(tmp_path: Path, clock: list[float]) -> None:
-    watched = watch(tmp_path)
+    watched = watch(tmp_path, clock)
     assert watched.stalled(statuses(40), ["receiver"]) is None
     clock[0] += 301.0
     assert watched.stalled(statuses(40), ["receiver"]) is not None
 
 
 def test_without_images_to_write_a_receiver_stands_still_soon(tmp_path: Path, clock: list[float]) -> None:
-    watched = watch(tmp_path)
+    watched = watch(tmp_path, clock)
     assert watched.stalled(statuses(0), ["receiver"]) is None
     clock[0] += 20.0
     found = watched.stalled(statuses(0), ["receiver"])
@@ -205,23 +203,20 @@ def heard_of(plan: Plan, names: tuple[str, ...]) -> dict[str, Status]:
 
 @pytest.mark.parametrize("kind", ["many", "dealt"])
 @pytest.mark.parametrize("count", range(5))
-def test_no_node_has_to_be_heard_of_before_a_run_is_watched(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, count: int
-) -> None:
+def test_no_node_has_to_be_heard_of_before_a_run_is_watched(tmp_path: Path, kind: str, count: int) -> None:
     """All watchers, with every choice of so many nodes that have said something."""
     path = tmp_path / "run.toml"
     path.write_text(MANY)
     plan = load_plan(path) if kind == "many" else dealt_plan(tmp_path)
     names = [node.name for node in plan.nodes]
-    now = 100.0
-    monkeypatch.setattr(stall.time, "monotonic", lambda: now)
+    now = [100.0]
     for heard in itertools.combinations(names, count):
         last = heard_of(plan, heard)
-        watch, groups = StallWatch(plan), GroupCourse(plan, {}, last)
+        watch, groups = StallWatch(plan, lambda: now[0]), GroupCourse(plan, {}, last)
         guard = OverrunGuard(plan, {}, last, unasked, list, None)
-        now = 100.0
+        now[0] = 100.0
         assert watch.stalled(last, names) is None
-        now = 10_000.0
+        now[0] = 10_000.0
         found = watch.stalled(last, names)
         assert found is None or found.node in names
         assert look_at(plan, streams_of(plan), last).frames >= 0
@@ -235,3 +230,18 @@ def test_no_node_has_to_be_heard_of_before_a_run_is_watched(
 
 async def unasked(name: str) -> None:
     raise AssertionError(f"{name} was asked")
+
+
+def test_a_manager_that_stood_still_has_seen_nobody_stand_still(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text(RUN)
+    now = [100.0]
+    clock = RunningClock(2.0, lambda: now[0])
+    watched = StallWatch(load_plan(path), clock.look)
+    assert watched.stalled(statuses(0), ["receiver"]) is None
+    now[0] += 3600.0
+    assert watched.stalled(statuses(0), ["receiver"]) is None
+    for _ in range(10):
+        now[0] += 2.0
+        found = watched.stalled(statuses(0), ["receiver"])
+    assert found is not None, "but what it sees while it runs counts"

@@ -180,7 +180,12 @@ void Emulator::start() {
   if (!start_ns_.compare_exchange_strong(not_yet, start_ns))
     throw StateError("emulator: already started; reset it first");
   const std::uint64_t tai = tai_ns() + static_cast<std::uint64_t>(delay);
-  player_->start(start_ns, tai);
+  try {
+    player_->start(start_ns, tai);
+  } catch (...) {
+    player_->stop();  // some of its threads may have started
+    throw;
+  }
   log::write(log::Level::info, {.run = run()}, "emulator: started");
 }
 

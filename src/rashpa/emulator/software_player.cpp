@@ -123,19 +123,20 @@ std::vector<link::Endpoint> SoftwarePlayer::join(const std::string& group, const
       made.push_back(make(source, dtps_.size() + made.size()));
       ends.push_back(made.back()->link().endpoint());
     }
+    const std::lock_guard pausing(pausing_);
+    const std::unique_lock lock(joining_);
+    dtps_.reserve(dtps_.size() + made.size());
+    for (auto& dtp : made) {
+      dtp->dtp().hold(held_);
+      if (pace_) dtp->dtp().set_pace(*pace_);
+      dtp->start(start_ns_, start_tai_ns_);
+    }
+    std::move(made.begin(), made.end(), std::back_inserter(dtps_));
   } catch (...) {
     made.clear();
     groups_->withdraw(group, member);
     throw;
   }
-  const std::lock_guard pausing(pausing_);
-  const std::unique_lock lock(joining_);
-  for (auto& dtp : made) {
-    dtp->dtp().hold(held_);
-    if (pace_) dtp->dtp().set_pace(*pace_);
-    dtp->start(start_ns_, start_tai_ns_);
-  }
-  std::move(made.begin(), made.end(), std::back_inserter(dtps_));
   return ends;
 }
 

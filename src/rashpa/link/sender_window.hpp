@@ -6,14 +6,15 @@
 namespace rashpa::link {
 
 /// Payload in flight of one sender whose packets are not acknowledged one by one. It is opened by the byte word of the
-/// credits, by what the receiver's repetitions say about lost bytes where a link can see them, and after a long silence
-/// (decision 0004). Used by the DTP's thread.
+/// credits and by what the receiver's repetitions say about lost bytes (decision 0004). Where a link cannot see them,
+/// one message goes after each long silence: it finds out whether the receiver runs. One that stands still has a full
+/// socket, and is sent nothing more than that (decision 0124). Used by the DTP's thread.
 class SenderWindow {
  public:
-  /// So long a silence means that the receiver's thread does not run: one that does repeats its credits sooner.
+  /// After so long without news a message goes that asks for some.
   static constexpr std::uint32_t kSilenceUs = 500'000;
 
-  /// `bytes` 0: always open. `silence_us`: after so long without news the bytes in flight are taken as lost.
+  /// `bytes` 0: always open. `silence_us` 0: repetitions can be seen, and nothing else is waited for.
   SenderWindow(std::uint64_t bytes, std::uint32_t silence_us, std::int64_t now) noexcept
       : bytes_(bytes), silence_ns_(std::int64_t{silence_us} * 1000), last_news_ns_(now) {}
 
@@ -39,19 +40,30 @@ class SenderWindow {
     known_ = known;
     last_news_ns_ = now;
     quiet_looks_ = 0;
+    // The receiver runs: what was sent before it was asked has come by now, or is lost.
+    if (asked_at_ != 0) written_off_ = asked_at_ > known ? asked_at_ - known : 0;
+    asked_at_ = 0;
     // What was taken for lost came after all (or came twice): forget the part that the words now explain.
     written_off_ = known >= sent_ ? 0 : std::min(written_off_, sent_ - known);
   }
   /// Bytes in flight are lost when the receiver, its socket empty, has repeated itself since the last packet left; the
-  /// first such look may find repetitions from before, hence three. Or when it has been silent for very long. True when
-  /// that opened a window that was closed to `message` bytes.
+  /// first such look may find repetitions from before, hence three. True when that, or a silence, opened a window that
+  /// was closed to `message` bytes.
   bool write_off(std::uint64_t message, std::uint64_t known, std::int64_t now) noexcept {
     if (bytes_ == 0 || in_flight(known) == 0) return false;
-    if (quiet_looks_ < kQuietLooks && now - last_news_ns_ < silence_ns_) return false;
+    const bool quiet = quiet_looks_ >= kQuietLooks;
+    const bool silent = silence_ns_ != 0 && now - last_news_ns_ >= silence_ns_;
+    if (!quiet && !silent) return false;
     const bool closed = !open(message, known);
-    written_off_ = sent_ > known ? sent_ - known : 0;
     last_news_ns_ = now;
     quiet_looks_ = 0;
+    if (quiet) {
+      written_off_ = sent_ > known ? sent_ - known : 0;
+    } else if (closed) {
+      if (asked_at_ == 0) asked_at_ = sent_;
+      const std::uint64_t flying = in_flight(known);
+      written_off_ += std::min(flying, flying + message - bytes_);
+    }
     return closed;
   }
 
@@ -64,6 +76,7 @@ class SenderWindow {
   std::uint64_t known_ = 0;        // at the last look
   std::uint64_t written_off_ = 0;  // bytes taken as lost
   std::uint64_t repeats_ = 0;      // at the last look
+  std::uint64_t asked_at_ = 0;     // what was sent when the receiver was asked by a message; 0: it was not
   unsigned quiet_looks_ = 0;       // since the last packet or news that found the receiver repeating itself
 };
 

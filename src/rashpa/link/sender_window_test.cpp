@@ -32,18 +32,39 @@ TEST(SenderWindow, one_message_larger_than_the_window_goes_when_nothing_flies) {
   EXPECT_TRUE(window.open(500, 500));
 }
 
-TEST(SenderWindow, bytes_nobody_speaks_of_are_written_off_after_the_silence_and_once_only) {
+TEST(SenderWindow, a_receiver_that_is_silent_is_asked_by_one_message_at_a_time) {
   SenderWindow window(100, kSilenceUs, 0);
   window.sent(100);
-  EXPECT_FALSE(window.write_off(1, 0, kSilenceNs - 1));
+  EXPECT_FALSE(window.write_off(10, 0, kSilenceNs - 1));
   EXPECT_FALSE(window.open(1, 0));
-  EXPECT_TRUE(window.write_off(1, 0, kSilenceNs));
-  EXPECT_TRUE(window.open(100, 0));
+  for (std::int64_t silences = 1; silences <= 5; ++silences) {
+    EXPECT_TRUE(window.write_off(10, 0, silences * kSilenceNs));
+    EXPECT_TRUE(window.open(10, 0));
+    EXPECT_FALSE(window.open(11, 0)) << "it may stand still, and its socket is full";
+    window.sent(10);
+    EXPECT_FALSE(window.open(1, 0));
+  }
+}
+
+TEST(SenderWindow, an_answer_to_that_message_means_that_what_went_before_is_lost) {
+  SenderWindow window(100, kSilenceUs, 0);
   window.sent(100);
+  ASSERT_TRUE(window.write_off(10, 0, kSilenceNs));
+  window.sent(10);
+  window.looked(10, 0, kSilenceNs + 1);
+  EXPECT_TRUE(window.open(80, 10));
+  window.sent(80);
   // All come after all: what was written off must not hold the window open any longer.
-  window.looked(200, 0, kSilenceNs + 1);
+  window.looked(190, 0, kSilenceNs + 2);
   window.sent(100);
-  EXPECT_FALSE(window.open(1, 200));
+  EXPECT_FALSE(window.open(1, 190));
+}
+
+TEST(SenderWindow, who_sees_repetitions_sends_nothing_into_a_silence) {
+  SenderWindow window(100, 0, 0);
+  window.sent(100);
+  EXPECT_FALSE(window.write_off(1, 0, 3600 * kSilenceNs));
+  EXPECT_FALSE(window.open(1, 0));
 }
 
 TEST(SenderWindow, three_repetitions_behind_the_last_packet_mean_that_its_bytes_are_lost) {

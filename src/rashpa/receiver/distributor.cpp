@@ -81,8 +81,13 @@ void Distributor::begin() {
 }
 
 void Distributor::start(int processor) {
-  for (auto& line : lines_) line->start(processor);
-  thread_ = std::jthread([this, processor] { run(processor); });
+  try {
+    for (auto& line : lines_) line->start(processor);
+    thread_ = std::jthread([this, processor] { run(processor); });
+  } catch (...) {
+    end(0);
+    throw;
+  }
 }
 
 void Distributor::join() noexcept {
@@ -102,6 +107,11 @@ void Distributor::run(int processor) {
     if (lane_.closed() && taken == lane_.submitted()) break;
     bell_.wait(seen, kLongestWait);
   }
+  end(taken);
+}
+
+// `taken`: stacks that the lines were offered.
+void Distributor::end(std::uint64_t taken) noexcept {
   const Accumulated open = unit_.conclude();
   if (feedback_) feedback_->end();
   for (auto& line : lines_) line->close(taken, open);

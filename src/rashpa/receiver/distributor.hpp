@@ -48,6 +48,7 @@ class Distributor final : private LineOwner {
 
   /// The run begins: the sinks take their places. Throws what they throw.
   void begin();
+  /// Throws where the system has no thread left; nothing runs then.
   void start(int processor);
   /// Returns when the lane is closed and every sink has completed its output, or was left behind.
   void join() noexcept;
@@ -84,6 +85,7 @@ class Distributor final : private LineOwner {
   };
 
   void run(int processor);
+  void end(std::uint64_t taken) noexcept;
   void distribute(Stack& stack);
   void count(const StackImage& image);
   void note_errored(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text);

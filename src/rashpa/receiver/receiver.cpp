@@ -25,8 +25,10 @@ constexpr std::int64_t kVeryLongNs = 3'000'000'000;  // … and worth a line of 
 std::string words_of(const unit::Busy& busy, std::int64_t least_ns) {
   const std::int64_t ns = now_ns() - busy.since_ns;
   if (ns < least_ns) return {};
-  return fmt::format("kernel {} has been at work on image {} (frame {}) for {:.0f} s and does not come to its end",
-                     busy.kernel, busy.image, busy.frame, static_cast<double>(ns) * 1e-9);
+  const bool several = busy.kernel.find(',') != std::string::npos;
+  return fmt::format("{} {} has been at work on image {} (frame {}) for {:.0f} s and does not come to its end",
+                     several ? "one of the kernels" : "kernel", busy.kernel, busy.image, busy.frame,
+                     static_cast<double>(ns) * 1e-9);
 }
 
 std::string_view words_of(link::Loss loss) noexcept {
@@ -226,10 +228,15 @@ void Receiver::arm(const std::vector<link::Endpoint>& sources) {
 
 void Receiver::start() {
   if (state_ != State::armed) throw StateError("receiver: start is for an armed receiver");
-  for (auto& one : buffers_) one->distributor->begin();
-  for (std::size_t b = 0; b < buffers_.size(); ++b) buffers_[b]->distributor->start(-1);
-  scheduler_->start();
-  link_->start();
+  try {
+    for (auto& one : buffers_) one->distributor->begin();
+    for (auto& one : buffers_) one->distributor->start(-1);
+    scheduler_->start();
+    link_->start();
+  } catch (...) {
+    stop();  // each part can be stopped whether it has started or not
+    throw;
+  }
   state_ = State::running;
   log::write(log::Level::info, {.run = config_.run}, "receiver: started");
 }
@@ -258,9 +265,7 @@ void Receiver::stop() noexcept {
   if (before == State::stopped) return;
   link_->stop();
   scheduler_->stop();
-  if (before == State::running) {
-    for (auto& one : buffers_) one->distributor->join();
-  }
+  for (auto& one : buffers_) one->distributor->join();
   for (auto& one : buffers_) one->unit->stop();
   state_ = State::stopped;
   try {

@@ -240,8 +240,8 @@ Books SinkLine::books(const Books& decided) const noexcept {
 
 void SinkLine::watch(std::int64_t now) noexcept {
   if (done()) return;
-  if (sink_->is_prompt()) return complete();
-  if (!copies_) return;  // its stacks lie in the slots: nothing but its return ends the run
+  if (!thread_.joinable()) return complete();  // a prompt sink has none, and one whose start has failed
+  if (!copies_) return;                        // its stacks lie in the slots: nothing but its return ends the run
   const std::uint64_t steps = steps_.load(std::memory_order_relaxed);
   if (steps_since_ == 0 || steps != steps_seen_) {
     steps_seen_ = steps;

@@ -17,6 +17,7 @@ Lane::Lane(LaneConfig config, unit::Unit& unit, link::Receiver& link)
       link_(link),
       dtps_(config_.dtps.size()),
       sources_write_(link_.sources_write()),
+      clock_(config_.deadline_ns, config_.quiet_ns),
       completeness_(config_.images),
       limit_(config_.images),
       images_(config_.end == End::known ? config_.images : 0),
@@ -190,8 +191,14 @@ link::Arrival Lane::agreed(const StackImage& image, const link::Arrival& arrival
   return lost;
 }
 
+// Sources that have filled all slots wait for us, and those that are through have nothing to send.
+std::int64_t Lane::look(std::int64_t now) noexcept {
+  const std::uint64_t granted = released_.load(std::memory_order_acquire) * config_.stack + config_.slots;
+  return clock_.look(now, finishing_ || due() >= granted);
+}
+
 void Lane::take(std::size_t dtp, const link::Arrival& come, std::int64_t now) noexcept {
-  const std::int64_t time = clock_.look(now);
+  const std::int64_t time = look(now);
   if (come.index >= limit_) {
     behind_end_.fetch_add(1, std::memory_order_relaxed);
     return;
@@ -209,7 +216,7 @@ void Lane::take(std::size_t dtp, const link::Arrival& come, std::int64_t now) no
   if (arrival.loss != link::Loss::deadline) {
     state.silent = false;
     state.heard = true;
-    heard_ns_ = time;
+    clock_.heard();
   }
   if (arrival.completeness == Completeness::complete) {
     ++seen.complete;
@@ -243,7 +250,7 @@ void Lane::close_behind(std::uint64_t end) noexcept {
 }
 
 bool Lane::advance(std::int64_t now) noexcept {
-  const std::int64_t time = clock_.look(now);
+  const std::int64_t time = look(now);
   if (done()) return false;
   const std::uint64_t end = end_of(next_stack_);
   bool all = true;
@@ -259,13 +266,13 @@ bool Lane::advance(std::int64_t now) noexcept {
     return true;
   }
   if (closed_all_) return false;
-  if (finishing_ && time - heard_ns_ > config_.deadline_ns) {
+  if (finishing_ && clock_.silence() > config_.deadline_ns) {
     close_behind(limit_);
     closing_ = closed_all_ = true;
     return false;
   }
   const bool known = end_known_.load(std::memory_order_relaxed);
-  if ((known && all_but_silent && any_heard) || quiet(time)) {
+  if ((known && all_but_silent && any_heard) || quiet()) {
     close_to(end);
   } else {
     close_overdue(end, time);
@@ -281,9 +288,9 @@ std::uint64_t Lane::due() const noexcept {
 }
 
 // Whether the sources may wait for this stack's slots, although nobody knows whether they have sent it.
-bool Lane::quiet(std::int64_t time) const noexcept {
+bool Lane::quiet() const noexcept {
   if (config_.quiet_ns == 0 || !end_known_.load(std::memory_order_relaxed)) return false;
-  return due() > next_stack_ * config_.stack && time - heard_ns_ > config_.quiet_ns;
+  return due() > next_stack_ * config_.stack && clock_.silence() > config_.quiet_ns;
 }
 
 void Lane::close_to(std::uint64_t end) noexcept {
@@ -351,8 +358,8 @@ void Lane::submit(std::int64_t now) noexcept {
 
 void Lane::finish(std::int64_t now, std::optional<std::uint64_t> end) noexcept {
   finishing_ = true;
-  const std::int64_t time = clock_.look(now);
-  heard_ns_ = time;
+  const std::int64_t time = look(now);
+  clock_.heard();
   if (end_known_.load(std::memory_order_relaxed)) {
     std::uint64_t come = 0;
     for (const DtpState& dtp : dtps_) come = std::max(come, dtp.next);

@@ -14,10 +14,10 @@
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/core/placement.hpp"
 #include "rashpa/core/region.hpp"
-#include "rashpa/core/running_clock.hpp"
 #include "rashpa/core/stack.hpp"
 #include "rashpa/link/link.hpp"
 #include "rashpa/memory/device_images.hpp"
+#include "rashpa/scheduler/late_clock.hpp"
 #include "rashpa/unit/unit.hpp"
 
 namespace rashpa::scheduler {
@@ -72,7 +72,8 @@ struct FirstIncomplete {
 /// its own, from when it became due; then it is given up. A stack waits until all of its images are due, however slow
 /// the detector is, or for whatever its sources are paused; until finish() says that nothing more is sent. But sources
 /// that wait for slots may have sent a stack's rest, and all of it was lost: a lane that knows its end gives a stack up
-/// that has begun when nothing has come for `quiet_ns`.
+/// that has begun when nothing has come for `quiet_ns`. For as long no deadline passes when all sources have fallen
+/// silent that had slots to send into: their process stands still.
 class Lane final : public SlotGuard {
  public:
   /// `unit` and `link` outlive this object. Takes all memory. Throws ConfigError when slots and stack do not fit.
@@ -155,7 +156,8 @@ class Lane final : public SlotGuard {
   void close_behind(std::uint64_t end) noexcept;
   void close_to(std::uint64_t end) noexcept;
   [[nodiscard]] std::uint64_t due() const noexcept;
-  [[nodiscard]] bool quiet(std::int64_t time) const noexcept;
+  [[nodiscard]] bool quiet() const noexcept;
+  std::int64_t look(std::int64_t now) noexcept;
   void close_overdue(std::uint64_t end, std::int64_t time) noexcept;
   void set_end(std::uint64_t end) noexcept;
   void submit(std::int64_t now) noexcept;
@@ -170,8 +172,8 @@ class Lane final : public SlotGuard {
   std::vector<PayloadSum> sums_;  // [image of the ring][dtp]
   std::uint32_t lost_per_image_ = 0;
   std::vector<DtpState> dtps_;
-  bool sources_write_;     // lines may come after they were given up
-  RunningClock clock_{0};  // deadlines are counted in its time
+  bool sources_write_;  // lines may come after they were given up
+  LateClock clock_;     // deadlines are counted in its time
   CompletenessTable completeness_;
   Histogram ready_;
   FirstIncomplete first_;
@@ -184,7 +186,6 @@ class Lane final : public SlotGuard {
   bool finishing_ = false;
   bool abandoned_ = false;
   bool closed_all_ = false;                 // close() was sent for all images
-  std::int64_t heard_ns_ = 0;               // the last arrival that came by itself, or when finishing began
   std::atomic<std::uint64_t> released_{0};  // stacks
   std::atomic<std::uint64_t> submitted_{0};
   std::atomic<std::uint64_t> overwritten_{0};

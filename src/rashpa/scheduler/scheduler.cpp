@@ -45,7 +45,9 @@ void Scheduler::finish(const std::vector<std::optional<std::uint64_t>>& ends) {
 void Scheduler::stop() noexcept {
   stop_.store(true, std::memory_order_release);
   bell_.ring();
-  if (thread_.joinable()) thread_.join();
+  if (thread_.joinable()) return thread_.join();
+  for (Lane* lane : lanes_)
+    lane->set_closed();  // it has never run: nothing has come, and nobody else says that nothing will
 }
 
 bool Scheduler::drain(std::int64_t now) {

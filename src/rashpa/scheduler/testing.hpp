@@ -25,6 +25,7 @@ class EchoUnit final : public unit::Unit {
   void stop() noexcept override {}
   [[nodiscard]] const unit::Output& output() const noexcept override { return output_; }
   [[nodiscard]] std::string how() const override { return "test"; }
+  [[nodiscard]] std::optional<unit::Busy> busy() const override { return {}; }
   std::vector<Stack*> stacks;
 
  private:

@@ -9,6 +9,7 @@
 
 #include "rashpa/core/checksum.hpp"
 #include "rashpa/core/clock.hpp"
+#include "rashpa/core/running_clock.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 
 namespace rashpa::transfer {
@@ -22,7 +23,8 @@ constexpr std::int64_t kSpinNs = 60'000;     // the last stretch before a frame 
 constexpr std::int64_t kPendingNs = 50'000;  // longest sleep while an engine has something on its way
 constexpr std::int64_t kStarvedNs = 1'000'000'000;  // without credits, before the log says so
 constexpr std::int64_t kHearNs = 1'000'000;         // while images are dealt, between two looks at what was answered
-constexpr std::int64_t kDrainNs = 5'000'000'000;  // longest wait for the link: a reliable one gives up by itself before
+constexpr std::int64_t kDrainNs =
+    10'000'000'000;  // longest wait for the link: a reliable one gives up by itself before
 
 void sleep_ns(std::int64_t ns) {
   if (ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
@@ -298,9 +300,10 @@ bool DtpSource::tell_skipped() {
 }
 
 void DtpSource::drain(const std::stop_token& stop) {
-  const std::int64_t until = now_ns() + kDrainNs;
-  while (untold_ && !stop.stop_requested() && now_ns() < until) poll(kPollUs);
-  while (sender_.pending() > 0 && !stop.stop_requested() && now_ns() < until) sender_.poll(kPollUs);
+  RunningClock clock(now_ns());
+  const std::int64_t until = clock.look(now_ns()) + kDrainNs;
+  while (untold_ && !stop.stop_requested() && clock.look(now_ns()) < until) poll(kPollUs);
+  while (sender_.pending() > 0 && !stop.stop_requested() && clock.look(now_ns()) < until) sender_.poll(kPollUs);
 }
 
 DtpSourceStats DtpSource::stats() const noexcept {

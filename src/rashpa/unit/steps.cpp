@@ -264,6 +264,18 @@ std::string Steps::words() const {
   return text.empty() ? "no kernels" : text;
 }
 
+std::string Steps::kernels(std::size_t first, std::size_t last) const {
+  std::string names;
+  for (std::size_t step = first; step < std::min(last, steps.size()); ++step) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", steps[step].step->declaration().name);
+  }
+  return names;
+}
+
+Busy Steps::busy(const StepWatch::Doing& doing, std::size_t first, std::size_t last) const {
+  return {.kernel = kernels(first, last), .image = doing.image, .frame = doing.frame, .since_ns = doing.since_ns};
+}
+
 bool settle_without_work(const Steps& steps, bool stopping, StackImage& image) noexcept {
   image.decision = Decision::none;
   image.reason = VetoReason::none;

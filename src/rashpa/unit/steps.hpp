@@ -7,6 +7,7 @@
 
 #include "rashpa/core/frame_record.hpp"
 #include "rashpa/core/stack.hpp"
+#include "rashpa/unit/step_watch.hpp"
 #include "rashpa/unit/unit.hpp"
 
 namespace rashpa::unit {
@@ -52,6 +53,10 @@ struct Steps {
                                     std::uint32_t benches) const;
   /// The passes in words: "jungfrau, csr (by marks)".
   [[nodiscard]] std::string words() const;
+  /// Names of the kernels from step `first` on and before `last`: "jungfrau, csr".
+  [[nodiscard]] std::string kernels(std::size_t first, std::size_t last) const;
+  /// What a device is at that says nothing between the steps from `first` on and before `last`.
+  [[nodiscard]] Busy busy(const StepWatch::Doing& doing, std::size_t first, std::size_t last) const;
 };
 
 /// Throws ConfigError that names the kernel and what would be right.

@@ -82,11 +82,17 @@ struct Output {
 
 /// A step that is at work. `image`, `frame`: the first of those that it looks at; monotonic time.
 struct Busy {
-  std::string kernel;
+  std::string kernel;  ///< of a device that does several without a word in between: all of them, with commas
   std::uint64_t image = 0;
   std::uint64_t frame = 0;
   std::int64_t since_ns = 0;
 };
+
+/// The one that has been at work for longer.
+inline std::optional<Busy> longer(std::optional<Busy> one, std::optional<Busy> other) {
+  if (!other || (one && one->since_ns <= other->since_ns)) return one;
+  return other;
+}
 
 /// All memory is taken when a unit is made (factory.hpp). `submit` from one thread, `take` from one thread. Nothing
 /// allocates after construction. Results come back in the order of submission, the same from every unit.
@@ -118,8 +124,8 @@ class Unit {
     static_cast<void>(failed_in);
     return {};
   }
-  /// The step that has been at work for longest without an end, where the unit knows. Any thread.
-  [[nodiscard]] virtual std::optional<Busy> busy() const { return {}; }
+  /// The step that has been at work for longest without an end. Any thread.
+  [[nodiscard]] virtual std::optional<Busy> busy() const = 0;
   /// What a person should know of its work now, an alarm of a kernel; empty: nothing. Any thread.
   [[nodiscard]] virtual std::string notice() const { return {}; }
 };

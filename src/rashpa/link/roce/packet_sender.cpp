@@ -85,13 +85,11 @@ std::unique_ptr<PacketSender> make_packet_sender(const SenderConfig& config) {
       });
     case Transport::ud:
       return make<UdRequester>(config, [](const SenderStart& start) {
-        return UdRequester(start.config.destination.rkey, start.qpn, start.config.options.window_bytes,
-                           start.config.window_timeout_us, now_ns());
+        return UdRequester(start.config.destination.rkey, start.qpn, start.config.options.window_bytes);
       });
   }
   return make<UcRequester>(config, [](const SenderStart& start) {
-    return UcRequester(start.config.destination.rkey, start.config.options.window_bytes, start.config.window_timeout_us,
-                       now_ns());
+    return UcRequester(start.config.destination.rkey, start.config.options.window_bytes);
   });
 }
 

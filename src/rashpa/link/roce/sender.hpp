@@ -8,7 +8,6 @@
 #include "rashpa/link/roce/faults/faults.hpp"
 #include "rashpa/link/roce/options.hpp"
 #include "rashpa/link/roce/transports/rc_requester.hpp"
-#include "rashpa/link/sender_window.hpp"
 
 namespace rashpa::link::roce {
 
@@ -25,9 +24,6 @@ struct SenderConfig {
   std::uint32_t dtp = 0;            ///< DTP id
   std::uint64_t images = 0;         ///< of the run; the fate log has one entry each
   std::uint64_t payload_bytes = 0;  ///< of one image; sizes the fault model
-  /// Without any word for so long, the bytes in flight are taken as lost. A receiver that is alive tells sooner: it
-  /// repeats its credits when its socket is empty. So long a silence means that the receiver's thread does not run.
-  std::uint32_t window_timeout_us = SenderWindow::kSilenceUs;
   /// Towards an RNIC: where its credits come in, shared by all DTPs of this address. Null: they come to the sender's
   /// own socket, as a user-space receiver's do.
   std::shared_ptr<CreditListener> credits{};

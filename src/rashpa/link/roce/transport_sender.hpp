@@ -382,7 +382,7 @@ void TransportSender<Requester, Outlet>::wait(std::uint32_t wait_us) noexcept {
   const bool room = !batch_.empty() && !return_.shared();
   pollfd ready{return_.fd(), static_cast<short>(POLLIN | (room ? POLLOUT : 0)), 0};
   std::uint32_t longest = wait_us;
-  if (flying) longest = std::min(longest, kReliable ? kLongestSleepUs : start_.config.window_timeout_us);
+  if (kReliable && flying) longest = std::min(longest, kLongestSleepUs);
   timespec limit{longest / 1'000'000, static_cast<long>(longest % 1'000'000) * 1000};
   ppoll(&ready, 1, &limit, nullptr);
 }

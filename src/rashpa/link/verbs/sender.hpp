@@ -28,7 +28,7 @@ struct SenderConfig {
   Flow flow = Flow::credits;
   Poll poll = Poll::event;
   std::uint32_t dtp = 0;  ///< DTP id
-  /// Without news for so long, the bytes in flight are taken as lost. Credits are words in memory: whether one was
+  /// Without news for so long, one message goes that asks for some. Credits are words in memory: whether one was
   /// repeated nobody can see.
   std::uint32_t window_timeout_us = SenderWindow::kSilenceUs;
 };

@@ -260,6 +260,12 @@ void CudaUnit::hand_back(const InFlight& flight, bool finished) noexcept {
   done_bell_.ring();
 }
 
+std::optional<Busy> CudaUnit::busy() const {
+  const auto doing = watch_.longest();
+  if (!doing) return {};
+  return steps_.busy(*doing, 0, steps_.steps.size());
+}
+
 void CudaUnit::run(const std::stop_token& ending, int processor) noexcept {
   memory::place_this_thread("cuda-unit", processor);
   cudaSetDevice(device_);
@@ -268,7 +274,11 @@ void CudaUnit::run(const std::stop_token& ending, int processor) noexcept {
     const std::uint32_t seen = submitted_.count();
     InFlight flight;
     if (in_.try_pop(flight)) {
-      hand_back(flight, flight.dispatched && wait_for(flight, ending));
+      const StackImage& image = flight.stack->images.front();
+      std::optional<StepWatch::Turn> turn(std::in_place, watch_, 0, 0, image.index, image.frame_number);
+      const bool finished = flight.dispatched && wait_for(flight, ending);
+      turn.reset();
+      hand_back(flight, finished);
       busy = now_ns();
     } else if (ending.stop_requested()) {
       return;

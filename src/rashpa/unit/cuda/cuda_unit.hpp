@@ -38,6 +38,7 @@ class CudaUnit final : public Unit {
   [[nodiscard]] std::string error() const override;
   [[nodiscard]] std::string notice() const override { return work_->notice(); }
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override { return work_->failure(failed_in); }
+  [[nodiscard]] std::optional<Busy> busy() const override;
 
  private:
   struct InFlight {
@@ -64,6 +65,7 @@ class CudaUnit final : public Unit {
   std::unique_ptr<StackWork> work_;
   std::unique_ptr<Dispatch> dispatch_;
   std::uint32_t ticket_ = 0;
+  StepWatch watch_{1};               // of the stack that is waited for
   std::vector<std::uint8_t> asked_;  // [slot][image]: the device was asked to process it
 
   memory::Ring<InFlight> in_;

@@ -134,10 +134,7 @@ std::string DealtUnit::failure(std::uint8_t failed_in) const {
 
 std::optional<Busy> DealtUnit::busy() const {
   std::optional<Busy> longest;
-  for (const auto& member : members_) {
-    std::optional<Busy> one = member->unit->busy();
-    if (one && (!longest || one->since_ns < longest->since_ns)) longest = std::move(one);
-  }
+  for (const auto& member : members_) longest = longer(std::move(longest), member->unit->busy());
   return longest;
 }
 

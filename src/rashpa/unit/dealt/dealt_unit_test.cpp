@@ -30,6 +30,7 @@ class Fake final : public Unit {
   void stop() noexcept override { stopped = true; }
   [[nodiscard]] const Output& output() const noexcept override { return output_; }
   [[nodiscard]] std::string how() const override { return "fake"; }
+  [[nodiscard]] std::optional<Busy> busy() const override { return at_work; }
   [[nodiscard]] std::size_t device_bytes() const noexcept override { return 100; }
   [[nodiscard]] std::string error() const override { return why; }
   [[nodiscard]] std::string notice() const override { return said; }
@@ -42,6 +43,7 @@ class Fake final : public Unit {
 
   std::deque<Stack*> waiting;
   std::string why, said;
+  std::optional<Busy> at_work;
   bool stopped = false;
 
  private:

@@ -101,6 +101,7 @@ class Counting final : public Unit {
   void stop() noexcept override {}
   [[nodiscard]] const Output& output() const noexcept override { return output_; }
   [[nodiscard]] std::string how() const override { return "counting"; }
+  [[nodiscard]] std::optional<Busy> busy() const override { return {}; }
   [[nodiscard]] std::string error() const override { return why; }
 
   std::string why;

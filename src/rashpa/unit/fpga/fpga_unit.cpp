@@ -239,8 +239,16 @@ void FpgaUnit::bring_out() noexcept {
   }
 }
 
+std::optional<Busy> FpgaUnit::busy() const {
+  const auto doing = watch_.longest();
+  if (!doing) return {};
+  return steps_.busy(*doing, 0, steps_.steps.size());
+}
+
 /// False: it will not be done.
 bool FpgaUnit::wait_for(const Flight& flight) noexcept {
+  const StackImage& image = flight.stack->images.front();
+  const StepWatch::Turn turn(watch_, 0, 0, image.index, image.frame_number);
   namespace counters = card::unit_registers::counters;
   std::uint32_t beats = 0;
   std::int64_t moved_at = now_ns();

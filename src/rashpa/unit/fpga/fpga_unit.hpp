@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -38,6 +39,7 @@ class FpgaUnit final : public Unit {
   [[nodiscard]] std::string how() const override { return how_; }
   [[nodiscard]] std::size_t device_bytes() const noexcept override { return device_bytes_; }
   [[nodiscard]] std::string error() const override;
+  [[nodiscard]] std::optional<Busy> busy() const override;
 
   /// How long the card may do nothing while stacks are under way.
   static constexpr std::int64_t kPatienceNs = 5'000'000'000;
@@ -69,6 +71,7 @@ class FpgaUnit final : public Unit {
   }
 
   const Steps steps_;
+  StepWatch watch_{1};  // of the stack that is waited for
   const std::uint32_t stack_;
   const std::size_t image_bytes_;
   const PlannedStep* const count_;  ///< of the steps; null: there is none

@@ -111,6 +111,7 @@ bool OpenclUnit::start_next() noexcept {
     flight.stage = Flight::Stage::computing;
     flight.started = true;
   }
+  if (flying_ == 1) watch_oldest();
   return true;
 }
 
@@ -133,6 +134,7 @@ void OpenclUnit::start_leg(std::uint32_t bench, Flight& flight) noexcept {
   } else {
     flight.stage = Flight::Stage::computing;
   }
+  if (bench == first_) watch_oldest();
 }
 
 /// The `place`-th oldest. True when something has happened.
@@ -235,9 +237,24 @@ bool OpenclUnit::hand_back() noexcept {
   }
   first_ = static_cast<std::uint32_t>((first_ + 1) % flights_.size());
   flying_ -= 1;
+  watch_oldest();
   out_.try_push(&stack);
   done_bell_.ring();
   return true;
+}
+
+/// The device works on the oldest first. From when it is that, or a leg of it begins.
+void OpenclUnit::watch_oldest() noexcept {
+  turn_.reset();
+  if (flying_ == 0 || !flights_[first_].started) return;
+  const StackImage& image = flights_[first_].stack->images.front();
+  turn_.emplace(watch_, 0, static_cast<std::uint32_t>(work_.legs_begun(first_)), image.index, image.frame_number);
+}
+
+std::optional<Busy> OpenclUnit::busy() const {
+  const auto doing = watch_.longest();
+  if (!doing) return {};
+  return work_.busy(*doing, doing->step);
 }
 
 /// What the device does not finish is lost.

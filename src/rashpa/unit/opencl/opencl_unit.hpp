@@ -38,6 +38,7 @@ class OpenclUnit final : public Unit {
   [[nodiscard]] Accumulated conclude() noexcept override;
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override { return work_.failure(failed_in); }
   [[nodiscard]] std::string notice() const override { return work_.notice(); }
+  [[nodiscard]] std::optional<Busy> busy() const override;
 
   /// How long stop() waits for what the device has begun.
   static constexpr std::int64_t kStopNs = 5'000'000'000;
@@ -60,6 +61,7 @@ class OpenclUnit final : public Unit {
   void settle(std::uint32_t bench, StackImage& image, std::uint32_t place) noexcept;
   bool hand_back() noexcept;
   void give_up() noexcept;
+  void watch_oldest() noexcept;
   void fail(cl_int code, const char* what) noexcept;
   [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint8_t* asked(const Stack& stack) noexcept {
@@ -82,6 +84,8 @@ class OpenclUnit final : public Unit {
   std::vector<Flight> flights_;  // by bench
   std::uint32_t first_ = 0;      // bench of the oldest
   std::uint32_t flying_ = 0;
+  StepWatch watch_{1};  // of the oldest, whose step is how many legs of it have begun
+  std::optional<StepWatch::Turn> turn_;
 
   mutable std::mutex error_lock_;
   std::string error_;

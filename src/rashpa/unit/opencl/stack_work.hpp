@@ -44,6 +44,11 @@ class StackWork {
   cl_int go_on(std::uint32_t bench, const Stack& stack) noexcept;
   /// How many legs of the stack at `bench` have been put into the queues.
   [[nodiscard]] std::size_t legs_begun(std::uint32_t bench) const noexcept { return benches_[bench].leg + 1; }
+  /// What the device is at where that many legs of a stack have been put into its queues.
+  [[nodiscard]] Busy busy(const StepWatch::Doing& doing, std::size_t legs) const {
+    const Leg& leg = legs_[legs - 1];
+    return steps_.busy(doing, leg.first, leg.last);
+  }
   /// Behind the last leg: what was found in image i.
   [[nodiscard]] const ImageBooks& books(std::uint32_t bench, std::uint32_t image) const noexcept {
     return benches_[bench].host_books.as<ImageBooks>()[image];

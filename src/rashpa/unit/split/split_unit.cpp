@@ -166,6 +166,12 @@ void SplitUnit::stop() noexcept {
   }
 }
 
+std::optional<Busy> SplitUnit::busy() const {
+  std::optional<Busy> longest;
+  for (const Member& member : members_) longest = longer(std::move(longest), member.unit->busy());
+  return longest;
+}
+
 std::string SplitUnit::how() const {
   std::string words = fmt::format("each image on {} devices", members_.size());
   for (const Member& member : members_) {

@@ -40,6 +40,8 @@ class SplitUnit final : public Unit {
   [[nodiscard]] std::string error() const override;
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override;
   [[nodiscard]] std::string notice() const override;
+  /// Of all members.
+  [[nodiscard]] std::optional<Busy> busy() const override;
 
  private:
   struct Member {

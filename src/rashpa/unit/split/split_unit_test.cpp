@@ -33,6 +33,7 @@ class Fake final : public Unit {
   void stop() noexcept override { stopped = true; }
   [[nodiscard]] const Output& output() const noexcept override { return output_; }
   [[nodiscard]] std::string how() const override { return "fake"; }
+  [[nodiscard]] std::optional<Busy> busy() const override { return at_work; }
   [[nodiscard]] std::size_t device_bytes() const noexcept override { return 100; }
   [[nodiscard]] std::string error() const override { return why; }
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override {
@@ -49,6 +50,7 @@ class Fake final : public Unit {
 
   std::deque<Stack*> waiting;
   std::string why, failed_why, said;
+  std::optional<Busy> at_work;
   bool stopped = false;
 
  private:
@@ -215,6 +217,16 @@ TEST(SplitUnit, members_are_told_of_together) {
   EXPECT_EQ(split.unit.notice(), "drifts; drifts, too");
   EXPECT_EQ(split.unit.failure(3), "no room");
   EXPECT_EQ(split.unit.failure(2), "");
+}
+
+TEST(SplitUnit, the_member_that_has_been_at_work_for_longest_is_named) {
+  Split split;
+  EXPECT_FALSE(split.unit.busy());
+  split.members[0]->at_work = Busy{.kernel = "late", .image = 7, .frame = 7, .since_ns = 2000};
+  split.members[1]->at_work = Busy{.kernel = "first", .image = 3, .frame = 3, .since_ns = 1000};
+  EXPECT_EQ(split.unit.busy()->kernel, "first");
+  split.members[1]->at_work.reset();
+  EXPECT_EQ(split.unit.busy()->kernel, "late");
 }
 
 TEST(SplitUnit, stopped_it_takes_no_images_any_more) {

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <utility>
 
 namespace rashpa::link::roce {
 
@@ -21,9 +22,12 @@ UdpSocket bound_socket(const std::string& address, std::uint16_t port) {
 CreditListener::CreditListener(const std::string& address, std::uint16_t port)
     : socket_(bound_socket(address, port)), local_(socket_.local()) {}
 
-std::size_t CreditListener::add(const Endpoint& self, const Endpoint& receiver, Transport transport) {
-  sources_.push_back(std::make_unique<Source>(self, receiver, local_, transport));
-  return sources_.size() - 1;
+CreditListener::~CreditListener() = default;
+
+CreditListener::Source& CreditListener::add(const Endpoint& self, const Endpoint& receiver, Transport transport) {
+  auto source = std::make_unique<Source>(self, receiver, local_, transport);
+  const std::lock_guard lock(taking_);
+  return *sources_.emplace_back(std::move(source));
 }
 
 void CreditListener::take() noexcept {
@@ -41,33 +45,24 @@ void CreditListener::take() noexcept {
     if (bytes.size() < wire::kBth) continue;
     const std::uint32_t qpn = wire::load_bth(bytes.data()).qpn;
     for (auto& source : sources_) {
-      if (source->qpn == qpn) give(*source, bytes, wire::Address(from));
+      if (source->qpn_ == qpn) give(*source, bytes, wire::Address(from));
     }
   }
 }
 
 void CreditListener::give(Source& source, std::span<std::byte> packet, const wire::Address& from) noexcept {
-  const CreditReader::Taken taken = source.reader.take(packet, from);
+  const CreditReader::Taken taken = source.reader_.take(packet, from);
   if (taken == CreditReader::Taken::acknowledgement) {
-    source.acknowledgements.try_push(source.reader.acknowledgement());
+    source.acknowledgements_.try_push(source.reader_.acknowledgement());
   } else if (taken == CreditReader::Taken::credit) {
-    source.images.store(source.reader.words().images, std::memory_order_release);
-    source.bytes.store(source.reader.words().bytes, std::memory_order_release);
+    source.images_.store(source.reader_.words().images, std::memory_order_release);
+    source.bytes_.store(source.reader_.words().bytes, std::memory_order_release);
   }
-  if (const auto answer = source.reader.take_answer()) {
-    const auto reply = source.answers.packet(*answer);
-    const wire::Address& to = source.answers.to();
+  if (const auto answer = source.reader_.take_answer()) {
+    const auto reply = source.answers_.packet(*answer);
+    const wire::Address& to = source.answers_.to();
     sendto(socket_.fd(), reply.data(), reply.size(), MSG_DONTWAIT, to.get(), to.bytes());
   }
-}
-
-bool CreditListener::take_acknowledgement(std::size_t number, Acknowledgement& out) noexcept {
-  return sources_[number]->acknowledgements.try_pop(out);
-}
-
-CreditWords CreditListener::words(std::size_t number) const noexcept {
-  const Source& source = *sources_[number];
-  return {source.images.load(std::memory_order_acquire), source.bytes.load(std::memory_order_acquire)};
 }
 
 }  // namespace rashpa::link::roce

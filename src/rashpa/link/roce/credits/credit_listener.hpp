@@ -17,47 +17,61 @@ namespace rashpa::link::roce {
 
 class CreditListener {
  public:
+  /// The place of one source's words.
+  class Source;
   /// Throws ResourceError when the port is taken, by another process or by the kernel's own RoCE.
   CreditListener(const std::string& address, std::uint16_t port);
 
-  /// Set-up: a place for one source's words; its number. `self` is what the receiver is told to write to.
-  std::size_t add(const Endpoint& self, const Endpoint& receiver, Transport transport = Transport::uc);
+  CreditListener(const CreditListener&) = delete;
+  CreditListener& operator=(const CreditListener&) = delete;
+  ~CreditListener();
+
+  /// Any thread, also while others take: a place that stays as long as this object. `self` is what the receiver is told
+  /// to write to.
+  Source& add(const Endpoint& self, const Endpoint& receiver, Transport transport = Transport::uc);
   [[nodiscard]] std::uint16_t port() const { return local_.port(); }
   [[nodiscard]] int fd() const noexcept { return socket_.fd(); }
 
   /// Any source's thread: takes what has come, for all, and with RC answers the credits; another thread that is at it
   /// already is not waited for.
   void take() noexcept;
-  /// Any thread.
-  [[nodiscard]] CreditWords words(std::size_t number) const noexcept;
-  /// That source's thread: the next acknowledgement for it; false when there is none.
-  bool take_acknowledgement(std::size_t number, Acknowledgement& out) noexcept;
-  /// Any thread: congestion notifications to that source's queue pair.
-  [[nodiscard]] std::uint64_t cnps(std::size_t number) const noexcept { return sources_[number]->reader.cnps(); }
 
  private:
-  static constexpr std::size_t kAcknowledgements = 256;  // any that find no room are repeated or outdone by later ones
-  struct Source {
-    Source(const Endpoint& self, const Endpoint& receiver, const wire::Address& local, Transport transport)
-        : qpn(self.qpn),
-          reader(self, wire::Address(receiver.address, receiver.port), local, CreditReader::Port::any, Framing::v2,
-                 transport),
-          answers(local, wire::Address(receiver.address, receiver.port), receiver.qpn),
-          acknowledgements(transport == Transport::rc ? kAcknowledgements : 0) {
-      reader.connect(receiver.qpn, receiver.psn);
-    }
-    std::uint32_t qpn;
-    CreditReader reader;
-    AcknowledgementWriter answers;
-    memory::Ring<Acknowledgement> acknowledgements;
-    std::atomic<std::uint64_t> images{0};
-    std::atomic<std::uint64_t> bytes{0};
-  };
   void give(Source& source, std::span<std::byte> packet, const wire::Address& from) noexcept;
   UdpSocket socket_;
   wire::Address local_;
   std::mutex taking_;
-  std::vector<std::unique_ptr<Source>> sources_;
+  std::vector<std::unique_ptr<Source>> sources_;  // guarded by taking_: a member that joins adds to them
+};
+
+class CreditListener::Source {
+ public:
+  Source(const Endpoint& self, const Endpoint& receiver, const wire::Address& local, Transport transport)
+      : qpn_(self.qpn),
+        reader_(self, wire::Address(receiver.address, receiver.port), local, CreditReader::Port::any, Framing::v2,
+                transport),
+        answers_(local, wire::Address(receiver.address, receiver.port), receiver.qpn),
+        acknowledgements_(transport == Transport::rc ? kAcknowledgements : 0) {
+    reader_.connect(receiver.qpn, receiver.psn);
+  }
+  /// Any thread.
+  [[nodiscard]] CreditWords words() const noexcept {
+    return {images_.load(std::memory_order_acquire), bytes_.load(std::memory_order_acquire)};
+  }
+  /// The source's thread: the next acknowledgement for it; false when there is none.
+  bool take_acknowledgement(Acknowledgement& out) noexcept { return acknowledgements_.try_pop(out); }
+  /// Any thread: congestion notifications to its queue pair.
+  [[nodiscard]] std::uint64_t cnps() const noexcept { return reader_.cnps(); }
+
+ private:
+  friend class CreditListener;
+  static constexpr std::size_t kAcknowledgements = 256;  // any that find no room are repeated or outdone by later ones
+  std::uint32_t qpn_;
+  CreditReader reader_;
+  AcknowledgementWriter answers_;
+  memory::Ring<Acknowledgement> acknowledgements_;
+  std::atomic<std::uint64_t> images_{0};
+  std::atomic<std::uint64_t> bytes_{0};
 };
 
 }  // namespace rashpa::link::roce

@@ -6,6 +6,9 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <atomic>
+#include <thread>
+
 namespace rashpa::link::roce {
 namespace {
 
@@ -34,25 +37,43 @@ TEST_P(CreditListenerTest, words_go_to_the_source_whose_queue_pair_is_named_what
   const Endpoint receiver{address_, 4791};
   const Endpoint one = source(17, 5);
   const Endpoint two = source(18, 6);
-  const std::size_t first = listener_.add(one, receiver);
-  const std::size_t second = listener_.add(two, receiver);
+  const CreditListener::Source& first = listener_.add(one, receiver);
+  const CreditListener::Source& second = listener_.add(two, receiver);
   send(two, {.images = 8, .bytes = 100});
   send(one, {.images = 3, .bytes = 30});
-  EXPECT_EQ(listener_.words(first).images, 3U);
-  EXPECT_EQ(listener_.words(second).images, 8U);
-  EXPECT_EQ(listener_.words(second).bytes, 100U);
+  EXPECT_EQ(first.words().images, 3U);
+  EXPECT_EQ(second.words().images, 8U);
+  EXPECT_EQ(second.words().bytes, 100U);
 }
 
 TEST_P(CreditListenerTest, a_wrong_key_changes_nothing_and_words_never_shrink) {
   const Endpoint right = source(17, 5);
   Endpoint wrong = right;
   wrong.rkey = 4;
-  const std::size_t number = listener_.add(right, {address_, 4791});
+  const CreditListener::Source& place = listener_.add(right, {address_, 4791});
   send(right, {.images = 3, .bytes = 30});
   send(wrong, {.images = 9, .bytes = 90});
   send(right, {.images = 2, .bytes = 20});
-  EXPECT_EQ(listener_.words(number).images, 3U);
-  EXPECT_EQ(listener_.words(number).bytes, 30U);
+  EXPECT_EQ(place.words().images, 3U);
+  EXPECT_EQ(place.words().bytes, 30U);
+}
+
+// Members of a group join while images are sent.
+TEST_P(CreditListenerTest, sources_come_while_others_take) {
+  const Endpoint receiver{address_, 4791};
+  const CreditListener::Source& first = listener_.add(source(17, 5), receiver);
+  std::atomic<bool> stop{false};
+  std::uint64_t seen = 0;
+  std::thread taking([&] {
+    while (!stop.load()) {
+      listener_.take();
+      seen += first.words().images;
+    }
+  });
+  for (std::uint32_t qpn = 100; qpn < 2100; ++qpn) listener_.add(source(qpn, 5), receiver);
+  stop.store(true);
+  taking.join();
+  EXPECT_EQ(seen, 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Loopback, CreditListenerTest, testing::Values("127.0.0.1", "::1"),

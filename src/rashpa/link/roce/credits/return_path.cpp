@@ -19,12 +19,12 @@ ReturnPath::ReturnPath(const SourceSocket& socket, const Endpoint& self, const E
   if (options.transport == Transport::rc) {
     answers_.emplace(socket.local(), socket.destination(), receiver.qpn, options.framing);
   }
-  if (listener_) number_ = listener_->add(self, receiver, options.transport);
+  if (listener_) place_ = &listener_->add(self, receiver, options.transport);
 }
 
-std::uint64_t ReturnPath::cnps() const noexcept { return listener_ ? listener_->cnps(number_) : reader_.cnps(); }
+std::uint64_t ReturnPath::cnps() const noexcept { return place_ != nullptr ? place_->cnps() : reader_.cnps(); }
 
-CreditWords ReturnPath::words() const noexcept { return listener_ ? listener_->words(number_) : reader_.words(); }
+CreditWords ReturnPath::words() const noexcept { return place_ != nullptr ? place_->words() : reader_.words(); }
 
 int ReturnPath::fd() const noexcept { return listener_ ? listener_->fd() : socket_->fd(); }
 
@@ -32,7 +32,7 @@ void ReturnPath::take(RcRequester* requester, std::int64_t now) noexcept {
   if (!listener_) return take_own(requester, now);
   listener_->take();
   Acknowledgement acknowledgement;
-  while (requester != nullptr && listener_->take_acknowledgement(number_, acknowledgement)) {
+  while (requester != nullptr && place_->take_acknowledgement(acknowledgement)) {
     requester->take(acknowledgement, now);
   }
 }

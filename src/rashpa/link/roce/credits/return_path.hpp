@@ -5,13 +5,12 @@
 #include <memory>
 #include <optional>
 
+#include "rashpa/link/roce/credits/credit_listener.hpp"
 #include "rashpa/link/roce/credits/credits.hpp"
 #include "rashpa/link/roce/sockets/source_socket.hpp"
 #include "rashpa/link/roce/transports/rc_requester.hpp"
 
 namespace rashpa::link::roce {
-
-class CreditListener;
 
 /// What comes back to one sender, from its own socket or from the listener that all senders of an address share:
 /// credits, which it answers where the transport wants it, and acknowledgements. Used by the DTP's thread.
@@ -38,7 +37,7 @@ class ReturnPath {
   CreditReader reader_;
   std::optional<AcknowledgementWriter> answers_;
   std::shared_ptr<CreditListener> listener_;
-  std::size_t number_ = 0;  // at the listener
+  CreditListener::Source* place_ = nullptr;  // the listener's
 };
 
 }  // namespace rashpa::link::roce

@@ -21,8 +21,8 @@ namespace rashpa::link::roce {
 /// When packets are repeated. The codes and limits are those of a verbs queue pair.
 struct RcTimers {
   /// 4.096 µs · 2^timeout without an acknowledgement, then everything unacknowledged is sent again. Each time without
-  /// progress the next wait is twice as long.
-  std::uint8_t timeout = 12;
+  /// progress the next wait is twice as long: all together are 8.6 s, for a receiver that stands still for a while.
+  std::uint8_t timeout = 13;
   std::uint8_t retries = 7;  ///< so often without progress, after timeouts and sequence errors
   /// "Receiver not ready" so often without progress; 7: for ever. The wait is what each answer asks for; from the
   /// second one on, only the packet that finds no receive is sent, until it is acknowledged.

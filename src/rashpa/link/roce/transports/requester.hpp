@@ -53,9 +53,8 @@ class WriteHeaders {
 class Unacknowledged {
  public:
   static constexpr bool kReliable = false;
-  /// As SenderWindow.
-  Unacknowledged(std::uint64_t window_bytes, std::uint32_t silence_us, std::int64_t now) noexcept
-      : window_(window_bytes, silence_us, now) {}
+  /// The receiver repeats its credits as long as it runs, so that a silence says nothing of what flies.
+  explicit Unacknowledged(std::uint64_t window_bytes) noexcept : window_(window_bytes, 0, 0) {}
 
   [[nodiscard]] SenderWindow& window() noexcept { return window_; }
   [[nodiscard]] bool open(std::uint64_t bytes, std::uint64_t known) const noexcept {

@@ -7,8 +7,7 @@ namespace rashpa::link::roce {
 /// Unreliable Connected: RDMA WRITE, and nothing is asked for.
 class UcRequester final : public Unacknowledged {
  public:
-  UcRequester(std::uint32_t rkey, std::uint64_t window_bytes, std::uint32_t silence_us, std::int64_t now) noexcept
-      : Unacknowledged(window_bytes, silence_us, now), headers_(rkey) {}
+  UcRequester(std::uint32_t rkey, std::uint64_t window_bytes) noexcept : Unacknowledged(window_bytes), headers_(rkey) {}
 
   void line(const Piece& piece, Outgoing& packet) const noexcept { headers_.line(piece, packet); }
   void event(const Event& event, Outgoing& packet) const noexcept { headers_.event(event, packet); }

@@ -9,9 +9,8 @@ namespace rashpa::link::roce {
 class UdRequester final : public Unacknowledged {
  public:
   /// `qpn`: our own queue pair, which each datagram names.
-  UdRequester(std::uint32_t rkey, std::uint32_t qpn, std::uint64_t window_bytes, std::uint32_t silence_us,
-              std::int64_t now) noexcept
-      : Unacknowledged(window_bytes, silence_us, now), deth_{qkey_of(rkey), qpn} {}
+  UdRequester(std::uint32_t rkey, std::uint32_t qpn, std::uint64_t window_bytes) noexcept
+      : Unacknowledged(window_bytes), deth_{qkey_of(rkey), qpn} {}
 
   void line(const Piece& piece, Outgoing& packet) const noexcept {
     packet.opcode = wire::ud_send_only;

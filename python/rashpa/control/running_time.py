@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Time in which this process has run. A clock goes on while a process stands still (SIGSTOP, a closed lid, a busy virtual machine): nobody else is
+late by that."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable
+
+_STEP_S = 0.25  # between two looks at the clock while something is waited for
+_LATE_S = 0.25  # a look that comes later than this has found a gap
+
+
+class RunningClock:
+    """Seconds between looks, of which none counts for more than `longest_s`. `now`: monotonic."""
+
+    def __init__(self, longest_s: float, now: Callable[[], float] = time.monotonic) -> None:
+        self._longest_s = longest_s
+        self._now = now
+        self._seen = now()
+        self._time = 0.0
+
+    def look(self) -> float:
+        """What compares with other looks alone."""
+        now = self._now()
+        self._time += min(now - self._seen, self._longest_s)
+        self._seen = now
+        return self._time
+
+
+@contextlib.asynccontextmanager
+async def within(seconds: float) -> AsyncIterator[None]:
+    """As `asyncio.timeout`, in running time: behind a gap, what has come meanwhile is taken before anything counts as late. TimeoutError."""
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(None) as limit:
+        waiting = _Wait(loop, seconds, lambda: limit.reschedule(loop.time()))
+        try:
+            yield
+        finally:
+            waiting.cancel()
+
+
+class _Wait:
+    """Calls `over` when so many seconds have been lived."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float, over: Callable[[], None]) -> None:
+        self._loop = loop
+        self._left = seconds
+        self._over = over
+        self._sleep()
+
+    def cancel(self) -> None:
+        self._timer.cancel()
+
+    def _sleep(self) -> None:
+        step = max(0.0, min(self._left, _STEP_S))
+        self._left -= step
+        self._due = self._loop.time() + step
+        self._timer = self._loop.call_at(self._due, self._look)
+
+    def _look(self) -> None:
+        late = self._loop.time() - self._due
+        # a loop that is behind by a gap has answers to read first
+        if self._left > 0.0 or late > _LATE_S:
+            self._sleep()
+        else:
+            self._over()

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+#include "rashpa/core/running_clock.hpp"
+
+namespace rashpa::scheduler {
+
+/// The time by which images of a lane are late: that in which its sources could send and its process could look. When
+/// all sources fall silent at once, and for much longer than was usual, they stand still (SIGSTOP of their process):
+/// the clock waits for them, for `patience_ns` at most. One thread.
+class LateClock {
+ public:
+  /// A silence within this part of a deadline always counts.
+  static constexpr std::int64_t kDeadlineParts = 4;
+
+  /// `patience_ns` 0: the clock waits for nobody.
+  LateClock(std::int64_t deadline_ns, std::int64_t patience_ns) noexcept
+      : short_ns_(deadline_ns / kDeadlineParts), patience_ns_(patience_ns) {}
+
+  /// `now`: monotonic. `explained`: there is a reason why nobody sends. Returns nanoseconds that compare with one
+  /// another alone.
+  std::int64_t look(std::int64_t now, bool explained) noexcept {
+    const std::int64_t lived = running_.look(now);
+    const std::int64_t step = lived - lived_;
+    lived_ = lived;
+    if (explained || !sources_stand()) {
+      time_ += step;
+    } else {
+      stood_ns_ += step;
+    }
+    return time_;
+  }
+  /// A source was heard, after a look.
+  void heard() noexcept {
+    const std::int64_t silence = time_ - heard_;
+    // the longest of late, so that single gaps are forgotten
+    usual_ns_ = std::max(silence, usual_ns_ - usual_ns_ / kForgotten);
+    heard_ = time_;
+    heard_lived_ = lived_;
+    stood_ns_ = 0;
+    arrivals_ = std::min(arrivals_ + 1, kFew);
+  }
+  /// How long nobody was heard, whether they stood or not.
+  [[nodiscard]] std::int64_t silence() const noexcept { return lived_ - heard_lived_; }
+
+ private:
+  static constexpr std::int64_t kForgotten = 8;   // the part of the usual gap that each arrival forgets
+  static constexpr std::int64_t kMuchLonger = 4;  // than usual
+  static constexpr unsigned kFew = 16;            // arrivals, before anything is usual
+
+  [[nodiscard]] bool sources_stand() const noexcept {
+    if (patience_ns_ == 0 || arrivals_ < kFew || stood_ns_ >= patience_ns_) return false;
+    return time_ - heard_ >= std::max(short_ns_, kMuchLonger * usual_ns_);
+  }
+
+  RunningClock running_{0};
+  std::int64_t short_ns_;
+  std::int64_t patience_ns_;
+  std::int64_t lived_ = 0;  // of the process
+  std::int64_t time_ = 0;   // without what the sources stood still
+  std::int64_t heard_ = 0;  // when, in `time_`
+  std::int64_t heard_lived_ = 0;
+  std::int64_t usual_ns_ = 0;
+  std::int64_t stood_ns_ = 0;
+  unsigned arrivals_ = 0;
+};
+
+}  // namespace rashpa::scheduler
