@@ -102,6 +102,9 @@ def process(
                 results.append(result)
                 if isinstance(result, Exception):
                     tell.complain(_text_of(result))
+                else:
+                    for caution in result.cautions:
+                        tell.complain(f"caution: {caution}")
                 bar.update(task, completed=sum(frames[: number + 1]))
         except KeyboardInterrupt:
             tell.complain("interrupted; what was processed until then is stored")

@@ -72,6 +72,8 @@ class FileMetadata(Section):
     modules: list[ModulePlace] = Field(max_length=MOST_PLACES)
     dtps: list[DtpPlace] = Field(max_length=256)
     receiver: Text
+    start_time: Text = ""
+    saturation_value: float = 0.0
     run_number: int = Field(default=0, ge=0, le=2**32 - 1)
     run_name: Text = ""
     run_file: Text = ""

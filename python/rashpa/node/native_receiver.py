@@ -50,8 +50,11 @@ def receiver_config(order: telegram.Destination, run: int, folders: Folders) -> 
     return config
 
 
-def buffer_configs(order: telegram.Destination, folders: Folders, proof: str) -> list[_native.BufferConfig]:
-    """Of all buffers. `proof`: what the files say of how it is known that pixels are complete. EngineError as for `receiver_config`."""
+def buffer_configs(
+    order: telegram.Destination, folders: Folders, proof: str, read_mask: NDArray[np.uint32] | None = None
+) -> list[_native.BufferConfig]:
+    """Of all buffers. `proof`: what the files say of how it is known that pixels are complete; `read_mask`: NXmx bits that images bring with them.
+    EngineError as for `receiver_config`."""
     # all is checked before the first file is touched
     for buffer in order.buffers:
         for kernel in buffer.kernels:
@@ -68,7 +71,7 @@ def buffer_configs(order: telegram.Destination, folders: Folders, proof: str) ->
             folders.check_publish(buffer.feedback.zmq, "feedback.zmq")
     calibration, facts = _calibration_of(order, folders)
     module = _Module(order.module_width, order.module_height)
-    origin = _Origin(proof, facts)
+    origin = _Origin(proof, facts, read_mask)
     return [_buffer_config(buffer, module, calibration, origin, folders) for buffer in order.buffers]
 
 
@@ -86,6 +89,7 @@ class _Origin:
 
     proof: str
     calibration: Sequence[CalibrationFact]
+    read_mask: NDArray[np.uint32] | None = None
     code: Mapping[str, str] = field(default_factory=dict)  # of kernels from outside: file, SHA-256
     reasons: Sequence[list[str]] = ()  # of each kernel's verdict
 
@@ -220,6 +224,8 @@ def _buffer_config(
         config.feedback = _native.FeedbackOptions(ring, feedback.zmq, feedback.images)
     config.special = [_native.SpecialValue(one.value, one.meaning) for one in buffer.special]
     mask = maps.mask if maps is not None else gaps_of_buffer(buffer)
+    if origin.read_mask is not None:
+        mask = mask | origin.read_mask
     made: list[_native.Kernel] = []
     for kernel in kernels:
         seen = _Image(_native.Reshaping(made, buffer.width, buffer.height), mask).mask()

@@ -25,6 +25,7 @@ from rashpa.data.file_names import NumberingError, in_order, without_packing
 from rashpa.data.images import is_image
 from rashpa.data.new_folders import remove_empty
 from rashpa.data.run_facts import COMPLETENESS
+from rashpa.data.source_facts import read_source_facts
 from rashpa.data.stored_images import Description, RawShape, describe, open_stored
 from rashpa.data.stored_piece import Piece, Reading, Stored, StoredError
 from rashpa.node.engine import EngineError
@@ -33,6 +34,7 @@ from rashpa.node.native_engine import native_errors
 from rashpa.node.native_receiver import buffer_configs, missing_folders_of, prefixes_of
 from rashpa.node.native_status import buffer_status
 from rashpa.node.output_files import release_output
+from rashpa.node.process_facts import ordered, with_facts, write_origins
 
 PROOF = "read from stored files"
 _MOST_BYTES = 256 << 20
@@ -84,6 +86,7 @@ class Processed:
     prefix: str
     status: telegram.BufferStatus
     seconds: float
+    cautions: tuple[str, ...] = ()
 
     @property
     def books(self) -> DataBooks:
@@ -150,7 +153,7 @@ def check(job: Job) -> Description:
     """What the recording holds; ProcessError when it does not fit the pipeline, or the output cannot be."""
     file, source = load_pipeline(job.pipeline, job.buffer)
     description = _describe(job, file, source)
-    _order(job, file, source, description.frames)
+    _order(_plan(job, file, source, description.frames))
     return description
 
 
@@ -199,8 +202,7 @@ def _with_choices(job: Job, section: Buffer) -> Buffer:
     return section.model_copy(update=chosen)
 
 
-def _order(job: Job, file: RunFile, source: RunFileSource, frames: int) -> telegram.Destination:
-    plan = _plan(job, file, source, frames)
+def _order(plan: Plan) -> telegram.Destination:
     (planned,) = plan.buffers
     receiver = next(one for one in plan.receivers if one.name == planned.receiver)
     return cast("telegram.Destination", destination_telegram(plan, receiver).destination)
@@ -212,7 +214,10 @@ def process_recording(job: Job, progress: Callable[[int], None] | None = None) -
     began = time.monotonic()
     file, source = load_pipeline(job.pipeline, job.buffer)
     found = _describe(job, file, source)
-    order = _order(job, file, source, found.frames)
+    (first, *_) = job.recording.files
+    facts = read_source_facts(first, found.shape, job.reading)
+    merged = with_facts(_plan(job, file, source, found.frames), facts, first)
+    order = ordered(_order(merged.plan), facts)
     (buffer,) = order.buffers
     prefix = next((sink.prefix for sink in buffer.sinks if isinstance(sink, Hdf5Order)), "")
     folders = Folders((Path("/"),), (Path("/"),), job.pipeline.resolve().parent)
@@ -225,7 +230,7 @@ def process_recording(job: Job, progress: Callable[[int], None] | None = None) -
             at_end.callback(stored.close)
             for output in prefixes_of(order):
                 at_end.callback(release_output, output)
-            (config,) = buffer_configs(order, folders, PROOF)
+            (config,) = buffer_configs(order, folders, PROOF, facts.mask)
             recorder = _native.Recorder(config, file.run.number)
             at_end.callback(recorder.finish)
             recorder.begin()
@@ -233,12 +238,14 @@ def process_recording(job: Job, progress: Callable[[int], None] | None = None) -
             _feed(recorder, stored, buffer.stack, progress)
             recorder.finish()
             status = buffer_status(recorder.status())
-    except (EngineError, StoredError, MemoryError) as error:
+            if prefix:
+                write_origins(Path(f"{prefix}_master.h5"), facts, merged, first)
+    except (EngineError, StoredError, MemoryError, OSError) as error:
         if begun:
             raise ProcessError(str(error)) from None
         remove_empty(made_folders)
         raise NotBegunError(str(error)) from None
-    return Processed(job.recording.name, prefix, status, time.monotonic() - began)
+    return Processed(job.recording.name, prefix, status, time.monotonic() - began, merged.cautions)
 
 
 def _feed(recorder: _native.Recorder, stored: Stored, stack: int, progress: Callable[[int], None] | None) -> None:

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a stored file says of its experiment is what the files say that `rashpa process` makes of it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+
+from rashpa.data.source_facts import SourceFacts, read_source_facts
+from rashpa.data.stored_piece import Reading
+from rashpa.node.process import Job, Processed, Recording, process_recording
+
+_ROWS, _COLUMNS, _PITCH = 32, 64, 172e-6
+_CORNERS = {"a": (0.003, -0.002), "b": (-0.004, 0.001)}
+
+
+def axis(group: h5py.Group, name: str, value: float, vector: list[float], beneath: str, offset: list[float]) -> None:
+    group[name] = value
+    group[name].attrs.update(
+        units="mm",
+        transformation_type="translation",
+        vector=vector,
+        depends_on=beneath,
+        offset=offset,
+        offset_units="m",
+    )
+
+
+def foreign(path: Path, change: Callable[[h5py.File], None] | None = None) -> Path:
+    """A file as another program may write it: lengths in mm, two modules that run up and to the left."""
+    with h5py.File(path, "w") as file:
+        entry = file.create_group("entry")
+        entry["start_time"], entry["end_time"] = "2025-03-01T10:00:00Z", "2025-03-01T10:00:09Z"
+        entry["data/data"] = np.arange(4 * _ROWS * _COLUMNS, dtype=np.uint16).reshape(4, _ROWS, _COLUMNS) % 1000
+        entry["sample/name"] = "thaumatin"
+        entry["instrument/beam/incident_wavelength"] = 0.13776
+        entry["instrument/beam/incident_wavelength"].attrs["units"] = "nm"
+        detector = entry.create_group("instrument/detector")
+        numbers = {
+            "distance": 250.0,
+            "x_pixel_size": 0.172,
+            "sensor_thickness": 1.0,
+            "count_time": 2.0,
+            "frame_time": 5.0,
+        }
+        for name, value in numbers.items():
+            detector[name] = value
+            detector[name].attrs["units"] = "ms" if name.endswith("time") else "mm"
+        detector["sensor_material"] = "CdTe"
+        detector["beam_center_x"], detector["beam_center_y"] = 11.5, 7.25
+        detector["saturation_value"] = 900
+        mask = np.zeros((_ROWS, _COLUMNS), np.uint32)
+        mask[3, 4], mask[10, :] = 2, 1 << 8
+        detector["pixel_mask"] = mask
+        axis(detector, "transformations/distance", 250.0, [0, 0, 2], ".", [0, 0, 0])
+        for number, (name, corner) in enumerate(_CORNERS.items()):
+            module = detector.create_group(f"module_{name}")
+            module.attrs["NX_class"] = "NXdetector_module"
+            module["data_origin"], module["data_size"] = [0, 32 * number], [_ROWS, 32]
+            at = f"/entry/instrument/detector/module_{name}/module_offset"
+            axis(
+                module,
+                "module_offset",
+                0.0,
+                [1, 0, 0],
+                "/entry/instrument/detector/transformations/distance",
+                [*corner, 0.0],
+            )
+            axis(module, "fast_pixel_direction", 0.172, [0, 1, 0], at, [0, 0, 0])
+            axis(module, "slow_pixel_direction", 0.172, [1, 0, 0], at, [0, 0, 0])
+        if change is not None:
+            change(file)
+    return path
+
+
+_RUN = """\
+[run]
+name = "again"
+frames = 4
+[detector]
+width = 64
+height = 32
+{detector}
+[dataset]
+kind = "pattern"
+width = 64
+height = 32
+[[buffer]]
+name = "full"
+slots = 4
+stack = 2
+sink = [{{ kind = "hdf5" }}]
+"""
+
+
+def processed(folder: Path, source: Path, detector: str = "") -> tuple[Processed, Path]:
+    run = folder / "run.toml"
+    run.write_text(_RUN.format(detector=detector))
+    found = process_recording(Job(run, "full", folder / "out", Recording("again", (source,)), replace=True))
+    assert found.good
+    return found, Path(f"{found.prefix}_master.h5")
+
+
+def texts_of(values: Any) -> list[str]:
+    return [] if isinstance(values, h5py.Empty) else [str(one) for one in values]
+
+
+def test_what_only_the_source_says_is_taken_over(tmp_path: Path) -> None:
+    found, master = processed(tmp_path, foreign(tmp_path / "f.h5"))
+    assert found.cautions == ()
+    with h5py.File(master) as file:
+        entry, detector = file["entry"], file["entry/instrument/detector"]
+        said = {
+            name: float(detector[name][()])
+            for name in (
+                "distance",
+                "x_pixel_size",
+                "sensor_thickness",
+                "count_time",
+                "frame_time",
+                "beam_center_x",
+                "beam_center_y",
+            )
+        }
+        expected = [0.25, 172e-6, 1e-3, 2e-3, 5e-3, 11.5, 7.25]
+        assert list(said.values()) == pytest.approx(expected)
+        assert float(entry["instrument/beam/incident_wavelength"][()]) == pytest.approx(1.3776)
+        assert (detector["sensor_material"][()], entry["sample/name"][()]) == (b"CdTe", b"thaumatin")
+        assert (entry["start_time"][()], entry["end_time"][()]) == (b"2025-03-01T10:00:00Z", b"2025-03-01T10:00:09Z")
+        assert detector["saturation_value"][()] == 900
+        mask = detector["pixel_mask"][()]
+        assert (mask[3, 4], mask[10, 0], np.count_nonzero(mask)) == (2, 1 << 8, 65)
+        process = entry["process"]
+        assert process.attrs["NX_class"] == "NXprocess"
+        assert process["program"][()] == b"rashpa process"
+        assert process["date"][()].decode() > "2026"
+        assert {"energy_kev", "distance_m", "beam_center_x"} < set(texts_of(process["source"].attrs["read_values"]))
+        assert texts_of(process["source"].attrs["given_values"]) == []
+
+
+def test_modules_lie_where_the_source_has_them(tmp_path: Path) -> None:
+    _, master = processed(tmp_path, foreign(tmp_path / "f.h5"))
+    with h5py.File(master) as file:
+        detector = file["entry/instrument/detector"]
+        for number, corner in enumerate(_CORNERS.values()):
+            module = detector[f"m0_{number}"]
+            assert module["data_origin"][()].tolist() == [0, 32 * number]
+            assert module["module_offset"].attrs["offset"] == pytest.approx([*corner, 0.0])
+            assert module["fast_pixel_direction"].attrs["vector"] == pytest.approx([0, 1, 0])
+            assert module["slow_pixel_direction"].attrs["vector"] == pytest.approx([1, 0, 0])
+            assert module["slow_pixel_direction"][()] == pytest.approx(_PITCH)
+
+
+def test_what_the_run_file_says_counts_and_a_difference_is_a_caution(tmp_path: Path) -> None:
+    said = 'energy_kev = 12.4\ndistance_m = 0.25\nsensor_material = "Si"\nbeam_center_x = 30.0'
+    found, master = processed(tmp_path, foreign(tmp_path / "f.h5"), said)
+    assert [text.partition("detector.")[2] for text in found.cautions] == [
+        "beam_center_x: is 30, and f.h5 has 11.5; that of the run file counts",
+        "energy_kev: is 12.4, and f.h5 has 9.00001; that of the run file counts",
+        "sensor_material: is Si, and f.h5 has CdTe; that of the run file counts",
+    ]
+    with h5py.File(master) as file:
+        detector = file["entry/instrument/detector"]
+        assert detector["beam_center_x"][()] == 30.0
+        assert detector["m0/fast_pixel_direction"].attrs["vector"] == pytest.approx([-1, 0, 0])
+        given = texts_of(file["entry/process/source"].attrs["given_values"])
+        assert given == ["beam_center_x", "distance_m", "energy_kev", "sensor_material"]
+
+
+def test_a_run_of_ours_goes_through_unchanged(tmp_path: Path) -> None:
+    _, first = processed(tmp_path, foreign(tmp_path / "f.h5"))
+    (tmp_path / "b").mkdir()
+    _, second = processed(tmp_path / "b", first)
+    with h5py.File(first) as one, h5py.File(second) as other:
+        names: list[str] = []
+        one["entry/instrument/detector"].visit(names.append)
+        for name in names:
+            of_one, of_other = (file[f"entry/instrument/detector/{name}"] for file in (one, other))
+            if isinstance(of_one, h5py.Dataset) and name != "pixel":
+                assert np.array_equal(of_one[()], of_other[()]), name
+                assert dict(of_one.attrs).keys() == dict(of_other.attrs).keys()
+
+
+def put(path: str, value: Any, **attributes: Any) -> Callable[[h5py.File], None]:
+    def change(file: h5py.File) -> None:
+        if path in file:
+            del file[path]
+        file[path] = value
+        file[path].attrs.update(attributes)
+
+    return change
+
+
+_DETECTOR = "entry/instrument/detector"
+_STRANGE: list[tuple[str, Callable[[h5py.File], None], str, str]] = [
+    ("unit", put(f"{_DETECTOR}/distance", 1.0, units="furlong"), "distance_m", "the unit 'furlong' is not known"),
+    ("array", put(f"{_DETECTOR}/distance", [1.0, 2.0]), "distance_m", ""),
+    ("words", put(f"{_DETECTOR}/distance", "far"), "distance_m", ""),
+    ("nan", put(f"{_DETECTOR}/distance", np.nan, units="m"), "distance_m", ""),
+    ("negative", put(f"{_DETECTOR}/distance", -1.0, units="m"), "distance_m", ""),
+    ("unknown", put(f"{_DETECTOR}/sensor_material", "unknown"), "sensor_material", ""),
+    ("group", lambda file: file.create_group(f"{_DETECTOR}/description"), "description", ""),
+]
+
+
+@pytest.mark.parametrize(("change", "key", "says"), [one[1:] for one in _STRANGE], ids=[one[0] for one in _STRANGE])
+def test_a_value_that_is_none_is_not_taken(
+    tmp_path: Path, change: Callable[[h5py.File], None], key: str, says: str
+) -> None:
+    found = facts_of(foreign(tmp_path / "f.h5", change))
+    assert key not in found.values
+    assert any(says in note for note in found.notes) or not says
+    assert "energy_kev" in found.values
+
+
+def facts_of(path: Path) -> SourceFacts:
+    return read_source_facts(path, (_ROWS, _COLUMNS), Reading())
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (put(f"{_DETECTOR}/module_a/data_size", [_ROWS, 90]), "does not lie in the image"),
+        (put(f"{_DETECTOR}/module_a/fast_pixel_direction", 0.1, units="mm", depends_on="."), "has no vector"),
+        (put(f"{_DETECTOR}/module_a/fast_pixel_direction", 0.1, vector=[0, 0, 0]), "is no step"),
+        (
+            put(f"{_DETECTOR}/module_a/fast_pixel_direction", 0.1, vector=[1, 0, 0], depends_on="/entry/no"),
+            "which is not there",
+        ),
+        (
+            put(
+                f"{_DETECTOR}/transformations/distance",
+                3.0,
+                vector=[0, 1, 0],
+                transformation_type="rotation",
+                depends_on=".",
+            ),
+            "is turned by 3",
+        ),
+        (
+            put(
+                f"{_DETECTOR}/transformations/distance",
+                3.0,
+                vector=[0, 1, 0],
+                depends_on="/entry/instrument/detector/transformations/distance",
+            ),
+            "depends on more than 16 axes",
+        ),
+    ],
+)
+def test_modules_that_lie_nowhere_are_not_taken(tmp_path: Path, change: Callable[[h5py.File], None], says: str) -> None:
+    found = facts_of(foreign(tmp_path / "f.h5", change))
+    assert found.modules == ()
+    assert any(says in note for note in found.notes), found.notes
+    assert found.mask is not None
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        np.zeros((3, 4), np.uint32),
+        np.full((_ROWS, _COLUMNS), 1 << 40, np.uint64),
+        np.ones((_ROWS, _COLUMNS), np.float32),
+    ],
+)
+def test_a_mask_that_does_not_fit_is_not_taken(tmp_path: Path, mask: Any) -> None:
+    found = facts_of(foreign(tmp_path / "f.h5", put(f"{_DETECTOR}/pixel_mask", mask)))
+    assert found.mask is None
+    assert any("pixel_mask" in note for note in found.notes)
+
+
+def test_a_file_of_another_kind_says_nothing(tmp_path: Path) -> None:
+    np.save(tmp_path / "raw.npy", np.zeros(3))
+    assert facts_of(tmp_path / "raw.npy") == SourceFacts()
+    with h5py.File(tmp_path / "plain.h5", "w") as file:
+        file["images"] = np.zeros((1, 2, 3))
+    assert facts_of(tmp_path / "plain.h5") == SourceFacts()
+
+
+def test_a_damaged_file_is_a_note(tmp_path: Path) -> None:
+    (tmp_path / "bad.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + b"\xff" * 400)
+    found = facts_of(tmp_path / "bad.h5")
+    assert len(found.notes) == 1
+    assert "cannot be read" in found.notes[0]
+
+
+def test_what_lies_out_of_its_folder_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    foreign(tmp_path / "secret.h5")
+
+    def lead_out(file: h5py.File) -> None:
+        del file["entry/sample"]
+        file["entry/sample"] = h5py.ExternalLink("../secret.h5", "/entry/sample")
+
+    found = facts_of(foreign(tmp_path / "in" / "f.h5", lead_out))
+    assert "sample" not in found.texts
+    assert found.notes
