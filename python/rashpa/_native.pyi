@@ -370,8 +370,8 @@ class Reshaping:
     def mask(self, seen: NDArray[np.uint32]) -> NDArray[np.uint32]: ...  # NXmx pixel_mask
 
 def kernels_json() -> str: ...  # what schema/kernels.json holds
-def plugin_kernel(file: str, parameters: dict[str, bool | int | float | str]) -> Kernel:
-    """Loads a shared object, which runs its code. ConfigError when it is no plugin of this version, or declares what makes no sense."""
+def plugin_kernel(file: str, parameters: dict[str, bool | int | float | str], check: bool = True) -> Kernel:
+    """Loads a shared object, which runs its code. `check`: it is given copies of images, and what it changes there makes the image errored. ConfigError when it is no plugin of this version, or declares what makes no sense."""
 
 def python_kernel(
     function: Callable[..., Any],
@@ -386,7 +386,7 @@ def python_kernel(
     axes: Sequence[tuple[str, str, str, Sequence[float]]],  # name, unit, doc, centres of the bins
     on_device: bool,
 ) -> Kernel:
-    """`on_device`: it is for unit cuda, and `function` a DeviceFunction of rashpa.node.device_kernel. Otherwise `function`: of the pixels of an image, a read-only view that is of no use after the call; gives the 64 bits of each column, the verdict
+    """`on_device`: it is for unit cuda, and `function` a DeviceFunction of rashpa.node.device_kernel. Otherwise `function`: of the pixels of an image, a read-only copy that it may keep; gives the 64 bits of each column, the verdict
     (0: kept, n: the n-th reason), rows of the table [row][column], the profile's arrays one after the other. One thread calls it, whatever the unit has."""
 
 class NxmxModule:

@@ -196,12 +196,13 @@ void bind_kernel(nb::module_& m) {
   m.def("kernels_json", &kernel::kernels_json);
   m.def(
       "plugin_kernel",
-      [](const std::string& file, const nb::dict& parameters) {
-        const auto plugin = kernel::outside::load_plugin(file);
+      [](const std::string& file, const nb::dict& parameters, bool check) {
+        using kernel::outside::PixelCheck;
+        const auto plugin = kernel::outside::load_plugin(file, check ? PixelCheck::on : PixelCheck::off);
         kernel::check_new_name(plugin->declaration());
         return ConfiguredKernel{plugin->make(values_of(plugin->declaration().name, parameters), {})};
       },
-      "file"_a, "parameters"_a);
+      "file"_a, "parameters"_a, "check"_a = true);
 }
 
 }  // namespace rashpa::bindings

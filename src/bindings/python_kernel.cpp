@@ -113,14 +113,15 @@ nb::dlpack::dtype type_of(PixelType pixel) {
   return {static_cast<std::uint8_t>(code), bits, 1};
 }
 
-/// The thread that calls one function. Threads of the unit give it an image each and wait for the answer; they hold no
-/// lock of the interpreter.
+/// The thread that calls one function for one unit. Threads of the unit give it an image each and wait for the answer;
+/// they hold no lock of the interpreter.
 class Caller {
  public:
-  /// `profile`: values of an image's profile.
-  Caller(std::shared_ptr<const Callable> function, const kernel::Setup& setup, std::size_t scalars, std::size_t row,
-         std::size_t profile)
+  /// `turns`: of all units that call the function. `profile`: values of an image's profile.
+  Caller(std::shared_ptr<const Callable> function, std::shared_ptr<std::mutex> turns, const kernel::Setup& setup,
+         std::size_t scalars, std::size_t row, std::size_t profile)
       : function_(std::move(function)),
+        turns_(std::move(turns)),
         shape_(setup.shape),
         pixel_(setup.in.type),
         scalars_(scalars),
@@ -140,7 +141,7 @@ class Caller {
   Caller& operator=(const Caller&) = delete;
 
   bool look(const std::byte* pixels, ImageFindings& found, std::string& why) {
-    const std::lock_guard turn(turn_);
+    const std::lock_guard turn(*turns_);
     std::unique_lock lock(mutex_);
     task_ = Task{pixels, &found, &why};
     changed_.notify_all();
@@ -178,7 +179,7 @@ class Caller {
     }
     const nb::gil_scoped_acquire gil;
     try {
-      take(function_->get()(view(task.pixels)), task);
+      take(function_->get()(copy_of(task.pixels)), task);
       return true;
     } catch (nb::python_error& error) {
       *task.why = words_of(error);
@@ -188,10 +189,18 @@ class Caller {
     return false;
   }
 
-  /// Read only, and of no use after the call.
-  [[nodiscard]] nb::object view(const std::byte* pixels) const {
-    const nb::capsule nobody(pixels, [](void*) noexcept {});
-    return nb::cast(nb::ndarray<nb::numpy, nb::ro>(pixels, {shape_.height, shape_.width}, nobody, {}, type_of(pixel_)));
+  /// Read only, and the function's own: it may keep it. The array is used again where nobody has kept it.
+  [[nodiscard]] const nb::object& copy_of(const std::byte* pixels) {
+    const std::size_t bytes = std::size_t{shape_.height} * shape_.width * pixel_bytes(pixel_);
+    if (image_ == nullptr || Py_REFCNT(image_->get().ptr()) > 1) {
+      auto room = std::make_unique<std::byte[]>(bytes);  // NOLINT(modernize-avoid-c-arrays): a capsule owns it
+      room_ = room.get();
+      const nb::capsule owner(room.release(), [](void* memory) noexcept { delete[] static_cast<std::byte*>(memory); });
+      image_ = std::make_unique<Callable>(
+          nb::cast(nb::ndarray<nb::numpy, nb::ro>(room_, {shape_.height, shape_.width}, owner, {}, type_of(pixel_))));
+    }
+    std::copy_n(pixels, bytes, room_);
+    return image_->get();
   }
 
   void take(const nb::object& answer, const Task& task) const {
@@ -210,12 +219,14 @@ class Caller {
   }
 
   std::shared_ptr<const Callable> function_;
+  std::shared_ptr<std::mutex> turns_;  // one image at a time
   kernel::Shape shape_;
   PixelType pixel_;
+  std::unique_ptr<Callable> image_;  // the array that the function was given last
+  std::byte* room_ = nullptr;        // its pixels
   std::size_t scalars_;
   std::size_t row_;
   std::size_t profile_;
-  std::mutex turn_;  // one image at a time
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Task> task_;
@@ -363,13 +374,10 @@ ConfiguredKernel python_kernel(const nb::object& function, const std::string& na
                                         })};
   }
   declaration.origin += ", slow: one thread";
-  // All threads of one unit share one caller, which is made with the first of them.
-  auto latest = std::make_shared<std::weak_ptr<Caller>>();
-  const auto make = [callable, latest, scalars = columns.size(), row = table.size(),
+  const auto make = [callable, turns = std::make_shared<std::mutex>(), scalars = columns.size(), row = table.size(),
                      values](const kernel::Setup& setup) {
-    std::shared_ptr<Caller> caller = latest->lock();
-    if (caller == nullptr) *latest = caller = std::make_shared<Caller>(callable, setup, scalars, row, values);
-    return std::make_unique<Function>(std::move(caller));
+    const auto caller = std::make_shared<Caller>(callable, turns, setup, scalars, row, values);
+    return kernel::outside::for_all_threads(setup, [&] { return std::make_unique<Function>(caller); });
   };
   return {kernel::outside::image_step(std::move(declaration), table.empty() ? 0 : table_rows, make, bins)};
 }

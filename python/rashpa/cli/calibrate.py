@@ -65,13 +65,16 @@ def pedestal(
             raise PedestalError(
                 f"G0, G1 and G2 have {', '.join(str(len(one)) for one in frames)} modules; give the same"
             )
+        modules_there = counts.pop()
+        gains = _one_each("--gain", gain, modules_there)
+        serials = _one_each("--serial", serial, modules_there)
         sources = [
             {"gain": f"G{number}", "file": str(file), "sha256": _sha256(file)}
             for number, files in enumerate((g0, g1, g2))
             for file in files
         ]
         modules = {}
-        for number in range(counts.pop()):
+        for number in range(modules_there):
             maps = _module(
                 [(one[number], files) for one, files in zip(frames, (g0, g1, g2), strict=True)],
                 module + number,
@@ -80,8 +83,8 @@ def pedestal(
             )
             modules[module + number] = ModuleMaps(
                 *maps,
-                gain=_gain(gain, number, maps[2].shape),
-                serial=(serial or [])[number] if number < len(serial or []) else "",
+                gain=load_map(gains[number], np.dtype("<f4"), (3, *maps[2].shape)) if gains else None,
+                serial=serials[number] if serials else "",
                 frames=[len(one[number]) for one in frames],
                 sources=sources,
             )
@@ -119,13 +122,21 @@ def _module(
             f"module {number} G{gain}: {len(gains[gain][0])} frames, pedestal {np.nanmedian(one.pedestal):.1f} ADU, RMS "
             f"{np.nanmedian(one.rms):.2f} ADU (medians), {one.outliers} outliers left out, {np.count_nonzero(one.bad)} pixels masked"
         )
+    if mask.all():
+        bad = ", ".join(f"{np.count_nonzero(one.bad)} in G{gain}" for gain, one in enumerate(found))
+        raise PedestalError(
+            f"module {number}: every pixel would be masked ({bad} of {mask.size}); look whether the files are dark frames of the gain that they are given for"
+        )
     return np.stack([one.pedestal for one in found]), np.stack([one.rms for one in found]), mask
 
 
-def _gain(files: Sequence[str] | None, number: int, shape: tuple[int, ...]) -> NDArray[np.float32] | None:
-    if not files or number >= len(files):
-        return None
-    return load_map(files[number], np.dtype("<f4"), (3, *shape))
+def _one_each(option: str, given: list[str] | None, modules: int) -> list[str]:
+    """What an option says of each module; empty: it is not there."""
+    if given and len(given) != modules:
+        raise PedestalError(
+            f"{option}: is given {len(given)} times, and the frames have {modules} module(s); give it once a module"
+        )
+    return given or []
 
 
 def _sha256(path: Path) -> str:

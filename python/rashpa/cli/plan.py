@@ -18,7 +18,7 @@ from rashpa.control.capacity import CapacityError, cautions, check_abilities, ov
 from rashpa.control.loads import memory_of
 from rashpa.control.manager import Manager
 from rashpa.control.node_client import NodeError
-from rashpa.control.pipeline import UNITS, Pipeline, Step, plan_pipeline
+from rashpa.control.pipeline import UNITS, Pipeline, Step, plan_pipeline, unit_trouble
 from rashpa.control.plan_summary import Summary, json_of, summary_of, unknown_of
 from rashpa.control.run_file_reader import RunFileError
 from rashpa.control.run_plan import Plan, PlannedBuffer, images_of, load_plan
@@ -126,7 +126,7 @@ def lines_of(found: Plan, buffer: PlannedBuffer) -> Iterator[str]:
     if not steps.steps:
         yield "  no kernels: images go to the sinks as they come"
     for unit in UNITS:
-        yield f"  {'*' if unit == section.unit else ' '} unit {unit}: {_unit(steps, unit)}"
+        yield f"  {'*' if unit == section.unit else ' '} unit {unit}: {unit_trouble(unit, section.kernel) or steps.words}"
     read, written = (
         sum(cost) for cost in zip((0.0, 0.0), *(steps.cost(one, section.stack) for one in steps.steps), strict=True)
     )
@@ -167,12 +167,3 @@ def _pass(steps: Pipeline, step: Step, stack: int) -> str:
     extra += [f"leaves marks for {step.marks_for}"] if step.marks_for else []
     source = f"reads the marks of {step.marked_by}" if step.marked_by else "one pass"
     return "; ".join([f"{source}: {read:.3g} bytes a pixel read, {written:.3g} written", *extra])
-
-
-def _unit(steps: Pipeline, unit: str) -> str:
-    missing = steps.without_a_version(unit)
-    if missing:
-        return f"has no version of {', '.join(missing)}"
-    if not steps.steps and unit != "cpu":
-        return "has nothing to do without a kernel"
-    return steps.words

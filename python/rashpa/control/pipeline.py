@@ -24,7 +24,7 @@ from rashpa.control.kernels import (
 )
 from rashpa.control.run_file_reader import KeyPath
 from rashpa.control.veto_rule import RuleError, check_rule
-from rashpa.data.kernel_units import unfit
+from rashpa.data.kernel_units import beyond, unfit
 
 MOST_COLUMNS = 64
 PIXEL_BYTES = {"uint8": 1, "uint16": 2, "int16": 2, "uint32": 4, "int32": 4, "float32": 4}
@@ -90,10 +90,6 @@ class Pipeline:
     def makes_list(self) -> bool:
         return any(step.list_part > 0 for step in self.steps)
 
-    def without_a_version(self, unit: str) -> tuple[str, ...]:
-        """Kernels that the unit has none of."""
-        return tuple(step.kernel.name for step in self.steps if unit not in step.kernel.units)
-
     def cost(self, step: Step, stack: int) -> tuple[float, float]:
         """Bytes a pixel and image that the step's pass reads and writes; lists not counted, which depend on the data."""
         if step.rides_on or not step.takes:
@@ -106,14 +102,24 @@ class Pipeline:
 UNITS = ("cpu", "cuda", "opencl", "fpga")
 
 
+def unit_trouble(unit: str, kernels: Sequence[Kernel]) -> str:
+    """Why a unit cannot carry out these kernels one behind the other, in words that follow its name; empty: it can. Whoever plans, measures or runs asks
+    this."""
+    lacking = [label_of(kernel) for kernel in kernels if unit not in declaration_of(kernel).units]
+    if lacking:
+        return f"has no version of {', '.join(lacking)}"
+    for kernel in kernels:
+        values = parameters_of(kernel)
+        for key, _ in beyond(unit, kernel.name, values):
+            return f'has no version of {kernel.name} with {key} = "{values[key]}"'
+    if not kernels and unit == "cuda":
+        return "has nothing to do without a kernel"
+    return unfit(unit, [kernel.name for kernel in kernels])
+
+
 def usable_units(kernels: Sequence[Kernel]) -> tuple[str, ...]:
-    """Units that have a version of every kernel, and can do them one behind the other."""
-    names = [kernel.name for kernel in kernels]
-    return tuple(
-        unit
-        for unit in UNITS
-        if all(unit in declaration_of(kernel).units for kernel in kernels) and not unfit(unit, names)
-    )
+    """Units that can carry out the kernels."""
+    return tuple(unit for unit in UNITS if not unit_trouble(unit, kernels))
 
 
 def problems_of(kernels: Sequence[Kernel], pixel: str, largest: int | None = None) -> list[Problem]:

@@ -9,13 +9,12 @@ from rashpa.control import pipeline, special_values
 from rashpa.control import run_file as toml
 from rashpa.control.dataset_check import trouble_with
 from rashpa.control.emulators import SIMULATED
-from rashpa.control.kernels import Kernel, code_of, declaration, files_of, label_of, parameters_of
-from rashpa.control.pipeline import usable_units
+from rashpa.control.kernels import code_of, declaration, files_of, label_of, parameters_of
+from rashpa.control.pipeline import unit_trouble, usable_units
 from rashpa.control.run_file_reader import KeyPath, RunFileSource
 from rashpa.control.strips import needs_whole_images
 from rashpa.data.calibration_reference import file_of
 from rashpa.data.file_names import located
-from rashpa.data.kernel_units import beyond, unfit
 
 
 def pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
@@ -50,15 +49,13 @@ def pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, s
     elsewhere = [kernel for _, kernel in outside if section.unit not in declaration(kernel.name).units]
     if elsewhere:
         yield f'{source.where((*path, "unit"))}: {section.unit} does not run {label_of(elsewhere[0])}; set unit = "cpu"'
-    elif why := unfit(section.unit, [kernel.name for kernel in section.kernel]):
-        yield f"{source.where((*path, 'unit'))}: {why}; set unit = {' or '.join(map(json.dumps, usable_units(section.kernel)))}"
-    elif section.kernel and section.unit not in (usable := usable_units(section.kernel)):
-        yield f"{source.where((*path, 'unit'))}: {section.unit} has no version of every kernel; {' or '.join(usable) or 'none'} has"
+    elif why := unit_trouble(section.unit, section.kernel):
+        usable = " or ".join(map(json.dumps, usable_units(section.kernel)))
+        advice = f"set unit = {usable}" if usable else "no unit can; take one of the kernels out"
+        yield f"{source.where((*path, 'unit'))}: unit {section.unit} {why}; {advice}"
     yield from _device_problems(section, path, source)
     yield from _share_problems(section, path, source)
     yield from _card_problems(section, path, source)
-    for number, kernel in enumerate(section.kernel):
-        yield from _only_some_units(kernel, section, f"{source.where((*path, 'kernel', number))}")
     for number, kernel in outside if _local(file, section) else ():
         folder = source.path.parent
         if not (folder / code_of(kernel)).is_file():
@@ -135,14 +132,6 @@ def _card_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource) -
             yield f"{source.where((*path, key))}: unit fpga has a card in place of devices; leave {key} out"
     if section.trigger != "auto":
         yield f"{source.where((*path, 'trigger'))}: trigger {section.trigger} is for unit cuda; leave it out"
-
-
-def _only_some_units(kernel: Kernel, section: toml.Buffer, where: str) -> Iterator[str]:
-    """What only some units do, whatever versions a kernel has."""
-    values = parameters_of(kernel)
-    for key, units in beyond(section.unit, kernel.name, values):
-        advice = " or ".join(f'"{unit}"' for unit in units)
-        yield f'{where}: {section.unit} has no version of {kernel.name} with {key} = "{values[key]}"; set unit = {advice}'
 
 
 def _local(file: toml.RunFile, section: toml.Buffer) -> bool:

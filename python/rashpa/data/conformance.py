@@ -253,7 +253,7 @@ def judge(vector: Vector, unit: str, device: str = "0") -> Verdict:
             text = f"unit {unit} has none of {step['name']} with {parameter} = {step[parameter]}"
             return Verdict(vector.kernel, vector.name, "no version", text)
     if why := unfit(unit, [step["name"] for step in vector.kernels]):
-        return Verdict(vector.kernel, vector.name, "no version", why)
+        return Verdict(vector.kernel, vector.name, "no version", f"unit {unit} {why}")
     worst: Verdict | None = None
     # a kernel can ride only on one before it that makes pixels: without such a one both ways are the same; hardware is one pass
     ridden = any(port["port"] == "pixels" for step in vector.kernels[:-1] for port in declared[step["name"]]["makes"])

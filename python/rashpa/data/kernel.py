@@ -69,7 +69,7 @@ def kernel(
 ) -> Callable[[_Function], _Function]:
     """Declares a function as a kernel.
 
-    It is called with the pixels of an image [row][column], a view that may be read during the call only, and its parameters by name: they are its
+    It is called with the pixels of an image [row][column], a read-only copy, and its parameters by name: they are its
     keyword-only arguments, and each has a default of bool, int, float or str. It returns a dict with a number for each of `columns`; then, where
     it declares `reasons`, the one for which the image is vetoed, or None; then, where it declares a `table`, its rows: a dict with an array for
     each column, all of one length, `table_rows` at most; then, where it declares a `profile` along `axes`, a dict with an array for each of its

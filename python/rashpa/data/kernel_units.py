@@ -22,7 +22,7 @@ def beyond(unit: str, kernel: str, parameters: Mapping[str, Any]) -> Iterator[tu
 
 
 def unfit(unit: str, kernels: Iterable[str]) -> str:
-    """Why the unit cannot carry out these kernels one behind the other, although it has versions of them; empty: it can."""
+    """Why the unit cannot carry out these kernels one behind the other, although it has versions of them, in words that follow its name; empty: it can."""
     if unit != "fpga" or tuple(kernels) in _ON_A_CARD:
         return ""
-    return "unit fpga runs jungfrau, alone or with bragg_count, csr or both behind it"
+    return "runs jungfrau, alone or with bragg_count, csr or both behind it"

@@ -78,6 +78,8 @@ def _numbers(what: str, array: Any, count: int, kinds: str) -> Numbers:
         raise ValueError(f"{what}: an array of {count}, a number for each image, not of {list(shape)}")
     if typestr[1] not in kinds or typestr[2:] not in ("1", "2", "4", "8") or typestr == "<f2":
         raise TypeError(f"{what}: numbers of type {typestr}, which its column cannot hold")
+    if facts.get("mask") is not None:
+        raise ValueError(f"{what}: an array with masked values, which would get lost; fill them")
     strides = facts.get("strides")
     return int(facts["data"][0]), int(strides[0] if strides else typestr[2:]), typestr
 

@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +28,7 @@ from rashpa.control.telegram import (
 from rashpa.data.new_folders import remove_empty
 from rashpa.node.engine import EngineError, Table
 from rashpa.node.folders import EVERYWHERE, Folders
+from rashpa.node.here import rooted
 from rashpa.node.interfaces import interfaces
 from rashpa.node.log import NativeMessage
 from rashpa.node.machine_memory import available_memory_bytes
@@ -396,6 +398,7 @@ class NativeFactory:
         self._role = role
         self._throughputs = throughputs
         self._folders = folders
+        self._started_in = Path.cwd()
         self._link_bytes_per_s = link_bytes_per_s
         self._making: _native.Making | None = None
 
@@ -441,5 +444,7 @@ class NativeFactory:
             self._making = _native.Making()
             return NativeSource(order.source, order.run, self._folders, self._making)
         if order.destination is not None:
-            return NativeDestination(order.destination, order.run, self._folders)
+            with contextlib.suppress(OSError):  # it may be gone
+                os.chdir(self._started_in)  # kernels of an earlier run may have gone elsewhere
+            return NativeDestination(rooted(order.destination, self._started_in), order.run, self._folders)
         raise EngineError("config", "Configure names neither source nor destination")

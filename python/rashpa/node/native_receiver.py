@@ -248,7 +248,7 @@ def _turned_sides(buffer: telegram.Buffer, module: _Module) -> tuple[int, int]:
 
 def _kernel(kernel: Kernel, calibration: _native.Calibration | None, image: Image, folders: Folders) -> _native.Kernel:
     if isinstance(kernel, PluginKernel):
-        return _native.plugin_kernel(str(folders.kernel_file(kernel.code)), dict(kernel.parameters))
+        return _native.plugin_kernel(str(folders.kernel_file(kernel.code)), dict(kernel.parameters), kernel.check)
     if isinstance(kernel, PythonKernel):
         return _python_kernel(kernel, folders)
     values = {name: value for name, value in parameters_of(kernel).items() if value is not None}

@@ -30,6 +30,7 @@ from rashpa.data.stored_images import Description, RawShape, describe, open_stor
 from rashpa.data.stored_piece import Piece, Reading, Stored, StoredError
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
+from rashpa.node.here import rooted, staying_here
 from rashpa.node.native_engine import native_errors
 from rashpa.node.native_receiver import buffer_configs, missing_folders_of, prefixes_of
 from rashpa.node.native_status import buffer_status
@@ -211,6 +212,11 @@ def _order(plan: Plan) -> telegram.Destination:
 def process_recording(job: Job, progress: Callable[[int], None] | None = None) -> Processed:
     """Processes one recording and completes its output. `progress` is told of images that are done. ProcessError, and nothing is written, when
     something does not fit; what fails later is in the books."""
+    with staying_here() as here:
+        return _processed(job, here, progress)
+
+
+def _processed(job: Job, here: Path, progress: Callable[[int], None] | None) -> Processed:
     began = time.monotonic()
     file, source = load_pipeline(job.pipeline, job.buffer)
     found = _describe(job, file, source)
@@ -219,6 +225,7 @@ def process_recording(job: Job, progress: Callable[[int], None] | None = None) -
     merged = with_facts(_plan(job, file, source, found.frames), facts, first)
     order = ordered(_order(merged.plan), facts)
     (buffer,) = order.buffers
+    order = rooted(order, here)
     prefix = next((sink.prefix for sink in buffer.sinks if isinstance(sink, Hdf5Order)), "")
     folders = Folders((Path("/"),), (Path("/"),), job.pipeline.resolve().parent)
     begun = False

@@ -5,7 +5,6 @@ The unit calls from a thread of its own that takes the interpreter's lock for ea
 """
 
 import importlib.util
-import math
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from rashpa.data.kernel import ATTRIBUTE, PIXELS, Axis, Column, PythonKernel, parameters_of_function
 from rashpa.node.device_kernel import DeviceFunction
 from rashpa.node.engine import EngineError
+from rashpa.node.here import staying_here
 from rashpa.node.printed import PrintsAs
 
 _BOUNDS = {"uint32": (0, 2**32 - 1), "uint64": (0, 2**64 - 1), "int64": (-(2**63), 2**63 - 1)}
@@ -112,7 +112,7 @@ def _import(file: Path, what: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look for it there
     try:
-        with PrintsAs(what):
+        with PrintsAs(what), staying_here():
             # its text, not what an earlier run may have left compiled
             exec(compile(file.read_bytes(), str(file), "exec"), module.__dict__)  # noqa: S102  the node allows this folder
     except (Exception, SystemExit) as error:  # noqa: BLE001  code of others: whatever it raises is its fault
@@ -166,9 +166,11 @@ def _of(found: Any, column: Column) -> Any:
 
 def _bits(column: Column, value: Any) -> int:
     """The 64 bits of a number."""
+    if not isinstance(value, int):
+        value = _numbers(column, value, 0, "iubf").item()
     if column.type == "float64":
-        return int(np.float64(value).view(np.uint64))
-    if isinstance(value, float | np.floating) and not (math.isfinite(value) and float(value).is_integer()):
+        return int(np.float64(float(value)).view(np.uint64))
+    if not isinstance(value, int) and not value.is_integer():
         raise ValueError(f"{column.name} is {value}, which is not {column.type}")
     least, most = _BOUNDS[column.type]
     number = int(value)
@@ -177,10 +179,33 @@ def _bits(column: Column, value: Any) -> int:
     return number & (2**64 - 1)
 
 
+def _numbers(column: Column, value: Any, dimensions: int, kinds: str) -> NDArray[Any]:
+    """The value as an array of numbers that its column can hold; what would lose something on the way is refused."""
+    found = np.asanyarray(value)
+    if found.ndim != dimensions:
+        shape = f"an array of {list(found.shape)}" if found.ndim else _shown(value)
+        raise ValueError(
+            f"{column.name} is {shape}, and {'an array with one axis' if dimensions else 'a number'} is due"
+        )
+    if found.size == 0:
+        return np.asarray(found)
+    if found.dtype.kind not in kinds:
+        raise ValueError(f"{column.name} holds what is not {column.type}: {found.dtype.name} as {_shown(value)}")
+    if np.ma.is_masked(found):
+        raise ValueError(f"{column.name} has masked values, which would get lost; fill them: array.filled(0)")
+    plain = np.asarray(found)
+    with np.errstate(over="ignore"):
+        beyond = np.isinf(plain.astype(np.float64)) & ~np.isinf(plain)
+    if beyond.any():
+        raise ValueError(f"{column.name} holds what is not {column.type}: {_shown(value)}")
+    return plain
+
+
 def _rows(columns: tuple[Column, ...], found: Any) -> Bits:
-    values = [np.asarray(_of(found, column)) for column in columns]
+    kinds = {column: "iubf" if column.type == "float64" else "iub" for column in columns}
+    values = [_numbers(column, _of(found, column), 1, kinds[column]) for column in columns]
     length = values[0].size
-    if any(value.ndim != 1 or value.size != length for value in values):
+    if any(value.size != length for value in values):
         raise ValueError("the columns of its table must be arrays of one length")
     rows = np.empty((length, len(columns)), np.uint64)
     for number, (column, value) in enumerate(zip(columns, values, strict=True)):
@@ -188,7 +213,7 @@ def _rows(columns: tuple[Column, ...], found: Any) -> Bits:
             rows[:, number] = value.astype(np.float64).view(np.uint64)
             continue
         least, most = _BOUNDS[column.type]
-        if value.size and not (value.dtype.kind in "iub" and least <= int(value.min()) and int(value.max()) <= most):
+        if value.size and not (least <= int(value.min()) and int(value.max()) <= most):
             raise ValueError(f"{column.name} holds what is not {column.type}")
         rows[:, number] = value.astype(np.int64 if column.type == "int64" else np.uint64).view(np.uint64)
     return rows
@@ -196,13 +221,16 @@ def _rows(columns: tuple[Column, ...], found: Any) -> Bits:
 
 def _arrays(declared: PythonKernel, found: Any) -> NDArray[np.float64]:
     shape = tuple(len(axis.values) for axis in declared.axes)
-    arrays = [np.asarray(_of(found, column), np.float64) for column in declared.profile]
-    for column, array in zip(declared.profile, arrays, strict=True):
-        if array.shape != shape:
+    given = [_of(found, column) for column in declared.profile]
+    for column, array in zip(declared.profile, given, strict=True):
+        if np.shape(array) != shape:
             raise ValueError(
-                f"{column.name} of its profile has the shape {list(array.shape)}; its axes have {list(shape)} bins"
+                f"{column.name} of its profile has the shape {list(np.shape(array))}; its axes have {list(shape)} bins"
             )
-    return np.ascontiguousarray(np.stack(arrays))
+    arrays = [
+        _numbers(column, array, len(shape), "iubf") for column, array in zip(declared.profile, given, strict=True)
+    ]
+    return np.ascontiguousarray(np.stack(arrays), np.float64)
 
 
 def _shown(value: Any) -> str:

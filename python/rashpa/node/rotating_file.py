@@ -16,7 +16,7 @@ class RotatingFile:
 
     def __init__(self, path: Path, file_bytes: int = FILE_BYTES, mode: int = 0o644) -> None:
         """OSError when it cannot be written. `mode`: of a new file, less the umask."""
-        self._path = path
+        self._path = path.absolute()  # kernels of others may change the working folder
         self._file_bytes = file_bytes
         self._mode = mode
         self._lost = 0

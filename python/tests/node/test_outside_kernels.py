@@ -34,7 +34,7 @@ RUN = """\
 [run]
 name = "outside"
 frames = 24
-output = "{folder}/out"
+output = "{output}"
 [detector]
 width = 64
 height = 32
@@ -81,10 +81,13 @@ def images() -> NDArray[np.uint16]:
     return found
 
 
-def run(folder: Path, kernel: str, settings: str = "", sink: str = "", allowed: bool = True) -> Outcome:
+def run(
+    folder: Path, kernel: str, settings: str = "", sink: str = "", allowed: bool = True, output: str = ""
+) -> Outcome:
     np.save(folder / "frames.npy", images())
     path = folder / "run.toml"
-    path.write_text(RUN.format(folder=folder, kernel=kernel, settings=settings, sink=sink))
+    output = output or f"{folder}/out"
+    path.write_text(RUN.format(folder=folder, kernel=kernel, settings=settings, sink=sink, output=output))
     nodes = nodes_of(folder if allowed else None)
     return run_in_process(load_plan(path), nodes)
 
@@ -233,6 +236,30 @@ def odd(pixels):
     assert any("nothing to see" in reason for reason in outcome.reasons)
 
 
+@pytest.mark.parametrize("where", ["import", "call"])
+def test_output_stays_where_it_is_when_a_function_goes_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    goes = f"import os; os.chdir({str(elsewhere)!r})"
+    text = f"""
+{goes if where == "import" else ""}
+@kernel(takes=["uint16"], profile=[Column("I"), Column("I_errors")], axes=[Axis("q", [1.0, 2.0])])
+def f(pixels):
+    {goes}
+    return {{"I": [pixels[0, 0], 2], "I_errors": np.zeros(2)}}
+"""
+    (tmp_path / "goes.py").write_text("from rashpa.data.kernel import Axis\n" + python_kernel(text))
+    outcome = run(tmp_path, 'name = "python"\nfunction = "goes:f"', output="out")
+    assert outcome.good, outcome.problem or outcome.reasons
+    assert not list(elsewhere.iterdir())
+    with open_run(tmp_path / "out" / "outside_main_master.h5") as stored:
+        assert len(stored) == FRAMES
+        assert stored.profile("f")["I"][:, 0].tolist() == images()[:, 0, 0].tolist()
+
+
 def test_an_exception_that_has_no_words_is_told_all_the_same(tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text(
         python_kernel(
@@ -259,7 +286,10 @@ ANSWERS = {
     "{'m': 1}": "ValueError: it gives no n",
     "{'n': -1}": "n is -1, which is not uint32",
     "{'n': 1.5}": "n is 1.5, which is not uint32",
-    "{'n': 'many'}": "ValueError: invalid literal",
+    "{'n': 'many'}": "ValueError: n holds what is not uint32",
+    "{'n': 3 + 0j}": "ValueError: n holds what is not uint32: complex128",
+    "{'n': np.ma.masked}": "ValueError: n has masked values",
+    "{'n': 2**40}": "n is 1099511627776, which is not uint32",
 }
 
 
@@ -370,7 +400,15 @@ def slow_engine(tmp_path: Path) -> Iterator[Any]:
     (tmp_path / "slow.py").write_text(python_kernel(SLOW))
     np.save(tmp_path / "frames.npy", images())
     path = tmp_path / "run.toml"
-    path.write_text(RUN.format(folder=tmp_path, kernel='name = "python"\nfunction = "slow:f"', settings="", sink=""))
+    path.write_text(
+        RUN.format(
+            folder=tmp_path,
+            kernel='name = "python"\nfunction = "slow:f"',
+            settings="",
+            sink="",
+            output=tmp_path / "out",
+        )
+    )
     plan = load_plan(path)
     everywhere = [Path("/")]
     folders = Folders(everywhere, everywhere, tmp_path)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,14 @@ bool is_name(std::string_view text) noexcept {
          std::all_of(text.begin(), text.end(),
                      [](char c) { return is_lower(c) || (c >= '0' && c <= '9') || c == '_'; });
 }
+/// Of an array of a profile: capital letters, too, as in I and I_errors.
+bool is_array_name(std::string_view text) noexcept {
+  std::string small(text);
+  for (char& c : small) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return is_name(small);
+}
 /// They go into files, telegrams and terminals.
 bool is_text(std::string_view text) noexcept {
   return text.size() <= kMostText && std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
@@ -43,6 +52,10 @@ class Check {
   void name(std::string_view what, const std::string& text) const {
     that(is_name(text),
          fmt::format("{} must be a small letter and then small letters, digits or _, at most {}", what, kMostName));
+  }
+  void array_name(std::string_view what, const std::string& text) const {
+    that(is_array_name(text),
+         fmt::format("{} must be a letter and then letters, digits or _, at most {}", what, kMostName));
   }
   void text(std::string_view what, const std::string& text) const {
     that(is_text(text), fmt::format("{} must be printable ASCII, at most {} characters", what, kMostText));
@@ -84,7 +97,11 @@ void check_columns(const Check& check, const Port& port, std::size_t most) {
   check.that(!port.columns.empty(), "a port without a column");
   check.that(port.columns.size() <= most, fmt::format("{} columns, {} at most", port.columns.size(), most));
   for (const Column& one : port.columns) {
-    check.name("the name of a column", one.name);
+    if (port.kind == Port::Kind::profile) {
+      check.array_name("the name of an array", one.name);
+    } else {
+      check.name("the name of a column", one.name);
+    }
     check.that(static_cast<unsigned>(one.type) <= static_cast<unsigned>(Column::Type::f64),
                fmt::format("column {} is of no known type", one.name));
     check.text("the unit of column " + one.name, one.unit);
@@ -93,9 +110,19 @@ void check_columns(const Check& check, const Port& port, std::size_t most) {
   check.differ("column", port.columns, [](const Column& one) { return one.name; });
 }
 
+/// The first number that does not fit its column, in words; empty: all do. What would be cut is refused.
+std::string misfit(const std::vector<Column>& columns, const Scalar* numbers) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].type != Column::Type::u32 || numbers[i].count() <= std::numeric_limits<std::uint32_t>::max())
+      continue;
+    return fmt::format("{} is {}, which is not uint32; declare it as uint64", columns[i].name, numbers[i].count());
+  }
+  return {};
+}
+
 class Pass final : public CpuPass {
  public:
-  Pass(const Declaration& declaration, std::uint32_t table_rows, std::size_t profile, const MakeImageFunction& make,
+  Pass(const Declaration& declaration, std::uint32_t table_rows, std::size_t profile, const MakeImageFunctions& make,
        const Setup& setup)
       : name_(declaration.name),
         reasons_(declaration.made(Port::Kind::verdict) ? declaration.made(Port::Kind::verdict)->reasons.size() : 0),
@@ -103,15 +130,16 @@ class Pass final : public CpuPass {
         profile_(profile),
         profiles_(setup.places * profile),
         found_(setup.stack) {
-    if (const Port* scalars = declaration.made(Port::Kind::scalars)) columns_ = scalars->columns.size();
+    if (const Port* scalars = declaration.made(Port::Kind::scalars)) columns_ = scalars->columns;
     if (const Port* table = declaration.made(Port::Kind::table)) {
-      row_ = table->columns.size();
+      row_ = table->columns;
       table_parameter_ = table->capacity;
-      rows_ = memory::Buffer(std::size_t{setup.places} * table_rows_ * row_ * sizeof(Scalar), memory::MemoryKind::huge);
+      rows_ = memory::Buffer(std::size_t{setup.places} * table_rows_ * row_.size() * sizeof(Scalar),
+                             memory::MemoryKind::huge);
     }
-    scalars_.resize(setup.stack * columns_);
+    scalars_.resize(setup.stack * columns_.size());
     why_.reserve(kMostText);
-    for (unsigned worker = 0; worker < setup.workers; ++worker) functions_.push_back(make(setup));
+    functions_ = make(setup);
   }
 
   [[nodiscard]] Grain grain() const noexcept override { return Grain::image; }
@@ -122,7 +150,9 @@ class Pass final : public CpuPass {
   void run(unsigned worker, const Items& items, std::size_t /*first*/, std::size_t /*last*/) noexcept override {
     for (std::size_t i = 0; i < items.count; ++i) {
       Scalar* rows = nullptr;
-      if (row_ > 0) rows = reinterpret_cast<Scalar*>(rows_.data()) + std::size_t{items.place[i]} * table_rows_ * row_;
+      if (!row_.empty()) {
+        rows = reinterpret_cast<Scalar*>(rows_.data()) + std::size_t{items.place[i]} * table_rows_ * row_.size();
+      }
       double* profile = profile_ > 0 ? profiles_.data() + items.place[i] * profile_ : nullptr;
       found_[items.first + i] = look(worker, items.in[i], items.first + i, rows, profile);
     }
@@ -131,7 +161,7 @@ class Pass final : public CpuPass {
     const Found& found = found_[item];
     finding.failed = found.failed;
     if (found.failed) return;
-    std::copy_n(scalars_.data() + item * columns_, columns_, finding.scalars);
+    std::copy_n(scalars_.data() + item * columns_.size(), columns_.size(), finding.scalars);
     finding.verdict = found.verdict;
     finding.table = found.table;
     finding.profile = found.profile;
@@ -151,18 +181,15 @@ class Pass final : public CpuPass {
 
   Found look(unsigned worker, const std::byte* pixels, std::size_t item, Scalar* rows, double* profile) noexcept {
     if (profile != nullptr) std::fill_n(profile, profile_, 0.0);
-    ImageFindings findings{
-        .scalars = scalars_.data() + item * columns_, .rows = rows, .row_capacity = table_rows_, .profile = profile};
+    ImageFindings findings{.scalars = scalars_.data() + item * columns_.size(),
+                           .rows = rows,
+                           .row_capacity = table_rows_,
+                           .profile = profile};
     std::string why;
     bool good = functions_[worker]->look(pixels, findings, why);
-    if (good && findings.verdict > reasons_) {
-      why = fmt::format("its verdict is {}, and it declares {} reasons", findings.verdict, reasons_);
-      good = false;
-    }
-    if (good && findings.row_count > table_rows_) {
-      why = fmt::format("{} rows are found in the image, and its table holds {}; set a larger {}", findings.row_count,
-                        table_rows_, table_parameter_);
-      good = false;
+    if (good) {
+      why = wrong_of(findings);
+      good = why.empty();
     }
     if (!good) {
       note(why);
@@ -171,6 +198,22 @@ class Pass final : public CpuPass {
     return {.verdict = static_cast<std::uint8_t>(findings.verdict),
             .table = {rows, findings.row_count},
             .profile = {profile}};
+  }
+
+  /// What is wrong with what it has found, in words; empty: nothing.
+  [[nodiscard]] std::string wrong_of(const ImageFindings& found) const {
+    if (found.verdict > reasons_) {
+      return fmt::format("its verdict is {}, and it declares {} reasons", found.verdict, reasons_);
+    }
+    if (found.row_count > table_rows_) {
+      return fmt::format("{} rows are found in the image, and its table holds {}; set a larger {}", found.row_count,
+                         table_rows_, table_parameter_);
+    }
+    std::string wrong = misfit(columns_, found.scalars);
+    for (std::uint32_t row = 0; row < found.row_count && wrong.empty(); ++row) {
+      wrong = misfit(row_, found.rows + row * row_.size());
+    }
+    return wrong;
   }
 
   /// Takes a lock, and only for an image that is lost anyway.
@@ -183,21 +226,21 @@ class Pass final : public CpuPass {
   std::size_t reasons_;
   std::uint32_t table_rows_;
   std::string table_parameter_;
-  std::size_t columns_ = 0;
-  std::size_t row_ = 0;                                    // columns of the table
-  std::size_t profile_;                                    // values of an image's profile
-  std::vector<double> profiles_;                           // [place][value]
-  std::vector<Found> found_;                               // by item
-  std::vector<Scalar> scalars_;                            // [item][column]
-  memory::Buffer rows_;                                    // Scalar [place][row][column]
-  std::vector<std::unique_ptr<ImageFunction>> functions_;  // by worker
+  std::vector<Column> columns_;
+  std::vector<Column> row_;       // columns of the table
+  std::size_t profile_;           // values of an image's profile
+  std::vector<double> profiles_;  // [place][value]
+  std::vector<Found> found_;      // by item
+  std::vector<Scalar> scalars_;   // [item][column]
+  memory::Buffer rows_;           // Scalar [place][row][column]
+  ImageFunctions functions_;      // by worker
   mutable std::mutex mutex_;
   std::string why_;
 };
 
 class ImageStep final : public Step {
  public:
-  ImageStep(Declaration declaration, std::uint32_t table_rows, MakeImageFunction make, std::vector<Axis> axes)
+  ImageStep(Declaration declaration, std::uint32_t table_rows, MakeImageFunctions make, std::vector<Axis> axes)
       : declaration_(std::move(declaration)), table_rows_(table_rows), make_(std::move(make)), axes_(std::move(axes)) {}
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declaration_; }
   [[nodiscard]] PixelFormat fit(const Shape& /*shape*/, PixelFormat in) const override { return in; }
@@ -213,7 +256,7 @@ class ImageStep final : public Step {
  private:
   Declaration declaration_;
   std::uint32_t table_rows_;
-  MakeImageFunction make_;
+  MakeImageFunctions make_;
   std::vector<Axis> axes_;
 };
 
@@ -272,7 +315,7 @@ void check_outside(const Declaration& declaration) {
   check.differ("port", declaration.makes, [](const Port& port) { return static_cast<int>(port.kind); });
 }
 
-std::shared_ptr<const Step> image_step(Declaration declaration, std::uint32_t table_rows, MakeImageFunction make,
+std::shared_ptr<const Step> image_step(Declaration declaration, std::uint32_t table_rows, MakeImageFunctions make,
                                        std::vector<Axis> axes) {
   check_outside(declaration);
   const Port* profile = declaration.made(Port::Kind::profile);

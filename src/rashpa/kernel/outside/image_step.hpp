@@ -15,7 +15,7 @@ namespace rashpa::kernel::outside {
 
 /// Where the function puts what it finds in an image. All of it is 0 before.
 struct ImageFindings {
-  Scalar* scalars = nullptr;  ///< its columns, in the order of the declaration
+  Scalar* scalars = nullptr;  ///< its columns, in the order of the declaration; what does not fit: errored
   std::uint32_t verdict = 0;  ///< 0: kept; n: its n-th reason
   Scalar* rows = nullptr;     ///< of its table: room for `row_capacity` rows of all its columns
   std::uint32_t row_capacity = 0;
@@ -32,8 +32,18 @@ class ImageFunction {
   virtual bool look(const std::byte* pixels, ImageFindings& found, std::string& why) noexcept = 0;
 };
 
-/// Makes the function for one thread of a unit. Throws ConfigError when shape or pixels do not suit it, ResourceError.
-using MakeImageFunction = std::function<std::unique_ptr<ImageFunction>(const Setup& setup)>;
+/// Of a unit: one a thread.
+using ImageFunctions = std::vector<std::unique_ptr<ImageFunction>>;
+/// Makes the functions of all threads of a unit, Setup::workers. What they share is that unit's alone. Throws
+/// ConfigError when shape or pixels do not suit them, ResourceError.
+using MakeImageFunctions = std::function<ImageFunctions(const Setup& setup)>;
+/// Of what `make` makes, one a thread.
+template <class Make>
+ImageFunctions for_all_threads(const Setup& setup, Make make) {
+  ImageFunctions functions;
+  for (unsigned worker = 0; worker < setup.workers; ++worker) functions.push_back(make());
+  return functions;
+}
 
 /// Throws ConfigError that says what is wrong: names, types, bounds, counts, ports that such a step cannot have.
 /// Kernels of the program are tested; what comes from outside is checked.
@@ -41,7 +51,7 @@ void check_outside(const Declaration& declaration);
 
 /// A step on processor cores, each image by one thread. `table_rows`: room in its table, an image; `axes`: of its
 /// profile, with their bins. Throws as check_outside(), and when axes are not as declared.
-std::shared_ptr<const Step> image_step(Declaration declaration, std::uint32_t table_rows, MakeImageFunction make,
+std::shared_ptr<const Step> image_step(Declaration declaration, std::uint32_t table_rows, MakeImageFunctions make,
                                        std::vector<Axis> axes = {});
 
 }  // namespace rashpa::kernel::outside

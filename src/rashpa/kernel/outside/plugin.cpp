@@ -220,8 +220,9 @@ Declaration declaration_of(const Library& library) {
 class Function final : public ImageFunction {
  public:
   Function(std::shared_ptr<const Library> library, const Setup& setup, const std::vector<rashpa_plugin_value>& values,
-           std::uint32_t table_rows)
-      : library_(std::move(library)) {
+           std::uint32_t table_rows, PixelCheck check)
+      : library_(std::move(library)), width_(setup.shape.width), pixel_bytes_(pixel_bytes(setup.in.type)) {
+    if (check == PixelCheck::on) copy_.resize(setup.shape.pixels() * pixel_bytes_);
     rashpa_plugin_setup plain_setup{.width = setup.shape.width,
                                     .height = setup.shape.height,
                                     .pixel = 0,
@@ -257,6 +258,19 @@ class Function final : public ImageFunction {
   Function& operator=(const Function&) = delete;
 
   bool look(const std::byte* pixels, ImageFindings& found, std::string& why) noexcept override {
+    if (copy_.empty()) return process(pixels, found, why);
+    std::copy_n(pixels, copy_.size(), copy_.data());
+    if (!process(copy_.data(), found, why)) return false;
+    const auto changed = std::mismatch(copy_.begin(), copy_.end(), pixels).first;
+    if (changed == copy_.end()) return true;
+    const auto pixel = static_cast<std::size_t>(changed - copy_.begin()) / pixel_bytes_;
+    why = fmt::format("it has written on its pixels, which are read only (row {}, column {}); let it work on a copy",
+                      pixel / width_, pixel % width_);
+    return false;
+  }
+
+ private:
+  bool process(const std::byte* pixels, ImageFindings& found, std::string& why) noexcept {
     rashpa_plugin_findings findings{.scalars = reinterpret_cast<rashpa_plugin_value*>(found.scalars),
                                     .verdict = 0,
                                     .row_capacity = found.row_capacity,
@@ -278,15 +292,17 @@ class Function final : public ImageFunction {
     return false;
   }
 
- private:
   std::shared_ptr<const Library> library_;
+  std::size_t width_;
+  std::size_t pixel_bytes_;
+  std::vector<std::byte> copy_;  // of the image; empty: it is given the image itself
   void* state_ = nullptr;
 };
 
 class PluginKernel final : public Kernel {
  public:
-  explicit PluginKernel(std::shared_ptr<const Library> library)
-      : library_(std::move(library)), declaration_(declaration_of(*library_)) {}
+  PluginKernel(std::shared_ptr<const Library> library, PixelCheck check)
+      : library_(std::move(library)), declaration_(declaration_of(*library_)), check_(check) {}
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declaration_; }
   [[nodiscard]] std::shared_ptr<const Step> make(const NamedValues& values, const Given& /*given*/) const override {
     const std::string owner = "kernel " + declaration_.name;
@@ -302,23 +318,25 @@ class PluginKernel final : public Kernel {
         rows = static_cast<std::uint32_t>(plain_values.back().integer);
       }
     }
-    const auto function = [library = library_, plain_values, rows](const Setup& setup) {
-      return std::make_unique<Function>(library, setup, plain_values, rows);
+    const auto functions = [library = library_, plain_values, rows, check = check_](const Setup& setup) {
+      return for_all_threads(setup,
+                             [&] { return std::make_unique<Function>(library, setup, plain_values, rows, check); });
     };
     const bool profile = declaration_.made(Port::Kind::profile) != nullptr;
-    return image_step(declaration_, rows, function, profile ? axes_of(library_->plugin()) : std::vector<Axis>{});
+    return image_step(declaration_, rows, functions, profile ? axes_of(library_->plugin()) : std::vector<Axis>{});
   }
 
  private:
   std::shared_ptr<const Library> library_;
   Declaration declaration_;
+  PixelCheck check_;
 };
 
 }  // namespace
 
-std::unique_ptr<Kernel> load_plugin(const std::filesystem::path& file) {
+std::unique_ptr<Kernel> load_plugin(const std::filesystem::path& file, PixelCheck check) {
   const std::string origin = "plugin " + file.filename().string();
-  return std::make_unique<PluginKernel>(std::make_shared<const Library>(file, origin));
+  return std::make_unique<PluginKernel>(std::make_shared<const Library>(file, origin), check);
 }
 
 }  // namespace rashpa::kernel::outside

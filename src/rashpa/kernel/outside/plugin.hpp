@@ -2,6 +2,7 @@
 #pragma once
 /// Kernels in shared objects: rashpa_plugin.h is the contract with them. Loading one runs its code, so that who loads
 /// it must know where it comes from; nothing here asks.
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 
@@ -9,8 +10,14 @@
 
 namespace rashpa::kernel::outside {
 
+/// Whether a plugin is held to leaving its pixels as they are.
+enum class PixelCheck : std::uint8_t {
+  on,   ///< it is given a copy of each image, and what it changes there makes the image errored
+  off,  ///< it is given the image that is stored
+};
+
 /// Loads the object and checks what it declares. Throws ConfigError that names the file when it is no plugin, of
 /// another version, or declares what makes no sense. The object stays loaded for as long as a step of it lives.
-std::unique_ptr<Kernel> load_plugin(const std::filesystem::path& file);
+std::unique_ptr<Kernel> load_plugin(const std::filesystem::path& file, PixelCheck check = PixelCheck::on);
 
 }  // namespace rashpa::kernel::outside

@@ -147,7 +147,12 @@ TEST(Plugin, image_that_it_fails_on_is_errored_and_its_neighbours_are_not) {
       {"fails", "kernel test_plugin: an odd image"},
       {"fails_silently", "kernel test_plugin: process gave -1"},
       {"verdict", "kernel test_plugin: its verdict is 9, and it declares 2 reasons"},
-      {"rows", "kernel test_plugin: 15 rows are found in the image, and its table holds 10; set a larger rows"}};
+      {"rows", "kernel test_plugin: 15 rows are found in the image, and its table holds 10; set a larger rows"},
+      {"large", "kernel test_plugin: first_times is 1099511627776, which is not uint32; declare it as uint64"},
+      {"large_row", "kernel test_plugin: place is 34359738368, which is not uint32; declare it as uint64"},
+      {"writes",
+       "kernel test_plugin: it has written on its pixels, which are read only (row 1, column 2); let it work on a "
+       "copy"}};
   for (const auto& [how, why] : words) {
     SCOPED_TRACE(how);
     const As as(how);
@@ -158,6 +163,24 @@ TEST(Plugin, image_that_it_fails_on_is_errored_and_its_neighbours_are_not) {
     }
     EXPECT_EQ(run.pass->failure(), why);
   }
+}
+
+TEST(Plugin, pixels_stay_as_they_are_unless_it_is_trusted) {
+  const As as("writes");
+  for (const PixelCheck check : {PixelCheck::on, PixelCheck::off}) {
+    const auto step = load_plugin(kPlugins / "test_plugin.so", check)->make({{"rows", std::int64_t{10}}}, {});
+    const StackRun run = run_of(*step);
+    EXPECT_EQ(run.images[1].pixels[6], check == PixelCheck::on ? 7 : 0);
+    EXPECT_EQ(run.images[1].finding.failed, check == PixelCheck::on);
+    EXPECT_EQ(run.images[2].pixels[6], 8);
+    EXPECT_FALSE(run.images[2].finding.failed);
+  }
+}
+
+TEST(Plugin, arrays_of_a_profile_may_have_capital_letters) {
+  const As as("capital");
+  const auto step = step_of({{"rows", std::int64_t{10}}});
+  EXPECT_EQ(step->declaration().made(Port::Kind::profile)->columns.at(1).name, "I_errors");
 }
 
 TEST(Plugin, parameters_are_checked_as_those_of_every_kernel) {

@@ -44,7 +44,7 @@ extern "C" {
 #define RASHPA_NUMBER UINT32_C(2)  /* in .real */
 
 /* Types of a column: which member of rashpa_plugin_value holds it, and how files store it. */
-#define RASHPA_COLUMN_UINT32 UINT32_C(0)  /* .count, below 2^32 */
+#define RASHPA_COLUMN_UINT32 UINT32_C(0)  /* .count, below 2^32; what is not makes the image errored */
 #define RASHPA_COLUMN_UINT64 UINT32_C(1)  /* .count */
 #define RASHPA_COLUMN_INT64 UINT32_C(2)   /* .integer */
 #define RASHPA_COLUMN_FLOAT64 UINT32_C(3) /* .real */
@@ -55,7 +55,7 @@ typedef union rashpa_plugin_value {
   double real;
 } rashpa_plugin_value;
 
-/* Names: a small letter, then small letters, digits or _. Words: printable ASCII; NULL: none. */
+/* Names: a small letter, then small letters, digits or _; of arrays of a profile capital letters, too. Words: printable ASCII; NULL: none. */
 typedef struct rashpa_plugin_parameter {
   const char* name;
   const char* doc; /* in a few words, with the unit */
@@ -125,7 +125,7 @@ typedef struct rashpa_plugin {
 
   /* The state of one thread, not NULL; NULL: it cannot be had, and `why` (why_bytes long) has the reason as text. */
   void* (*create)(const rashpa_plugin_setup* setup, char* why, size_t why_bytes);
-  /* One image: row-major, without gaps, read only. 0: done; anything else: it failed, the image is errored. */
+  /* One image: row-major, without gaps, read only: what it changes there makes the image errored. 0: done; anything else: it failed, the image is errored. */
   int (*process)(void* state, const void* pixels, rashpa_plugin_findings* findings);
   /* Why process() failed, as text; NULL: it does not say. May be NULL itself. */
   const char* (*last_error)(void* state);

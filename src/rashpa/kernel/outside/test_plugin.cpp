@@ -51,6 +51,12 @@ int process(void* given, const void* pixels, rashpa_plugin_findings* findings) {
     findings->rows[2 * row].count = row;
     findings->rows[2 * row + 1].real = 0.5 * first[row % 8];  // the tests' images have eight pixels
   }
+  if (state.how == "large" && odd) findings->scalars[0].count = std::uint64_t{1} << 40U;
+  if (state.how == "large_row" && odd) {
+    findings->row_count = 2;
+    findings->rows[2].count = std::uint64_t{1} << 35U;
+  }
+  if (state.how == "writes" && odd) const_cast<std::uint16_t*>(first)[6] = 0;  // NOLINT: what a plugin must not do
   if (findings->profile != nullptr) {
     for (int bin = 0; bin < 3; ++bin) {
       findings->profile[bin] = first[0] + bin;
@@ -115,6 +121,8 @@ RASHPA_PLUGIN_EXPORT const rashpa_plugin* rashpa_plugin_describe() {
     g_plugin.bytes = offsetof(rashpa_plugin, profile_array_count);
     g_plugin.profile_array_count = 1000;  // not a part of it
   }
+  g_scalars[0].type = how == "large" ? RASHPA_COLUMN_UINT32 : RASHPA_COLUMN_UINT64;
+  g_arrays[1].name = how == "capital" ? "I_errors" : "square";
   if (how == "integer_profile") g_arrays[1].type = RASHPA_COLUMN_UINT32;
   if (how == "no_axis") g_plugin.profile_axis_count = 0;
   if (how == "three_axes") g_plugin.profile_axis_count = 3;

@@ -45,7 +45,11 @@ kernel::StepOf arrays_step(const std::string& name, std::size_t bins = 3) {
        .axes = {{.name = "slow"}, {.name = "fast"}}},
       {.kind = kernel::Port::Kind::verdict, .reasons = {name + "_is_one"}}};
   return kernel::outside::image_step(
-      declaration, 0, [](const kernel::Setup&) { return std::make_unique<Arrays>(); }, axes);
+      declaration, 0,
+      [](const kernel::Setup& setup) {
+        return kernel::outside::for_all_threads(setup, [] { return std::make_unique<Arrays>(); });
+      },
+      axes);
 }
 
 }  // namespace

@@ -45,8 +45,9 @@ kernel::StepOf rows_step(const std::string& name, std::uint32_t capacity) {
                         .capacity = "rows",
                         .columns = {{.name = "row"}, {.name = "twice", .type = Column::Type::f64}}},
                        {.kind = kernel::Port::Kind::verdict, .reasons = {name + "_is_one"}}};
-  return kernel::outside::image_step(declaration, capacity,
-                                     [](const kernel::Setup&) { return std::make_unique<Rows>(); });
+  return kernel::outside::image_step(declaration, capacity, [](const kernel::Setup& setup) {
+    return kernel::outside::for_all_threads(setup, [] { return std::make_unique<Rows>(); });
+  });
 }
 
 }  // namespace
