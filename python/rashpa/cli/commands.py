@@ -105,6 +105,11 @@ COMMANDS = {
         "Summary of a run: books, rates, vetoes, first incomplete images. Pictures on request.",
         answers=True,
     ),
+    "check": Listed(
+        "check",
+        "Judge an NXmx file, of ours or of others: places of pixels, units, masks, counts, times, links.",
+        answers=True,
+    ),
     "combine": Listed(
         "combine",
         "One NeXus file for several masters of a run: an entry each, or one of all images in the order of their frames where they have the same shape.",

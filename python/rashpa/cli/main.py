@@ -13,7 +13,7 @@ from typing_extensions import override
 from rashpa.cli.commands import COMMANDS
 from rashpa.data.telling import answer
 
-_READERS = ("inspect", "peaks")
+_READERS = ("inspect", "check", "peaks")
 _LONG = "rashpa.long"
 
 

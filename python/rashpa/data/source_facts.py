@@ -24,17 +24,17 @@ from rashpa.data.limited_process import Limits, private_output, start_limited, w
 from rashpa.data.stored_facts import text_of
 from rashpa.data.stored_piece import Reading
 
-_DETECTOR = "instrument/detector"
-_LENGTHS = {"m": 1.0, "mm": 1e-3, "um": 1e-6, "µm": 1e-6, "cm": 1e-2, "nm": 1e-9, "": 1.0}
-_TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "": 1.0}
-_ENERGIES = {"keV": 1.0, "eV": 1e-3, "": 1e-3}
-_WAVELENGTHS = {"angstrom": 1.0, "Angstrom": 1.0, "A": 1.0, "Å": 1.0, "nm": 10.0, "m": 1e10, "": 1.0}
+DETECTOR = "instrument/detector"
+LENGTHS = {"m": 1.0, "mm": 1e-3, "um": 1e-6, "µm": 1e-6, "cm": 1e-2, "nm": 1e-9, "": 1.0}
+TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "": 1.0}
+ENERGIES = {"keV": 1.0, "eV": 1e-3, "": 1e-3}
+WAVELENGTHS = {"angstrom": 1.0, "Angstrom": 1.0, "A": 1.0, "Å": 1.0, "nm": 10.0, "m": 1e10, "": 1.0}
 _NUMBERS: Mapping[str, tuple[str, Mapping[str, float]]] = {
-    "distance_m": ("distance", _LENGTHS),
-    "pixel_size_m": ("x_pixel_size", _LENGTHS),
-    "sensor_thickness_m": ("sensor_thickness", _LENGTHS),
-    "count_time_s": ("count_time", _TIMES),
-    "frame_time_s": ("frame_time", _TIMES),
+    "distance_m": ("distance", LENGTHS),
+    "pixel_size_m": ("x_pixel_size", LENGTHS),
+    "sensor_thickness_m": ("sensor_thickness", LENGTHS),
+    "count_time_s": ("count_time", TIMES),
+    "frame_time_s": ("frame_time", TIMES),
 }
 """By key of what a run file, or the metadata of a file, calls it."""
 _WORDS = {"sensor_material": "sensor_material", "description": "description", "name": "type"}
@@ -143,100 +143,101 @@ def _facts_of(path: Path, shape: tuple[int, int], folders: Sequence[Path]) -> So
         entry = file.find("entry")
         if not isinstance(entry, Group):
             return SourceFacts()
-        found = _Found(entry, notes)
+        found = NxmxFields(entry, notes)
         values: dict[str, float | str] = dict(found.numbers())
         for key, name in _WORDS.items():
-            if said := found.text(f"{_DETECTOR}/{name}"):
+            if said := found.text(f"{DETECTOR}/{name}"):
                 values[key] = said
         texts = {name: said for name, place in TEXTS.items() if (said := found.text(place))}
         return SourceFacts(values, texts, found.mask(shape), tuple(found.modules(shape)), tuple(notes))
 
 
-class _Found:
+class NxmxFields:
     """Fields of an entry, with what is wrong in them."""
 
     def __init__(self, entry: Group, notes: list[str]) -> None:
-        self._entry = entry
-        self._notes = notes
+        self.entry = entry
+        self.notes = notes
 
-    def _array(self, path: str) -> Array | None:
-        found = self._entry.find(path)
+    def array(self, path: str) -> Array | None:
+        """None when it is no array, or not there."""
+        found = self.entry.find(path)
         if isinstance(found, Absence):
-            self._notes.append(f"{path}: {found.text}")
+            self.notes.append(f"{path}: {found.text}")
         return found if isinstance(found, Array) else None
 
     def text(self, path: str) -> str:
         """Empty when there is none, or it is not known."""
-        array = self._array(path)
+        array = self.array(path)
         if array is None or array.dtype.kind not in "OSU":
             return ""
         try:
             value = array[()]
         except ValueError as error:
-            self._notes.append(f"{path}: {error}")
+            self.notes.append(f"{path}: {error}")
             return ""
         said = text_of(value if isinstance(value, bytes | str) else np.asarray(value).ravel()[:1].tolist()[0])[:4096]
         return "" if said == "unknown" else said
 
     def number(self, path: str, units: Mapping[str, float]) -> float | None:
         """In the unit of which the size is 1; None when there is none, or its unit is not known."""
-        array = self._array(path)
+        array = self.array(path)
         if array is None or array.dtype.kind not in "iuf" or math.prod(array.shape) != 1:
             return None
         try:
             value = float(np.asarray(array[()]).ravel()[0])
         except ValueError as error:
-            self._notes.append(f"{path}: {error}")
+            self.notes.append(f"{path}: {error}")
             return None
         unit = text_of(array.attrs.get("units", ""))
         if unit not in units:
-            self._notes.append(f"{path}: the unit {unit[:40]!r} is not known, and the value not taken")
+            self.notes.append(f"{path}: the unit {unit[:40]!r} is not known, and the value not taken")
             return None
         return value * units[unit] if math.isfinite(value) else None
 
     def numbers(self) -> Iterator[tuple[str, float]]:
         """What is above 0."""
         for key, (name, units) in _NUMBERS.items():
-            value = self.number(f"{_DETECTOR}/{name}", units)
+            value = self.number(f"{DETECTOR}/{name}", units)
             if value is not None and value > 0:
                 yield key, value
         for axis in "xy":
-            value = self.number(f"{_DETECTOR}/beam_center_{axis}", {"pixel": 1.0, "pixels": 1.0, "": 1.0})
+            value = self.number(f"{DETECTOR}/beam_center_{axis}", {"pixel": 1.0, "pixels": 1.0, "": 1.0})
             if value is not None:
                 yield f"beam_center_{axis}", value
-        energy = self.number("instrument/beam/incident_energy", _ENERGIES)
-        wavelength = self.number("instrument/beam/incident_wavelength", _WAVELENGTHS)
+        energy = self.number("instrument/beam/incident_energy", ENERGIES)
+        wavelength = self.number("instrument/beam/incident_wavelength", WAVELENGTHS)
         if energy is None and wavelength is not None and wavelength > 0:
             energy = HC_KEV_ANGSTROM / wavelength
         if energy is not None and energy > 0:
             yield "energy_kev", energy
-        saturation = self.number(f"{_DETECTOR}/saturation_value", {"": 1.0})
+        saturation = self.number(f"{DETECTOR}/saturation_value", {"": 1.0})
         if saturation is not None and saturation > 0:
             yield "saturation_value", saturation
 
     def mask(self, shape: tuple[int, int]) -> NDArray[np.uint32] | None:
         """All that is there for every image of a run."""
-        array = self._array(f"{_DETECTOR}/pixel_mask")
+        array = self.array(f"{DETECTOR}/pixel_mask")
         if array is None:
             return None
         if array.shape != shape or array.dtype.kind not in "iub":
             sides = " × ".join(map(str, array.shape[::-1]))
-            self._notes.append(f"pixel_mask: {sides} values of {array.dtype}, and it is not taken")
+            self.notes.append(f"pixel_mask: {sides} values of {array.dtype}, and it is not taken")
             return None
         try:
             found = np.asarray(array[()])
         except ValueError as error:
-            self._notes.append(f"pixel_mask: {error}")
+            self.notes.append(f"pixel_mask: {error}")
             return None
         wide = found.dtype.itemsize > 4 or found.dtype.kind == "i"
         if wide and ((found < 0).any() or (found > 0xFFFFFFFF).any()):
-            self._notes.append("pixel_mask: 32 bits do not hold it, and it is not taken")
+            self.notes.append("pixel_mask: 32 bits do not hold it, and it is not taken")
             return None
         return found.astype(np.uint32)
 
     def modules(self, shape: tuple[int, int]) -> list[SourceModule]:
         """Where parts of the image lie; none when one of them cannot be read."""
-        detector = self._entry.find(_DETECTOR)
+        detector = self.entry.find(DETECTOR)
         if not isinstance(detector, Group):
             return []
         found: list[SourceModule] = []
@@ -248,10 +249,10 @@ class _Found:
             ]
             found.extend(self._module(group, shape) for group in groups[: _MOST_MODULES + 1])
         except (ValueError, KeyError, TypeError, OverflowError) as error:
-            self._notes.append(f"NXdetector_module: {error}; places of modules are not taken")
+            self.notes.append(f"NXdetector_module: {error}; places of modules are not taken")
             return []
         if len(found) > _MOST_MODULES:
-            self._notes.append(f"more than {_MOST_MODULES} modules; their places are not taken")
+            self.notes.append(f"more than {_MOST_MODULES} modules; their places are not taken")
             return []
         return found
 
@@ -276,7 +277,7 @@ class _Found:
             if seen > 16:
                 raise ValueError(f"{axis}: depends on more than 16 axes")
             path = beneath.removeprefix("/entry/") if beneath.startswith("/") else f"{folder}/{beneath}"
-            one = self._entry.find(path)
+            one = self.entry.find(path)
             if one is None or isinstance(one, Absence):
                 raise ValueError(f"{axis}: depends on {beneath[:80]}, which is not there")
             if isinstance(one, Group):
@@ -293,16 +294,16 @@ class _Found:
             x, y, z = x + step[0] + away[0], y + step[1] + away[1], z + step[2] + away[2]
             beneath = text_of(one.attrs.get("depends_on", "."))
             folder = path.rpartition("/")[0]
-        distance = self.number(f"{_DETECTOR}/distance", _LENGTHS) or 0.0
+        distance = self.number(f"{DETECTOR}/distance", LENGTHS) or 0.0
         return x, y, z - distance
 
 
 def _step(axis: Any) -> Vector:
     """Of a translation, m."""
     unit = text_of(axis.attrs.get("units", "m"))
-    if unit not in _LENGTHS:
+    if unit not in LENGTHS:
         raise ValueError(f"{axis}: the unit {unit[:40]!r} is not known")
-    length = float(np.asarray(axis[()]).ravel()[0]) * _LENGTHS[unit]
+    length = float(np.asarray(axis[()]).ravel()[0]) * LENGTHS[unit]
     x, y, z = _vector(axis, "vector", None)
     size = math.hypot(x, y, z)
     if not size or not math.isfinite(length):
@@ -320,9 +321,9 @@ def _vector(axis: Any, name: str, default: Vector | None) -> Vector:
         raise ValueError(f"{axis}: its {name} is not three numbers")
     if name == "offset":
         unit = text_of(axis.attrs.get("offset_units", axis.attrs.get("units", "m")))
-        if unit not in _LENGTHS:
+        if unit not in LENGTHS:
             raise ValueError(f"{axis}: the unit {unit[:40]!r} of its offset is not known")
-        values = [value * _LENGTHS[unit] for value in values]
+        values = [value * LENGTHS[unit] for value in values]
     return values[0], values[1], values[2]
 
 

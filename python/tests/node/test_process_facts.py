@@ -14,69 +14,7 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 from rashpa.data.source_facts import SourceFacts, read_source_facts
 from rashpa.data.stored_piece import Reading
 from rashpa.node.process import Job, Processed, Recording, process_recording
-
-_ROWS, _COLUMNS, _PITCH = 32, 64, 172e-6
-_CORNERS = {"a": (0.003, -0.002), "b": (-0.004, 0.001)}
-
-
-def axis(group: h5py.Group, name: str, value: float, vector: list[float], beneath: str, offset: list[float]) -> None:
-    group[name] = value
-    group[name].attrs.update(
-        units="mm",
-        transformation_type="translation",
-        vector=vector,
-        depends_on=beneath,
-        offset=offset,
-        offset_units="m",
-    )
-
-
-def foreign(path: Path, change: Callable[[h5py.File], None] | None = None) -> Path:
-    """A file as another program may write it: lengths in mm, two modules that run up and to the left."""
-    with h5py.File(path, "w") as file:
-        entry = file.create_group("entry")
-        entry["start_time"], entry["end_time"] = "2025-03-01T10:00:00Z", "2025-03-01T10:00:09Z"
-        entry["data/data"] = np.arange(4 * _ROWS * _COLUMNS, dtype=np.uint16).reshape(4, _ROWS, _COLUMNS) % 1000
-        entry["sample/name"] = "thaumatin"
-        entry["instrument/beam/incident_wavelength"] = 0.13776
-        entry["instrument/beam/incident_wavelength"].attrs["units"] = "nm"
-        detector = entry.create_group("instrument/detector")
-        numbers = {
-            "distance": 250.0,
-            "x_pixel_size": 0.172,
-            "sensor_thickness": 1.0,
-            "count_time": 2.0,
-            "frame_time": 5.0,
-        }
-        for name, value in numbers.items():
-            detector[name] = value
-            detector[name].attrs["units"] = "ms" if name.endswith("time") else "mm"
-        detector["sensor_material"] = "CdTe"
-        detector["beam_center_x"], detector["beam_center_y"] = 11.5, 7.25
-        detector["saturation_value"] = 900
-        mask = np.zeros((_ROWS, _COLUMNS), np.uint32)
-        mask[3, 4], mask[10, :] = 2, 1 << 8
-        detector["pixel_mask"] = mask
-        axis(detector, "transformations/distance", 250.0, [0, 0, 2], ".", [0, 0, 0])
-        for number, (name, corner) in enumerate(_CORNERS.items()):
-            module = detector.create_group(f"module_{name}")
-            module.attrs["NX_class"] = "NXdetector_module"
-            module["data_origin"], module["data_size"] = [0, 32 * number], [_ROWS, 32]
-            at = f"/entry/instrument/detector/module_{name}/module_offset"
-            axis(
-                module,
-                "module_offset",
-                0.0,
-                [1, 0, 0],
-                "/entry/instrument/detector/transformations/distance",
-                [*corner, 0.0],
-            )
-            axis(module, "fast_pixel_direction", 0.172, [0, 1, 0], at, [0, 0, 0])
-            axis(module, "slow_pixel_direction", 0.172, [1, 0, 0], at, [0, 0, 0])
-        if change is not None:
-            change(file)
-    return path
-
+from rashpa.testing.foreign_nxmx import COLUMNS, CORNERS, PITCH, ROWS, foreign, put
 
 _RUN = """\
 [run]
@@ -147,13 +85,13 @@ def test_modules_lie_where_the_source_has_them(tmp_path: Path) -> None:
     _, master = processed(tmp_path, foreign(tmp_path / "f.h5"))
     with h5py.File(master) as file:
         detector = file["entry/instrument/detector"]
-        for number, corner in enumerate(_CORNERS.values()):
+        for number, corner in enumerate(CORNERS.values()):
             module = detector[f"m0_{number}"]
             assert module["data_origin"][()].tolist() == [0, 32 * number]
             assert module["module_offset"].attrs["offset"] == pytest.approx([*corner, 0.0])
             assert module["fast_pixel_direction"].attrs["vector"] == pytest.approx([0, 1, 0])
             assert module["slow_pixel_direction"].attrs["vector"] == pytest.approx([1, 0, 0])
-            assert module["slow_pixel_direction"][()] == pytest.approx(_PITCH)
+            assert module["slow_pixel_direction"][()] == pytest.approx(PITCH)
 
 
 def test_what_the_run_file_says_counts_and_a_difference_is_a_caution(tmp_path: Path) -> None:
@@ -186,16 +124,6 @@ def test_a_run_of_ours_goes_through_unchanged(tmp_path: Path) -> None:
                 assert dict(of_one.attrs).keys() == dict(of_other.attrs).keys()
 
 
-def put(path: str, value: Any, **attributes: Any) -> Callable[[h5py.File], None]:
-    def change(file: h5py.File) -> None:
-        if path in file:
-            del file[path]
-        file[path] = value
-        file[path].attrs.update(attributes)
-
-    return change
-
-
 _DETECTOR = "entry/instrument/detector"
 _STRANGE: list[tuple[str, Callable[[h5py.File], None], str, str]] = [
     ("unit", put(f"{_DETECTOR}/distance", 1.0, units="furlong"), "distance_m", "the unit 'furlong' is not known"),
@@ -219,13 +147,13 @@ def test_a_value_that_is_none_is_not_taken(
 
 
 def facts_of(path: Path) -> SourceFacts:
-    return read_source_facts(path, (_ROWS, _COLUMNS), Reading())
+    return read_source_facts(path, (ROWS, COLUMNS), Reading())
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (put(f"{_DETECTOR}/module_a/data_size", [_ROWS, 90]), "does not lie in the image"),
+        (put(f"{_DETECTOR}/module_a/data_size", [ROWS, 90]), "does not lie in the image"),
         (put(f"{_DETECTOR}/module_a/fast_pixel_direction", 0.1, units="mm", depends_on="."), "has no vector"),
         (put(f"{_DETECTOR}/module_a/fast_pixel_direction", 0.1, vector=[0, 0, 0]), "is no step"),
         (
@@ -264,8 +192,8 @@ def test_modules_that_lie_nowhere_are_not_taken(tmp_path: Path, change: Callable
     "mask",
     [
         np.zeros((3, 4), np.uint32),
-        np.full((_ROWS, _COLUMNS), 1 << 40, np.uint64),
-        np.ones((_ROWS, _COLUMNS), np.float32),
+        np.full((ROWS, COLUMNS), 1 << 40, np.uint64),
+        np.ones((ROWS, COLUMNS), np.float32),
     ],
 )
 def test_a_mask_that_does_not_fit_is_not_taken(tmp_path: Path, mask: Any) -> None:
