@@ -18,14 +18,13 @@ from rashpa.data.regular_file import read_named_text
 _MOST_BYTES = 4 << 20
 _MOST_PANELS = 4096
 _TERM = re.compile(r"([+-]?)\s*([0-9.]*(?:[eE][+-]?[0-9]+)?)\s*([xyz])")
+_SHIFTS = ("detector_shift_x", "detector_shift_y")
 _FOR_ALL = {
-    "wavelength", "photon_energy", "electron_voltage", "bandwidth", "clen", "detector_shift_x", "detector_shift_y", "peak_list",
-    "peak_list_type", "photon_energy_bandwidth", "photon_energy_scale", "peak_info_location",
+    "wavelength", "photon_energy", "electron_voltage", "bandwidth", "clen", *_SHIFTS, "peak_list", "peak_list_type", "photon_energy_bandwidth", "photon_energy_scale", "peak_info_location",
 }  # fmt: skip
 _OF_PANELS = {
     "adu_per_eV", "adu_per_photon", "max_adu", "saturation_map", "saturation_map_file", "data", "mask_good", "mask_bad", "mask", "mask_file",
-    "no_index", "flag_lessthan", "flag_morethan", "flag_equal", "mask_edge_pixels", "badrow_direction", "rail_x", "rail_y", "rail_z",
-    "clen_for_centering", "adu_scale", "peak_sep", "integr_radius", "cnx", "cny", "pixel_pitch",
+    "flag_lessthan", "flag_morethan", "flag_equal", "badrow_direction", "adu_scale", "peak_sep", "integr_radius",
 }  # fmt: skip
 _QUANTITY = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Z]*)")
 _EXPERIMENT = {
@@ -35,6 +34,22 @@ _EXPERIMENT = {
 }
 """Key of the file: key of [detector], and the size of its units in that key's (of a wavelength in Å)."""
 _PLACES = ("min_fs", "max_fs", "min_ss", "max_ss")
+_EFFECT = {
+    *_PLACES,
+    "corner_x",
+    "corner_y",
+    "fs",
+    "ss",
+    "coffset",
+    "res",
+    "pixel_pitch",
+    "no_index",
+    "mask_edge_pixels",
+}
+"""Keys of panels by which pixels lie elsewhere or are left out."""
+_RAILS = {"rail_x", "rail_y", "rail_z", "clen_for_centering"}
+_FARTHEST = 1e6  # pixels
+_LEAST_AREA = 1e-3  # of a pixel, in pixels: its directions must not be parallel, or nothing
 
 
 @dataclass
@@ -52,6 +67,8 @@ class Panel:
     fs: tuple[float, float, float] = (1.0, 0.0, 0.0)
     ss: tuple[float, float, float] = (0.0, 1.0, 0.0)
     offset: float = 0.0  # along the beam, pixels
+    resolution: tuple[int, float] | None = None  # line, pixels in a metre
+    edge: int = 0  # pixels at its edges that are bad
     used: bool = True
 
 
@@ -101,6 +118,7 @@ class CrystfelGeometry:
             x = panel.corner[0] + column * panel.fs[0] + row * panel.ss[0]
             y = panel.corner[1] + column * panel.fs[1] + row * panel.ss[1]
             part = np.hypot(x, y)
+            part[_edge_pixels(panel)] = np.nan
             for bad in self.bad:
                 part[_bad_pixels(bad, panel, x, y)] = np.nan
             found[panel.top : panel.bottom, panel.left : panel.right] = part
@@ -109,6 +127,12 @@ class CrystfelGeometry:
     def rectangles(self) -> NDArray[np.uint32]:
         """Left, right, top, bottom of each panel that is used, in the order of the file."""
         return np.array([[p.left, p.right, p.top, p.bottom] for p in self.panels if p.used], np.uint32)
+
+
+def _edge_pixels(panel: Panel) -> NDArray[np.bool_]:
+    edge = np.ones((panel.bottom - panel.top, panel.right - panel.left), np.bool_)
+    edge[panel.edge : edge.shape[0] - panel.edge, panel.edge : edge.shape[1] - panel.edge] = False
+    return edge
 
 
 def _bad_pixels(bad: Bad, panel: Panel, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -157,6 +181,7 @@ def _text(key: str, path: str) -> str:
 
 def _parse(lines: Iterable[str]) -> CrystfelGeometry:
     defaults: dict[str, tuple[int, str]] = {}
+    fresh: dict[str, int] = {}  # defaults of which no panel knows yet, with their lines
     panels: dict[str, Panel] = {}
     regions: dict[str, dict[str, tuple[int, str]]] = {}
     whole_file: dict[str, tuple[int, str]] = {}
@@ -174,6 +199,8 @@ def _parse(lines: Iterable[str]) -> CrystfelGeometry:
                 continue
             _known(name, number)
             defaults[name] = (number, value)
+            if name in _EFFECT:
+                fresh[name] = number
         elif owner.startswith("bad"):
             regions.setdefault(owner, {})[inner] = (number, value)
         else:
@@ -182,14 +209,22 @@ def _parse(lines: Iterable[str]) -> CrystfelGeometry:
                 if len(panels) == _MOST_PANELS:
                     raise ValueError(f"line {number}: more than {_MOST_PANELS} panels")
                 panels[owner] = Panel(owner, number, dict(defaults))
+                fresh.clear()
             panels[owner].values[inner] = (number, value)
     if not panels:
         raise ValueError("names no panel (p0/min_fs = …); is it a CrystFEL geometry?")
-    for panel in panels.values():
-        _settle(panel)
+    _settle_all(panels.values(), fresh, whole_file)
     bad = [_region(name, values, panels) for name, values in regions.items()]
     found = list(panels.values())
     return CrystfelGeometry(found, bad, _experiment(whole_file, found))
+
+
+def _settle_all(panels: Iterable[Panel], fresh: Mapping[str, int], whole_file: Mapping[str, tuple[int, str]]) -> None:
+    for name, number in fresh.items():
+        raise ValueError(f"line {number}: {name} stands behind all panels, where it has no effect; put it before them")
+    for panel in panels:
+        _settle(panel)
+    _shift(panels, whole_file)
 
 
 def _known(name: str, number: int) -> None:
@@ -197,8 +232,12 @@ def _known(name: str, number: int) -> None:
         raise ValueError(
             f"line {number}: {name} names a further file, which is not read; give its pixels as bad regions, or to [dataset.calibration] mask"
         )
+    if name in _RAILS:
+        raise ValueError(
+            f"line {number}: {name} moves panels with the camera length, which is not done here; give corner_x and corner_y of this length"
+        )
     mask = re.fullmatch(r"mask[0-7]?_(data|file|goodbits|badbits)", name)
-    needed = name in (*_PLACES, "corner_x", "corner_y", "fs", "ss", "coffset", "res") or re.fullmatch(r"dim[0-9]", name)
+    needed = name in _EFFECT or re.fullmatch(r"dim[0-9]", name)
     if not (needed or mask or name in _OF_PANELS):
         raise ValueError(f"line {number}: the key {name[:40]} is not known")
 
@@ -216,14 +255,92 @@ def _settle(panel: Panel) -> None:
     panel.corner = (_number("corner_x", needed("corner_x")), _number("corner_y", needed("corner_y")))
     panel.fs = _direction("fs", panel.values.get("fs", (panel.line, "x")))
     panel.ss = _direction("ss", panel.values.get("ss", (panel.line, "y")))
-    if "coffset" in panel.values and "res" in panel.values:
-        panel.offset = _number("coffset", panel.values["coffset"]) * _number("res", panel.values["res"])
-    panel.used = panel.values.get("no_index", (0, "0"))[1].lower() not in ("1", "true")
-    for key, (number, value) in panel.values.items():
-        if key.startswith("dim") and value not in ("%", "ss", "fs"):
+    _check_place(panel)
+    panel.resolution = _resolution(panel.values)
+    if "coffset" in panel.values:
+        panel.offset = _pixels(
+            panel, "coffset", _number("coffset", panel.values["coffset"]), panel.values["coffset"][0]
+        )
+    panel.edge = _whole("mask_edge_pixels", panel.values.get("mask_edge_pixels", (panel.line, "0")))
+    panel.used = not _flag("no_index", panel.values.get("no_index", (panel.line, "0")))
+    _check_axes(panel)
+
+
+def _check_place(panel: Panel) -> None:
+    for key, value in zip(("corner_x", "corner_y"), panel.corner, strict=True):
+        if abs(value) > _FARTHEST:
+            raise ValueError(f"line {panel.values[key][0]}: {key}: {value:g} is no place; {_FARTHEST:g} pixels at most")
+    area = float(np.linalg.norm(np.cross(panel.fs, panel.ss)))
+    if not _LEAST_AREA <= area <= 1 / _LEAST_AREA:
+        line = panel.values.get("fs", panel.values.get("ss", (panel.line, "")))[0]
+        raise ValueError(
+            f"line {line}: fs, ss: pixels of the panel {panel.name} have an area of {area:g}; their directions are those of pixels, of about 1"
+        )
+
+
+def _check_axes(panel: Panel) -> None:
+    """That the panel lies in an image as it is stored: rows, then columns, which are the fast axis."""
+    order = []
+    for key, (number, value) in sorted(panel.values.items()):
+        if not key.startswith("dim"):
+            continue
+        if value not in ("%", "ss", "fs"):
             raise ValueError(
                 f"line {number}: {key} = {value}: its panels lie in several planes of an array; images have rows and columns only"
             )
+        order.append(value)
+        if value == "ss" and "fs" in order:
+            raise ValueError(
+                f"line {number}: {key} = ss: stands behind fs; the fast axis, fs, is the last one of an image"
+            )
+
+
+def _resolution(values: Mapping[str, tuple[int, str]]) -> tuple[int, float] | None:
+    """Where a panel says how many pixels a metre has, and how many."""
+    for key in ("res", "pixel_pitch"):
+        if key not in values:
+            continue
+        line, size = values[key][0], _number(key, values[key])
+        if size <= 0:
+            what = "number of pixels in a metre" if key == "res" else "size of a pixel"
+            raise ValueError(f"line {line}: {key}: {size:g} is no {what}")
+        return line, size if key == "res" else 1 / size
+    return None
+
+
+def _pixels(panel: Panel, key: str, metres: float, line: int) -> float:
+    """A length in pixels of the panel."""
+    if panel.resolution is None and metres:
+        raise ValueError(f"line {line}: {key} of the panel {panel.name} needs its res beside it")
+    return metres * panel.resolution[1] if panel.resolution else 0.0
+
+
+def _shift(panels: Iterable[Panel], values: Mapping[str, tuple[int, str]]) -> None:
+    """Moves all panels as the file says it of the whole detector."""
+    for axis, key in enumerate(_SHIFTS):
+        if key not in values:
+            continue
+        line, text = values[key]
+        match = _QUANTITY.fullmatch(text)
+        if match is None or match[2] not in ("", "m", "mm"):
+            why = (
+                "is a place in the data, which is not read for it"
+                if text.startswith("/")
+                else "is no length in m or mm"
+            )
+            raise ValueError(f'line {line}: {key}: "{text[:40]}" {why}; give a number, 1.5 mm')
+        metres = _number(key, (line, match[1])) * (1e-3 if match[2] == "mm" else 1)
+        for panel in panels:
+            corner = list(panel.corner)
+            corner[axis] += _pixels(panel, key, metres, line)
+            panel.corner = (corner[0], corner[1])
+            _check_place(panel)
+
+
+def _flag(key: str, at: tuple[int, str]) -> bool:
+    """What CrystFEL takes for true: the word, or any number but 0."""
+    text = at[1].lower()
+    return text == "true" if text in ("true", "false") else _number(key, at) != 0
 
 
 def _experiment(values: Mapping[str, tuple[int, str]], panels: Iterable[Panel]) -> Experiment:
@@ -251,11 +368,7 @@ def _experiment(values: Mapping[str, tuple[int, str]], panels: Iterable[Panel]) 
         scale = units[unit]
         found[key] = HC_KEV_ANGSTROM / (number * scale) if name == "wavelength" else number * scale
         lines[key] = line
-    sizes = {panel.values["res"][1]: panel.values["res"][0] for panel in panels if "res" in panel.values}
-    resolutions = {_number("res", (line, text)): line for text, line in sizes.items()}
-    for resolution, line in resolutions.items():
-        if resolution <= 0:
-            raise ValueError(f"line {line}: res: {resolution:g} is no number of pixels in a metre")
+    resolutions = {panel.resolution[1]: panel.resolution[0] for panel in panels if panel.resolution}
     if len(resolutions) == 1:
         ((resolution, line),) = resolutions.items()
         found["pixel_size_m"], lines["pixel_size_m"] = 1 / resolution, line
@@ -292,7 +405,22 @@ def _region(name: str, values: dict[str, tuple[int, str]], panels: dict[str, Pan
             f"line {values['panel'][0]}: the region {name} names the panel {panel[:40]}, which is not there"
         )
     least, most = (tuple(_number(f"{end}_{a}", values[f"{end}_{a}"]) for a in axes) for end in ("min", "max"))
-    return Bad(name, line, axes[0] == "fs", (least[0], least[1]), (most[0], most[1]), panel)
+    for axis, low, high in zip(axes, least, most, strict=True):
+        if low > high:
+            raise ValueError(
+                f"line {values[f'min_{axis}'][0]}: the region {name} ends before it begins: min_{axis} {low:g}, max_{axis} {high:g}"
+            )
+    bad = Bad(name, line, axes[0] == "fs", (least[0], least[1]), (most[0], most[1]), panel)
+    named = [panels[panel]] if panel else panels.values()
+    if bad.of_image and not any(_touches(bad, one) for one in named):
+        where = f"in the panel {panel}" if panel else "in any panel"
+        raise ValueError(f"line {line}: the region {name} has no pixel {where}; look at min_fs … max_ss")
+    return bad
+
+
+def _touches(bad: Bad, panel: Panel) -> bool:
+    first, last = (panel.left, panel.top), (panel.right - 1, panel.bottom - 1)
+    return all(bad.least[i] <= last[i] and bad.most[i] >= first[i] for i in (0, 1))
 
 
 def _number(key: str, at: tuple[int, str]) -> float:

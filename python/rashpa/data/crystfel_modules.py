@@ -110,20 +110,16 @@ def _places_of(geometry: CrystfelGeometry, module: tuple[int, int], axes: Axes |
 
 def _check_one_size(panels: Sequence[Panel]) -> None:
     """That all lengths are in pixels of one size."""
-    sized = [(float(panel.values["res"][1]), panel) for panel in panels if "res" in panel.values]
-    for size, panel in sized:
-        if size != sized[0][0]:
+    sized = [(panel.resolution, panel) for panel in panels if panel.resolution]
+    for (line, size), panel in sized:
+        if size != sized[0][0][1]:
             raise ValueError(
-                f"line {panel.values['res'][0]}: res of the panel {panel.name} is not that of the panels before; modules of an image have pixels of one size"
+                f"line {line}: res of the panel {panel.name} is not that of the panels before; modules of an image have pixels of one size"
             )
 
 
 def _exact(panel: Panel, rows: int) -> PanelPlace:
     """Where the panel lies; `rows`: of a module. What stands along the beam counts from the detector's distance, in pixels like all else."""
-    if "coffset" in panel.values and "res" not in panel.values:
-        raise ValueError(
-            f"line {panel.values['coffset'][0]}: coffset of the panel {panel.name} needs its res beside it"
-        )
     plane = Plane((*panel.corner, panel.offset), panel.fs, panel.ss)
     number = panel.top // rows
     return PanelPlace(

@@ -88,15 +88,82 @@ def test_pixels_lie_where_corner_and_directions_say(tmp_path: Path) -> None:
         ("bad_beam/min_x = -20\n", "", "the region bad_beam has no min_x"),
         ("mask_good = 0x0", "mask0_file = m.h5", "line 9: mask0_file names a further file, which is not read"),
         ("clen = 0.1 m", "clen 0.1 m", 'line 3: "clen 0.1 m" is no "key = value"'),
+        (
+            "clen",
+            "detector_shift_x = /entry/shift\nclen",
+            'line 3: detector_shift_x: "/entry/shift" is a place in the data',
+        ),
+        ("clen", "detector_shift_y = 3 px\nclen", 'line 3: detector_shift_y: "3 px" is no length in m or mm'),
+        ("res = 13333.3", "detector_shift_x = 1 mm", "line 4: detector_shift_x of the panel a needs its res"),
+        ("res = 13333.3", "res = 0", "line 4: res: 0 is no number of pixels in a metre"),
+        ("res = 13333.3", "pixel_pitch = -1", "line 4: pixel_pitch: -1 is no size of a pixel"),
+        ("res = 13333.3", "coffset = 0.1", "line 4: coffset of the panel a needs its res"),
+        ("dim1 = ss\ndim2 = fs", "dim1 = fs\ndim2 = ss", "line 8: dim2 = ss: stands behind fs"),
+        ("a/corner_x = -40.5", "a/corner_x = 1e300", "line 16: corner_x: 1e+300 is no place"),
+        ("a/fs = +1.0x", "a/fs = +1e-9x", "line 18: fs, ss: pixels of the panel a have an area of 1e-09"),
+        ("a/fs = +1.0x", "a/fs = +1.0y", "line 18: fs, ss: pixels of the panel a have an area of 0"),
+        ("a/fs = +1.0x", "a/rail_x = 1", "line 18: rail_x moves panels with the camera length"),
+        ("a/fs = +1.0x", "a/no_index = maybe", 'line 18: no_index: "maybe" is no number'),
+        ("a/fs = +1.0x", "a/mask_edge_pixels = -1", "line 18: mask_edge_pixels: -1 is no number of a pixel"),
+        ("bad_spot/min_fs = 3", "bad_spot/min_fs = 5", "the region bad_spot ends before it begins: min_fs 5, max_fs 4"),
+        (
+            "bad_beam/min_x = -20",
+            "bad_beam/min_x = 20",
+            "the region bad_beam ends before it begins: min_x 20, max_x -15",
+        ),
+        ("bad_spot/panel = a", "bad_spot/panel = b", "the region bad_spot has no pixel in the panel b"),
+        ("bad_spot/max_ss = 5\n", "bad_spot/max_ss = 90\n", ""),
+        ("bad_spot/panel = a", "no_index = 1", "no_index stands behind all panels, where it has no effect"),
     ],
 )
 def test_what_is_not_understood_is_refused_with_its_line(tmp_path: Path, old: str, new: str, says: str) -> None:
     assert old in GEOMETRY
     path = written(tmp_path, GEOMETRY.replace(old, new, 1))
+    if not says:
+        read_crystfel_geometry("geometry", path, SHAPE)
+        return
     with pytest.raises(ValueError, match=r"^geometry: ") as refusal:
         read_crystfel_geometry("geometry", path, SHAPE)
     assert f"{path}: " in str(refusal.value)
     assert says in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("size", "shift", "pixels"),
+    [
+        ("res = 10000", "detector_shift_x = 1.5 mm\ndetector_shift_y = -0.5mm", (15, -5)),
+        ("res = 10000", "detector_shift_y = 0.001", (0, 10)),
+        ("pixel_pitch = 1e-4", "detector_shift_x = -2e-3 m", (-20, 0)),
+        ("", "detector_shift_x = 0", (0, 0)),
+    ],
+)
+def test_the_whole_detector_is_shifted(tmp_path: Path, size: str, shift: str, pixels: tuple[float, float]) -> None:
+    text = GEOMETRY.replace("res = 13333.3", f"{size}\n{shift}").partition("bad_spot")[0]
+    found = read_crystfel_geometry("geometry", written(tmp_path, text), SHAPE)
+    radius = found.radius(SHAPE)
+    assert radius[0, 0] == pytest.approx(np.hypot(-40.5 + 0.5 + pixels[0], -20 + 0.5 + pixels[1]))
+    assert radius[7, 33] == pytest.approx(np.hypot(10 + 3.5 - 0.5 * 7.5 + pixels[0], 20 - 7.5 + pixels[1]))
+
+
+def test_edges_of_panels_are_left_out_as_far_as_the_file_says(tmp_path: Path) -> None:
+    text = GEOMETRY.replace("clen", "mask_edge_pixels = 2\nclen").replace(
+        "b/fs = x", "b/fs = x\nb/mask_edge_pixels = 19"
+    )
+    bad = np.isnan(
+        read_crystfel_geometry("geometry", written(tmp_path, text.partition("bad_spot")[0]), SHAPE).radius(SHAPE)
+    )
+    wanted = np.ones(SHAPE, bool)
+    wanted[2:38, 2:28] = False
+    assert (bad == wanted).all(), "nothing is left of a panel of 30 columns with edges of 19"
+
+
+@pytest.mark.parametrize(("text", "used"), [("0", True), ("false", True), ("0.0", True), ("1", False), ("True", False)])
+def test_panels_that_are_not_to_be_used(tmp_path: Path, text: str, used: bool) -> None:
+    for key in (f"b/no_index = {text}", f"b/no_index = {text}" if used else "b/no_index = 2"):
+        path = written(tmp_path, GEOMETRY.replace("b/fs = x", f"b/fs = x\n{key}"))
+        found = read_crystfel_geometry("geometry", path, SHAPE)
+        assert np.isnan(found.radius(SHAPE)[:, 30:]).all() == (not used)
+        assert len(found.rectangles()) == 1 + used
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
