@@ -2,18 +2,19 @@
 # Parts of the program that a build may leave out, each with a line in the table below: the only place that names them.
 # Sources of a part are added by rashpa_component_sources(); the program says what it has by rashpa/core/components.hpp.
 
-# rashpa_component(cuda ADDS "…" NEEDS "…"): one part. ADDS: names in run files, for error messages. NEEDS: what the machine that builds it
-# must have besides packages-run.txt.
+# rashpa_component(cuda ADDS "…" NEEDS "…" [ASKED]): one part. ADDS: names in run files, for error messages. NEEDS: what the machine that builds
+# it must have besides packages-run.txt. ASKED: sources ask RASHPA_HAVE_CUDA; of the others a file takes the place, or nobody calls them.
 set(RASHPA_KNOWN_COMPONENTS "")
 macro(rashpa_component name)
-  cmake_parse_arguments(component "" "ADDS;NEEDS" "" ${ARGN})
+  cmake_parse_arguments(component "ASKED" "ADDS;NEEDS" "" ${ARGN})
   list(APPEND RASHPA_KNOWN_COMPONENTS ${name})
   set(RASHPA_${name}_ADDS "${component_ADDS}")
   set(RASHPA_${name}_NEEDS "${component_NEEDS}")
+  set(RASHPA_${name}_ASKED ${component_ASKED})
 endmacro()
 
-rashpa_component(cuda ADDS "unit cuda, engine cuda of the link pcie" NEEDS "nvcc of CUDA 12.5 or newer")
-rashpa_component(opencl ADDS "unit opencl" NEEDS "opencl-c-headers")
+rashpa_component(cuda ADDS "unit cuda, engine cuda of the link pcie" NEEDS "nvcc of CUDA 12.5 or newer" ASKED)
+rashpa_component(opencl ADDS "unit opencl" NEEDS "opencl-c-headers" ASKED)
 rashpa_component(verbs ADDS "link verbs" NEEDS "libibverbs-dev")
 rashpa_component(card ADDS "unit fpga, link fpga, emulators on a card" NEEDS "")
 rashpa_component(vfio ADDS "memory that devices behind an IOMMU reach" NEEDS "")
@@ -87,13 +88,15 @@ if(left_out)
 endif()
 
 # rashpa_component_sources(rashpa_csr opencl csr_opencl.cpp [ELSE no_opencl.cpp]): adds sources to a target, and
-# RASHPA_HAVE_OPENCL=1 to it and to those that link it, where the build has that part; what stands behind ELSE otherwise.
+# RASHPA_HAVE_OPENCL=1 to it and to those that link it if that is ASKED, where the build has that part; what stands behind ELSE otherwise.
 function(rashpa_component_sources target component)
   cmake_parse_arguments(arg "" "" "ELSE" ${ARGN})
   string(TOUPPER ${component} upper)
   if(RASHPA_${upper})
     target_sources(${target} PRIVATE ${arg_UNPARSED_ARGUMENTS})
-    target_compile_definitions(${target} PUBLIC RASHPA_HAVE_${upper}=1)
+    if(RASHPA_${component}_ASKED)
+      target_compile_definitions(${target} PUBLIC RASHPA_HAVE_${upper}=1)
+    endif()
   else()
     target_sources(${target} PRIVATE ${arg_ELSE})
   endif()

@@ -3,6 +3,9 @@
 # `native` leaves out those that this machine would not choose: the program still runs everywhere, slower on machines with
 # others. Tests and wheels have all; sanitizers look at the vectors of this machine, that of threads at the smallest.
 set(RASHPA_VECTORS all CACHE STRING "Kinds of vectors that kernels are compiled for: all, native or least")
+if(NOT RASHPA_VECTORS MATCHES "^(all|native|least)$")
+  message(FATAL_ERROR "RASHPA_VECTORS: no kind of vectors '${RASHPA_VECTORS}'; choose all, native or least")
+endif()
 if(RASHPA_SANITIZE MATCHES "thread")
   set(RASHPA_VECTORS least)
 elseif(RASHPA_SANITIZE AND RASHPA_VECTORS STREQUAL "all")
