@@ -94,8 +94,10 @@ class _Acquisition:
         token: str,
         driver: RashpaDriver,
         writer: RashpaWriter,
+        replace: bool,
     ) -> None:
         self.config, self.token, self.driver, self.writer = config, token, driver, writer
+        self._existing = "replace" if replace else "refuse"
         self.plan = plan_with(config, {})
         self.images: Images = images_of(self.plan, buffer)
         self.session: RunSession | None = None
@@ -121,7 +123,7 @@ class _Acquisition:
         exposure, period = self._timing
         rate_hz = 1.0 / period if period else 0.0
         changes: dict[str, dict[str, object]] = {
-            "run": {"name": name, "output": str(folder), "frames": "until stopped"},
+            "run": {"name": name, "output": str(folder), "frames": "until stopped", "existing": self._existing},
             "detector": {"trigger": "software", "count_time_s": exposure, "rate_hz": rate_hz},
         }
         self.plan = await asyncio.to_thread(plan_with, self.config, changes)
@@ -282,8 +284,9 @@ class RashpaDetector(StandardDetector):
     """Frames of a buffer of a run file, by default the first.
 
     From `prepare`, or the first `trigger`, to `unstage` a run goes on, whose emulators take frames when they are triggered. Of the run file `run.name`, `run.output`,
-    `run.frames`, `detector.trigger`, and where a plan says so exposure and rate, are replaced. Index i of every data key is frame i of the run, whether it is stored
-    or not. RunFileError when the run file is wrong. `token`: of nodes that are running; RASHPA_TOKEN when not given.
+    `run.frames`, `run.existing`, `detector.trigger`, and where a plan says so exposure and rate, are replaced. Index i of every data key is frame i of the run,
+    whether it is stored or not. RunFileError when the run file is wrong, or a run of the name is there, unless `replace` says that its files may be replaced.
+    `token`: of nodes that are running; RASHPA_TOKEN when not given.
     """
 
     def __init__(
@@ -293,11 +296,13 @@ class RashpaDetector(StandardDetector):
         buffer: str = "",
         name: str = "",
         token: str | None = None,
+        *,
+        replace: bool = False,
     ) -> None:
         self.driver = RashpaDriver(self._start, self._stop)
         self.writer = RashpaWriter()
         self._acquisition = _Acquisition(
-            config, buffer, token_of_environment() if token is None else token, self.driver, self.writer
+            config, buffer, token_of_environment() if token is None else token, self.driver, self.writer, replace
         )
         self.add_detector_logics(
             _TriggerLogic(self._acquisition),

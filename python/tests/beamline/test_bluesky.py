@@ -51,10 +51,10 @@ def engine() -> Iterator[RunEngine]:
 
 @pytest.fixture
 def make(engine: RunEngine, tmp_path: Path) -> Make:
-    def detector(**parts: Any) -> RashpaDetector:
+    def detector(replace: bool = False, **parts: Any) -> RashpaDetector:
         paths = StaticPathProvider(StaticFilenameProvider("scan"), tmp_path)
         with init_devices():
-            det = RashpaDetector(tables(tmp_path, **parts), paths)
+            det = RashpaDetector(tables(tmp_path, **parts), paths, replace=replace)
         return det  # noqa: RET504 (init_devices names what stands in a variable)
 
     return detector
@@ -180,7 +180,7 @@ def test_a_fly_scan_announces_frames_as_they_are_decided(engine: RunEngine, make
 
 
 def test_frames_written_begins_at_zero_with_each_staging(engine: RunEngine, make: Make, tmp_path: Path) -> None:
-    det = make(existing="replace")
+    det = make(replace=True)
     told: list[tuple[bool, int]] = []
     now = {"writing": False, "frames": 0}
 
@@ -206,6 +206,17 @@ def test_frames_written_begins_at_zero_with_each_staging(engine: RunEngine, make
     assert told[-1] == (False, 3)
     counts = [frames for writing, frames in told[first:] if writing]
     assert counts == sorted(counts)
+
+
+def test_a_scan_that_is_repeated_leaves_the_files_of_the_first(engine: RunEngine, make: Make, tmp_path: Path) -> None:
+    det = make(existing="replace")  # of the run file: that is of its own runs
+    engine(bp.count([det], num=2))
+    first = {path.name: path.read_bytes() for path in tmp_path.glob("scan_*")}
+    assert first
+    with pytest.raises(FailedStatus) as failed:
+        engine(bp.count([det], num=3))
+    assert "exists" in str(failed.value.__cause__ or failed.value)
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("scan_*")} == first
 
 
 def test_what_the_detector_cannot_do_is_said(engine: RunEngine, make: Make, tmp_path: Path) -> None:
