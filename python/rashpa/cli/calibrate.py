@@ -11,15 +11,16 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from rashpa.cli.at_work import Work, carried_out
 from rashpa.cli.told import AsJson, Teller
 from rashpa.data.books import DataBooks, all_of
 from rashpa.data.calibration import load_map
 from rashpa.data.calibration_file import CalibrationFileError, ModuleMaps, write_calibration
 from rashpa.data.dark_runs import READING_ERRORS, dark_frames
+from rashpa.data.older_files import MASTER
 from rashpa.data.pedestal import LEAST_FRAMES, PedestalError, pedestal_of
 from rashpa.data.reader import open_run
 from rashpa.data.run_books import run_books
-from rashpa.data.run_parts import MASTER
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make calibration files of a detector.")
 _PIECE = 1 << 20
@@ -58,8 +59,13 @@ def pedestal(
     used; 2 for bad input, and nothing is written; 3 when the dark runs lack frames that they should have.
     """
     tell = Teller("calibrate", as_json)
-    try:
-        frames = [dark_frames(files, width, height, header_bytes) for files in (g0, g1, g2)]
+    by_gain = (g0, g1, g2)
+
+    def make(work: Work) -> tuple[dict[int, ModuleMaps], DataBooks]:
+        frames = []
+        for number, files in enumerate(by_gain):
+            work.begin(f"reading frames of G{number}")
+            frames.append(dark_frames(files, width, height, header_bytes))
         counts = {len(found) for found in frames}
         if len(counts) > 1:
             raise PedestalError(
@@ -68,18 +74,18 @@ def pedestal(
         modules_there = counts.pop()
         gains = _one_each("--gain", gain, modules_there)
         serials = _one_each("--serial", serial, modules_there)
-        sources = [
-            {"gain": f"G{number}", "file": str(file), "sha256": _sha256(file)}
-            for number, files in enumerate((g0, g1, g2))
-            for file in files
-        ]
+        sources = []
+        for number, files in enumerate(by_gain):
+            work.begin(f"checksums of the files of G{number}")
+            sources += [{"gain": f"G{number}", "file": str(file), "sha256": _sha256(file)} for file in files]
         modules = {}
         for number in range(modules_there):
             maps = _module(
-                [(one[number], files) for one, files in zip(frames, (g0, g1, g2), strict=True)],
+                [(one[number], files) for one, files in zip(frames, by_gain, strict=True)],
                 module + number,
                 least_frames,
                 tell,
+                work,
             )
             modules[module + number] = ModuleMaps(
                 *maps,
@@ -88,11 +94,18 @@ def pedestal(
                 frames=[len(one[number]) for one in frames],
                 sources=sources,
             )
-        books = all_of(_books(files, len(one[0])) for files, one in zip((g0, g1, g2), frames, strict=True))
+        return modules, all_of(_books(files, len(one[0])) for files, one in zip(by_gain, frames, strict=True))
+
+    try:
+        modules, books = carried_out(tell, make, _nothing)
         write_calibration(output, modules, detector, datetime.now(UTC), add)
     except (PedestalError, CalibrationFileError, OSError, *READING_ERRORS) as error:
         tell.refuse(str(error))
     tell.end(f"{output}: {len(modules)} module(s), {detector}", books, [output], modules=sorted(modules))
+
+
+def _nothing() -> None:
+    """Nothing is half made: the file is written at the end, as a whole or not at all."""
 
 
 def _books(files: Sequence[Path], frames: int) -> DataBooks:
@@ -107,12 +120,13 @@ def _books(files: Sequence[Path], frames: int) -> DataBooks:
 
 
 def _module(
-    gains: Sequence[tuple[NDArray[np.uint16], Sequence[Path]]], number: int, least: int, tell: Teller
+    gains: Sequence[tuple[NDArray[np.uint16], Sequence[Path]]], number: int, least: int, tell: Teller, work: Work
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint32]]:
-    found = [
-        pedestal_of(words, gain, f"module {number}, G{gain} ({', '.join(map(str, files))})", least)
-        for gain, (words, files) in enumerate(gains)
-    ]
+    found = []
+    for gain, (words, files) in enumerate(gains):
+        work.begin(f"module {number} G{gain}")
+        what = f"module {number}, G{gain} ({', '.join(map(str, files))})"
+        found.append(pedestal_of(words, gain, what, least, work.is_at))
     shapes = {one.pedestal.shape for one in found}
     if len(shapes) > 1:
         raise PedestalError(f"module {number}: frames of G0, G1 and G2 have different shapes: {sorted(shapes)}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rashpa.cli.at_work import Work, carried_out
 from rashpa.cli.told import AsJson, Teller
 from rashpa.data.books import DataBooks
 from rashpa.data.dataset_spec import (
@@ -116,8 +117,6 @@ def make(
     """Make a dataset folder: frames as .npy, their calibration, and dataset.json, which says what is synthetic and how it was made."""
     tell = Teller("dataset make", as_json)
     with _refusing(tell):
-        from rashpa.sim import make_dataset
-
         spec: AnyDatasetSpec
         if kind is Kind.PATTERN:
             name: PixelName = pixel.value
@@ -158,9 +157,29 @@ def make(
                 background=background,
                 places=[_place_of(text) for text in place or []],
             )
-        make_dataset(spec, folder)
+        _make(tell, spec, folder)
         books, facts = _describe(tell, folder)
     tell.end("", books, [folder], dataset=facts)
+
+
+def _make(tell: Teller, spec: AnyDatasetSpec, folder: Path) -> None:
+    """Write it; an interrupt leaves nothing of it behind."""
+    from rashpa.data.dataset_directory import be_new
+    from rashpa.data.datasets import make_folder
+
+    be_new(folder)
+    was_there = folder.exists()
+
+    def do(work: Work) -> None:
+        make_folder(spec, folder, work.begin, work.is_at)
+
+    def undo() -> None:
+        for path in folder.iterdir():
+            path.unlink()
+        if not was_there:
+            folder.rmdir()
+
+    carried_out(tell, do, undo)
 
 
 def _files_of(pattern: str) -> list[str]:

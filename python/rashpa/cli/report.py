@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from rashpa.cli.ways_to_images import planned_file
 from rashpa.control.emulators import PlannedEmulator
 from rashpa.control.machine import machine_facts
 from rashpa.control.outcome import Outcome, keeps_of
-from rashpa.control.part_orders import ENDINGS
 from rashpa.control.proof import proof_of
 from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.telegram import Books, BufferStatus, Latency, SourceStatus, count_of
@@ -170,9 +170,7 @@ def _receiver(outcome: Outcome, receiver: PlannedReceiver) -> dict[str, Any]:
 
 
 def _buffer(outcome: Outcome, buffer: BufferStatus) -> dict[str, Any]:
-    file = outcome.plan.file
     planned = next(known for known in outcome.plan.buffers if known.section.name == buffer.name)
-    kept = [ENDINGS[sink.kind] for sink in planned.section.sink if sink.kind in ENDINGS]
     account = next((known for known in outcome.accounts if known.name == buffer.name), None)
     return {
         "name": buffer.name,
@@ -187,8 +185,7 @@ def _buffer(outcome: Outcome, buffer: BufferStatus) -> dict[str, Any]:
         "first_errored": dataclasses.asdict(buffer.first_errored) if buffer.first_errored else None,
         "latency_us": worst_latencies(buffer.latencies),
         "feedback": dataclasses.asdict(buffer.feedback) if buffer.feedback else None,
-        "file": buffer.file
-        or (f"{file.run.output}/{file.run.name}_{buffer.name}{min(kept)}_master.h5" if kept else ""),
+        "file": buffer.file or planned_file(outcome, planned),
         "sinks": [
             {
                 "name": sink.name,

@@ -21,6 +21,7 @@ from rashpa.cli.output_check import folder_trouble, output_problems
 from rashpa.cli.plan import group_lines
 from rashpa.cli.report import PAGE_NEEDS, REPORT_FILES, write_report
 from rashpa.cli.run_display import RunDisplay, print_outcome
+from rashpa.cli.ways_to_images import ways_to_images
 from rashpa.control.calibration_warnings import calibration_warnings
 from rashpa.control.capacity import cautions
 from rashpa.control.journal import JournalError, journal_of
@@ -133,6 +134,9 @@ def conclude(
         written = _write_report(outcome, report, file, page)
     for path in written.paths:
         console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
+    with only_tells("where the images are", said.append):
+        for line in ways_to_images(outcome):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
     for text in (*said, *written.cautions):
         errors.print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     if written.trouble:

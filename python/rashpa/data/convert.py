@@ -17,10 +17,11 @@ from rashpa import _native
 from rashpa.data.books import DataBooks
 from rashpa.data.images import Patience
 from rashpa.data.limited_process import Limits, private_output, start_limited, why_it_ended
+from rashpa.data.older_files import MASTER
 from rashpa.data.reader import open_run
 from rashpa.data.regular_file import open_regular, reason
 from rashpa.data.run_books import unknown_text
-from rashpa.data.run_parts import MASTER, RunFileError
+from rashpa.data.run_parts import RunFileError
 from rashpa.data.staged_files import staged_files
 
 _THREAD_BYTES = 256 << 20  # of address space: its stack, its part of the heap

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.data.datasets import dataset_from_spec
+from rashpa.data.older_files import MASTER
 from rashpa.data.reader import Run, open_run
-from rashpa.data.run_parts import MASTER, RunFileError
+from rashpa.data.run_parts import RunFileError
 
 READING_ERRORS = (RunFileError, _native.ConfigError, _native.FileError, _native.ResourceError)
 """What reading frames raises besides OSError."""

@@ -3,7 +3,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -81,13 +81,19 @@ class Description:
             for m in range(self.modules)
         ]
 
-    def write(self, frames: Iterable[Sequence[NDArray[Any]]], calibration: Sequence[Calibration]) -> None:
-        """Writes all files, `dataset.json` last: a folder that was not finished is not a dataset. `frames`: of each module."""
+    def write(
+        self,
+        frames: Iterable[Sequence[NDArray[Any]]],
+        calibration: Sequence[Calibration],
+        is_at: Callable[[float], object] = float,
+    ) -> None:
+        """Writes all files, `dataset.json` last: a folder that was not finished is not a dataset. `frames`: of each module. `is_at`: is told the
+        share of modules that are written."""
         try:
+            be_new(self.folder)
             self.folder.mkdir(parents=True, exist_ok=True)
-            if any(self.folder.iterdir()):
-                raise _native.FileError(f"dataset: {self.folder}: the folder is not empty; choose a new one")
-            for name, module_frames in zip(self.frame_files, frames, strict=True):
+            for number, (name, module_frames) in enumerate(zip(self.frame_files, frames, strict=True)):
+                is_at(number / self.modules)
                 self._save(name, np.stack(module_frames))
             for module, maps in enumerate(calibration):
                 self._save(f"module{module}_pedestal.npy", maps.pedestal)
@@ -118,6 +124,15 @@ class Description:
             "frame_flags": list(self.flags),
             "files": {name: {"sha256": digest} for name, digest in self.sha256.items()},
         }
+
+
+def be_new(folder: Path) -> None:
+    """Return when a dataset can be written there. FileError."""
+    try:
+        if folder.exists() and any(folder.iterdir()):
+            raise _native.FileError(f"dataset: {folder}: the folder is not empty; choose a new one")
+    except OSError as error:
+        raise _native.FileError(f"dataset: {error.filename or folder}: {error.strerror}") from None
 
 
 class _File(BaseModel):

@@ -2,7 +2,7 @@
 """Datasets: made by a simulator, read from recorded files, or from a folder; with the calibration that belongs to them."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from rashpa import _native
 from rashpa.data.calibration import Calibration, load_calibration
-from rashpa.data.dataset_directory import Description, read_description
+from rashpa.data.dataset_directory import Description, be_new, read_description
 from rashpa.data.dataset_spec import (
     AnyDatasetSpec,
     DirectorySpec,
@@ -131,8 +131,28 @@ def load_directory(folder: Path, making: _native.Making | None = None) -> Loaded
     )
 
 
-def save_dataset(loaded: LoadedDataset, folder: Path) -> Path:
-    """Writes frames and calibration as schema/dataset.md describes; `folder` must be new or empty. Returns it."""
+def unwatched(_doing: str, _share: Callable[[], float]) -> None:
+    """Tell nobody which step it is at."""
+
+
+def make_folder(
+    spec: AnyDatasetSpec,
+    folder: Path,
+    begin: Callable[[str, Callable[[], float]], object] = unwatched,
+    is_at: Callable[[float], object] = float,
+) -> None:
+    """Make what is asked for and write it into `folder`, which must be new or empty. `begin`: is told each step, and who knows how far it is; `is_at`:
+    how far. What they raise ends it."""
+    be_new(folder)
+    making = _native.Making()
+    begin("making frames", lambda: making.share)
+    loaded = dataset_from_spec(spec, Path(), making)
+    begin("writing them", float)
+    save_dataset(loaded, folder, is_at)
+
+
+def save_dataset(loaded: LoadedDataset, folder: Path, is_at: Callable[[float], object] = float) -> Path:
+    """Writes frames and calibration as schema/dataset.md describes; `folder` must be new or empty. Returns it. `is_at`: is told how much is written."""
     data = loaded.dataset
     parameters = {key: value for key, value in loaded.parameters.items() if key != "kind"}
     description = Description(
@@ -150,7 +170,7 @@ def save_dataset(loaded: LoadedDataset, folder: Path) -> Path:
         flags=[int(flag) for flag in loaded.flags()],
     )
     frames = ([data.frame(module, n) for n in range(data.frames)] for module in range(data.modules))
-    description.write(frames, loaded.calibration)
+    description.write(frames, loaded.calibration, is_at)
     return folder
 
 

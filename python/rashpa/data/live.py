@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from rashpa.data.bad_file import BadFileError, is_own
 from rashpa.data.hdf5.selection import whole
 from rashpa.data.hdf5.tree import Array, Hdf5File
+from rashpa.data.older_files import MASTER
 from rashpa.data.regular_file import open_shared
 from rashpa.data.run_facts import COMPLETENESS, DECISIONS, LostRun
-from rashpa.data.run_parts import MASTER, data_file, is_complete, prefix_of
+from rashpa.data.run_parts import data_file, is_complete, prefix_of
 
 _LOOK_S = 0.01  # a wait in pieces, so that Ctrl-C is heard
 _FOLLOW_S = 10.0  # until a data file shows an image that its journal calls written

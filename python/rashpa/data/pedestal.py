@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pedestals of a JUNGFRAU module from dark frames of one forced gain: robust means, their RMS, and which pixels are not to be trusted."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,10 +35,17 @@ class PedestalMap:
     outliers: int  # values that were left out, of all
 
 
-def pedestal_of(words: NDArray[np.uint16], gain: int, what: str, least: int = LEAST_FRAMES) -> PedestalMap:
+def pedestal_of(
+    words: NDArray[np.uint16],
+    gain: int,
+    what: str,
+    least: int = LEAST_FRAMES,
+    is_at: Callable[[float], object] = float,
+) -> PedestalMap:
     """`words` [frame][row][column] of a module in gain 0, 1 or 2; `what` names them in messages. Each pixel: the mean and the standard deviation
     of its values that lie within 6 robust σ (1.4826 · median absolute deviation) of their median; words of another gain are left out. A pixel
-    without values in half of the frames has none. PedestalError: too few frames, or most are of another gain."""
+    without values in half of the frames has none. `is_at`: is told the share of rows that are done. PedestalError: too few frames, or most are of
+    another gain."""
     frames, height, width = words.shape
     if frames < least:
         raise PedestalError(f"{what}: {frames} frames; at least {least} are needed")
@@ -47,6 +54,7 @@ def pedestal_of(words: NDArray[np.uint16], gain: int, what: str, least: int = LE
     other = np.zeros(4, np.int64)
     outliers = 0
     for rows in _blocks(height):
+        is_at(rows.start / height)
         block = np.ascontiguousarray(words[:, rows])
         right = (block >> 14) == CODES[gain]
         for error in _READOUT_ERRORS:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from rashpa import _native
 from rashpa.data.books import DataBooks
+from rashpa.data.older_files import JOURNAL, MASTER
 from rashpa.data.reader import Run, open_run
 from rashpa.data.run_books import run_books
-from rashpa.data.run_parts import JOURNAL, MASTER, RunFileError, prefix_of
+from rashpa.data.run_parts import RunFileError, prefix_of
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,7 @@ from typing import Literal
 
 from rashpa.data.bad_file import BadFileError
 from rashpa.data.hdf5.tree import Group
-
-MASTER = "_master.h5"
-JOURNAL = "_master.journal"
+from rashpa.data.older_files import MASTER
 
 
 class RunFileError(BadFileError):

@@ -11,9 +11,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from rashpa.data.older_files import SERIES, older_files
+from rashpa.data.older_files import JOURNAL, MASTER, SERIES, older_files
 from rashpa.data.regular_file import open_regular
-from rashpa.data.run_parts import JOURNAL, MASTER, RunFileError
+from rashpa.data.run_parts import RunFileError
 
 
 class Staged:

@@ -4,12 +4,13 @@
 from pathlib import Path
 
 from rashpa.data.dataset_spec import AnyDatasetSpec, JungfrauSpec
-from rashpa.data.datasets import dataset_from_spec, save_dataset
+from rashpa.data.datasets import make_folder
 
 
 def make_dataset(spec: AnyDatasetSpec, folder: Path) -> Path:
     """Makes what `spec` asks for and writes it into `folder`, which must be new or empty. Returns the folder."""
-    return save_dataset(dataset_from_spec(spec, Path()), folder)
+    make_folder(spec, folder)
+    return folder
 
 
 def make_jungfrau(

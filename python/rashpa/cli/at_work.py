@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Work that takes a while: people see how far it is, and Ctrl-C ends it within a second, whatever a library is at."""
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+from rashpa.cli.pace import SAY_EVERY_S
+from rashpa.cli.told import Teller
+from rashpa.data import telling
+
+INTERRUPTED = 130
+_LOOK_S = 0.1
+_PATIENCE_S = 0.3  # for what has been asked to end; a library that does not look ends with the process
+_T = TypeVar("_T")
+
+
+class StoppedError(BaseException):
+    """The work was asked to end."""
+
+
+class Work:
+    """How far a piece of work is, and whether it is to end. One thread does it, another one looks."""
+
+    def __init__(self) -> None:
+        self._stopped = threading.Event()
+        self._share: Callable[[], float] = float
+        self.doing = ""
+
+    def begin(self, doing: str, share: Callable[[], float] = float) -> None:
+        """From here on it is at this step, of which `share` tells how much is done. StoppedError."""
+        self._share, self.doing = share, doing
+        self._end_if_stopped()
+
+    def is_at(self, share: float) -> None:
+        """So much of the step is done. StoppedError."""
+        self._share = lambda: share
+        self._end_if_stopped()
+
+    @property
+    def share(self) -> float:
+        """Return how much of the step is done, 0 to 1."""
+        return min(max(self._share(), 0.0), 1.0)
+
+    def stop(self) -> None:
+        """Ask it to end."""
+        self._stopped.set()
+
+    def _end_if_stopped(self) -> None:
+        if self._stopped.is_set():
+            raise StoppedError
+
+
+class _Doing(Generic[_T]):
+    """The thread that does it."""
+
+    def __init__(self, do: Callable[[Work], _T], work: Work) -> None:
+        self._do, self._work = do, work
+        self._made: list[_T] = []
+        self._error: BaseException | None = None
+        self.thread = threading.Thread(target=self._run, name="work", daemon=True)
+
+    def _run(self) -> None:
+        try:
+            self._made.append(self._do(self._work))
+        except BaseException as error:  # noqa: BLE001  (who waits for it gets it)
+            self._error = error
+
+    def result(self) -> _T:
+        """Return what it has made, or raise what it has raised."""
+        if self._error is not None:
+            raise self._error
+        return self._made[0]
+
+
+def carried_out(tell: Teller, do: Callable[[Work], _T], undo: Callable[[], None]) -> _T:
+    """Do it in a thread, show how far it is, and return what it makes. Ctrl-C asks it to end, takes back what is half made by `undo`, and ends the
+    process."""
+    work = Work()
+    doing = _Doing(do, work)
+    try:
+        doing.thread.start()
+        _watch(doing.thread, work)
+    except KeyboardInterrupt:
+        work.stop()
+        doing.thread.join(_PATIENCE_S)
+        with contextlib.suppress(OSError):
+            undo()
+        tell.complain("interrupted; what was half made is taken away")
+        telling.drain()
+        os._exit(INTERRUPTED)  # a library may be at something for a minute yet
+    return doing.result()
+
+
+def _watch(thread: threading.Thread, work: Work) -> None:
+    """Until it ends: a bar, or a line now and then where no bar can move."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=16), TaskProgressColumn())
+    said = time.monotonic()
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task("", total=1.0)
+        while thread.is_alive():
+            thread.join(_LOOK_S)
+            bar.update(task, description=work.doing, completed=work.share)
+            if not console.is_terminal and time.monotonic() - said >= SAY_EVERY_S:
+                said = time.monotonic()
+                console.print(f"{work.doing}: {work.share:.0%}", markup=False, highlight=False, soft_wrap=True)

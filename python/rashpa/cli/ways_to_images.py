@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The end of a run for who wants its images: which files have them, three lines that open one, and what completes those that are not whole."""
+
+import json
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from rashpa.control.outcome import Outcome
+from rashpa.control.part_orders import ENDINGS
+from rashpa.control.run_plan import PlannedBuffer
+from rashpa.data.older_files import JOURNAL, MASTER
+
+
+def planned_file(outcome: Outcome, buffer: PlannedBuffer) -> str:
+    """Give the master file that a buffer has by the plan; empty when none of its sinks stores images."""
+    kept = [ENDINGS[sink.kind] for sink in buffer.section.sink if sink.kind in ENDINGS]
+    run = outcome.plan.file.run
+    return f"{run.output}/{run.name}_{buffer.section.name}{min(kept)}{MASTER}" if kept else ""
+
+
+def ways_to_images(outcome: Outcome) -> Iterator[str]:
+    """Give the lines for people; none where nothing was stored."""
+    stored: list[str] = []
+    nodes = {receiver.name: receiver for receiver in outcome.plan.receivers}
+    statuses = {status.name: status for status in outcome.buffers}
+    unfinished: list[str] = []
+    first = ""
+    for buffer in outcome.plan.buffers:
+        receiver = nodes[buffer.receiver]
+        here = receiver.node == "local"
+        status = statuses.get(buffer.section.name)
+        file = (status.file if status else "") or planned_file(outcome, buffer)
+        if not file:
+            continue
+        if here and not Path(file).exists():
+            prefix = file.removesuffix(MASTER)
+            unfinished += [prefix] if Path(prefix + JOURNAL).exists() else []
+        elif status is not None and status.books.written:
+            shown = _short(file) if here else f"{file} on the machine of {receiver.label}"
+            stored.append(f"{shown} ({status.books.written:,})")
+            first = first or (_short(file) if here else "")
+    if stored:
+        yield f"images: {', '.join(stored)}"
+    if first:
+        yield f"  rashpa inspect {shlex.quote(first)}"
+        yield f"  rashpa inspect {shlex.quote(first)} --png image.png"
+        code = f"import rashpa; print(rashpa.open({json.dumps(first, ensure_ascii=False)}).image(0))"
+        yield f"  python3 -c {shlex.quote(code)}"
+    for prefix in unfinished:
+        yield f"not completed: {_short(prefix + MASTER)}; `rashpa repair {shlex.quote(_short(prefix))}` makes it of what is there"
+
+
+def _short(file: str) -> str:
+    """Give it as it is typed in this folder, if it lies there."""
+    path = Path(os.path.normpath(file))
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
