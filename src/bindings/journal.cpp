@@ -4,7 +4,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,6 +18,7 @@
 #include "bindings.hpp"
 #include "names.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/writer_lock.hpp"
 #include "rashpa/sink/journal_reader.hpp"
 
 namespace rashpa::bindings {
@@ -48,11 +48,7 @@ class Journal {
  public:
   explicit Journal(const std::string& path) : file_(path), reader_(file_.get()) {}
   /// Whoever writes the run holds the lock.
-  [[nodiscard]] bool being_written() const noexcept {
-    if (::flock(file_.get(), LOCK_SH | LOCK_NB) != 0) return true;
-    ::flock(file_.get(), LOCK_UN);
-    return false;
-  }
+  [[nodiscard]] bool being_written() const noexcept { return !lacks_writer(file_.get()); }
   [[nodiscard]] const sink::JournalHeader& header() const noexcept { return reader_.header(); }
   [[nodiscard]] const JournalReader::Record* next() { return reader_.next(); }
 

@@ -219,8 +219,8 @@ def test_past_runs_lead_to_their_reports_and_nobody_else_gets_there(view: View) 
     address = links.first.get_attribute("href") or ""
     answer = httpx.get(view.site.base + address)
     assert answer.status_code == 401
-    client = view.site.client()
-    answer = client.get(view.site.base + address)
+    cookies = view.site.cookies()
+    answer = httpx.get(view.site.base + address, cookies=cookies)
     assert answer.status_code == 200
     assert "sandbox" in answer.headers["content-security-policy"]
     assert "seen" in answer.text
@@ -232,7 +232,7 @@ def test_past_runs_lead_to_their_reports_and_nobody_else_gets_there(view: View) 
         "views/x?node=receiver&buffer=all",
         "files.py",
     ):
-        assert client.get(view.site.base + wrong).status_code == 404, wrong
+        assert httpx.get(view.site.base + wrong, cookies=cookies).status_code == 404, wrong
 
 
 def test_the_page_is_used_by_keyboard(view: View) -> None:
@@ -297,7 +297,7 @@ def test_over_a_network_there_is_tls_and_nothing_is_seen_without_the_token(
 
 
 def test_a_page_of_another_site_cannot_talk_to_it(site: Site) -> None:
-    client = site.client()
+    cookies = site.cookies()
     headers = {
         "connection": "upgrade",
         "upgrade": "websocket",
@@ -305,7 +305,7 @@ def test_a_page_of_another_site_cannot_talk_to_it(site: Site) -> None:
         "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
     }
     for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
-        answer = client.get(site.base + "ws", headers={**headers, "origin": origin})
+        answer = httpx.get(site.base + "ws", headers={**headers, "origin": origin}, cookies=cookies)
         assert answer.status_code == 403, origin
 
 

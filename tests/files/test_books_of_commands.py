@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every command that reads or makes data, against every damage: its books close, it ends with 0 only when nothing is lost, and no file of a failed one has a final name."""
 
-import fcntl
 import json
 import os
 import random
@@ -24,6 +23,7 @@ from typer.testing import CliRunner  # noqa: E402
 
 from rashpa.cli.main import app  # noqa: E402
 from rashpa.data.reader import open_run  # noqa: E402
+from rashpa.data.writer_lock import take_writer_lock  # noqa: E402
 from rashpa.node.process import Job, Recording, process_recording  # noqa: E402
 
 A_FILE = 4
@@ -310,7 +310,7 @@ def test_convert_replaces_neither_its_input_nor_a_series_nor_a_run_that_is_writt
     assert {path.name: path.read_bytes() for path in folder.glob("raw_b_raw_*")} == before
     assert len(list(folder.glob("made_s0001_*"))) == len(before)
     with Path("made_master.journal").open("wb") as journal:
-        fcntl.flock(journal, fcntl.LOCK_EX)
+        take_writer_lock(journal.fileno())
         refused = call(*COMMANDS["convert"].words, "--replace")
         assert refused.code == 2
         assert "is being written by another process" in refused.stderr

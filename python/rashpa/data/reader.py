@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -45,6 +44,7 @@ from rashpa.data.stored_facts import (
 )
 from rashpa.data.stored_places import StoredPlaces, absent_images, absent_lists
 from rashpa.data.stored_products import StoredProducts
+from rashpa.data.writer_lock import has_writer
 
 _OLD_COLUMNS = ("masked_pixels", "saturated_pixels", "bright_pixels")  # of files that do not name them
 VETO_REASONS = ("none", "too_few", "too_many", "dark", "partial")
@@ -431,9 +431,8 @@ def _unfinished(path: Path) -> str:
     prefix = prefix_of(path)
     try:
         with open_shared(path.parent / f"{prefix.name}_master.journal") as journal:
-            fcntl.flock(journal, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return "it is still being written; wait for the end of the run"
+            if has_writer(journal.fileno()):
+                return "it is still being written; wait for the end of the run"
     except OSError:
         return (
             "its receiver ended early, and its tables are gone with it; the images stored until then are in the data files, "

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import re
 import shutil
 import tempfile
@@ -14,6 +13,7 @@ from pathlib import Path
 from rashpa.data.older_files import JOURNAL, MASTER, SERIES, older_files
 from rashpa.data.regular_file import open_regular
 from rashpa.data.run_parts import RunFileError
+from rashpa.data.writer_lock import has_writer
 
 
 class Staged:
@@ -64,12 +64,9 @@ def _is_written(journal: Path) -> bool:
     """Whether a process that lives writes the run of a journal: it holds a lock on it."""
     try:
         with open_regular(journal) as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+            return has_writer(file.fileno())
     except (OSError, ValueError):
         return False
-    return False
 
 
 @contextlib.contextmanager

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-import fcntl
 from pathlib import Path
 
 import h5py
@@ -9,6 +8,7 @@ import pytest
 from rashpa.data.reader import open_run
 from rashpa.data.run_facts import LostRun
 from rashpa.data.run_parts import RunFileError
+from rashpa.data.writer_lock import take_writer_lock
 from rashpa.testing import stored_run
 
 
@@ -87,7 +87,7 @@ def test_a_run_that_was_never_closed_is_named_as_such(tmp_path: Path) -> None:
     with (tmp_path / "run_master.journal").open("wb") as journal:
         with pytest.raises(RunFileError, match=r"before it could complete the file.*rashpa repair .*/run`"):
             open_run(master)
-        fcntl.flock(journal, fcntl.LOCK_EX)
+        take_writer_lock(journal.fileno())
         with pytest.raises(RunFileError, match="still being written"):
             open_run(master)
 

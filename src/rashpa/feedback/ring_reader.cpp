@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/futex.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/pause.hpp"
+#include "rashpa/core/writer_lock.hpp"
 
 namespace rashpa::feedback {
 
@@ -192,11 +192,7 @@ Got RingReader::next(std::chrono::nanoseconds timeout, Wait wait) {
   }
 }
 
-bool RingReader::writer_is_gone() const noexcept {
-  if (::flock(file_.get(), LOCK_SH | LOCK_NB) != 0) return false;
-  ::flock(file_.get(), LOCK_UN);
-  return true;
-}
+bool RingReader::writer_is_gone() const noexcept { return lacks_writer(file_.get()); }
 
 void RingReader::check_whole() const {
   if (!mapping_.cut()) return;

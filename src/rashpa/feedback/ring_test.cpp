@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@
 #include <thread>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/file_descriptor.hpp"
 #include "rashpa/core/temporary_folder.hpp"
 #include "rashpa/core/testing.hpp"
 #include "rashpa/feedback/ring_reader.hpp"
@@ -275,6 +278,9 @@ TEST(Ring, a_writer_that_was_killed_is_an_error_behind_its_last_image) {
   RingReader reader(path, Begin::oldest);
   EXPECT_EQ(message_of([&] { RingWriter(path, "{}", small(8)); }),
             "feedback: another receiver writes the ring " + path + "; give this one another name");
+  // Whoever may only read pretends no writer, and keeps none out.
+  const FileDescriptor stranger(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::flock(stranger.get(), LOCK_EX | LOCK_NB), 0);
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   for (std::uint64_t n = 0; n < 5; ++n) ASSERT_EQ(reader.next(kLong, Wait::sleep), Got::record);

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/futex.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -18,6 +17,8 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/log.hpp"
+#include "rashpa/core/writer_lock.hpp"
 
 namespace rashpa::feedback {
 
@@ -26,6 +27,7 @@ namespace {
 constexpr std::uint64_t kLine = 64;
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kUsualRowsBytes = 16U << 20U;
+constexpr int kTries = 100;
 
 constexpr std::uint64_t up(std::uint64_t value, std::uint64_t to) noexcept { return (value + to - 1) / to * to; }
 
@@ -35,6 +37,17 @@ std::uint64_t rows_bytes_of(const RingSize& size) noexcept {
   if (of_image == 0) return 0;
   const std::uint64_t usual = std::min(kUsualRowsBytes, size.entries * of_image);
   return up(std::max(size.rows_bytes == 0 ? usual : size.rows_bytes, 2 * of_image), kPage);
+}
+
+/// A new one, of which nobody has had time to lock it before its writer: whoever may read it may want to.
+FileDescriptor new_file(const std::string& path) {
+  FileDescriptor file;
+  for (int left = kTries; left > 0; --left) {
+    file = FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+    if (file.get() < 0 || take_writer_lock(file.get()) != WriterLock::readers) break;
+    ::unlink(path.c_str());
+  }
+  return file;
 }
 
 /// Throws ConfigError when what lies there is not a ring that its writer has left.
@@ -51,7 +64,7 @@ void check_free(const std::string& path) {
                        ::pread(old.get(), &magic, sizeof magic, 0) == sizeof magic && magic == kMagic;
   if (!is_ring)
     throw ConfigError(fmt::format("feedback: {} is there and is no ring; give the ring another name", path));
-  if (::flock(old.get(), LOCK_SH | LOCK_NB) != 0)
+  if (has_writer(old.get()))
     throw ConfigError(fmt::format("feedback: another receiver writes the ring {}; give this one another name", path));
 }
 
@@ -75,7 +88,11 @@ RingWriter::RingWriter(const std::string& path, std::string_view description, co
   } else {
     check_free(path);
     temporary = fmt::format("{}.{}.{}", path, ::getpid(), now_ns());
-    file_ = FileDescriptor(::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+    file_ = new_file(temporary);
+  }
+  if (file_.get() >= 0 && take_writer_lock(file_.get()) == WriterLock::none) {
+    log::write(log::Level::warning, {}, "feedback: {} cannot be locked ({}): readers do not see when its writer dies",
+               path, errno_text(errno));
   }
   const auto failed = [&](int code) {
     if (!temporary.empty()) ::unlink(temporary.c_str());
@@ -98,7 +115,6 @@ RingWriter::RingWriter(const std::string& path, std::string_view description, co
   words_ = static_cast<std::uint64_t*>(mapping_.data());
   entries_at_ = entries_at / kWordBytes;
   rows_at_ = rows_at / kWordBytes;
-  if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) throw failed(errno);
 
   std::memcpy(words_ + head::kWords, description.data(), description.size());
   words_[head::kVersion] = kVersion;

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,11 +10,15 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/file_descriptor.hpp"
 #include "rashpa/core/log.hpp"
+#include "rashpa/core/writer_lock.hpp"
 
 namespace rashpa::sink {
 namespace {
@@ -68,18 +71,12 @@ bool rename_to_free_name(const fs::path& from, const fs::path& to) {
   return ::rename(from.c_str(), to.c_str()) == 0;
 }
 
-/// Whether this process has the lock of `file`. A file system without locks gives none and keeps nobody out: the run
-/// goes on without, and the log says so once.
-bool locked(int file, const fs::path& path) {
-  if (::flock(file, LOCK_EX | LOCK_NB) == 0) return true;
-  if (errno == EWOULDBLOCK) return false;
+/// A file system without locks gives none and keeps nobody out: the run goes on without, and the log says so once.
+void say_without_lock(const fs::path& path, int code) {
   static std::atomic<bool> said{false};
-  const int code = errno;
-  if (!said.exchange(true)) {
-    log::write(log::Level::warning, {}, "{} cannot be locked ({}): nothing keeps two runs from one prefix there",
-               path.string(), errno_text(code));
-  }
-  return true;
+  if (said.exchange(true)) return;
+  log::write(log::Level::warning, {}, "{} cannot be locked ({}): nothing keeps two runs from one prefix there",
+             path.string(), errno_text(code));
 }
 
 /// Whether `file` is still what lies under this name.
@@ -88,6 +85,50 @@ bool is_at(int file, const fs::path& path) {
   }, there{};
   return ::fstat(file, &here) == 0 && ::lstat(path.c_str(), &there) == 0 && here.st_dev == there.st_dev &&
          here.st_ino == there.st_ino;
+}
+
+/// How often a name is opened again that others take away, or lock before its owner can.
+constexpr int kTries = 100;
+
+void write_all(int file, const char* from, std::size_t bytes) {
+  while (bytes > 0) {
+    const ssize_t done = ::write(file, from, bytes);
+    if (done < 0) throw std::system_error(errno, std::generic_category());
+    from += done;
+    bytes -= static_cast<std::size_t>(done);
+  }
+}
+
+/// The same content as another file, which is locked before it has the name: somebody who may only read the old one has
+/// a lock on that. Nothing when there is no room, or the folder cannot be written.
+FileDescriptor locked_copy(int old, const fs::path& path) {
+  const std::string beside = path.string() + fmt::format(".{}", ::getpid());
+  FileDescriptor made(::open(beside.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (made.get() < 0) return {};
+  try {
+    struct stat facts {};
+    if (take_writer_lock(made.get()) != WriterLock::taken || ::fstat(old, &facts) != 0) throw std::system_error();
+    std::vector<char> piece(std::size_t{1} << 20U);
+    off_t at = 0;
+    ssize_t got = 0;
+    while ((got = ::pread(old, piece.data(), piece.size(), at)) > 0) {
+      write_all(made.get(), piece.data(), static_cast<std::size_t>(got));
+      at += got;
+    }
+    if (got < 0 || ::fchmod(made.get(), facts.st_mode & 0777U) != 0) throw std::system_error();
+    if (has_writer(old) || !is_at(old, path) || ::rename(beside.c_str(), path.c_str()) != 0) throw std::system_error();
+    return made;
+  } catch (const std::system_error&) {
+    ::unlink(beside.c_str());
+    return {};
+  }
+}
+
+/// What lies under this name, to write where that is allowed; a negative number, and errno.
+int open_journal(const fs::path& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
+  if (file >= 0 || (errno != EROFS && errno != EACCES)) return file;
+  return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // an archive
 }
 
 }  // namespace
@@ -103,20 +144,24 @@ fs::path OutputFiles::data_path(const fs::path& prefix, std::uint64_t number, Im
 
 int lock_journal_of(const fs::path& prefix, const std::string& who) {
   const fs::path path = OutputFiles::journal_path(prefix);
-  int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
-  // An archive: who only reads can lock it, too.
-  if (file < 0 && (errno == EROFS || errno == EACCES)) file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) {
-    if (errno == ENOENT) return -1;
-    throw FileError(who + "cannot open " + path.string() + ": " + errno_text(errno));
+  for (int left = kTries; left > 0; --left) {
+    FileDescriptor file(open_journal(path));
+    if (file.get() < 0) {
+      if (errno == ENOENT) return -1;
+      throw FileError(who + "cannot open " + path.string() + ": " + errno_text(errno));
+    }
+    struct stat found {};
+    if (::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode)) {
+      throw FileError(who + path.string() + " is not a regular file");
+    }
+    const WriterLock lock = take_writer_lock(file.get());
+    if (lock == WriterLock::other) break;
+    if (lock == WriterLock::none && errno != EBADF) say_without_lock(path, errno);  // EBADF: an archive
+    if (lock == WriterLock::readers) {
+      if (FileDescriptor copy = locked_copy(file.get(), path); copy.get() >= 0) file = std::move(copy);
+    }
+    if (is_at(file.get(), path)) return file.take();
   }
-  struct stat found {};
-  if (::fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) {
-    ::close(file);
-    throw FileError(who + path.string() + " is not a regular file");
-  }
-  if (locked(file, path)) return file;
-  ::close(file);
   throw FileError(who + OutputFiles::master_path(prefix).string() +
                   " is being written by another process; wait for its end, or change the prefix");
 }
@@ -153,25 +198,24 @@ OutputFiles::~OutputFiles() {
 
 void OutputFiles::lock_journal() {
   const fs::path path = staged(journal_path(prefix_));
-  const auto open_locked = [&] {
-    journal_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (journal_ < 0) throw FileError(sink() + "cannot create " + path.string() + ": " + errno_text(errno));
-    if (locked(journal_, path)) return;
-    ::close(journal_);
-    throw FileError(sink() + "another process is about to begin a run with the prefix " + prefix_.string() +
-                    "; wait for its end, or change the prefix");
-  };
-  open_locked();
-  // Its owner took the name away between the two calls, and has gone: the lock is of nothing.
-  while (!is_at(journal_, path)) {
-    ::close(journal_);
-    open_locked();
+  FileDescriptor file;
+  // Its owner may take the name away between the two calls, and go: the lock is of nothing then.
+  for (int left = kTries; left > 0 && (file.get() < 0 || !is_at(file.get(), path)); --left) {
+    file = FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
+    if (file.get() < 0) throw FileError(sink() + "cannot create " + path.string() + ": " + errno_text(errno));
+    const WriterLock lock = take_writer_lock(file.get());
+    if (lock == WriterLock::other) {
+      throw FileError(sink() + "another process is about to begin a run with the prefix " + prefix_.string() +
+                      "; wait for its end, or change the prefix");
+    }
+    if (lock == WriterLock::none) say_without_lock(path, errno);
+    // Of a process that was killed; whoever reads it keeps its lock, and another file gets the name.
+    if (lock == WriterLock::readers) ::unlink(path.c_str());
   }
-  if (::ftruncate(journal_, 0) != 0) {
-    const int code = errno;
-    ::close(journal_);
-    throw FileError(sink() + "cannot write " + path.string() + ": " + errno_text(code));
+  if (::ftruncate(file.get(), 0) != 0) {
+    throw FileError(sink() + "cannot write " + path.string() + ": " + errno_text(errno));
   }
+  journal_ = file.take();
 }
 
 void OutputFiles::refuse_what_is_there() const {

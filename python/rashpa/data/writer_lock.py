@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a process says that it writes a file, for as long as it lives: a write lock of its open file description, as src/rashpa/core/writer_lock.hpp has it.
+
+Only who may write the file can have one. Who may only read it can neither pretend to write it, nor is he asked.
+"""
+
+import fcntl
+import os
+import struct
+
+_FLOCK = "hhqqi4x"  # of Linux, where off_t has 64 bits: type, whence, start, length, process
+
+
+def take_writer_lock(file: int) -> None:
+    """Have it until the descriptor and its duplicates are closed. OSError when another one has a lock, or none can be had."""
+    fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+
+
+def has_writer(file: int) -> bool:
+    """Return whether another open file description has it; nothing is taken for the question. Where there are no locks nobody has."""
+    asked = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)  # only a write lock is in the way of it
+    try:
+        answer = fcntl.fcntl(file, fcntl.F_OFD_GETLK, asked)
+    except OSError:
+        return False
+    return int(struct.unpack(_FLOCK, answer)[0]) == fcntl.F_WRLCK

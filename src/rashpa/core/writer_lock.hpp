@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// How a process says that it writes a file, for as long as it lives: a write lock of its open file description, which
+/// only who may write the file can have. So nobody who may only read the file can pretend to write it. What he can have
+/// is a lock that keeps a writer from having his: that is told from a writer, and from file systems without locks.
+/// python/rashpa/data/writer_lock.py is the same for Python.
+#include <cstdint>
+
+namespace rashpa {
+
+enum class WriterLock : std::uint8_t {
+  taken,    ///< until the descriptor and its duplicates are closed
+  other,    ///< another process writes the file
+  readers,  ///< nobody writes it; somebody who may only read it has a lock on it
+  none,     ///< nobody can lock it here; errno says why: a file system without locks, a file that is open to read only
+};
+
+/// Of an open file. Any thread.
+[[nodiscard]] WriterLock take_writer_lock(int file) noexcept;
+
+/// Whether another open file description has it, and whether none has; nothing is taken for the question. Where there
+/// are no locks neither is known.
+[[nodiscard]] bool has_writer(int file) noexcept;
+[[nodiscard]] bool lacks_writer(int file) noexcept;
+
+}  // namespace rashpa
