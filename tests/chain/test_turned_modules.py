@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules in all eight orientations in whole runs: every pixel where its orientation has it, calibrated and assembled, and the file that says so."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from rashpa.cli.report import report_of
 from rashpa.control.native_program import native_program
 from rashpa.control.run_file_reader import read_run_file
 from rashpa.data.calibration import to_photons
@@ -20,8 +18,8 @@ from rashpa.data.datasets import dataset_from_spec
 from rashpa.data.orientation import Orientation
 from rashpa.data.reader import open_run
 from rashpa.sim import pattern_frame
+from rashpa.testing.warm_nodes import WarmNodes
 
-COMMAND = [sys.executable, "-m", "rashpa.cli.entry", "run"]
 WIDTH, HEIGHT, FRAMES, DIFFERENT, APART = 96, 40, 60, 7, 100
 WAYS = [Orientation(turn, flip) for turn in (0, 90, 180, 270) for flip in (False, True)]
 RUN = """\
@@ -72,12 +70,11 @@ def write(folder: Path, ways: list[Orientation], apart: int = APART, **parts: st
     return file
 
 
-def run(file: Path) -> dict[str, Any]:
+def run(warm_nodes: WarmNodes, file: Path) -> dict[str, Any]:
     """The report of a run that must be good."""
-    words = [*COMMAND, str(file), "-q", "--report", str(file.parent / "report"), "--no-page"]
-    done = subprocess.run(words, cwd=file.parent, capture_output=True, text=True, timeout=240, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    report: dict[str, Any] = json.loads((file.parent / "report" / "report.json").read_text())
+    outcome = warm_nodes.run(file)
+    assert outcome.good, (outcome.problem, outcome.reasons)
+    report = report_of(outcome, file)
     assert report["books"]["balanced"]
     assert report["books"]["complete"] == report["books"]["written"] == FRAMES
     return report
@@ -118,14 +115,14 @@ ENGINE = '[[emulator]]\nname = "card"\nengine = "fpga"\ncard = "sim"\n'
     ids=["roce", "bands", "pcie", "card"],
 )
 def test_every_pixel_lies_where_its_modules_orientation_has_it(
-    tmp_path: Path, parts: dict[str, str], pixel: str
+    warm_nodes: WarmNodes, tmp_path: Path, parts: dict[str, str], pixel: str
 ) -> None:
     if "more" in parts and native_program("rashpa_card") is None:
         pytest.skip("no simulated card: Verilator was not there when rashpa was built")
     dataset = (
         f'kind = "pattern"\nwidth = {WIDTH}\nheight = {HEIGHT}\nmodules = 8\nframes = {DIFFERENT}\npixel = "{pixel}"'
     )
-    report = run(write(tmp_path, WAYS, pixel=pixel, dataset=dataset, **parts))
+    report = run(warm_nodes, write(tmp_path, WAYS, pixel=pixel, dataset=dataset, **parts))
     assert report["injected"]["unexplained"] == 0
     with open_run(tmp_path / "turned_full_master.h5") as stored:
         assert stored.module_orientations == WAYS
@@ -146,11 +143,11 @@ BESIDE = 1040  # with room for borders
 
 @pytest.mark.parametrize(("borders", "three"), [("raw", MIXED), ("shared", ACROSS)])
 def test_a_turned_module_is_converted_with_its_own_calibration(
-    tmp_path: Path, borders: str, three: list[Orientation]
+    warm_nodes: WarmNodes, tmp_path: Path, borders: str, three: list[Orientation]
 ) -> None:
     kernel = f'[[buffer.kernel]]\nname = "jungfrau"\nborders = "{borders}"\n'
     file = write(tmp_path, three, BESIDE, buffer=f"keep_darks = true\n{kernel}", **PARTS)
-    run(file)
+    run(warm_nodes, file)
     spec, _ = read_run_file(file)
     places = [(BESIDE * number, 3) for number in range(3)]
     ways = [(way.turn, way.flip) for way in three]
@@ -182,9 +179,9 @@ def check_photons(found: NDArray[Any], exact: NDArray[Any]) -> None:
     np.testing.assert_array_equal(found[clear], np.rint(exact[clear]))
 
 
-def test_dark_frames_of_a_turned_module_are_those_of_the_module(tmp_path: Path) -> None:
+def test_dark_frames_of_a_turned_module_are_those_of_the_module(warm_nodes: WarmNodes, tmp_path: Path) -> None:
     ways = [Orientation(270), Orientation(90, True)]
-    run(write(tmp_path, ways, buffer="keep_darks = true"))
+    run(warm_nodes, write(tmp_path, ways, buffer="keep_darks = true"))
     for number, frames in enumerate(dark_frames([tmp_path / "turned_full_master.h5"])):
         np.testing.assert_array_equal(frames[4], pattern(number, 4))
 

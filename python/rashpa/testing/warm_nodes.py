@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes that stay up from one run to the next: processes as `rashpa emulator` and `rashpa receiver` start them, and a manager in this process. For tests of runs
+that do not ask how nodes are started: each saves three processes, which are most of a small run."""
+
+import asyncio
+import contextlib
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from rashpa.control.manager import Manager, Observer, unobserved
+from rashpa.control.outcome import Outcome
+from rashpa.control.planned_node import PlannedNode
+from rashpa.control.run_plan import Plan, load_plan
+
+Node = TypeVar("Node", bound=PlannedNode)
+_END_S = 20.0
+
+
+class WarmNodes(contextlib.AbstractContextManager["WarmNodes"]):
+    """As many of each role as a run has asked for, below `folder`, where they read, write and find kernels. `words`: more that receivers are started with;
+    `environment`: of all of them, besides this process's."""
+
+    def __init__(self, folder: Path, *words: str, environment: Mapping[str, str] | None = None) -> None:
+        self._folder = folder
+        self._words = words
+        self._environment = {**os.environ, **(environment or {})}
+        self._urls: dict[str, list[str]] = {"emulator": [], "receiver": []}
+        self._open = contextlib.ExitStack()
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def url(self, role: str, number: int = 0) -> str:
+        """Of the node of this role and number, which is started when it is asked for first."""
+        urls = self._urls[role]
+        while len(urls) <= number:
+            urls.append(self._start(role))
+        return urls[number]
+
+    def run(self, file: Path, observer: Observer = unobserved) -> Outcome:
+        """The run of this file, carried through by nodes that are up in place of local ones."""
+        return asyncio.run(Manager(self.plan(file), observer).run())
+
+    def plan(self, file: Path) -> Plan:
+        """Of this file, with nodes that are up in place of local ones; its output lies where it would."""
+        plan = load_plan(file)
+        run = plan.file.run
+        there = {"output": str((file.parent / run.output).absolute())}
+        return dataclasses.replace(
+            plan,
+            file=plan.file.model_copy(update={"run": run.model_copy(update=there)}),
+            emulators=tuple(self._placed(node, number) for number, node in enumerate(plan.emulators)),
+            receivers=tuple(self._placed(node, number) for number, node in enumerate(plan.receivers)),
+        )
+
+    def _placed(self, node: Node, number: int) -> Node:
+        return dataclasses.replace(node, node=self.url(node.role, number)) if node.node == "local" else node
+
+    def _start(self, role: str) -> str:
+        folder = str(self._folder)
+        command = [sys.executable, "-m", "rashpa.cli.entry", role, "--port", "0", "--with-parent"]
+        command += ["--read", folder, "--write", folder, "--card", "sim"]
+        command += ["--kernels", folder, *self._words] if role == "receiver" else []
+        node = subprocess.Popen(  # noqa: S603  words of this file and of tests
+            command, cwd=folder, env=self._environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self._open.callback(_end, node)
+        line = node.stdout.readline() if node.stdout is not None else b""
+        return str(json.loads(line)["url"])
+
+
+def _end(node: subprocess.Popen[bytes]) -> None:
+    """It ends when its standard input does."""
+    try:
+        node.communicate(timeout=_END_S)
+    finally:
+        node.kill()
+        node.wait()
