@@ -16,9 +16,11 @@ CHAOS_JOBS ?= 1
 PYTEST_ARGS ?=
 # Wheels are made for these and tried with each: this one, and those of `make pythons`.
 PYTHONS ?= $(BIN)/python $(wildcard build/pythons/3.*/usr/bin/python3.[0-9][0-9])
-# Tests at a time. One more of Python than processors: they wait for a third of their time, for processes of their own.
+# Tests at a time. Twice as many of Python as processors: they wait for nearly half of their time, for processes of their own.
 TEST_JOBS ?= 2
-PYTEST_JOBS ?= $(shell expr $(TEST_JOBS) + 1)
+PYTEST_JOBS ?= $(shell expr 2 \* $(TEST_JOBS))
+# In the order of conftest.py: the longest file first.
+PYTEST = -m pytest --numprocesses $(PYTEST_JOBS) --dist loadfile --no-loadscope-reorder
 # Programs of tests/, and others that take seconds: all are part of `make test`, the first alone of `make test-system`.
 SYSTEM_TESTS := ^(chain|allocation|slow_disk|device_memory|card_chain|net)$$
 LONG_TESTS := ^(link|opencl_kernels|opencl_unit|fpga_unit|unit_card|sink)$$
@@ -105,11 +107,11 @@ test-cpp: build
 
 test-quick: build  ## in 90 s on two cores: what neither lets a whole run pass nor takes long by itself
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel $(TEST_JOBS) -E '$(SYSTEM_TESTS)|$(LONG_TESTS)'
-	$(BIN)/python -m pytest --numprocesses $(PYTEST_JOBS) --dist loadfile -m 'not whole' python/tests $(PYTEST_ARGS)
+	$(BIN)/python $(PYTEST) -m 'not whole' python/tests $(PYTEST_ARGS)
 
 test-system: build build/.browser  ## whole chains: the tests of tests/
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel $(TEST_JOBS) -R '$(SYSTEM_TESTS)'
-	$(BIN)/python -m pytest --numprocesses $(PYTEST_JOBS) --dist loadfile tests $(PYTEST_ARGS)
+	$(BIN)/python $(PYTEST) tests $(PYTEST_ARGS)
 
 # Where it cannot be had, the tests that need it are skipped.
 build/.browser: packages-browser.txt tools/install_packages.sh | build/.packages
@@ -117,7 +119,7 @@ build/.browser: packages-browser.txt tools/install_packages.sh | build/.packages
 	@touch $@
 
 test-python: build build/.browser
-	$(BIN)/python -m pytest --numprocesses $(PYTEST_JOBS) --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/python $(PYTEST) $(PYTEST_ARGS)
 
 # Apart from .venv, whose packages it sees: three control systems bring more packages than all the rest.
 build/beamline/.installed: requirements/beamline.lock build/.package
@@ -128,7 +130,7 @@ build/beamline/.installed: requirements/beamline.lock build/.package
 	touch $@
 
 test-beamline: build/beamline/.installed  ## Bluesky, Tango and EPICS, in build/beamline
-	build/beamline/bin/python -m pytest --numprocesses $(PYTEST_JOBS) --dist loadfile python/tests/beamline $(PYTEST_ARGS)
+	build/beamline/bin/python $(PYTEST) python/tests/beamline $(PYTEST_ARGS)
 
 test-chaos: build  ## RUNS random runs from SEED (the first is FIRST), disturbed and checked; failed ones in out/chaos
 	$(BIN)/python -m tests.chaos --runs $(RUNS) --seed $(SEED) --first $(FIRST) --jobs $(CHAOS_JOBS) $(if $(CHAOS_KIND),--kind $(CHAOS_KIND))

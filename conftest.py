@@ -4,6 +4,7 @@
 import gc
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,10 +15,19 @@ if TYPE_CHECKING:
     from rashpa.testing.warm_nodes import WarmNodes
 
 ROOT = Path(__file__).parent
-# Seconds of files that take longer than others, on two cores: workers begin with the longest, so that none of them ends long after the rest. It
-# decides the order alone; `make test` names what is missing here.
-LONG: dict[str, int] = {}
-_LONG_S = 25
+# Seconds of a worker that files take which take long: workers begin with the longest, so that none of them ends long after the rest. They decide the order
+# alone; the end of the tests names files that are missing here.
+LONG = {
+    "tests/chaos/test_runs.py": 150,
+    "python/tests/docs/test_pages.py": 140,
+    "tests/chain/test_examples.py": 100,
+    "tests/chain/test_groups.py": 70,
+    "tests/browser/test_dashboard.py": 65,
+    "tests/chain/test_overrun.py": 60,
+    "python/tests/cli/test_watchers.py": 45,
+    "tests/chain/test_four_modules.py": 40,
+}
+_LONG_S = 30
 
 # Hundreds of processes import what one of them has compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -35,6 +45,16 @@ def pytest_collection_finish() -> None:
     them, and pyFAI calls it with every geometry that is read."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name long files that `LONG` lacks."""
+    seconds: Counter[str] = Counter()
+    for report in (one for reports in terminalreporter.stats.values() for one in reports):
+        seconds[getattr(report, "nodeid", "").partition("::")[0]] += getattr(report, "duration", 0.0)
+    missing = [f"{name} {taken:.0f} s" for name, taken in seconds.most_common() if taken > _LONG_S and name not in LONG]
+    if missing:
+        terminalreporter.write_line(f"long files that conftest.LONG lacks: {', '.join(missing)}")
 
 
 @pytest.fixture(scope="module")

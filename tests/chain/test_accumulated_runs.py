@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs with the kernels of counters: what is in the files is what NumPy makes of the stored images."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.reader import open_run
+from rashpa.testing.warm_nodes import WarmNodes
 
 RASHPA = [sys.executable, "-m", "rashpa.cli.entry"]
 RUN = """
@@ -107,12 +107,10 @@ def check_window(images: NDArray[Any], found: dict[str, NDArray[Any]]) -> None:
     np.testing.assert_allclose(found["variance"], np.where(counted > 1, variance, np.nan), rtol=1e-15)
 
 
-def test_windows_hold_what_numpy_adds_up_of_the_stored_images(tmp_path: Path) -> None:
-    code, output = rashpa(
-        "run", run_file(tmp_path, 25), "--report", str(tmp_path / "report"), "--no-page", folder=tmp_path
-    )
-    assert code == 0, output
-    assert json.loads((tmp_path / "report" / "report.json").read_text())["books"]["balanced"]
+def test_windows_hold_what_numpy_adds_up_of_the_stored_images(warm_nodes: WarmNodes, tmp_path: Path) -> None:
+    outcome = warm_nodes.run(Path(run_file(tmp_path, 25)))
+    assert outcome.good, outcome.problem
+    assert outcome.balanced
     master = tmp_path / "out" / "sums_main_master.h5"
     with open_run(master) as run:
         facts = run.accumulation_facts["accumulate"]
@@ -147,9 +145,9 @@ def test_windows_hold_what_numpy_adds_up_of_the_stored_images(tmp_path: Path) ->
     assert "accumulated by accumulate 3 windows" in output
 
 
-def test_the_whole_run_is_one_window(tmp_path: Path) -> None:
-    code, output = rashpa("run", run_file(tmp_path, 0), folder=tmp_path)
-    assert code == 0, output
+def test_the_whole_run_is_one_window(warm_nodes: WarmNodes, tmp_path: Path) -> None:
+    outcome = warm_nodes.run(Path(run_file(tmp_path, 0)))
+    assert outcome.good, outcome.problem
     with open_run(tmp_path / "out" / "sums_main_master.h5") as run:
         (window,) = run.accumulation_facts["accumulate"].windows
         assert (window.first_image, window.end_image, window.images) == (0, 60, len(run))

@@ -18,6 +18,7 @@ from rashpa.cli.main import app
 from rashpa.control.native_program import native_program
 from rashpa.data.packet import decode, encode
 from rashpa.sim.pattern import pattern_frame
+from rashpa.testing.waiting import GUARD_S
 
 CARD, DRIVER = native_program("rashpa_card"), native_program("rashpa_vm_card")
 pytestmark = pytest.mark.skipif(CARD is None or DRIVER is None, reason="no Verilator where this was built")
@@ -58,7 +59,7 @@ def card(folder: Path) -> Iterator[socket.socket]:
         assert process.stdout.readline().startswith("ready")
         yield wire
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(GUARD_S) == 0
 
 
 def sent_by(folder: Path, wire: socket.socket, way: Way, packetisation: str) -> list[bytes]:
@@ -81,7 +82,7 @@ def sent_by(folder: Path, wire: socket.socket, way: Way, packetisation: str) -> 
     with subprocess.Popen([DRIVER, *words], stdout=subprocess.PIPE, text=True) as driver:
         wire.settimeout(20)
         frames = [wire.recv(65536) for _ in range(FRAMES * MODULES * (HEIGHT * len(CUTS) + 1))]
-        said = json.loads(driver.communicate(timeout=20)[0])
+        said = json.loads(driver.communicate(timeout=GUARD_S)[0])
     assert said["packets"] == len(frames)
     wire.settimeout(0.1)
     with pytest.raises(TimeoutError):

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from rashpa.data.combined import masters_of
 from rashpa.node.native_engine import NativeFactory
+from rashpa.testing.waiting import GUARD_S
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -119,7 +120,7 @@ def test_a_gpu_gives_the_books_of_the_processor_and_a_machine_without_one_is_tol
         assert "NVIDIA" in report["buffers"][0]["unit"]
         check_against_the_processor(file, tmp_path, report)
         return
-    done = subprocess.run([*COMMAND, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*COMMAND, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=GUARD_S)
     assert done.returncode != 0
     said = " ".join((done.stdout + done.stderr).split())
     assert "buffer" in said
@@ -134,7 +135,7 @@ def test_images_in_memory_of_a_gpu_become_those_of_host_memory(tmp_path: Path) -
         tmp_path, "14_device_memory.toml", frames="240", rate_hz="0.0", output='"."', device=str(max(0, other))
     )
     if other < 0:
-        done = subprocess.run([*COMMAND, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        done = subprocess.run([*COMMAND, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=GUARD_S)
         assert done.returncode != 0
         assert "cuda cannot be used" in " ".join((done.stdout + done.stderr).split())
         return
@@ -246,7 +247,7 @@ def test_receivers_that_are_running_are_named_by_their_urls(tmp_path: Path) -> N
             assert {notice["node"] for notice in report["notifications"]} == {"emulator", "one", "other"}
         nodes[1].kill()
         nodes[1].wait()
-        done = subprocess.run([*COMMAND, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([*COMMAND, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=GUARD_S)
         assert done.returncode != 0
         assert f"receiver monitor at {urls[1]} cannot be reached" in " ".join(done.stderr.split())
     finally:

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Four modules, one of them turned, from two emulators to three receivers over two links: every pixel, the books, and that nobody waits for the slow."""
 
-import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +11,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from rashpa.cli.report import report_of
 from rashpa.control.run_plan import load_plan
 from rashpa.data.calibration import to_photons
 from rashpa.data.datasets import dataset_from_spec
 from rashpa.data.orientation import Orientation
+from rashpa.testing.warm_nodes import WarmNodes
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "09_four_modules.toml"
-COMMAND = [sys.executable, "-m", "rashpa.cli.entry", "run"]
 FRAMES, DIFFERENT = 60, 10
 PLACES = ((0, 0), (0, 548), (0, 1096), (1032, 292))
 WAYS = (Orientation(), Orientation(), Orientation(), Orientation(90))
@@ -28,12 +26,11 @@ REGIONS = {"full": (0, 0, 1544, 1608), "right": (1032, 292, 512, 512), "window":
 SLICES = {"full": (1, 0), "right": (10, 3), "window": (2, 0)}
 
 
-def run(file: Path) -> dict[str, Any]:
+def run(warm_nodes: WarmNodes, file: Path) -> dict[str, Any]:
     """The report of a run that must be good."""
-    words = [*COMMAND, str(file), "-q", "--report", str(file.parent / "report"), "--no-page"]
-    done = subprocess.run(words, cwd=file.parent, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    report: dict[str, Any] = json.loads((file.parent / "report" / "report.json").read_text())
+    outcome = warm_nodes.run(file)
+    assert outcome.good, (outcome.problem, outcome.reasons)
+    report = report_of(outcome, file)
     assert report["books"]["balanced"]
     assert report["injected"]["unexplained"] == 0
     return report
@@ -45,6 +42,7 @@ def edited(folder: Path, *changes: tuple[str, str], frames: int = FRAMES) -> Pat
         ("frames = 400", f"frames = {frames}"),
         ("frames = 20\n", f"frames = {DIFFERENT}\n"),
         ('output = "out/modules"', 'output = "."'),
+        ("deadline_ms = 1000", "deadline_ms = 20000"),  # one of two emulators may be without a processor for seconds
         *changes,
     ):
         text, count = re.subn(pattern, value, text, flags=re.DOTALL)
@@ -94,7 +92,7 @@ def stored(folder: Path, buffer: str) -> tuple[list[int], h5py.File]:
 
 @pytest.mark.parametrize("link", ["port = 0", 'port = 0\ntransport = "rc"', 'kind = "pcie"'])
 def test_every_pixel_of_the_dataset_arrives_at_three_receivers(
-    tmp_path: Path, link: str, played: list[tuple[NDArray[Any], NDArray[np.bool_]]]
+    warm_nodes: WarmNodes, tmp_path: Path, link: str, played: list[tuple[NDArray[Any], NDArray[np.bool_]]]
 ) -> None:
     file = edited(
         tmp_path,
@@ -105,7 +103,7 @@ def test_every_pixel_of_the_dataset_arrives_at_three_receivers(
         ("port = 0", link),
     )
     assert [len(load_plan(file).dtps_of(name)) for name in ("storage", "monitor", "feedback")] == [4, 1, 1]
-    report = run(file)
+    report = run(warm_nodes, file)
     counts = {one["name"]: one["books"]["complete"] for one in report["buffers"]}
     assert counts == {"full": FRAMES, "right": FRAMES // 10, "window": FRAMES // 2}
     for buffer, (every, phase) in SLICES.items():
@@ -122,8 +120,8 @@ def test_every_pixel_of_the_dataset_arrives_at_three_receivers(
     assert sent == {"inner": ([0, 3], [0, 3, 4]), "outer": ([1, 2], [1, 2, 5])}
 
 
-def test_the_example_gives_photons_of_every_module_as_it_lies(tmp_path: Path) -> None:
-    report = run(edited(tmp_path))
+def test_the_example_gives_photons_of_every_module_as_it_lies(warm_nodes: WarmNodes, tmp_path: Path) -> None:
+    report = run(warm_nodes, edited(tmp_path))
     (full,) = (one for one in report["buffers"] if one["name"] == "full")
     assert full["books"]["vetoed"] == FRAMES // 10  # darks
     packets = {one["name"]: one["link"] for one in report["receivers"]}
@@ -168,7 +166,8 @@ def test_a_slow_receiver_slows_no_other(tmp_path: Path) -> None:
         (r'kind = "hdf5"', 'kind = "null"'),
         frames=frames,
     )
-    report = run(text)
+    with WarmNodes(tmp_path) as nodes:  # which load its code
+        report = run(nodes, text)
     elapsed = {one["name"]: one["elapsed_s"] for one in report["receivers"]}
     at_rate = frames / 50.0
     assert elapsed["feedback"] > frames * 0.08, "the slow one takes its time"

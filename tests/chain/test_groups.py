@@ -26,7 +26,7 @@ from rashpa.control.telegram import Status
 from rashpa.data.reader import open_run
 from rashpa.data.run_facts import COMPLETENESS
 from rashpa.sim import pattern_frame
-from rashpa.testing.waiting import eventually
+from rashpa.testing.waiting import GUARD_S, eventually
 
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
 WIDTH, HEIGHT, DIFFERENT = 64, 32, 7
@@ -271,7 +271,7 @@ def test_who_takes_a_run_over_goes_on_with_its_groups_as_they_are(tmp_path: Path
     assert joined(tmp_path, "d").exit_code == 0
     nodes = receivers(process)
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=GUARD_S)
     os.kill(nodes["b"], signal.SIGKILL)
     command = [*COMMAND, "attach", str(tmp_path), "-q", "--report", str(tmp_path / "report")]
     taken = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -13,6 +13,7 @@ import pytest
 
 import rashpa
 from rashpa.data.live import LiveError, LiveImage
+from rashpa.testing.waiting import GUARD_S
 
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry", "run"]
 RUN = """\
@@ -80,7 +81,7 @@ def test_a_slow_reader_has_every_accepted_image_as_it_is_stored(tmp_path: Path, 
             assert image.pixels.shape == live.shape == (32, 64)
             time.sleep(0.01)  # wait: this reader is slow
         counts = live.counts
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=GUARD_S)
     assert process.returncode == 0, output
     with rashpa.open(master) as run:
         assert [image.frame_number for image in seen] == run.frame_numbers.tolist()
@@ -114,7 +115,7 @@ def test_a_receiver_that_dies_is_an_error_after_its_last_image(tmp_path: Path) -
             if len(seen) == 5:
                 kill_receiver(process.pid)
     assert seen == list(range(len(seen)))
-    process.communicate(timeout=60)
+    process.communicate(timeout=GUARD_S)
     assert process.returncode == 1
 
 
@@ -131,7 +132,7 @@ def kill_receiver(manager: int) -> None:
 
 def test_who_waits_for_a_run_that_is_over_is_told_how_to_read_it(tmp_path: Path) -> None:
     process = start(tmp_path, "", DENSE, frames=8, rate_hz=0.0)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=GUARD_S)
     assert process.returncode == 0, output
     with pytest.raises(TimeoutError, match=r"finished run: rashpa\.open"):
         rashpa.live(tmp_path / "seen_full_master.h5", timeout_s=0.2).take(0.2)

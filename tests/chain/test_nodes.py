@@ -18,7 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rashpa.cli.main import app
-from rashpa.testing.waiting import eventually
+from rashpa.testing.waiting import GUARD_S, eventually
 
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
 RUN = """\
@@ -67,7 +67,7 @@ def node(role: str, folder: Path, *words: str, token: str = "", most_files: int 
             yield json.loads(process.stdout.readline())["url"]
         finally:
             process.terminate()
-            process.communicate(timeout=30)
+            process.communicate(timeout=GUARD_S)
 
 
 def run(
@@ -83,7 +83,7 @@ def run(
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=GUARD_S,
         env=environment,
         check=False,
     )
@@ -130,7 +130,7 @@ def test_a_blank_token_starts_no_node(role: str, tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=GUARD_S,
         env={**os.environ, "RASHPA_TOKEN": " "},
         check=False,
     )

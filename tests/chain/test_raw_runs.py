@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs stored by the sink raw: converted, killed, and played again."""
 
-import json
 import os
 import re
 import signal
@@ -18,10 +17,12 @@ import pytest
 
 _native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
+from rashpa.cli.report import report_of  # noqa: E402
 from rashpa.data.convert import convert_run  # noqa: E402
 from rashpa.data.reader import RunFileError, open_run  # noqa: E402
 from rashpa.data.repair import repair_run  # noqa: E402
 from rashpa.testing.waiting import eventually  # noqa: E402
+from rashpa.testing.warm_nodes import WarmNodes  # noqa: E402
 
 RASHPA = [sys.executable, "-m", "rashpa.cli.entry"]
 HEAD = """
@@ -75,14 +76,11 @@ def write(folder: Path, name: str, body: str, frames: int, rate: float = 0.0) ->
     return file
 
 
-def run(file: Path) -> dict[str, Any]:
-    report = file.with_suffix(".report")
-    done = subprocess.run(
-        [*RASHPA, "run", str(file), "--report", str(report), "--no-page"], capture_output=True, text=True, timeout=240
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    said: dict[str, Any] = json.loads((report / "report.json").read_text())
-    return said
+def run(warm_nodes: WarmNodes, file: Path) -> dict[str, Any]:
+    """The report of a run that must be good."""
+    outcome = warm_nodes.run(file)
+    assert outcome.good, (outcome.problem, outcome.reasons)
+    return report_of(outcome, file)
 
 
 def datasets(file: h5py.File) -> dict[str, Any]:
@@ -106,9 +104,11 @@ def without_file_numbers(found: dict[str, Any]) -> dict[str, Any]:
     return {path: value for path, value in found.items() if not path.startswith(("/start_time", "/end_time"))}
 
 
-def test_what_is_converted_is_what_the_sink_hdf5_of_the_same_run_has_written(tmp_path: Path) -> None:
+def test_what_is_converted_is_what_the_sink_hdf5_of_the_same_run_has_written(
+    warm_nodes: WarmNodes, tmp_path: Path
+) -> None:
     sinks = '[[buffer.sink]]\nkind = "hdf5"\nimages_per_file = 7\n[[buffer.sink]]\nkind = "raw"\nimages_per_file = 5\n'
-    report = run(write(tmp_path, "both", SIMULATED + PHOTONS + sinks, 60))
+    report = run(warm_nodes, write(tmp_path, "both", SIMULATED + PHOTONS + sinks, 60))
     assert 5 < report["books"]["written"] < 60
     done = convert_run(tmp_path / "both_full_raw_master.h5", tmp_path / "again", images_per_file=7)
     assert (done.stored, done.lost, done.unknown) == (report["books"]["written"], 0, 0)
@@ -222,17 +222,17 @@ def test_a_run_whose_receiver_is_killed_is_there_up_to_what_was_written(tmp_path
 
 
 @pytest.mark.parametrize("kind", ["raw", "hdf5"])
-def test_a_stored_run_is_played_again_bit_by_bit(tmp_path: Path, kind: str) -> None:
+def test_a_stored_run_is_played_again_bit_by_bit(warm_nodes: WarmNodes, tmp_path: Path, kind: str) -> None:
     keep = "keep_darks = true\n"
-    run(write(tmp_path, "first", SIMULATED + PLAIN + keep + f'[[buffer.sink]]\nkind = "{kind}"\n', 20, 50))
+    run(warm_nodes, write(tmp_path, "first", SIMULATED + PLAIN + keep + f'[[buffer.sink]]\nkind = "{kind}"\n', 20, 50))
     (master,) = tmp_path.glob("first_full*_master.h5")
     again = (
-        f'[dataset]\nkind = "stored"\npath = "{master.name}"\nspeed = 2\n'
+        f'[dataset]\nkind = "stored"\npath = "{master}"\nspeed = 2\n'
         + PLAIN
         + keep
         + '[[buffer.sink]]\nkind = "hdf5"\n'
     )
-    run(write(tmp_path, "second", again, 40))
+    run(warm_nodes, write(tmp_path, "second", again, 40))
     with open_run(master) as old, open_run(tmp_path / "second_full_master.h5") as new:
         assert len(old) == 20
         assert len(new) == 40
@@ -243,11 +243,11 @@ def test_a_stored_run_is_played_again_bit_by_bit(tmp_path: Path, kind: str) -> N
         assert took >= 0.9 * 1e9 / 100, "not faster than twice the recorded rate"
 
 
-def test_frames_that_are_not_stored_are_left_out_and_said(tmp_path: Path) -> None:
+def test_frames_that_are_not_stored_are_left_out_and_said(warm_nodes: WarmNodes, tmp_path: Path) -> None:
     from rashpa.data.dataset_spec import StoredSpec
     from rashpa.data.replay import load_replay
 
-    run(write(tmp_path, "vetoed", SIMULATED + PHOTONS + '[[buffer.sink]]\nkind = "raw"\n', 40, 50))
+    run(warm_nodes, write(tmp_path, "vetoed", SIMULATED + PHOTONS + '[[buffer.sink]]\nkind = "raw"\n', 40, 50))
     master = tmp_path / "vetoed_full_raw_master.h5"
     replay = load_replay(
         StoredSpec(kind="stored", path=str(master), speed=1, width=1024, height=512, places=[(0, 512), (0, 0)])

@@ -17,6 +17,8 @@ import nxmx
 import pytest
 from PIL import Image
 
+from rashpa.testing.waiting import GUARD_S
+
 DETECTOR = """\
 [run]
 name = "shown"
@@ -162,7 +164,7 @@ def test_one_file_leads_to_the_images_of_all_receivers(site: Path) -> None:
 
 def test_inspect_finds_the_files_by_the_report_wherever_it_is_called(site: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "rashpa.cli.entry", "inspect", str(site / "report")]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=GUARD_S, check=False)
     assert done.returncode == 0, done.stderr
     for name in ("full_a", "full_b", "centre"):
         assert f"shown_{name}_master.h5" in done.stdout

@@ -10,6 +10,8 @@ import pytest
 from tests.chain.test_attach import killed
 from tests.chain.test_open_runs import COMMAND, begin, check, wait_for_images, write
 
+from rashpa.testing.waiting import GUARD_S
+
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 
@@ -41,7 +43,9 @@ def test_a_run_ends_where_it_is_and_has_every_image_until_there(tmp_path: Path, 
 def test_a_run_that_is_paused_ends_where_it_is(tmp_path: Path) -> None:
     process = begin(write(tmp_path))
     wait_for_images(tmp_path, 50)
-    paused = subprocess.run([*COMMAND, "pause", str(tmp_path)], capture_output=True, text=True, timeout=60, check=False)
+    paused = subprocess.run(
+        [*COMMAND, "pause", str(tmp_path)], capture_output=True, text=True, timeout=GUARD_S, check=False
+    )
     assert paused.returncode == 0, paused.stdout + paused.stderr
     code, said = stop(tmp_path)
     output, _ = process.communicate(timeout=180)

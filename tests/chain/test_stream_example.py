@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from rashpa.testing.free_ports import free_ports
-from rashpa.testing.waiting import eventually
+from rashpa.testing.waiting import GUARD_S, eventually
 
 pytest.importorskip("cbor2")
 zmq = pytest.importorskip("zmq")
@@ -59,7 +59,7 @@ def test_the_example_is_received_as_it_is_stored(tmp_path: Path) -> None:
         run = started(["run", str(example(tmp_path, port, 240))], tmp_path)
         said, _ = run.communicate(timeout=240)
         assert run.returncode == 0, said
-        out, _ = client.communicate(timeout=120)
+        out, _ = client.communicate(timeout=GUARD_S)
         assert client.returncode == 0, out
     finally:
         client.kill()
@@ -84,9 +84,9 @@ def test_who_receives_a_run_that_is_interrupted_gets_its_end(tmp_path: Path) -> 
             run,
         )
         run.send_signal(signal.SIGINT)
-        said, _ = run.communicate(timeout=60)
+        said, _ = run.communicate(timeout=GUARD_S)
         assert run.returncode == 130, said
-        out, _ = client.communicate(timeout=60)
+        out, _ = client.communicate(timeout=GUARD_S)
     finally:
         for process in (run, client):
             process.kill()

@@ -10,6 +10,8 @@ from typing import Protocol, TypeVar
 
 T = TypeVar("T")
 PATIENCE_S = 60.0
+GUARD_S = 240.0
+"""What a process of a test may take where its time is not the subject: it costs nothing, and only one that hangs takes so long. Below pytest's own limit."""
 _LOOK_S = 0.005  # of a loop, whose other tasks tell nobody
 _TURNS = 100  # of an event loop, before the processor is left to others
 

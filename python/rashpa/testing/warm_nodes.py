@@ -31,6 +31,7 @@ class WarmNodes(contextlib.AbstractContextManager["WarmNodes"]):
         self._words = words
         self._environment = {**os.environ, **(environment or {})}
         self._urls: dict[str, list[str]] = {"emulator": [], "receiver": []}
+        self.processes: list[int] = []
         self._open = contextlib.ExitStack()
 
     def __exit__(self, *_: object) -> None:
@@ -71,6 +72,7 @@ class WarmNodes(contextlib.AbstractContextManager["WarmNodes"]):
             command, cwd=folder, env=self._environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._open.callback(_end, node)
+        self.processes.append(node.pid)
         line = node.stdout.readline() if node.stdout is not None else b""
         return str(json.loads(line)["url"])
 

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from rashpa.cli import card
 from rashpa.cli.main import app
 from rashpa.control.native_program import native_program
+from rashpa.testing.waiting import GUARD_S
 
 pytestmark = pytest.mark.whole
 
@@ -49,7 +50,7 @@ def test_a_driver_finds_nodes_until_it_is_told_to_end(
     assert capabilities & 0xFF == 16
     assert (folder / "xdma0_h2c_0").stat().st_size == 4 << 20
     started.send_signal(number)
-    text, errors = started.communicate(timeout=20)
+    text, errors = started.communicate(timeout=GUARD_S)
     assert started.returncode == 0, errors
     assert re.fullmatch(r"ended after \d+ cycles; 0 frames were of no use to the network\n", text)
     assert list(folder.iterdir()) == []

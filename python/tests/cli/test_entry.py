@@ -11,6 +11,7 @@ import pytest
 
 from rashpa.cli.commands import COMMANDS
 from rashpa.cli.report import PAGE_NEEDS
+from rashpa.testing.waiting import GUARD_S
 
 pytestmark = pytest.mark.whole
 
@@ -77,7 +78,7 @@ def test_an_interrupt_while_a_command_is_imported_ends_it_quietly(
         cwd=run_file.parent,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=GUARD_S,
         check=False,
     )
     assert (done.returncode, done.stderr) == (130, "")
@@ -93,7 +94,7 @@ for module in {modules}:
     found = [name for name in ("bokeh", "matplotlib") if name in sys.modules]
     assert not found, (module, found)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=GUARD_S, check=False)
     assert done.returncode == 0, done.stderr
 
 
@@ -103,7 +104,7 @@ def test_garbage_is_looked_for_but_not_in_what_was_imported(run_file: Path) -> N
         cwd=run_file.parent,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=GUARD_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -135,7 +136,7 @@ def test_an_interrupt_while_the_nodes_start_leaves_none(run_file: Path) -> None:
         while not (nodes := nodes_of(run.pid)):
             assert run.poll() is None
         run.send_signal(signal.SIGINT)
-        said = run.communicate(timeout=60)[1]
+        said = run.communicate(timeout=GUARD_S)[1]
     assert run.returncode == 130
     assert said.startswith("rashpa run: interrupted")
     assert "Traceback" not in said
@@ -151,7 +152,7 @@ def test_a_run_for_which_too_few_files_may_be_open_says_so(run_file: Path, most:
         cwd=run_file.parent,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=GUARD_S,
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)),
     )
@@ -173,7 +174,7 @@ entry.main()
 @pytest.mark.parametrize("module", ["bokeh", "PIL"])
 def test_a_run_whose_page_cannot_be_drawn_is_refused_before_its_nodes_start(run_file: Path, module: str) -> None:
     words = [sys.executable, "-c", LACKING, module, "run", str(run_file), "-q", "--report", "report"]
-    done = subprocess.run(words, cwd=run_file.parent, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, cwd=run_file.parent, capture_output=True, text=True, timeout=GUARD_S, check=False)
     assert done.returncode == 2
     assert f"report.html cannot be drawn without {module}" in done.stderr
     assert "--no-page" in done.stderr
@@ -188,7 +189,9 @@ def test_a_library_that_is_there_and_does_not_work_costs_the_page_alone(run_file
     (folder / "lib" / "bokeh" / "__init__.py").write_text("raise ImportError('its parts do not fit')\n")
     words = [sys.executable, "-m", "rashpa.cli.entry", "run", str(run_file), "-q", "--report", "report"]
     environment = {**os.environ, "PYTHONPATH": f"{folder}/lib"}
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60, check=False, env=environment)
+    done = subprocess.run(
+        words, cwd=folder, capture_output=True, text=True, timeout=GUARD_S, check=False, env=environment
+    )
     assert done.returncode == 0, done.stderr
     assert "its parts do not fit" in done.stderr
     report = json.loads((folder / "report" / "report.json").read_text())
@@ -198,7 +201,7 @@ def test_a_library_that_is_there_and_does_not_work_costs_the_page_alone(run_file
 
 def test_what_is_asked_for_before_a_run_is_what_its_page_imports() -> None:
     code = "import sys, rashpa.cli.report_html; print(*(name for name in sys.modules if '.' not in name))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=GUARD_S, check=True)
     assert set(PAGE_NEEDS) <= set(done.stdout.split())
     assert "matplotlib" not in done.stdout.split(), "it takes longer to import than all pictures take"
 
@@ -220,7 +223,7 @@ entry.main()
 
 def test_the_first_telegram_of_a_run_waits_for_no_library_that_only_its_files_need(run_file: Path) -> None:
     words = [sys.executable, "-c", AT_FIRST_TELEGRAM, "run", str(run_file), "-q", "--report", "report"]
-    done = subprocess.run(words, cwd=run_file.parent, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, cwd=run_file.parent, capture_output=True, text=True, timeout=GUARD_S, check=False)
     imported = set(done.stderr.split())
     assert "pydantic" in imported, done.stderr
     assert not imported & {
@@ -257,7 +260,7 @@ entry.main()
 @pytest.mark.parametrize("role", ["emulator", "receiver"])
 def test_a_node_says_where_it_is_before_it_imports_what_only_some_orders_need(role: str) -> None:
     words = [sys.executable, "-c", AT_ITS_URL, role, "--port", "0"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=GUARD_S, check=False)
     imported = set(done.stderr.split())
     assert "uvicorn" in imported, done.stderr
     assert not imported & {"bokeh", "fabio", "h5py", "hdf5plugin", "httpx", "matplotlib", "PIL"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.testing.waiting import eventually
+from rashpa.testing.waiting import GUARD_S, eventually
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
@@ -50,7 +50,7 @@ def test_a_run_is_shown_image_by_image(tmp_path: Path) -> None:
     run = [*COMMAND, "run", "run.toml", "--report", str(report), "--no-page"]
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    output, error = shown.communicate(timeout=60)
+    output, error = shown.communicate(timeout=GUARD_S)
     assert shown.returncode == 0, error
     images = [json.loads(line) for line in output.decode().splitlines()]
     assert [image["index"] for image in images] == list(range(20))

@@ -11,28 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from rashpa.testing.run_file import small_run
 from rashpa.testing.waiting import eventually
 
 pytestmark = pytest.mark.whole
 
-RUN = """\
-[run]
-name = "n"
-frames = 400
-output = "out"
-existing = "replace"
-[detector]
-width = 48
-height = 32
-pixel = "uint16"
-rate_hz = 200
-[dataset]
-kind = "pattern"
-width = 48
-height = 32
-pixel = "uint16"
-[link]
-port = 0
+BUFFER = """\
 [[buffer]]
 name = "full"
 stack = 4
@@ -43,6 +27,7 @@ function = "code:hangs"
 [[buffer.sink]]
 kind = "hdf5"
 """
+RUN = small_run(BUFFER, run={"frames": 400})
 KERNEL = """\
 import time
 from rashpa.data.kernel import Column, kernel

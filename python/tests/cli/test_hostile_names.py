@@ -14,31 +14,14 @@ import h5py
 import httpx
 import pytest
 
+from rashpa.testing.run_file import small_run
+from rashpa.testing.waiting import GUARD_S
+
 pytestmark = pytest.mark.whole
 
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
 FRAMES = 20
-RUN = f"""\
-[run]
-name = "n"
-frames = {FRAMES}
-output = "out"
-existing = "replace"
-[detector]
-width = 48
-height = 32
-rate_hz = 200
-[dataset]
-kind = "pattern"
-width = 48
-height = 32
-[link]
-port = 0
-[[buffer]]
-name = "full"
-[[buffer.sink]]
-kind = "hdf5"
-"""
+RUN = small_run(run={"name": "n", "frames": FRAMES, "existing": "replace"})
 SECRET = "of its owner alone"
 NAMES = ("n_attach.json", "n_stop.json", "n_steer.json", "n_join.json", ".n_full_begins")
 REPORTS = ("report.html", "nodes.log")
@@ -85,7 +68,7 @@ def test_a_run_is_carried_through_whatever_lies_at_its_names(folder: Path, lies:
     for name in (*REPORTS, *(["report.json"] if lies != "folder" else [])):
         LYING[lies](folder / "report" / name)
     words = [*COMMAND, "run", "run.toml", "--report", "report", "-q"]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=GUARD_S, check=False)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     with h5py.File(folder / "out" / "n_full_master.h5") as file:
@@ -116,7 +99,9 @@ def test_who_asks_for_something_is_told_what_lies_there(folder: Path, lies: str)
     LYING[lies](folder / "out" / "n_attach.json")
     LYING[lies](folder / "report" / "report.json")
     for command in ASKS.values():
-        done = subprocess.run([*COMMAND, *command], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            [*COMMAND, *command], cwd=folder, capture_output=True, text=True, timeout=GUARD_S, check=False
+        )
         assert done.returncode in (1, 2), (command, done)
         assert "Traceback" not in done.stderr, (command, done.stderr)
         assert SECRET not in done.stdout + done.stderr
@@ -134,7 +119,7 @@ def test_a_page_is_shown_to_everybody_whatever_lies_among_past_runs(folder: Path
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as page:
         assert page.stdout is not None
         url = page.stdout.readline().split()[1]
-        with httpx.Client(timeout=30.0, follow_redirects=True) as client:  # the first answer has a cookie
+        with httpx.Client(timeout=GUARD_S, follow_redirects=True) as client:  # the first answer has a cookie
             for _ in range(2):
                 assert client.get(url).status_code == 200
         page.send_signal(signal.SIGTERM)

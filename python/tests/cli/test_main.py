@@ -8,6 +8,7 @@ import typer
 
 from rashpa.cli.commands import COMMANDS
 from rashpa.cli.main import app
+from rashpa.testing.waiting import GUARD_S
 
 # What a word about commands needs; everything else of this package is imported by the command that uses it.
 _LIST = {
@@ -49,7 +50,7 @@ print(*[name for name in root.list_commands(context) if root.get_command(context
 
 def imported_by(*words: str) -> set[str]:
     done = subprocess.run(
-        [sys.executable, "-c", IMPORTED, *words], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", IMPORTED, *words], capture_output=True, text=True, timeout=GUARD_S, check=False
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout
@@ -79,7 +80,9 @@ def test_the_table_says_of_a_command_what_its_own_help_begins_with(root: Any, na
 
 
 def test_the_table_marks_the_commands_that_nothing_compiled_leaves_without_a_module() -> None:
-    done = subprocess.run([sys.executable, "-c", UNCOMPILED], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", UNCOMPILED], capture_output=True, text=True, timeout=GUARD_S, check=False
+    )
     assert done.returncode == 0, done.stderr
     left_out, without = (line.split() for line in done.stdout.splitlines())
     assert left_out == without == [name for name, one in COMMANDS.items() if one.native]
@@ -93,7 +96,7 @@ def test_the_long_version_says_what_the_build_has() -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=GUARD_S,
     ).stdout.splitlines()
     assert said[0].startswith("rashpa ")
     assert said[1].startswith("Python ")
@@ -103,7 +106,11 @@ def test_the_long_version_says_what_the_build_has() -> None:
 
 def test_long_is_for_the_version_alone() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "rashpa.cli.entry", "--long"], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-m", "rashpa.cli.entry", "--long"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=GUARD_S,
     )
     assert done.returncode == 2
     assert done.stderr == "--long: it says more of --version alone; write rashpa --version --long\n"

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from rashpa.cli.main import app
 from rashpa.control.outcome import Outcome
 from rashpa.control.run_plan import load_plan
+from rashpa.testing.waiting import GUARD_S
 
 pytestmark = pytest.mark.whole
 
@@ -194,7 +195,7 @@ def test_ctrl_c_exits_with_130_and_names_the_first_missing_image(tmp_path: Path)
         assert process.stdout is not None
         assert process.stdout.readline() == "RUNNING\n"
         os.kill(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=20.0)
+        _, errors = process.communicate(timeout=GUARD_S)
     assert process.returncode == 130
     assert "interrupted" in errors
     assert "first missing image: buffer full image" in errors

@@ -15,31 +15,14 @@ from pathlib import Path
 import h5py
 import pytest
 
+from rashpa.testing.run_file import small_run
+from rashpa.testing.waiting import GUARD_S
+from rashpa.testing.warm_nodes import WarmNodes
+
 pytestmark = pytest.mark.whole
 
 FRAMES = 40
-RUN = f"""\
-[run]
-name = "watched"
-frames = {FRAMES}
-output = "out"
-[detector]
-width = 48
-height = 32
-pixel = "uint16"
-rate_hz = 100
-[dataset]
-kind = "pattern"
-width = 48
-height = 32
-pixel = "uint16"
-[link]
-port = 0
-[[buffer]]
-name = "full"
-[[buffer.sink]]
-kind = "hdf5"
-"""
+RUN = small_run(run={"name": "watched", "frames": FRAMES}, detector={"rate_hz": 100})
 Listener = Callable[[ExitStack], int]
 
 
@@ -97,6 +80,15 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def warm_folder(folder: Path, warm_nodes: WarmNodes) -> Path:
+    """The same for nodes that are up already: these tests are of the command alone."""
+    nodes = f'receiver = "{warm_nodes.url("receiver")}"\nemulator = "{warm_nodes.url("emulator")}"\n'
+    text = RUN.replace('output = "out"', f'output = "{folder}/out"')
+    (folder / "run.toml").write_text(f"{text}[nodes]\n{nodes}")
+    return folder
+
+
 def carried_out(
     folder: Path,
     stdout: int | None,
@@ -113,7 +105,7 @@ def carried_out(
         stdout=subprocess.PIPE if stdout is None else stdout,
         stderr=subprocess.PIPE if stderr is None else stderr,
         env=environment,
-        timeout=60,
+        timeout=GUARD_S,
         check=False,
         preexec_fn=preexec,
     )
@@ -133,11 +125,11 @@ def check(folder: Path, done: subprocess.CompletedProcess[bytes]) -> list[str]:
     ("broken", "which"),
     [*((broken, which) for broken in BROKEN for which in ("stdout", "both")), ("full pipe", "stderr")],
 )
-def test_no_listener_ends_a_run_or_holds_it_up(folder: Path, broken: str, which: str) -> None:
+def test_no_listener_ends_a_run_or_holds_it_up(warm_folder: Path, broken: str, which: str) -> None:
     with ExitStack() as stack:
         file = BROKEN[broken](stack)
-        done = carried_out(folder, file if which != "stderr" else None, file if which != "stdout" else None)
-    cautions = check(folder, done)
+        done = carried_out(warm_folder, file if which != "stderr" else None, file if which != "stdout" else None)
+    cautions = check(warm_folder, done)
     if which == "stdout":
         said = done.stderr.decode()
         assert said.count("standard output") == 1, said
@@ -156,9 +148,9 @@ def test_a_run_without_standard_streams_writes_into_no_file_of_its_own(folder: P
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii:strict"])
-def test_a_terminal_that_lacks_characters_gets_others(folder: Path, encoding: str) -> None:
-    done = carried_out(folder, None, None, encoding=encoding)
-    assert check(folder, done) == []
+def test_a_terminal_that_lacks_characters_gets_others(warm_folder: Path, encoding: str) -> None:
+    done = carried_out(warm_folder, None, None, encoding=encoding)
+    assert check(warm_folder, done) == []
     assert b"every image is as the emulator's log says" in done.stdout
 
 
@@ -174,9 +166,10 @@ entry.main()
 """
 
 
-def test_a_page_that_cannot_be_drawn_costs_the_page_alone(folder: Path) -> None:
+def test_a_page_that_cannot_be_drawn_costs_the_page_alone(warm_folder: Path) -> None:
+    folder = warm_folder
     words = [sys.executable, "-c", UNDRAWN, "run", "run.toml", "--report", "report"]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=GUARD_S, check=False)
     assert done.returncode == 0, done.stderr
     assert stored(folder) == FRAMES
     report = json.loads((folder / "report" / "report.json").read_text())
@@ -214,7 +207,7 @@ def test_all_who_tell_of_a_run_fail_at_once(folder: Path) -> None:
             cwd=folder,
             stdout=mute,
             stderr=stopped_terminal(stack),
-            timeout=60,
+            timeout=GUARD_S,
             check=False,
         )
         assert page.poll() is None

@@ -22,7 +22,7 @@ from rashpa.control.run_plan import Plan, load_plan
 from rashpa.node.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
-from rashpa.testing.waiting import eventually_in_loop
+from rashpa.testing.waiting import GUARD_S, eventually_in_loop
 
 pytestmark = pytest.mark.whole
 
@@ -146,7 +146,7 @@ def urls() -> Iterator[dict[str, str]]:
     finally:
         for process in processes:
             process.terminate()
-            process.communicate(timeout=20.0)
+            process.communicate(timeout=GUARD_S)
 
 
 def status_of(url: str) -> telegram.Status:

@@ -17,6 +17,7 @@ import pytest
 from numpy.typing import NDArray
 
 from rashpa.data.reader import open_run
+from rashpa.testing.waiting import GUARD_S
 
 native = pytest.importorskip("rashpa._native", reason="the native module is not built here; `make` builds it")
 
@@ -117,9 +118,9 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> Output:
     receiver.arm(emulator.endpoints())
     receiver.start()
     emulator.start()
-    assert emulator.wait(20)
+    assert emulator.wait(GUARD_S)
     receiver.finish()
-    assert receiver.wait(20)
+    assert receiver.wait(GUARD_S)
     books = receiver.status().buffers[0].books
     receiver.stop()
     emulator.stop()

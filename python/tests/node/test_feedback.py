@@ -22,7 +22,7 @@ from rashpa.node.folders import Folders
 from rashpa.node.native_engine import NativeFactory
 from rashpa.node.node import Node
 from rashpa.testing.in_process import run_in_process
-from rashpa.testing.waiting import eventually
+from rashpa.testing.waiting import GUARD_S, eventually
 
 pytestmark = pytest.mark.whole
 
@@ -91,7 +91,7 @@ class Subscriber:
             self.raised.append(error)
 
     def all(self) -> list[Image]:
-        self._thread.join(timeout=60)
+        self._thread.join(timeout=GUARD_S)
         assert not self._thread.is_alive()
         assert not self.raised, self.raised
         return self.images
@@ -175,7 +175,7 @@ def test_a_reader_that_never_reads_is_not_felt(tmp_path: Path) -> None:
     idle = threading.Thread(target=lambda: opened.append(rashpa.feedback(ring, timeout_s=60)), daemon=True)
     idle.start()
     told = run(tmp_path, f'feedback = {{ ring = "{ring}", images = 2 }}', link='kind = "pcie"')
-    idle.join(timeout=60)
+    idle.join(timeout=GUARD_S)
     assert told.published == FRAMES
     (late,) = opened
     remaining = [image.index for image in late]  # type: ignore[attr-defined]

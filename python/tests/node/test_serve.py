@@ -13,6 +13,7 @@ from rashpa.control.grant import Grant
 from rashpa.node.serve import Listen, serve_node
 from rashpa.node.serve_error import ServeError
 from rashpa.testing.fake_engine import FakeFactory
+from rashpa.testing.waiting import GUARD_S
 
 COMMAND = [sys.executable, "-m", "rashpa.testing.fake_node", "receiver"]
 
@@ -71,14 +72,14 @@ def node() -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
 def test_a_node_ends_when_its_parents_pipe_is_closed(node: tuple["subprocess.Popen[bytes]", str]) -> None:
     process, url = node
     assert httpx.get(f"{url}/healthz").json()["state"] == "idle"
-    process.communicate(timeout=10.0)  # closes stdin
+    process.communicate(timeout=GUARD_S)  # closes stdin
     assert process.returncode == 0
 
 
 def test_a_node_ends_in_order_on_sigterm(node: tuple["subprocess.Popen[bytes]", str]) -> None:
     process, _ = node
     process.terminate()
-    assert process.wait(timeout=10.0) == 0
+    assert process.wait(timeout=GUARD_S) == 0
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_a_node_ends_whoever_is_connected(said: bytes, node: tuple["subprocess.P
         stranger.sendall(said)
         httpx.get(f"{url}/healthz")  # who came before is known by now
         process.terminate()
-        assert process.wait(timeout=10.0) == 0
+        assert process.wait(timeout=GUARD_S) == 0
         stranger.settimeout(10.0)
         while stranger.recv(4096):
             pass

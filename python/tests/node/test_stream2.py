@@ -27,7 +27,7 @@ from rashpa.node.node import Node
 from rashpa.node.receive_stream import StreamFiles, receive
 from rashpa.testing.free_ports import free_ports
 from rashpa.testing.in_process import run_in_process
-from rashpa.testing.waiting import eventually
+from rashpa.testing.waiting import GUARD_S, eventually
 
 pytestmark = pytest.mark.whole
 
@@ -118,7 +118,7 @@ class Reader(threading.Thread):
                 self.messages.append(cbor2.loads(socket.recv(), tag_hook=hook))
 
     def all(self) -> list[dict[str, Any]]:
-        self.join(timeout=60)
+        self.join(timeout=GUARD_S)
         assert not self.is_alive()
         return self.messages
 
@@ -161,7 +161,7 @@ class Receiver(threading.Thread):
         receive(f"tcp://127.0.0.1:{self._port}", self.files, pattern=self._pattern, timeout_s=60)
 
     def wait(self) -> StreamFiles:
-        self.join(timeout=90)
+        self.join(timeout=GUARD_S)
         assert not self.is_alive()
         return self.files
 
@@ -264,7 +264,7 @@ def test_one_stopped_consumer_of_four_costs_the_others_nothing(tmp_path: Path) -
         buffer = run(tmp_path, f"{HDF5}, {stream(port, 4)}", frames=frames)
         stored = rashpa.open(tmp_path / "out" / "sent_full_master.h5")
         for client in clients[:3]:
-            out, _ = client.communicate(timeout=120)
+            out, _ = client.communicate(timeout=GUARD_S)
             assert client.returncode == 0, out
         check_same([str(tmp_path / f"got{n}_master.h5") for n in range(3)], stored, [0, 0, 0])
     finally:
