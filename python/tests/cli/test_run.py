@@ -201,6 +201,11 @@ def test_ctrl_c_exits_with_130_and_names_the_first_missing_image(tmp_path: Path)
     assert "first missing image: buffer full image" in errors
 
 
+def test_who_interrupts_twice_has_his_terminal_back_whatever_stands_still() -> None:
+    code = "import time, rashpa.cli.run as run\nrun.end_within(0.1, 130)\ntime.sleep(1000)"  # wait: as code that hangs
+    assert subprocess.run([sys.executable, "-c", code], timeout=GUARD_S, check=False).returncode == 130
+
+
 def test_only_a_run_in_which_all_is_explained_is_good(tmp_path: Path) -> None:
     from rashpa.cli.run import exit_code
 
