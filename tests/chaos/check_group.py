@@ -13,6 +13,9 @@ from tests.chaos.stored import COMPLETE, PARTIAL, Stored
 
 def check_group(plan: Plan, facts: Facts, stored: Mapping[str, Stored]) -> Iterator[str]:
     """What is wrong; `stored` by buffer of a member."""
+    if facts.exit == FAILED and plan.disturbance.kind == "unheard":
+        yield from _check_given_up(facts)
+        return
     if facts.exit != GOOD:
         yield f"exit status {facts.exit}: a member survived, and the window was open"
     found: dict[int, int] = {}
@@ -23,6 +26,18 @@ def check_group(plan: Plan, facts: Facts, stored: Mapping[str, Stored]) -> Itera
         yield "there is no report"
         return
     yield from _check_books(plan, facts, report, found)
+
+
+def _check_given_up(facts: Facts) -> Iterator[str]:
+    """The report names who was killed; of a run that had begun it has the group."""
+    report = facts.report()
+    if report is None:
+        yield "there is no report"
+        return
+    if not any(name in report["run"]["problem"] for name in facts.struck):
+        yield f"{facts.struck} was killed, the report says {report['run']['problem']!r}"
+    if report["run"]["acquisition_s"] > 0 and not report["groups"]:
+        yield "the run had begun, and the report has no group"
 
 
 def _check_member(plan: Plan, name: str, stored: Stored, found: dict[int, int]) -> Iterator[str]:

@@ -33,8 +33,10 @@ def allowed_exits(plan: Plan, facts: Facts) -> set[int]:
         return {-9}  # the harness ends it
     if done.kind in ("interrupt", "terminate") and done.target == "manager":
         return {GOOD, UNTRUE, INTERRUPTED, *(_EARLY if facts.early else ())}
-    if done.kind in ("slow_writes", "members", "still"):
+    if done.kind in ("slow_writes", "members", "still", "neighbours"):
         return usual
+    if done.kind == "unheard":
+        return {GOOD, FAILED}  # before the run has begun it cannot go on without a member
     if done.kind == "folder_removed":
         return {FAILED, UNTRUE}
     if done.kind == "port_taken":
@@ -139,7 +141,7 @@ def _check_good(plan: Plan, buffer: Buffer, facts: Facts, known: Report, stored:
     elif (stored.tables["decision"] == ERRORED).any():
         yield f"{where}: exit status 0, but the file has errored images"
     faultless = not plan.faults.lose and plan.on_full == "pause" and plan.flow == "credits"
-    undisturbed = not facts.effective or plan.disturbance.kind in (*STORAGE, "still")
+    undisturbed = not facts.effective or plan.disturbance.kind in (*STORAGE, "still", "neighbours")
     if faultless and undisturbed and books["complete"] != books["expected"]:
         yield f"{where}: nothing was to be lost, and {books['partial']} are partial, {books['missing']} missing"
 

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import h5py
+from tests.chaos.neighbours import Neighbours, page_address
 from tests.chaos.plan import SIGNALS, Plan, Standstill
 from tests.chaos.processes import helpers_of, node_of, send, wait_until
 from tests.chaos.run_file import JOINER, buffers_of, names_of
@@ -53,6 +54,7 @@ class Disturber:
         self.early = False
         self.struck: list[str] = []  # members that were killed, or stopped for good
         self.joined = False
+        self.problems: list[str] = []
 
     def environment(self) -> dict[str, str]:
         """What the run's own processes get."""
@@ -67,6 +69,10 @@ class Disturber:
             self._strike(process)
         elif kind == "still" and self._await_moment(process):
             self._hold_still(process)
+        elif kind == "unheard":
+            self._kill_unheard(process)
+        elif kind == "neighbours":
+            self._live_beside(process)
         elif kind in SIGNALS and self._await_moment(process):
             self._signal(process)
         elif kind == "folder_removed" and self._await_moment(process):
@@ -131,6 +137,28 @@ class Disturber:
                 page.terminate()
                 page.wait()
 
+    def _kill_unheard(self, process: "subprocess.Popen[bytes]") -> None:
+        """A member, before it has said how far it is: when it has made its files, the manager has not asked yet."""
+        name = names_of(self._plan)[self._what.which % self._plan.receivers]
+        master = self._output / f"chaos_{self._plan.buffers[0].name}_{name}_master.h5"
+        journal = self._output / f"chaos_{self._plan.buffers[0].name}_{name}_master.h5.journal"
+        wait_until(lambda: process.poll() is not None or master.exists() or journal.exists(), _APPEARS_S)
+        time.sleep(self._what.after_s)  # wait: the moment of the blow
+        target = node_of(self._mark, "receiver", name)
+        if process.poll() is None and target is not None and send(target, signal.SIGKILL):
+            self.effective = True
+            self.struck.append(name)
+
+    def _live_beside(self, process: "subprocess.Popen[bytes]") -> None:
+        page = self._page("--reports", str(self._output))
+        neighbours = Neighbours(self._what.amount, self._output, self._folder / "report")
+        try:
+            self.effective = neighbours.haunt(process, lambda: page_address(self._folder / "page.log"))
+        finally:
+            page.terminate()
+            page.wait()
+        self.problems += neighbours.problems
+
     def _still_target(self, still: Standstill, process: "subprocess.Popen[bytes]") -> int | None:
         names = names_of(self._plan)
         receiver = node_of(self._mark, "receiver", names[still.which % len(names)])
@@ -143,10 +171,10 @@ class Disturber:
         helpers = sorted(helpers_of(self._mark, process.pid))
         return helpers[still.which % len(helpers)] if helpers else receiver
 
-    def _page(self) -> "subprocess.Popen[bytes]":
+    def _page(self, *options: str) -> "subprocess.Popen[bytes]":
         """Looks on, with its own connection to the nodes."""
         file = max(self._folder.glob("run*.toml"))
-        command = [*self._prefix, str(RASHPA), "dashboard", str(file), "--port", "0"]
+        command = [*self._prefix, str(RASHPA), "dashboard", str(file), "--port", "0", *options]
         with (self._folder / "page.log").open("ab") as log:
             return subprocess.Popen(command, env=self._env, stdout=log, stderr=subprocess.STDOUT)
 

@@ -44,6 +44,8 @@ KINDS: dict[Kind, int] = {
     "replace_killed": 5,
     "members": 12,
     "still": 12,
+    "unheard": 4,
+    "neighbours": 4,
 }
 PRIMES = (
     7,
@@ -84,6 +86,10 @@ def draw(seed: int, number: int, kind: Kind | None = None) -> Plan:
         return _grouped(dice, draw(seed, number, "none"))
     if kind == "still":
         return _still(dice, draw(seed, number, "none"))
+    if kind == "unheard":
+        return _unheard(dice, draw(seed, number, "none"))
+    if kind == "neighbours":
+        return _beside(dice, draw(seed, number, "none"))
     flow: Flow = "paced" if dice.random() < (0.5 if slow else 0.25) else "credits"
     return Plan(
         seed=seed,
@@ -158,6 +164,34 @@ def _grouped(dice: Random, plan: Plan) -> Plan:
         disturbance=Disturbance(kind="members", target="receiver"),
         blows=_blows(dice, members),
         grouped=True,
+    )
+
+
+def _unheard(dice: Random, plan: Plan) -> Plan:
+    """A group of which a member is killed before it has said how far it is."""
+    return replace(
+        _grouped(dice, plan),
+        blows=(),
+        disturbance=Disturbance(
+            kind="unheard",
+            target="receiver",
+            which=dice.randrange(4),
+            after_s=dice.choice((0.0, 0.0, round(dice.uniform(0.0, 0.3), 3))),
+        ),
+    )
+
+
+def _beside(dice: Random, plan: Plan) -> Plan:
+    """A run beside which strange things appear; `amount`: their seed."""
+    rate = round(dice.uniform(50, 200), 1)
+    return replace(
+        plan,
+        flow="credits",
+        on_full="pause",
+        frames=int(rate * dice.uniform(4.0, 7.0)),
+        rate_hz=rate,
+        buffers=tuple(replace(buffer, phase=0) for buffer in plan.buffers),
+        disturbance=Disturbance(kind="neighbours", amount=dice.randrange(1 << 32)),
     )
 
 

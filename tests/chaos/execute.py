@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.chaos.disturb import RASHPA, Disturber
 from tests.chaos.facts import Facts
 from tests.chaos.plan import Plan
-from tests.chaos.processes import MARK, dump, end_all, marked, wait_until
+from tests.chaos.processes import MARK, dump, end_all, marked, parent_of, wait_until
 from tests.chaos.run_file import names_of, write_run_file
 
 
@@ -144,6 +144,7 @@ def carry_through(stage: Stage, plan: Plan, existing: str, number: int) -> Facts
         process.kill()
         process.wait()
     worker.join()
+    problems += disturber.problems
     return Facts(
         folder=folder,
         output=stage.output,
@@ -160,11 +161,11 @@ def carry_through(stage: Stage, plan: Plan, existing: str, number: int) -> Facts
 
 
 def leftovers(stage: Stage) -> list[str]:
-    """What a run that has ended left behind. Nodes of our own that stay up are no leftover."""
+    """What a run that has ended left behind. Nodes of our own that stay up are no leftover, nor is what they have started for themselves."""
     own = {node.pid for node in stage.nodes.values()}
 
     def remaining() -> list[int]:
-        return [process for process in marked(stage.mark) if process not in own]
+        return [process for process in marked(stage.mark) if not {process, parent_of(process)} & own]
 
     problems = []
     if not wait_until(lambda: not remaining(), 25.0):

@@ -28,6 +28,8 @@ Kind = Literal[
     "replace_killed",
     "members",
     "still",
+    "unheard",
+    "neighbours",
 ]
 STORAGE: tuple[Kind, ...] = ("disk_full", "failing_writes", "slow_writes", "folder_removed")
 SIGNALS: tuple[Kind, ...] = ("kill", "stop", "pause", "terminate", "interrupt", "replace_killed")

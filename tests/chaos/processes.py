@@ -38,6 +38,12 @@ def node_of(mark: str, role: str, name: str) -> int | None:
     return None
 
 
+def parent_of(process: int) -> int:
+    """0 of one that has ended."""
+    words = _read(Path(f"/proc/{process}/stat")).rpartition(")")[2].split()
+    return int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
+
+
 def helpers_of(mark: str, manager: int) -> list[int]:
     """Processes of a run that are neither its manager, nor nodes, nor pages."""
     others = {"emulator", "receiver", "dashboard", "join"}
