@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.chaos.disturb import RASHPA, Disturber
 from tests.chaos.facts import Facts
 from tests.chaos.plan import Plan
-from tests.chaos.processes import MARK, dump, end_all, marked, parent_of, wait_until
+from tests.chaos.processes import MARK, crowding, dump, end_all, marked, parent_of, wait_until
 from tests.chaos.run_file import names_of, write_run_file
 
 
@@ -134,12 +134,13 @@ def carry_through(stage: Stage, plan: Plan, existing: str, number: int) -> Facts
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=said, stderr=subprocess.STDOUT)
     worker = threading.Thread(target=disturber.disturb, args=(process,))
     worker.start()
-    hung = not wait_until(lambda: process.poll() is not None, plan.bound_s)
+    bound_s = plan.bound_s * crowding()
+    hung = not wait_until(lambda: process.poll() is not None, bound_s)
     seconds = time.monotonic() - began
     problems = []
     if hung:
         (folder / "hang.txt").write_text(dump(stage.mark), encoding="utf-8")
-        problems.append(f"hang: no end within {plan.bound_s:.0f} s; hang.txt has what each thread did")
+        problems.append(f"hang: no end within {bound_s:.0f} s; hang.txt has what each thread did")
         process.send_signal(signal.SIGCONT)
         process.kill()
         process.wait()

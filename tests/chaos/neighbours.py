@@ -6,13 +6,13 @@ import os
 import shutil
 import subprocess
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 _EVERY_S = 0.15
+_LOOK_S = 1.0
 _ANSWER_S = 20.0  # of the page, on a busy machine
 _HUGE = 8 << 30  # bytes, sparse
 _SECRET = b"of somebody else"
@@ -43,6 +43,10 @@ class Neighbours:
         self._output, self._report = output, report
         self._secret = output.parent / "secret"
         self._placed: set[Path] = set()
+        self._looked = 0.0
+        self._browser = urllib.request.build_opener(
+            urllib.request.HTTPCookieProcessor()
+        )  # who has shown the token gets a cookie
         self.problems: list[str] = []
         self._strange: dict[str, Callable[[Path], None]] = {
             "deep": _deep,
@@ -84,12 +88,13 @@ class Neighbours:
             self._strange[kind](path)
 
     def _look(self, page: str, process: "subprocess.Popen[bytes]") -> None:
-        if not page:
+        if not page or self.problems or time.monotonic() - self._looked < _LOOK_S:
             return
+        self._looked = time.monotonic()
         try:
-            with urllib.request.urlopen(page, timeout=_ANSWER_S) as answer:
+            with self._browser.open(page, timeout=_ANSWER_S) as answer:
                 answer.read()
-        except (urllib.error.URLError, OSError) as error:
+        except OSError as error:
             if process.poll() is None:
                 self.problems.append(f"the page answers {error}")
 

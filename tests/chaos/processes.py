@@ -60,6 +60,11 @@ def wait_until(condition: Callable[[], bool], limit_s: float) -> bool:
     return True
 
 
+def crowding() -> float:
+    """How many times longer everything may take because others want the processors, too."""
+    return max(1.0, os.getloadavg()[0] / (2 * (os.cpu_count() or 1)))
+
+
 def send(process: int, number: int) -> bool:
     """Whether the process was there to get the signal."""
     try:

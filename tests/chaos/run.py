@@ -16,11 +16,12 @@ from tests.chaos.disturb import RASHPA, SmallDisk, taken_port
 from tests.chaos.execute import Stage, carry_through, leftovers, make_stage
 from tests.chaos.facts import Facts
 from tests.chaos.plan import Disturbance, Faults, Plan
-from tests.chaos.processes import end_all, wait_until
+from tests.chaos.processes import end_all, marked, wait_until
 from tests.chaos.run_file import buffers_of
 from tests.chaos.stored import Stored, read
 
 _NEXT_FRAMES = 30
+_LEAVE_S = 10.0  # what nodes have started for themselves ends behind them
 _FREE_AGAIN_S = 60.0  # until a node that lost its manager takes the next one's orders
 
 
@@ -51,6 +52,7 @@ def run_plan(plan: Plan, folder: Path, keep: bool = False) -> Verdict:
             if node.poll() is None:
                 node.kill()
             node.wait()
+        wait_until(lambda: not marked(stage.mark), _LEAVE_S)
         left = end_all(stage.mark)
         if disk is not None:
             disk.close()
