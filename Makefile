@@ -70,10 +70,14 @@ $(VENV)/.requirements: requirements/run.lock requirements/test.lock requirements
 	$(PIP_INSTALL) -r requirements/run.lock -r requirements/test.lock -r requirements/lint.lock
 	touch $@ $(VENV)/.run
 
+# Where PYTHONDONTWRITEBYTECODE is set, every process would compile the package anew: 0.2 s of a small run.
+COMPILE_PYTHON := $(BIN)/python -m compileall -q python/rashpa
+
 # The native module and the command rashpa: all that a run needs.
 build/.package: $(VENV)/.requirements build/.packages pyproject.toml python/rashpa/__init__.py $(SOURCES)
 	$(BIN)/python -m pip install --verbose --no-build-isolation --no-deps --no-index --editable . \
 	  --config-settings=build-dir=$(BUILD) --config-settings=cmake.args=--preset=package
+	$(COMPILE_PYTHON)
 	touch $@
 
 # What only `make build` makes: the simulated card and benchmarks of the whole.
@@ -90,6 +94,7 @@ build/.demo: $(VENV)/.run build/.packages-run pyproject.toml python/rashpa/__ini
 	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --no-index --editable . \
 	  --config-settings=build-dir=build/demo --config-settings=cmake.args=--preset=demo \
 	  --config-settings=cmake.define.RASHPA_COMPONENTS=$(DEMO_COMPONENTS)
+	$(COMPILE_PYTHON)
 	@$(BIN)/python -m rashpa.data.components
 	touch $@
 

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """How long a user waits for the command: its help, its version, and a small run from the command line to the report, by the clock. Of the run each row is the time from the
-start of the process: the first telegram, the orders that begin and end the acquisition, the last one, and the end of the process with report.html written. Prints the median of
-each row; --json writes them with machine facts.
+start of the process: the first telegram, the orders that begin and end the acquisition, the last one, and the end of the process with report.html written; beside them the time
+of processors for all processes of the run, which other work on the machine changes less. Prints the median of each row, and the load before and after; --json writes them with
+machine facts.
 
 Usage: startup.py [--runs 5] [--frames 200] [--rate 100] [--json OUT.json]
 """
 
 import argparse
 import json
+import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -61,9 +64,9 @@ def small_run(frames: int, rate_hz: float) -> dict[str, float]:
         folder = Path(name)
         (folder / "run.toml").write_text(text.replace('output = "out/demo"', f'output = "{folder}/out"'))
         words = [sys.executable, "-c", SAYING, "run", f"{folder}/run.toml", "--report", f"{folder}/report", "-q"]
-        began = time.monotonic()
+        began, worked = time.monotonic(), _processor_s()
         done = subprocess.run(words, check=True, capture_output=True, text=True)
-        ended = time.monotonic()
+        ended, worked = time.monotonic(), _processor_s() - worked
         if not (folder / "report" / "report.html").is_file():
             raise AssertionError("no report.html")
     first: dict[str, float] = {}
@@ -71,7 +74,14 @@ def small_run(frames: int, rate_hz: float) -> dict[str, float]:
         if line.startswith("telegram "):
             _, kind, at = line.split()
             first.setdefault(kind, float(at) - began)
-    return {f"run: {row}": first[kind] for row, kind in ROWS.items()} | {"run: report.html is there": ended - began}
+    rows = {f"run: {row}": first[kind] for row, kind in ROWS.items()}
+    return rows | {"run: report.html is there": ended - began, "run: processors, all processes": worked}
+
+
+def _processor_s() -> float:
+    """Of processes that have ended, and theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def main() -> None:
@@ -82,6 +92,7 @@ def main() -> None:
     options.add_argument("--json", type=Path)
     chosen = options.parse_args()
     found: dict[str, list[float]] = {}
+    load = [os.getloadavg()[0]]
     for _ in range(chosen.runs):
         once = {f"rashpa {word}": seconds_of([*COMMAND, word]) for word in ("--help", "--version")}
         for row, seconds in (once | small_run(chosen.frames, chosen.rate)).items():
@@ -90,11 +101,14 @@ def main() -> None:
     for row, seconds in found.items():
         rows.append({"what": row, "value": round(statistics.median(seconds), 3), "unit": "s", "of": len(seconds)})
         print(f"{row:40} {rows[-1]['value']:8.3f} s")
+    load.append(os.getloadavg()[0])
+    print(f"load of the last minute: {load[0]:.1f} before, {load[1]:.1f} after")
     if chosen.json:
         facts = {
             "command": " ".join(["bench/startup.py", *sys.argv[1:]]),
             "frames": chosen.frames,
             "rate_hz": chosen.rate,
+            "load": [round(value, 1) for value in load],
             "machine": machine_facts(),
             "rows": rows,
         }

@@ -2,8 +2,11 @@
 """Datasets: made by a simulator, read from recorded files, or from a folder; with the calibration that belongs to them."""
 
 import logging
+import os
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +37,7 @@ _log = logging.getLogger(__name__)
 DARK = 1
 """Flag bit of a dark frame (FrameRecord)."""
 KINDS = ("dark", "blank", "hit")
+_MOST_THREADS = 8
 _COMMON_MODE_ADU = 14.0  # of the simulator, src/rashpa/dataset/jungfrau_calibration.hpp
 """What a simulated frame shows; the index is the value in JungfrauDataset.kinds()."""
 
@@ -88,7 +92,8 @@ def calibration_from_spec(
     """The calibration of every module alone, without making or reading frames, for the receiver; empty when there is none."""
     checked = _checked(spec).resolved(base)
     if isinstance(checked, JungfrauSpec):
-        return [_simulated_calibration(checked.seed, module) for module in range(checked.modules)]
+        with ThreadPoolExecutor(min(_MOST_THREADS, len(os.sched_getaffinity(0)))) as pool:
+            return list(pool.map(partial(_simulated_calibration, checked.seed), range(checked.modules)))
     if isinstance(checked, DirectorySpec):
         return read_description(Path(checked.path)).load_calibration()
     if isinstance(checked, FilesSpec) and checked.calibration is not None:
