@@ -252,7 +252,7 @@ def test_a_node_that_is_killed_after_its_books_are_taken_costs_the_run_nothing(t
 
 @pytest.mark.parametrize("role", ["receiver", "emulator"])
 def test_a_node_that_hangs_is_named_in_bounded_time(tmp_path: Path, role: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rashpa.control.node_client._QUESTION_S", 1.0)
+    monkeypatch.setattr("rashpa.control.node_client._SILENCE_S", 1.0)
     monkeypatch.setattr("rashpa.control.local_node._CLOSE_S", 0.5)
     plan = plan_of(tmp_path, **ENDLESS)  # type: ignore[arg-type]
     outcome, seconds = _run_and_strike(plan, lambda manager: os.kill(_pid(manager, role), signal.SIGSTOP))

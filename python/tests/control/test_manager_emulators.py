@@ -143,7 +143,7 @@ def test_a_killed_emulator_is_named_and_the_others_end_in_order(tmp_path: Path, 
 def test_an_emulator_that_hangs_is_named_in_bounded_time(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rashpa.control.node_client._QUESTION_S", 1.0)
+    monkeypatch.setattr("rashpa.control.node_client._SILENCE_S", 1.0)
     monkeypatch.setattr("rashpa.control.local_node._CLOSE_S", 0.5)
     plan = endless(tmp_path)
     outcome, seconds = run_and_strike(plan, lambda manager: os.kill(manager.local_nodes[name].pid, signal.SIGSTOP))

@@ -158,7 +158,7 @@ def test_a_killed_emulator_ends_both_receivers(tmp_path: Path) -> None:
 
 
 def test_a_receiver_that_hangs_is_named_in_bounded_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rashpa.control.node_client._QUESTION_S", 1.0)
+    monkeypatch.setattr("rashpa.control.node_client._SILENCE_S", 1.0)
     monkeypatch.setattr("rashpa.control.local_node._CLOSE_S", 0.5)
     plan = endless(tmp_path)
     outcome, seconds = run_and_strike(plan, lambda manager: os.kill(manager.local_nodes["slice"].pid, signal.SIGSTOP))

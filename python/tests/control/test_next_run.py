@@ -228,6 +228,6 @@ def test_an_answer_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) 
         finally:
             await client.close()
 
-    monkeypatch.setattr("rashpa.control.node_client._QUESTION_S", 0.2)
+    monkeypatch.setattr("rashpa.control.node_client._SILENCE_S", 0.2)
     with pytest.raises(NodeError, match="did not answer in time"):
         asyncio.run(ask())
