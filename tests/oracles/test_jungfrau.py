@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversion, assembly and tracking of JUNGFRAU against the words of its maker, on every unit."""
 
+import functools
 from typing import Any, Literal
 
 import numpy as np
@@ -110,23 +111,28 @@ def test_counts_and_lists_behind_it(unit: str) -> None:
             assert listed.value.tolist() == image.ravel()[index].tolist()
 
 
+MODULE, PLACES, TWO_MODULES = (259, 515), [(0, 0), (2, 264)], (264 + 259 + 2, 2 + 515 + 4)
+
+
+@functools.cache
+def two_modules(borders: Literal["shared", "masked"], output: str) -> tuple[Any, Any, Any]:
+    """Calibration, words, and the assembled image by the oracle, which takes seconds."""
+    given, images = calibration(TWO_MODULES), words(TWO_MODULES, 1)
+    inside = np.zeros(TWO_MODULES, bool)
+    for left, top in PLACES:
+        inside[top : top + MODULE[0], left : left + MODULE[1]] = True
+    given.mask[~inside] = 1
+    seen = jungfrau.converted(images[0], given, ENERGY if output == "photons" else None)
+    return given, images, jungfrau.assembled(seen, MODULE, PLACES, borders, output == "photons")
+
+
 @on_every_unit
 @pytest.mark.parametrize("borders", ["shared", "masked"])
 @pytest.mark.parametrize("output", ["photons", "kev"])
 def test_assembled_images(unit: str, borders: Literal["shared", "masked"], output: str) -> None:
-    module, places = (259, 515), [(0, 0), (2, 264)]
-    shape = (264 + 259 + 2, 2 + 515 + 4)
-    given, images = calibration(shape), words(shape, 2)
-    inside = np.zeros(shape, bool)
-    for left, top in places:
-        inside[top : top + module[0], left : left + module[1]] = True
-    given.mask[~inside] = 1
-    energy = ENERGY if output == "photons" else None
-    found = through(unit, given, images, output=output, borders=borders, module_shape=module, modules=places)
-    for made, raw in zip(found.pixels, images, strict=True):
-        seen = jungfrau.converted(raw, given, energy)
-        wanted = jungfrau.assembled(seen, module, places, borders, energy is not None)
-        np.testing.assert_array_equal(made.astype(float), wanted)
+    given, images, wanted = two_modules(borders, output)
+    found = through(unit, given, images, output=output, borders=borders, module_shape=MODULE, modules=PLACES)
+    np.testing.assert_array_equal(found.pixels[0].astype(float), wanted)
 
 
 @on_every_unit
