@@ -124,7 +124,8 @@ def compare(kernel: str, what: str, images: np.ndarray, beam: tuple[float, float
     name = "ondamonitor" if kernel == "peakfinder8" else "pyfai"
     repeats = REPEATS if kernel == "peakfinder8" else 1  # OpenCL on processors is an oracle, no peer
     theirs = peer(name, settings | {"repeats": repeats} | parameters, folder)
-    found = Pipeline([{"name": kernel, **parameters}], images.shape[1:], images.dtype, threads=1, stack=4)(images)
+    kernels, how = [{"name": kernel, **parameters}], {"stack": 4, "masked": "delivered"}
+    found = Pipeline(kernels, images.shape[1:], images.dtype, threads=1, **how)(images)
     same, peaks = [], []
     for number, image in enumerate(found):
         table = image.tables[kernel]
@@ -133,7 +134,7 @@ def compare(kernel: str, what: str, images: np.ndarray, beam: tuple[float, float
         peaks.append(len(ours))
     row = {"images": what, "peaks": peaks, "same": same, "peer_seconds": float(theirs["seconds"].min())}
     for threads in (1, os.cpu_count() or 1):
-        pipeline = Pipeline([{"name": kernel, **parameters}], images.shape[1:], images.dtype, threads=threads, stack=4)
+        pipeline = Pipeline(kernels, images.shape[1:], images.dtype, threads=threads, **how)
         row[f"seconds_{threads}_threads"] = seconds_of(pipeline, images)
         row[f"ratio_{threads}_threads"] = row["peer_seconds"] / row[f"seconds_{threads}_threads"]
     return row

@@ -554,6 +554,7 @@ class BufferConfig:
     height: int
     pixel: str
     special: list[SpecialValue]
+    masked: str  # which values are no counts: "delivered", as the detector's, or as for Pipeline
     slots: int  # images in the ring; a multiple of stack, at least 2 stacks
     stack: int
     slice: Slice
@@ -597,6 +598,10 @@ class Found:
     @property
     def reasons(self) -> list[str]: ...
     @property
+    def masked(self) -> str: ...  # which values of `pixels` are no counts
+    @property
+    def largest_count(self) -> int | None: ...  # where counts of `pixels` end, if not with the type
+    @property
     def columns(self) -> dict[str, NDArray[Any]]: ...
     @property
     def pixels(self) -> NDArray[Any] | None: ...  # of the accepted images [accepted][row][column]
@@ -614,8 +619,9 @@ class Found:
     def failures(self) -> dict[int, str]: ...  # of errored images
 
 class Pipeline:
-    """Kernels on images [image][row][column] in memory. `stack`: images that are processed together; `fused`: kernels may share passes. ConfigError
-    when kernels and images do not fit."""
+    """Kernels on images [image][row][column] in memory. `stack`: images that are processed together; `fused`: kernels may share passes. `masked`: which
+    values are no counts, "none", "maximum", "negative", "minimum", "not_a_number"; None: as detectors deliver the type. ConfigError when kernels and
+    images do not fit."""
 
     def __init__(
         self,
@@ -632,6 +638,8 @@ class Pipeline:
         keep_darks: bool = True,
         fused: bool = True,
         special: Sequence[SpecialValue] = (),
+        masked: str | None = None,
+        largest_count: int | None = None,
     ) -> None: ...
     def run(
         self,

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from numpy.typing import NDArray
 
 from rashpa.data.pipeline import CalibrationMaps, Found
+from rashpa.data.pixels import Masking
 
 def jungfrau(
     images: NDArray[Any],
@@ -21,6 +22,7 @@ def jungfrau(
     unit: str = "cpu",
     threads: int = 0,
     stack: int = 16,
+    masked: str | Masking | None = None,
 ) -> Found:
     """Raw words to photons (int16) or keV (float32).
 
@@ -44,6 +46,7 @@ def bragg_count(
     unit: str = "cpu",
     threads: int = 0,
     stack: int = 16,
+    masked: str | Masking | None = None,
 ) -> Found:
     """Keeps an image when min_pixels <= pixels at or above threshold <= max_pixels.
 
@@ -61,6 +64,7 @@ def csr(
     unit: str = "cpu",
     threads: int = 0,
     stack: int = 16,
+    masked: str | Masking | None = None,
 ) -> Found:
     """Pixels at or above the threshold as index and value.
 
@@ -79,6 +83,7 @@ def total_counts(
     unit: str = "cpu",
     threads: int = 0,
     stack: int = 16,
+    masked: str | Masking | None = None,
 ) -> Found:
     """Keeps an image when min_counts <= sum of its photons <= max_counts and not too much of it is masked.
 
@@ -102,6 +107,7 @@ def accumulate(
     unit: str = "cpu",
     threads: int = 0,
     stack: int = 16,
+    masked: str | Masking | None = None,
 ) -> Found:
     """Sum, mean, maximum and variance of each pixel over the run or a window of images.
 
@@ -120,6 +126,7 @@ def roi_stats(
     unit: str = "cpu",
     threads: int = 0,
     stack: int = 16,
+    masked: str | Masking | None = None,
 ) -> Found:
     """Sum, mean, least and largest value of named rectangles.
 
@@ -135,6 +142,7 @@ def checksum(
     unit: str = "cpu",
     threads: int = 0,
     stack: int = 16,
+    masked: str | Masking | None = None,
 ) -> Found:
     """CRC32C of each image, its parts verified against their frame records.
 
@@ -157,6 +165,7 @@ def unpack(
     unit: str = "cpu",
     threads: int = 0,
     stack: int = 16,
+    masked: str | Masking | None = None,
 ) -> Found:
     """Packed counters of 1, 6, 12 or 24 bits to pixels, modules in their places.
 
@@ -189,6 +198,7 @@ def peakfinder8(
     unit: str = "cpu",
     threads: int = 0,
     stack: int = 16,
+    masked: str | Masking | None = None,
 ) -> Found:
     """Finds Bragg peaks over a radial background and lists them.
 
@@ -232,6 +242,7 @@ def peakfinder(
     unit: str = "cpu",
     threads: int = 0,
     stack: int = 16,
+    masked: str | Masking | None = None,
 ) -> Found:
     """Finds pixels above a sigma-clipped radial background that are the largest around.
 
@@ -273,6 +284,7 @@ def sparsify(
     unit: str = "cpu",
     threads: int = 0,
     stack: int = 16,
+    masked: str | Masking | None = None,
 ) -> Found:
     """Lists the pixels above a sigma-clipped radial background, and that background.
 
@@ -322,6 +334,7 @@ def azimuthal(
     unit: str = "cpu",
     threads: int = 0,
     stack: int = 16,
+    masked: str | Masking | None = None,
 ) -> Found:
     """Sums pixels by bins of radius, or radius and azimuth, and keeps an image by the mean of a ring.
 

@@ -13,6 +13,7 @@
 #include "rashpa/core/pixel_type.hpp"
 #include "rashpa/emulator/emulator.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
+#include "rashpa/kernel/step.hpp"
 #include "rashpa/link/factory/link_options.hpp"
 #include "rashpa/receiver/receiver.hpp"
 #include "rashpa/scheduler/scheduler.hpp"
@@ -67,6 +68,12 @@ inline constexpr Names<PixelType, 6> kPixels{"pixel type",
                                                {PixelType::i16, "int16"},
                                                {PixelType::i32, "int32"},
                                                {PixelType::f32, "float32"}}}};
+inline constexpr Names<kernel::Masked, 5> kMasked{"way to be masked",
+                                                  {{{kernel::Masked::none, "none"},
+                                                    {kernel::Masked::maximum, "maximum"},
+                                                    {kernel::Masked::negative, "negative"},
+                                                    {kernel::Masked::minimum, "minimum"},
+                                                    {kernel::Masked::not_a_number, "not_a_number"}}}};
 inline constexpr Names<emulator::State, 4> kEmulatorStates{"state",
                                                            {{{emulator::State::configured, "configured"},
                                                              {emulator::State::running, "running"},

@@ -53,6 +53,13 @@ class Found {
   [[nodiscard]] std::size_t size() const noexcept { return images_.size(); }
   [[nodiscard]] const Results& results() const noexcept { return runner_->output().results; }
   [[nodiscard]] std::vector<std::string> reasons() const { return results().reasons.names(); }
+  /// Which values of pixels() are no counts.
+  [[nodiscard]] std::string masked() const { return kMasked.name(runner_->output().masked); }
+  /// Where counts of pixels() end; none: with the type.
+  [[nodiscard]] std::optional<std::int64_t> largest_count() const {
+    const std::int64_t largest = runner_->output().largest_count;
+    return largest == kNoLargestCount ? std::nullopt : std::optional(largest);
+  }
 
   template <typename T>
   [[nodiscard]] AnyArray each(T (*value)(const StackImage&)) const {
@@ -249,7 +256,7 @@ Images images_of(const ImageArray& images, std::uint32_t width, std::uint32_t he
   const bool gaps =
       (width > 1 && images.stride(2) != 1) || (height > 1 && images.stride(1) != static_cast<std::int64_t>(width));
   if (gaps || reinterpret_cast<std::uintptr_t>(images.data()) % pixel_bytes(type) != 0) {
-    throw ConfigError("pipeline: the pixels of an image must lie one after the other; use numpy.ascontiguousarray");
+    throw ConfigError("pipeline: the pixels of an image must lie one after the other; take a copy, images.copy()");
   }
   return {.first = static_cast<const std::byte*>(images.data()),
           .stride = images.stride(0) * static_cast<std::ptrdiff_t>(pixel_bytes(type)),
@@ -309,7 +316,8 @@ class Pipeline {
 offline::Config config_of(const std::vector<ConfiguredKernel>& kernels, std::uint32_t width, std::uint32_t height,
                           const std::string& pixel, const std::string& unit, unsigned threads, std::uint32_t stack,
                           const std::string& device, const std::string& trigger, bool keep_darks, bool fused,
-                          const std::vector<SpecialValue>& special) {
+                          const std::vector<SpecialValue>& special, const std::optional<std::string>& masked,
+                          std::optional<std::int64_t> largest_count) {
   offline::Config config{.width = width, .height = height, .pixel = kPixels.value(pixel), .stack = stack};
   config.unit.kind = unit::kind_of(unit);
   config.unit.cores.threads = threads;
@@ -319,6 +327,8 @@ offline::Config config_of(const std::vector<ConfiguredKernel>& kernels, std::uin
   config.pipeline.keep_darks = keep_darks;
   config.pipeline.passes = fused ? unit::Passes::fused : unit::Passes::separate;
   config.largest_count = largest_count_of(config.pixel, special);
+  if (largest_count) config.largest_count = std::min(config.largest_count, *largest_count);
+  if (masked) config.masked = kMasked.value(*masked);
   if (stack == 0) throw ConfigError("pipeline: stack: 0 images at a time; at least 1");
   return config;
 }
@@ -412,6 +422,8 @@ void bind_offline(nb::module_& m) {
           },
           nb::rv_policy::automatic)
       .def_prop_ro("reasons", &Found::reasons)
+      .def_prop_ro("masked", &Found::masked)
+      .def_prop_ro("largest_count", &Found::largest_count)
       .def_prop_ro("columns", &Found::columns, nb::rv_policy::automatic)
       .def_prop_ro("pixels", &Found::pixels, nb::rv_policy::automatic)
       .def_prop_ro("lists", &Found::lists, nb::rv_policy::automatic)
@@ -425,15 +437,17 @@ void bind_offline(nb::module_& m) {
           [](Pipeline* self, const std::vector<ConfiguredKernel>& kernels, std::uint32_t width, std::uint32_t height,
              const std::string& pixel, const std::string& unit, unsigned threads, std::uint32_t stack,
              const std::string& device, const std::string& trigger, bool keep_darks, bool fused,
-             const std::vector<SpecialValue>& special) {
+             const std::vector<SpecialValue>& special, const std::optional<std::string>& masked,
+             std::optional<std::int64_t> largest_count) {
             const offline::Config config = config_of(kernels, width, height, pixel, unit, threads, stack, device,
-                                                     trigger, keep_darks, fused, special);
+                                                     trigger, keep_darks, fused, special, masked, largest_count);
             const nb::gil_scoped_release release;
             new (self) Pipeline(config);
           },
           "kernels"_a, "width"_a, "height"_a, "pixel"_a, nb::kw_only(), "unit"_a = "cpu", "threads"_a = 1,
           "stack"_a = 16, "device"_a = "0", "trigger"_a = "auto", "keep_darks"_a = true, "fused"_a = true,
-          "special"_a = std::vector<SpecialValue>{})
+          "special"_a = std::vector<SpecialValue>{}, "masked"_a.none() = nb::none(),
+          "largest_count"_a.none() = nb::none())
       .def("run", &Pipeline::run, "images"_a, "frame_number"_a.none() = nb::none(), "flags"_a.none() = nb::none())
       .def_prop_ro("how", &Pipeline::how)
       .def_prop_ro("pixel", &Pipeline::pixel);

@@ -153,6 +153,11 @@ void bind_config(nb::module_& m) {
   property("width", &receiver::BufferConfig::width);
   property("height", &receiver::BufferConfig::height);
   property("special", &receiver::BufferConfig::special);
+  buffer.def_prop_rw(
+      "masked", [](const BufferSpec& s) { return s.config.masked ? kMasked.name(*s.config.masked) : "delivered"; },
+      [](BufferSpec& s, const std::string& name) {
+        s.config.masked = name == "delivered" ? std::nullopt : std::optional(kMasked.value(name));
+      });
   property("slots", &receiver::BufferConfig::slots);
   property("stack", &receiver::BufferConfig::stack);
   property("slice", &receiver::BufferConfig::slice);

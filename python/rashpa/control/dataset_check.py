@@ -43,6 +43,8 @@ def _with_modules(spec: StoredSpec, file: RunFile) -> StoredSpec:
     """Stored images are cut into the modules of the detector."""
     detector = file.detector
     update: dict[str, object] = {"width": spec.width or detector.width, "height": spec.height or detector.height}
+    if spec.masked == "delivered":
+        update["masked"] = detector.masked
     if not spec.places:
         update["places"] = [(module.x, module.y) for module in detector.module]
         update["orientations"] = [(module.turn, module.flip) for module in detector.module]

@@ -149,6 +149,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
             trigger=buffer.section.trigger,
             device=",".join(buffer.section.device_names),
             share=buffer.section.share,
+            masked=file.detector.masked,
             card=unit_card_of(plan, buffer, receiver.node) if buffer.section.unit == "fpga" else "",
             dtps=tuple(
                 telegram.DestinationDtp(

@@ -15,6 +15,7 @@ from rashpa.control.section import Section
 from rashpa.control.sink_sections import Sink
 from rashpa.control.token import checked_token
 from rashpa.data.laboratory import Direction
+from rashpa.data.masking_names import MaskedName
 from rashpa.data.orientation import Orientation, Turn
 
 MOST_MODULES = 4096  # as src/rashpa/dataset/memory_dataset.hpp
@@ -154,6 +155,11 @@ class Detector(Section):
     sensor_thickness_m: float = Field(default=320e-6, gt=0.0)
     special: list[SpecialValue] = Field(
         default=[], max_length=16, description="values that say gap, dead, saturated, …; of pixels that are photons"
+    )
+    masked: MaskedName = Field(
+        default="delivered",
+        description="which pixels hold no count: delivered, the maximum of unsigned types and what is negative; minimum, the least value of signed "
+        "types alone, as converted photons have it, whose noise lies below zero",
     )
     geometry: str | None = Field(
         default=None,

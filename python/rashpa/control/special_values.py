@@ -23,6 +23,14 @@ def largest_count(detector: Detector) -> int | None:
 
 def problems_of(detector: Detector) -> Iterator[tuple[KeyPath, str]]:
     """What is wrong, and the key where it stands."""
+    if detector.masked == "minimum":
+        if detector.pixel not in ("int16", "int32"):
+            yield (
+                ("detector", "masked"),
+                f"minimum, and {detector.pixel} pixels have no sign; leave detector.masked out",
+            )
+        elif detector.special:
+            yield ("detector", "masked"), "minimum, and detector.special names values besides; leave one of the two out"
     seen: set[int] = set()
     for number, one in enumerate(detector.special):
         path: KeyPath = ("detector", "special", number, "value")

@@ -209,7 +209,8 @@ class Feedback:
 class Buffer:
     """A RASHPA buffer with its pipeline and sinks. `end`: "known", `images` are due; "told", at most so many, and Stop says how many. `dealt`: it is one of several
     among which images are dealt, and records tell their frames. `quiet_ms`: how long a stack that has begun waits for images that nobody has sent, although
-    its sources may wait for its slots; 0: until the end. `share`: what each of several devices has, stacks or rows of every image."""
+    its sources may wait for its slots; 0: until the end. `share`: what each of several devices has, stacks or rows of every image.
+    `masked`: which pixels hold no count, as the run file says it."""
 
     name: str
     width: int
@@ -237,6 +238,7 @@ class Buffer:
     card: str = ""
     quiet_ms: int = 0
     share: str = "stacks"
+    masked: str = "delivered"
 
 
 @dataclass(frozen=True)

@@ -156,6 +156,7 @@ def carry_out(
         stack=stack,
         threads=threads,
         fused=fused,
+        masked="delivered",
     )
     declared = kernel_declarations()
     makes_pixels = any(port["port"] == "pixels" for step in vector.kernels for port in declared[step["name"]]["makes"])

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, Strict, TypeAdapter, model_va
 
 from rashpa.data.calibration_reference import split_reference
 from rashpa.data.file_names import located
+from rashpa.data.masking_names import MaskedName
 from rashpa.data.orientation import Turn
 
 PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
@@ -184,6 +185,9 @@ class StoredSpec(_Spec):
     )
     allow_missing: bool = Field(
         default=False, description="play the images that are there, when data files or parts of them are gone"
+    )
+    masked: MaskedName = Field(
+        default="delivered", description="as [detector] says when not given; a file that states another is refused"
     )
     width: int = Field(default=0, ge=0, le=65536, description="pixels of a module; as [detector] says when not given")
     height: int = Field(default=0, ge=0, le=65536, description="pixels of a module; as [detector] says when not given")

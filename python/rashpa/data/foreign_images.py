@@ -13,7 +13,7 @@ import numpy as np
 from rashpa.data.file_names import NumberingError, in_order
 from rashpa.data.hdf5.layouts import Absence
 from rashpa.data.hdf5.tree import Array, Group, Hdf5File, told
-from rashpa.data.stored_piece import LARGEST_SIDE, PIXELS, Absent, Piece, StoredError, no_value
+from rashpa.data.stored_piece import LARGEST_SIDE, PIXELS, Absent, Piece, Stated, StoredError, no_value
 
 _PART = re.compile(r"data_[0-9]{1,18}")
 _ANNOUNCED = "instrument/detector/detectorSpecific"
@@ -46,6 +46,7 @@ class Foreign:
             self.frames = self._parts[-1].before + self._parts[-1].count
             self._chunk_bytes = max(part.data.chunk_bytes for part in self._parts if isinstance(part.data, Array))
             self.absent = self._absent()
+            self.stated = self._stated()
         except BaseException:
             self._file.close()
             raise
@@ -142,6 +143,19 @@ class Foreign:
             numbers.append(int(np.asarray(found[()]).reshape(-1)[0]))
         images = numbers[0] * numbers[1]
         return images if 0 < images <= _MOST_IMAGES else None
+
+    def _stated(self) -> Stated:
+        """Signed pixels of which all but the least value are measurements, as the file says it; of any other it is the detector that knows."""
+        least = self._file.find("entry/instrument/detector/underload_value")
+        kind = np.dtype(self.pixel)
+        if (
+            kind.kind != "i"
+            or not isinstance(least, Array)
+            or least.shape not in ((), (1,))
+            or least.dtype.kind not in "iu"
+        ):
+            return Stated()
+        return Stated("minimum" if int(np.asarray(least[()]).reshape(-1)[0]) == np.iinfo(kind).min + 1 else "delivered")
 
     def _absent(self) -> Absent:
         gone: dict[int, Absence] = {}

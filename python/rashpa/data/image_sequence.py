@@ -9,6 +9,8 @@ from typing import Any, Generic, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data.pixels import masking_of, with_masking
+
 T = TypeVar("T")
 
 
@@ -46,5 +48,8 @@ class ImageSequence(Sequence[T], Generic[T]):
         """All of it, one behind the other: [image][row][column] of images."""
         if copy is False:
             raise ValueError("images are read from a file: there is nothing to share")
-        whole = np.stack([np.asarray(one) for one in self])
+        parts = [np.asanyarray(one) for one in self]
+        whole = np.stack([np.asarray(one) for one in parts])
+        if parts and len(said := {masking_of(one) for one in parts}) == 1:
+            whole = with_masking(whole, said.pop())
         return whole if dtype is None else whole.astype(dtype, copy=False)

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.pipeline import CalibrationMaps, Found, Pipeline, kernel_declarations
+from rashpa.data.pixels import masking_of
 
 _TYPES = {"flag": "bool", "integer": "int", "number": "float", "text": "str"}
-RUN = ("unit", "threads", "stack")
+RUN = ("unit", "threads", "stack", "masked")
 """Arguments that say how a function is carried out; no parameters of kernels."""
 
 
@@ -41,8 +42,10 @@ def function_of(name: str) -> Callable[..., Found]:
     def function(images: NDArray[Any], *maps: CalibrationMaps, **values: Any) -> Found:
         bound = function.__signature__.bind(images, *maps, **values)  # type: ignore[attr-defined]  # a signature of its own
         given = dict(bound.arguments)
-        images = np.asarray(given.pop("images"))
+        images = np.asanyarray(given.pop("images"))
         run = {key: given.pop(key) for key in RUN if key in given}
+        if run.get("masked") is None:
+            run["masked"] = masking_of(images)
         calibration = given.pop("calibration", None)
         # as a list, so that what a parameter is called cannot collide with what a pipeline is told
         pipeline = Pipeline([{"name": name, **given}], images.shape[-2:], images.dtype, calibration=calibration, **run)
@@ -95,7 +98,13 @@ def _signature(declared: dict[str, Any]) -> inspect.Signature:
     for one in declared["parameters"]:
         default = kind.empty if needed(one) else one["default"]
         arguments.append(kind(one["name"], kind.KEYWORD_ONLY, default=default, annotation=type_of(one)))
-    for name, default, annotation in (("unit", "cpu", "str"), ("threads", 0, "int"), ("stack", 16, "int")):
+    run = (
+        ("unit", "cpu", "str"),
+        ("threads", 0, "int"),
+        ("stack", 16, "int"),
+        ("masked", None, "str | Masking | None"),
+    )
+    for name, default, annotation in run:
         arguments.append(kind(name, kind.KEYWORD_ONLY, default=default, annotation=annotation))
     return inspect.Signature(arguments, return_annotation="Found")
 
@@ -111,6 +120,7 @@ def stub_text() -> str:
         "from numpy.typing import NDArray",
         "",
         "from rashpa.data.pipeline import CalibrationMaps, Found",
+        "from rashpa.data.pixels import Masking",
         "",
     ]
     for name in kernel_names():

@@ -14,7 +14,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any, Protocol, cast
+from typing import IO, Any, Protocol, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from rashpa.data.limited_process import (
     start_limited,
     why_it_ended,
 )
+from rashpa.data.masking_names import MaskedName
 from rashpa.data.stored_piece import (
     FACTS,
     LARGEST_SIDE,
@@ -35,6 +36,7 @@ from rashpa.data.stored_piece import (
     Absent,
     Piece,
     Reading,
+    Stated,
     Stored,
     StoredError,
 )
@@ -42,6 +44,7 @@ from rashpa.data.stored_piece import (
 _LONGEST_ANSWER = 65536
 _LONGEST_TEXT = 4000
 _MOST_ABSENT = 1 << 27
+_MOST_SPECIAL = 16
 _SPARE_MEMORY = 512 << 20
 """That reading a piece takes besides the piece, however much a chunk would unpack to."""
 _COPIES = 6
@@ -91,6 +94,7 @@ class LimitedStored:
             said = self._answer(time.monotonic() + seconds)
             self.frames, self.shape, self.pixel = self._kind(said)
             self.absent = self._absent(said, time.monotonic() + seconds)
+            self.stated = self._stated(said)
         except BaseException:
             self.close()
             raise
@@ -140,6 +144,16 @@ class LimitedStored:
         if count and not (places[0] >= 0 and places[-1] < self.frames and bool((np.diff(places) > 0).all())):
             raise self._nonsense()
         return Absent(places, str(said.get("said", ""))[:_LONGEST_TEXT])
+
+    def _stated(self, said: dict[str, Any]) -> Stated:
+        special = said.get("special")
+        names = [name for name in get_args(MaskedName) if name == said.get("masked")]
+        if not names or not isinstance(special, list) or len(special) > _MOST_SPECIAL:
+            raise self._nonsense()
+        try:
+            return Stated(names[0], tuple((int(value), str(meaning)) for value, meaning in special))
+        except (TypeError, ValueError):
+            raise self._nonsense() from None
 
     def _answer(self, end: float) -> dict[str, Any]:
         line = bytearray()
@@ -199,7 +213,8 @@ def serve(path: Path, asked: IO[str], opened: Callable[[Path], Served]) -> None:
         with blaming(f"{path}: it is damaged", StoredError):
             stored = opened(path)
             absent = stored.absent
-            known = {"absent": len(absent.images), "said": absent.said[:_LONGEST_TEXT]}
+            known: dict[str, Any] = {"absent": len(absent.images), "said": absent.said[:_LONGEST_TEXT]}
+            known |= {"masked": stored.stated.masked, "special": stored.stated.special}
             say(frames=stored.frames, shape=stored.shape, pixel=stored.pixel, **known)
             out.write(absent.images.data)
         out.flush()

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rashpa import _native
 from rashpa.data import given
+from rashpa.data.pixels import Masking, Pixels, delivered, masking_of, named, plain, with_masking
 from rashpa.data.run_facts import DECISIONS
 
 Value = bool | int | float | str
@@ -68,7 +69,7 @@ class Image:
     decision: str  # "accepted", "vetoed", "errored"
     reason: str
     scalars: dict[str, Any]
-    pixels: NDArray[Any] | None
+    pixels: Pixels | None
     list: PixelList | None
     tables: dict[str, dict[str, NDArray[Any]]]
 
@@ -125,9 +126,10 @@ class Found(Sequence[Image]):
         return self._native.columns
 
     @cached_property
-    def pixels(self) -> NDArray[Any]:
-        """Of the accepted images, in order: [accepted][row][column]."""
-        return cast("NDArray[Any]", self._native.pixels)  # never None: the units of this module deliver everything
+    def pixels(self) -> Pixels:
+        """Of the accepted images, in order: [accepted][row][column]. They say which values are no counts."""
+        made = cast("NDArray[Any]", self._native.pixels)  # never None: the units of this module deliver everything
+        return with_masking(made, Masking(cast("Any", self._native.masked), self._native.largest_count))
 
     @property
     def makes_lists(self) -> bool:
@@ -160,7 +162,11 @@ class Found(Sequence[Image]):
     @cached_property
     def accumulated(self) -> dict[str, dict[str, NDArray[Any]]]:
         """By kernel: each quantity that it has accumulated over these images, [window][row][column], and `images`, how many each window added up."""
-        return self._native.accumulated
+        found = self._native.accumulated
+        for quantities in found.values():
+            if "max" in quantities:
+                quantities["max"] = _largest_of(quantities["max"], quantities["counted"])
+        return found
 
     @cached_property
     def failures(self) -> dict[int, str]:
@@ -204,8 +210,10 @@ class Pipeline:
 
     `kernels`: as a run file names them, `{"name": "csr", "threshold": 1}`. `calibration`: for kernels that need it. `unit`: "cpu", or an accelerator
     of this machine. `threads`: of unit cpu; 0: one a processor. `stack`: images that are processed together. `fused`: kernels may share passes over
-    the pixels. `arrays`: by kernel, the inputs that it declares, in place of those made of the files that its parameters name. Raises ConfigError that
-    names kernel and parameter.
+    the pixels. `arrays`: by kernel, the inputs that it declares, in place of those made of the files that its parameters name. `masked`: which values
+    of the images are no counts; by default what each array says of itself: pixels that kernels have made know it, and of any other array all numbers
+    count, NaN excepted. "delivered": as detectors mask, the maximum of unsigned types and what is below zero; "minimum": the least value alone, as
+    converted photons have it. `special`: values of a detector, which masks as "delivered" then. Raises ConfigError that names kernel and parameter.
     """
 
     def __init__(
@@ -222,6 +230,7 @@ class Pipeline:
         trigger: str = "auto",
         fused: bool = True,
         special: Mapping[int, str] | None = None,
+        masked: str | Masking | None = None,
         arrays: Mapping[str, Mapping[str, NDArray[Any]]] | None = None,
         modules: Sequence[tuple[int, int]] = ((0, 0),),
         module_shape: tuple[int, int] = (512, 1024),
@@ -239,19 +248,34 @@ class Pipeline:
                 module_shape[0],
                 [(number, 0, 0, module_shape[1], module_shape[0], x, y) for number, (x, y) in enumerate(modules)],
             )
-        self._native = _native.Pipeline(
-            [_kernel(one, maps, (height, width), arrays or {}) for one in kernels],
-            width,
-            height,
-            np.dtype(dtype).name,
-            unit=unit,
-            threads=threads or (len(os.sched_getaffinity(0)) if unit == "cpu" else 1),
-            stack=stack,
-            device=str(device),
-            trigger=trigger,
-            fused=fused,
-            special=[_native.SpecialValue(value, meaning) for value, meaning in (special or {}).items()],
+        self._taken = np.dtype(dtype)
+        self._masked: Masking | None = None  # as each array says
+        if masked is not None:
+            try:
+                self._masked = named(masked, dtype)
+            except ValueError as error:
+                raise _native.ConfigError(f"pipeline: {error}") from None
+        elif special:
+            self._masked = delivered(dtype)
+        native_kernels = [_kernel(one, maps, (height, width), arrays or {}) for one in kernels]
+        self._make = cache(
+            lambda masking: _native.Pipeline(
+                native_kernels,
+                width,
+                height,
+                np.dtype(dtype).name,
+                unit=unit,
+                threads=threads or (len(os.sched_getaffinity(0)) if unit == "cpu" else 1),
+                stack=stack,
+                device=str(device),
+                trigger=trigger,
+                fused=fused,
+                special=[_native.SpecialValue(value, meaning) for value, meaning in (special or {}).items()],
+                masked=masking.kind,
+                largest_count=masking.largest_count,
+            )
         )
+        self._native: _native.Pipeline = self._make(self._masked or plain(dtype))
 
     def __call__(
         self,
@@ -261,10 +285,13 @@ class Pipeline:
         flags: ArrayLike | None = None,
     ) -> Found:
         """Processes images [image][row][column], or one [row][column], where they lie: nothing is copied, and Python's lock is not held."""
+        images = np.asanyarray(images)
         images = images[np.newaxis] if images.ndim == 2 else images
         numbers = None if frame_number is None else np.ascontiguousarray(frame_number, np.uint64)
         bits = None if flags is None else np.ascontiguousarray(flags, np.uint32)
-        return Found(self._native.run(images, numbers, bits))
+        as_said = self._masked is None and images.dtype == self._taken
+        native = self._make(masking_of(images)) if as_said else self._native
+        return Found(native.run(images, numbers, bits))
 
     @property
     def how(self) -> str:
@@ -275,6 +302,13 @@ class Pipeline:
     def dtype(self) -> np.dtype[Any]:
         """Of the pixels that come out."""
         return np.dtype(self._native.pixel)
+
+
+def _largest_of(values: NDArray[Any], counted: NDArray[Any]) -> Pixels:
+    """The largest counts, which say that there is none where nothing was counted."""
+    if values.dtype.kind == "f" or counted.all():
+        return with_masking(values, plain(values.dtype))
+    return with_masking(values, Masking("minimum" if values.dtype.kind == "i" else "maximum"))
 
 
 def _kernel(

@@ -18,6 +18,7 @@ from rashpa.data.file_names import natural
 from rashpa.data.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.image_sequence import ImageSequence
 from rashpa.data.orientation import UPRIGHT, Orientation
+from rashpa.data.pixels import Masking, Pixels, delivered, with_masking
 from rashpa.data.raw_places import RawPlaces
 from rashpa.data.regular_file import open_shared, reason
 from rashpa.data.run_facts import (
@@ -130,8 +131,21 @@ class Run:
         name = "intensity" if self.form == "sparse" else "data"
         return cast("np.dtype[Any]", self._data[name].dtype)
 
-    def image(self, index: int) -> NDArray[Any]:
-        """Stored image `index` [row][column]. A sparse one is expanded: unlisted pixels are 0, masked and lost ones the masked value."""
+    @cached_property
+    def masked(self) -> Masking:
+        """Which values of pixels are no counts, as the file states it."""
+        if self.dtype.kind == "i" and (least := self._measurable[0]) is not None and least < 0:
+            return Masking("minimum")
+        if self.dtype.kind == "f":
+            return delivered(self.dtype)
+        special = [value for value in self.special_values if value > 0]
+        return delivered(self.dtype)._replace(largest_count=min(special) - 1 if special else None)
+
+    def image(self, index: int) -> Pixels:
+        """Stored image `index` [row][column], which knows what is `masked`. A sparse one is expanded: unlisted pixels are 0, masked and lost ones the masked value."""
+        return with_masking(self._image(index), self.masked)
+
+    def _image(self, index: int) -> NDArray[Any]:
         if not 0 <= index < len(self):
             raise IndexError(f"{self.path.name} holds {len(self)} images; there is no image {index}")
         if self._raw is not None:
@@ -143,12 +157,13 @@ class Run:
         image.ravel()[index_] = intensity
         return self._masked(image, index)
 
-    def densify(self, index: int, random: np.random.Generator | None = None) -> NDArray[Any]:
+    def densify(self, index: int, random: np.random.Generator | None = None) -> Pixels:
         """Stored image `index`, made again of listed pixels and background by the kernel `sparsify`: that of image(), with the background in place of
         0. With `random`, the background is scattered as it was measured. KeyError when the kernel was not there."""
         background = self.table(densify.KERNEL, index)
         parameters = next(values for name, values in self.facts.kernels if name == densify.KERNEL)
-        return self._masked(densify.densify(self.shape, *self.sparse(index), background, parameters, random), index)
+        made = densify.densify(self.shape, *self.sparse(index), background, parameters, random)
+        return with_masking(self._masked(made, index), self.masked)
 
     def _masked(self, image: NDArray[Any], index: int) -> NDArray[Any]:
         """With the masked value where there is no measurement."""
@@ -187,7 +202,7 @@ class Run:
         return least, most
 
     @property
-    def frames(self) -> ImageSequence[NDArray[Any]]:
+    def frames(self) -> ImageSequence[Pixels]:
         """The stored images, read when asked for: frames[3], frames[10:20], numpy.asarray(frames[::10])."""
         return ImageSequence(self.image, range(len(self)))
 
@@ -199,7 +214,7 @@ class Run:
         return ImageSequence(self.sparse, range(len(self)))
 
     @property
-    def densified(self) -> ImageSequence[NDArray[Any]]:
+    def densified(self) -> ImageSequence[Pixels]:
         """The stored images as densify() makes them again."""
         return ImageSequence(self.densify, range(len(self)))
 
@@ -211,7 +226,7 @@ class Run:
             raise KeyError(f"{self.path.name} has no peaks; its pipeline had no peak finder")
         return ImageSequence(lambda index: self.table(finder, index), range(len(self)))
 
-    def images(self) -> Iterator[tuple[int, NDArray[Any]]]:
+    def images(self) -> Iterator[tuple[int, Pixels]]:
         """Frame number and pixels of each stored image, in order."""
         for index, frame in enumerate(self.frame_numbers):
             yield int(frame), self.image(index)

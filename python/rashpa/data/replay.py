@@ -69,6 +69,7 @@ def load_replay(spec: StoredSpec, folders: tuple[Path, ...] = ()) -> Replay:
             there = np.setdiff1d(np.arange(stored.frames, dtype=np.int64), stored.absent.images, assume_unique=True)
             if there.size == 0:
                 raise _native.FileError(f"dataset: {path} holds no image; there is nothing to play")
+            _check_masked(spec, stored)
             modules = _modules(spec, stored.shape)
             there = there[: spec.frames or there.size]
             count = int(there.size)
@@ -87,6 +88,15 @@ def _reading() -> Iterator[None]:
         yield
     except StoredError as error:
         raise _native.FileError(f"dataset: {error}") from None
+
+
+def _check_masked(spec: StoredSpec, stored: Stored) -> None:
+    """A receiver is told by the run file which pixels hold no count."""
+    if stored.stated.masked != spec.masked and np.dtype(stored.pixel).kind == "i":
+        what = "all but the least value are measurements" if stored.stated.masked == "minimum" else "none is below zero"
+        raise _native.ConfigError(
+            f'dataset: {spec.path}: of its {stored.pixel} pixels {what}; set detector.masked = "{stored.stated.masked}"'
+        )
 
 
 def _modules(spec: StoredSpec, shape: tuple[int, int]) -> list[_Module]:

@@ -27,7 +27,7 @@ from rashpa.data.limited_stored import LimitedStored, Served, serve
 from rashpa.data.reader import Run, open_run
 from rashpa.data.regular_file import open_regular, reason
 from rashpa.data.run_parts import RunFileError
-from rashpa.data.stored_piece import Absent, Piece, Reading, Stored, StoredError, no_value
+from rashpa.data.stored_piece import Absent, Piece, Reading, Stated, Stored, StoredError, no_value
 
 _REASONS = 3
 RAW = (".bin", ".npy", ".zst", ".raw", ".dat")
@@ -52,6 +52,7 @@ class Description:
     shape: tuple[int, int]
     pixel: str
     absent: Absent = field(default_factory=Absent)
+    stated: Stated = field(default_factory=Stated)
 
 
 def describe(paths: Sequence[Path], raw: RawShape, reading: Reading | None = None) -> Description:
@@ -61,7 +62,7 @@ def describe(paths: Sequence[Path], raw: RawShape, reading: Reading | None = Non
             # the first and the last: filters are there, and the file does not end early
             for image in {0, stored.frames - 1} if stored.frames else set():
                 stored.read(image, 1)
-        return Description(stored.frames, stored.shape, stored.pixel, stored.absent)
+        return Description(stored.frames, stored.shape, stored.pixel, stored.absent, stored.stated)
 
 
 def open_stored(paths: Sequence[Path], raw: RawShape, reading: Reading | None = None) -> Stored:
@@ -141,6 +142,9 @@ class _OurRun:
         images = np.flatnonzero(np.isin(self._rows, list(self._absent))).astype(np.int64)
         said = _said_of(list(self._absent.values()), images)
         self.absent = Absent(images, said)
+        self.stated = Stated(
+            "minimum" if run.masked.kind == "minimum" else "delivered", tuple(run.special_values.items())
+        )
 
     def bytes_of(self, count: int) -> int:
         return count * self.shape[0] * self.shape[1] * np.dtype(self.pixel).itemsize
@@ -201,6 +205,7 @@ class _Raw:
         self.shape = (self._data.height, self._data.width)
         self.pixel = self._data.pixel
         self.absent = Absent()
+        self.stated = Stated()
 
     def read(self, first: int, count: int) -> Piece:
         return Piece(np.stack([self._data.frame(0, first + n) for n in range(count)]))
@@ -218,6 +223,7 @@ class _ImageFiles:
     shape: tuple[int, int] = field(init=False)
     pixel: str = field(init=False)
     absent: Absent = field(default_factory=Absent)
+    stated: Stated = field(default_factory=Stated)
 
     def __post_init__(self) -> None:
         first = self._images(self.paths[:1])

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rashpa.data.bad_file import BadFileError
 from rashpa.data.hdf5.files import folders_of
+from rashpa.data.masking_names import MaskedName
 
 PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
 LARGEST_SIDE = 65536
@@ -64,6 +65,15 @@ class Absent:
     said: str = ""
 
 
+@dataclass(frozen=True)
+class Stated:
+    """What a file says of pixels that hold no count. `masked`: "delivered", as detectors mask, or "minimum", the least value of a signed type alone; `special`:
+    values and what they mean."""
+
+    masked: MaskedName = "delivered"
+    special: tuple[tuple[int, str], ...] = ()
+
+
 class Stored(Protocol):
     """Images of one shape and type."""
 
@@ -75,6 +85,8 @@ class Stored(Protocol):
     def pixel(self) -> str: ...  # NumPy name
     @property
     def absent(self) -> Absent: ...
+    @property
+    def stated(self) -> Stated: ...
     def read(self, first: int, count: int) -> Piece: ...
 
     """StoredError when they cannot be read."""

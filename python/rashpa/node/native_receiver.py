@@ -223,6 +223,7 @@ def _buffer_config(
         ring = str(folders.ring_file(feedback.ring)) if feedback.ring else ""
         config.feedback = _native.FeedbackOptions(ring, feedback.zmq, feedback.images)
     config.special = [_native.SpecialValue(one.value, one.meaning) for one in buffer.special]
+    config.masked = buffer.masked
     mask = maps.mask if maps is not None else gaps_of_buffer(buffer)
     if origin.read_mask is not None:
         mask = mask | origin.read_mask

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.control import telegram
+from rashpa.control.kernels import declaration_of
 from rashpa.control.part_orders import Hdf5Order
 from rashpa.control.plan_telegrams import destination_telegram
 from rashpa.control.run_file import Buffer, RunFile
@@ -27,7 +28,7 @@ from rashpa.data.new_folders import remove_empty
 from rashpa.data.run_facts import COMPLETENESS
 from rashpa.data.source_facts import read_source_facts
 from rashpa.data.stored_images import Description, RawShape, describe, open_stored
-from rashpa.data.stored_piece import Piece, Reading, Stored, StoredError
+from rashpa.data.stored_piece import Piece, Reading, Stated, Stored, StoredError
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
 from rashpa.node.here import rooted, staying_here
@@ -209,6 +210,16 @@ def _order(plan: Plan) -> telegram.Destination:
     return cast("telegram.Destination", destination_telegram(plan, receiver).destination)
 
 
+def _as_stated(order: telegram.Destination, stated: Stated) -> telegram.Destination:
+    """With what the files say of pixels that hold no count, where the run file says nothing."""
+    (buffer,) = order.buffers
+    raw = bool(buffer.kernels) and declaration_of(buffer.kernels[0]).calibration
+    if buffer.masked == "delivered" and not buffer.special and not raw:
+        special = tuple(telegram.SpecialValue(value, meaning) for value, meaning in stated.special)
+        buffer = replace(buffer, masked=stated.masked, special=special if stated.masked == "delivered" else ())
+    return replace(order, buffers=(buffer,))
+
+
 def process_recording(job: Job, progress: Callable[[int], None] | None = None) -> Processed:
     """Processes one recording and completes its output. `progress` is told of images that are done. ProcessError, and nothing is written, when
     something does not fit; what fails later is in the books."""
@@ -223,7 +234,7 @@ def _processed(job: Job, here: Path, progress: Callable[[int], None] | None) -> 
     (first, *_) = job.recording.files
     facts = read_source_facts(first, found.shape, job.reading)
     merged = with_facts(_plan(job, file, source, found.frames), facts, first)
-    order = ordered(_order(merged.plan), facts)
+    order = _as_stated(ordered(_order(merged.plan), facts), found.stated)
     (buffer,) = order.buffers
     order = rooted(order, here)
     prefix = next((sink.prefix for sink in buffer.sinks if isinstance(sink, Hdf5Order)), "")

@@ -147,7 +147,7 @@ def test_what_does_not_fit_is_refused_in_words(change: dict[str, object], words:
         (images(2, (16, 37)), "37 × 16"),
         (images(2).astype(np.int32), "int32"),
         (images(2).astype(np.float64), "no pixel type"),
-        (images(2, (37, 17)).transpose(0, 2, 1), "ascontiguousarray"),
+        (images(2, (37, 17)).transpose(0, 2, 1), r"images\.copy"),
     ],
 )
 def test_images_that_do_not_fit_are_refused_in_words(given: np.ndarray, words: str) -> None:

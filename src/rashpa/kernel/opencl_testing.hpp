@@ -123,12 +123,14 @@ std::vector<std::byte> random_image(std::mt19937& random, std::size_t pixels) {
   return {bytes, bytes + pixels * sizeof(T)};
 }
 
-/// Every type as detectors deliver it, with and without special values, and photons as jungfrau makes them.
+/// Every type as detectors deliver it, with and without special values, of which all numbers count, and photons as
+/// jungfrau makes them.
 inline std::vector<PixelFormat> photon_formats() {
   std::vector<PixelFormat> all{{PixelType::i16, Masked::minimum}};
   for (const PixelType type : photon_types()) {
     all.push_back(delivered(type));
     all.push_back(delivered(type, 60));
+    all.push_back(plain(type));
   }
   return all;
 }

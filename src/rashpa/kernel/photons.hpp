@@ -3,6 +3,7 @@
 /// Photon images of any integer type: which function for which type, and which values a threshold picks.
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "rashpa/kernel/step.hpp"
 
@@ -24,6 +25,16 @@ constexpr auto with_type(PixelType type, Work work) {
     default:
       return work(std::int32_t{});
   }
+}
+
+/// Pixels of the type, masked as said; nothing said: as detectors deliver them. Throws ConfigError when pixels of the
+/// type cannot be masked so.
+PixelFormat format_of(PixelType type, std::optional<Masked> masked, std::int64_t largest_count);
+
+/// Whether all values of the type are in the range, so that nothing is left to be compared.
+constexpr bool holds_all(PixelType type, PhotonRange range) noexcept {
+  const PhotonRange all = photon_range(plain(type));
+  return range.least <= all.least && range.most >= all.most;
 }
 
 /// The format as vectors look at it. Signed pixels whose counts end below the largest value of their type are looked at

@@ -34,6 +34,7 @@ enum class Masked : std::uint8_t {
   negative,      ///< signed, as detectors deliver them
   minimum,       ///< signed, as kernels make them: small negative values are noise
   not_a_number,  ///< float32
+  none,          ///< integers whose numbers all count: those of an array of which nothing else is said
 };
 
 struct PixelFormat {
@@ -61,6 +62,11 @@ constexpr PixelFormat delivered(PixelType type, std::int64_t largest_count = kNo
   }
 }
 
+/// An array of which nothing is said: what its numbers say. Of float32 that is NaN where there is none.
+constexpr PixelFormat plain(PixelType type) noexcept {
+  return {type, type == PixelType::f32 ? Masked::not_a_number : Masked::none};
+}
+
 /// The values of a photon image that are counts: `least` to `most`, all others are masked.
 struct PhotonRange {
   std::int64_t least = 0;
@@ -70,6 +76,7 @@ constexpr PhotonRange photon_range(PixelFormat format) noexcept {
   const auto range = [&]<typename T>(T) -> PhotonRange {
     constexpr std::int64_t kLeast = std::numeric_limits<T>::min();
     constexpr std::int64_t kMost = std::numeric_limits<T>::max();
+    if (format.masked == Masked::none) return {kLeast, kMost};
     if (format.masked == Masked::maximum) return {kLeast, std::min(kMost - 1, format.largest_count)};
     return {format.masked == Masked::negative ? 0 : kLeast + 1, std::min(kMost, format.largest_count)};
   };

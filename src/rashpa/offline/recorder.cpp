@@ -26,7 +26,8 @@ Config runner_config(const receiver::BufferConfig& buffer) {
           .pixel = buffer.pixel,
           .stack = buffer.stack,
           .stacks = buffer.slots / buffer.stack,
-          .largest_count = largest_count_of(buffer.pixel, buffer.special)};
+          .largest_count = largest_count_of(buffer.pixel, buffer.special),
+          .masked = buffer.masked};
 }
 
 }  // namespace

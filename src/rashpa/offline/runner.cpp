@@ -26,7 +26,8 @@ Runner::Runner(const Config& config)
                       .input = config.pixel,
                       .stack = config.stack,
                       .stacks = config.stacks,
-                      .largest_count = config.largest_count};
+                      .largest_count = config.largest_count,
+                      .masked = config.masked};
   if (config.unit.kind != unit::Kind::cpu) {
     image_stride_ = (image_bytes_ + kPage - 1) / kPage * kPage;
     ring_ = memory::Buffer(image_stride_ * room(), memory::MemoryKind::huge);

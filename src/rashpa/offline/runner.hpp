@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Config {
   std::uint32_t stack = 16;                      ///< images that are processed together
   std::uint32_t stacks = 2;                      ///< room for results
   std::int64_t largest_count = kNoLargestCount;  ///< see largest_count_of()
+  std::optional<kernel::Masked> masked{};        ///< see unit::Layout
 };
 
 /// Images in memory of the caller: each without gaps, image i at `first` + i · `stride`. What is null is the same for

@@ -28,7 +28,8 @@ Output output_of(const BufferConfig& buffer, const unit::Output& made, std::uint
           .images = buffer.images,
           .end = buffer.end,
           .slice = buffer.dealt ? kToldByRecords : buffer.slice,
-          .delivered = made.delivered,
+          // photons that are stored ones of before are described as photons
+          .delivered = made.delivered && made.masked != kernel::Masked::minimum,
           .largest_count = largest_count_of(buffer.pixel, buffer.special),
           .special = made.delivered ? buffer.special : std::vector<SpecialValue>{},
           .special_mask = std::move(mask),

@@ -77,7 +77,8 @@ struct BufferConfig {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   PixelType pixel = PixelType::u16;
-  std::vector<SpecialValue> special{};  ///< of the detector's pixels
+  std::vector<SpecialValue> special{};     ///< of the detector's pixels
+  std::optional<kernel::Masked> masked{};  ///< see unit::Layout
   std::uint32_t slots = 0;
   std::uint32_t stack = 0;
   Slice slice{};

@@ -83,7 +83,8 @@ Receiver::Receiver(Config config)
                              .images = images_at() + layout_.buffers[b].pixels_offset,
                              .images_in = config_.images_in,
                              .image_stride = layout_.buffers[b].slot_bytes,
-                             .largest_count = largest_count_of(buffer.pixel, buffer.special)};
+                             .largest_count = largest_count_of(buffer.pixel, buffer.special),
+                             .masked = buffer.masked};
     unit::Choice choice = buffer.unit;
     choice.cores.first_processor = processor < 0 ? -1 : processor + 1;
     unit::Pipeline pipeline = buffer.pipeline;

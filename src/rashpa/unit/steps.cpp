@@ -9,6 +9,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame_record.hpp"
+#include "rashpa/kernel/photons.hpp"
 
 namespace rashpa::unit {
 
@@ -171,7 +172,7 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
   steps.partial = pipeline.partial;
   steps.keep_darks = pipeline.keep_darks;
   steps.last_maker = pipeline.kernels.size();
-  kernel::PixelFormat format = kernel::delivered(layout.input, layout.largest_count);
+  kernel::PixelFormat format = kernel::format_of(layout.input, layout.masked, layout.largest_count);
   std::string maker;
   std::string lister;
   for (const kernel::StepOf& step : pipeline.kernels) {
@@ -227,6 +228,8 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
   steps.output.width = shape.width;
   steps.output.height = shape.height;
   steps.output.pixel = format.type;
+  steps.output.masked = format.masked;
+  steps.output.largest_count = format.largest_count;
   steps.output.delivered = maker.empty();
   steps.output.pixels = lister.empty() || pipeline.delivery == Delivery::everything;
   steps.chunks_wanted = lister.empty() && pipeline.delivery == Delivery::chunk_in_place;

@@ -60,6 +60,8 @@ struct Layout {
   ImagesIn images_in = ImagesIn::host;
   std::size_t image_stride = 0;                  ///< bytes
   std::int64_t largest_count = kNoLargestCount;  ///< of the detector, see largest_count_of()
+  /// Which values of `input` are no counts; nothing: as detectors deliver them.
+  std::optional<kernel::Masked> masked{};
 };
 
 /// How a unit uses the processor cores of the machine.
@@ -72,12 +74,14 @@ struct Cores {
 struct Output {
   std::uint32_t width = 0;  ///< of StackImage::pixels: a kernel may change the shape of images
   std::uint32_t height = 0;
-  PixelType pixel = PixelType::u16;  ///< of StackImage::pixels and of the values of lists
-  bool delivered = true;             ///< they are the detector's own pixels: no kernel has made them
-  bool pixels = true;                ///< accepted images have pixels
-  bool chunked = false;              ///< they have StackImage::chunk in place of pixels
-  std::size_t list_capacity = 0;     ///< most entries of an image's list; 0: there are no lists
-  Results results{};                 ///< columns of StackImage::scalars, reasons of vetoes
+  PixelType pixel = PixelType::u16;                 ///< of StackImage::pixels and of the values of lists
+  kernel::Masked masked = kernel::Masked::maximum;  ///< of StackImage::pixels: which values are no counts …
+  std::int64_t largest_count = kNoLargestCount;     ///< … and where counts end
+  bool delivered = true;                            ///< they are the detector's own pixels: no kernel has made them
+  bool pixels = true;                               ///< accepted images have pixels
+  bool chunked = false;                             ///< they have StackImage::chunk in place of pixels
+  std::size_t list_capacity = 0;                    ///< most entries of an image's list; 0: there are no lists
+  Results results{};                                ///< columns of StackImage::scalars, reasons of vetoes
 };
 
 /// A step that is at work. `image`, `frame`: the first of those that it looks at; monotonic time.

@@ -89,7 +89,7 @@ class Integers {
     }
     if constexpr (kSquares) {
       auto size = static_cast<std::uint32_t>(value);
-      if constexpr (std::is_signed_v<T>) size = static_cast<std::uint32_t>(abs(value));
+      if constexpr (std::is_signed_v<T>) size = value < 0 ? 0U - size : size;
       if constexpr (kBig) {
         const std::uint32_t a = size >> 16U;
         const std::uint32_t b = size & 0xFFFFU;

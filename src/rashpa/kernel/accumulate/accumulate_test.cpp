@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -75,11 +76,31 @@ TEST(Accumulate, the_variance_of_large_values_is_exact) {
   EXPECT_EQ(static_cast<std::uint32_t>(found.max[0]), large + 2U);
 }
 
+TEST(Accumulate, all_numbers_of_a_plain_array_are_added) {
+  for (const PixelType type : photon_types()) {
+    with_type(type, [&]<typename T>(T) {
+      SCOPED_TRACE(pixel_name(type));
+      constexpr T kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();
+      const std::vector<std::vector<T>> images(2, std::vector<T>{kLeast, kMost, 1});
+      on_every_target([&] {
+        Sums sums(kAll, plain(type), 3);
+        add(sums, pointers(images).data(), images.size(), 0, 3);
+        EXPECT_EQ(sums.counted, (std::vector<std::uint32_t>{2, 2, 2}));
+        EXPECT_EQ(sums.sum, (std::vector<std::int64_t>{2 * std::int64_t{kLeast}, 2 * std::int64_t{kMost}, 2}));
+        const Written found(sums);
+        EXPECT_EQ(found.variance, (std::vector<double>{0, 0, 0}));
+        EXPECT_EQ(static_cast<T>(found.max[0]), kLeast);
+        EXPECT_EQ(static_cast<T>(found.max[1]), kMost);
+      });
+    });
+  }
+}
+
 TEST(Accumulate, integers_of_every_type_are_the_reference_s) {
   std::mt19937 random(3);
   for (const PixelType type : photon_types()) {
     with_type(type, [&]<typename T>(T) {
-      for (const PixelFormat format : {delivered(type), delivered(type, 90),
+      for (const PixelFormat format : {delivered(type), delivered(type, 90), plain(type),
                                        PixelFormat{type, std::is_signed_v<T> ? Masked::minimum : Masked::maximum}}) {
         for (const std::size_t pixels : {std::size_t{1}, std::size_t{37}, std::size_t{1500}}) {
           std::vector<std::vector<T>> images(19, std::vector<T>(pixels));
@@ -223,7 +244,7 @@ TEST(Accumulate, parts_of_several_become_what_one_makes_of_all) {
     with_type(type, [&]<typename T>(T) {
       SCOPED_TRACE(pixel_name(type));
       for (const PixelFormat format :
-           {delivered(type), PixelFormat{type, std::is_signed_v<T> ? Masked::minimum : Masked::maximum}}) {
+           {delivered(type), plain(type), PixelFormat{type, std::is_signed_v<T> ? Masked::minimum : Masked::maximum}}) {
         for (const std::size_t count : {std::size_t{2}, std::size_t{10}}) {
           std::vector<std::vector<T>> images(count, std::vector<T>(5000));
           for (auto& image : images) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -59,7 +60,9 @@ std::vector<T> photons(std::size_t pixels, std::uint32_t most, PixelFormat forma
   for (std::size_t i = 0; i < pixels; ++i) {
     image[i] = static_cast<T>(random() % most);
     if (masked_every != 0 && random() % masked_every == 0) {
-      image[i] = format.masked == Masked::maximum ? static_cast<T>(range.most + 1) : static_cast<T>(range.least - 1);
+      image[i] = format.masked == Masked::none      ? std::numeric_limits<T>::min()
+                 : format.masked == Masked::maximum ? static_cast<T>(range.most + 1)
+                                                    : static_cast<T>(range.least - 1);
     }
   }
   return image;
@@ -73,7 +76,7 @@ TEST(Azimuthal, every_instruction_set_gives_the_integers_of_the_reference) {
       const std::size_t pixels = config.bins.size();
       with_type(type, [&]<typename T>(T) {
         Scratch scratch(prepared, delivered(type));
-        std::vector<PixelFormat> formats{delivered(type), delivered(type, 100)};
+        std::vector<PixelFormat> formats{delivered(type), delivered(type, 100), plain(type)};
         if (type == PixelType::i16) formats.push_back({type, Masked::minimum});
         for (const PixelFormat format : formats) {
           for (const unsigned masked_every : {0U, 1000U, 3U}) {
@@ -112,7 +115,7 @@ std::vector<std::vector<T>> stack_of(std::size_t images, std::size_t pixels, Pix
     if constexpr (sizeof(T) == 4) {  // beyond 16 bits
       for (std::size_t p = i; p < pixels; p += 997) image[p] = static_cast<T>(70'000 + 100'000 * i);
     }
-    if (format.masked == Masked::minimum) {
+    if (format.masked == Masked::minimum || (format.masked == Masked::none && std::is_signed_v<T>)) {
       for (std::size_t p = i; p < pixels; p += 89) image[p] = static_cast<T>(-static_cast<int>(p % 500));
     }
     stack.push_back(std::move(image));
@@ -129,7 +132,8 @@ TEST(Azimuthal, stacks_give_the_integers_of_the_reference) {
     for (const PixelFormat format :
          {delivered(PixelType::u8), delivered(PixelType::u16), delivered(PixelType::u16, 50), delivered(PixelType::u32),
           delivered(PixelType::i16), PixelFormat{PixelType::i16, Masked::minimum}, delivered(PixelType::i32),
-          PixelFormat{PixelType::i32, Masked::minimum}}) {
+          PixelFormat{PixelType::i32, Masked::minimum}, plain(PixelType::u8), plain(PixelType::u16),
+          plain(PixelType::u32), plain(PixelType::i16), plain(PixelType::i32)}) {
       with_type(format.type, [&]<typename T>(T) {
         const auto stack = stack_of<T>(33, pixels, format);
         std::vector<const std::byte*> images;
@@ -180,6 +184,9 @@ TEST(Azimuthal, brightest_pixels_of_a_stack_do_not_overflow) {
   try_value({PixelType::i16, Masked::minimum}, std::int16_t{-32767});
   try_value(delivered(PixelType::i32), std::int32_t{32766});
   try_value(delivered(PixelType::u32), std::uint32_t{4'000'000'000});
+  try_value(plain(PixelType::u16), std::uint16_t{65535});
+  try_value(plain(PixelType::i16), std::int16_t{-32768});
+  try_value(plain(PixelType::i32), std::int32_t{-32768});
 }
 
 /// The same pixels, spread over up to three bins.

@@ -97,7 +97,10 @@ HWY_INLINE Seen look(const S* const* HWY_RESTRICT rows, std::size_t count, Range
   const auto enough = hn::Eq(hn::Max(low, hn::Set(d, range.least)), low);
   seen.all_count = hn::AllTrue(d, hn::And(enough, hn::Eq(hn::Min(high, hn::Set(d, range.most)), high)));
   auto most = hn::BitCast(du, high);
-  if constexpr (std::is_signed_v<S>) most = hn::BitCast(du, hn::Max(high, hn::Neg(low)));
+  if constexpr (std::is_signed_v<S>) {  // without its sign the least of a type is its own negative
+    const auto zero = hn::Zero(d);
+    most = hn::Max(hn::BitCast(du, hn::Max(high, zero)), hn::BitCast(du, hn::Neg(hn::Min(low, zero))));
+  }
   seen.most = hn::GetLane(hn::MaxOfLanes(du, most));
   seen.not_zero = hn::GetLane(hn::SumOfLanes(du, some));
   return seen;

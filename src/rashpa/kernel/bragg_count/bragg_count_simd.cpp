@@ -85,6 +85,7 @@ std::uint32_t count(const void* image, PixelFormat format, std::size_t pixels, s
   format = looked_at(format);
   const PhotonRange range = from_threshold(format, threshold);
   if (range.least > range.most) return 0;
+  if (holds_all(format.type, range)) return static_cast<std::uint32_t>(pixels);
   return HWY_DYNAMIC_DISPATCH(count_impl)(image, format.type, pixels, range.least, range.most);
 }
 

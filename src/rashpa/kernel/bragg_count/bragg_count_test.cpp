@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -84,6 +85,28 @@ TEST(BraggCount, images_of_every_integer_type_count_as_the_reference_does) {
           EXPECT_EQ(count_with(image.data(), format, image.size(), threshold), truth) << backend << threshold;
         });
       }
+    });
+  }
+}
+
+TEST(BraggCount, all_numbers_of_a_plain_array_count) {
+  std::mt19937 random(11);
+  for (const PixelType type : photon_types()) {
+    with_type(type, [&]<typename T>(T) {
+      SCOPED_TRACE(pixel_name(type));
+      constexpr T kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();
+      const std::vector<T> known{0, 1, kLeast, kMost, 7, kMost, 6};
+      std::vector<T> image(100'003);
+      for (auto& pixel : image) pixel = static_cast<T>(random());
+      for_each_backend([&](const char* backend, auto count_with) {
+        EXPECT_EQ(count_with(known.data(), plain(type), known.size(), 1), 5U) << backend;
+        EXPECT_EQ(count_with(known.data(), plain(type), known.size(), static_cast<std::int32_t>(kLeast)), 7U)
+            << backend;
+        for (const std::int32_t threshold : {1, 100, 127, 255}) {
+          const std::uint32_t truth = count_reference(image.data(), plain(type), image.size(), threshold);
+          EXPECT_EQ(count_with(image.data(), plain(type), image.size(), threshold), truth) << backend << threshold;
+        }
+      });
     });
   }
 }

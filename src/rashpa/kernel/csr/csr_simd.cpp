@@ -246,6 +246,7 @@ std::size_t compact(const void* image, PixelFormat format, std::size_t pixels, s
   format = looked_at(format);
   const PhotonRange range = from_threshold(format, threshold);
   if (range.least > range.most) return 0;
+  if (holds_all(format.type, range)) return compact_reference(image, format, pixels, threshold, out);
   return HWY_DYNAMIC_DISPATCH(compact_impl)(image, format.type, pixels, range, out);
 }
 

@@ -5,6 +5,7 @@
 #include <hwy/targets.h>
 
 #include <array>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -148,6 +149,22 @@ TEST(Csr, images_of_every_integer_type_are_compacted_as_the_reference_does) {
         all_backends(image, threshold, std::max<std::size_t>(image.size(), 1), format);
         all_backends(image, threshold, 1 + random() % 1000, format);
       }
+    });
+  }
+}
+
+TEST(Csr, all_numbers_of_a_plain_array_count) {
+  std::mt19937 random(11);
+  for (const PixelType type : photon_types()) {
+    with_type(type, [&]<typename T>(T) {
+      SCOPED_TRACE(pixel_name(type));
+      constexpr T kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();
+      EXPECT_EQ(all_backends<T>({0, 2, kLeast, kMost, 1}, 2, 4, plain(type)), (List<T>{{1, 3}, {2, kMost}, false}));
+      EXPECT_EQ(all_backends<T>({0, kLeast, kMost}, static_cast<std::int32_t>(kLeast), 4, plain(type)),
+                (List<T>{{0, 1, 2}, {0, kLeast, kMost}, false}));
+      Image<T> image(3011);
+      for (auto& pixel : image) pixel = static_cast<T>(random());
+      for (const std::int32_t threshold : {1, 127, 255}) all_backends(image, threshold, image.size(), plain(type));
     });
   }
 }

@@ -46,8 +46,8 @@ struct Found {
 
   /// Masked pixels lie below the least count of signed ones, above the largest of unsigned ones: where anything counts,
   /// they are not the most or the least.
-  __device__ __forceinline__ void add(T value, T limit) {
-    const bool counts = std::is_signed_v<T> ? value >= limit : value <= limit;
+  __device__ __forceinline__ void add(T value, T limit, bool here = true) {
+    const bool counts = here && (std::is_signed_v<T> ? value >= limit : value <= limit);
     const Wide kept = counts ? static_cast<Wide>(value) : Wide{0};
     sum += static_cast<Sum>(kept);
     counted += counts ? 1 : 0;
@@ -59,8 +59,8 @@ struct Found {
       least = min(least, static_cast<Wide>(value));
     }
   }
-  /// A pixel that is masked, whatever the limit.
-  static constexpr T kMasked = std::is_signed_v<T> ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+  /// What stands for a pixel that is not here: neither more than the most nor less than the least.
+  static constexpr T kNotHere = std::is_signed_v<T> ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
 };
 
 template <typename T>
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
         for (unsigned k = 0; k < kPixels; ++k) {
           const bool here = begin[l] + k >= first[l] && begin[l] + k < end;
-          mine.add(here ? pixel_of<T>(words[l], k) : Found<T>::kMasked, limit);
+          mine.add(here ? pixel_of<T>(words[l], k) : Found<T>::kNotHere, limit, here);
         }
       }
     }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -27,6 +28,27 @@ TEST(RoiStats, masked_pixels_are_left_out) {
   EXPECT_EQ(all_backends(none.data(), delivered(PixelType::u16), 100), Stats{});
   const std::vector<std::int16_t> noise{-3, INT16_MIN, 2};
   EXPECT_EQ(all_backends(noise.data(), {PixelType::i16, Masked::minimum}, 3), (Stats{-1, -3, 2, 2}));
+}
+
+TEST(RoiStats, all_numbers_of_a_plain_array_count) {
+  std::mt19937 random(11);
+  for (const PixelType type : photon_types()) {
+    with_type(type, [&]<typename T>(T) {
+      SCOPED_TRACE(pixel_name(type));
+      constexpr T kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();
+      std::vector<T> image(10'007);
+      for (auto& pixel : image) pixel = static_cast<T>(random());
+      image[5] = kLeast;
+      image[9] = kMost;
+      const Stats found = all_backends(image.data(), plain(type), image.size());
+      EXPECT_EQ(found.least, std::int64_t{kLeast});
+      EXPECT_EQ(found.most, std::int64_t{kMost});
+      EXPECT_EQ(found.counted, image.size());
+      std::fill(image.begin(), image.end(), kLeast);
+      EXPECT_EQ(all_backends(image.data(), plain(type), 10'007),
+                (Stats{std::int64_t{kLeast} * 10'007, kLeast, kLeast, 10'007}));
+    });
+  }
 }
 
 TEST(RoiStats, every_integer_type_is_as_the_reference) {

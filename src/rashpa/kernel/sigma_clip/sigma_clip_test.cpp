@@ -189,6 +189,7 @@ TEST(SigmaClip, images_of_every_type_have_the_peaks_and_lists_of_the_reference) 
           const T masked = std::is_signed_v<T> ? static_cast<T>(-1) : std::numeric_limits<T>::max();
           const auto image = image_of<T>(seed, shape, masked);
           all_backends(seed, shape, image.data(), delivered(type));
+          all_backends(seed, shape, image.data(), plain(type));
         });
       }
       const auto image = image_of<float>(seed, shape, kNaN);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -28,6 +29,24 @@ TEST(TotalCounts, masked_pixels_are_counted_and_not_added) {
   const std::vector<std::int16_t> converted{5, -1, INT16_MIN, 7};
   EXPECT_EQ(all_backends(converted.data(), {PixelType::i16, Masked::minimum}, 4), (Totals{11, 1}))
       << "small negative values of a conversion are noise";
+}
+
+TEST(TotalCounts, all_numbers_of_a_plain_array_count) {
+  std::mt19937 random(11);
+  for (const PixelType type : photon_types()) {
+    with_type(type, [&]<typename T>(T) {
+      SCOPED_TRACE(pixel_name(type));
+      constexpr T kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();
+      const std::vector<T> known{kLeast, kMost, 3, static_cast<T>(-1)};
+      const std::int64_t sum = std::int64_t{kLeast} + kMost + 3 + std::int64_t{static_cast<T>(-1)};
+      EXPECT_EQ(all_backends(known.data(), plain(type), 4), (Totals{sum, 0}));
+      std::vector<T> image(10'007);
+      for (auto& pixel : image) pixel = static_cast<T>(random());
+      EXPECT_EQ(all_backends(image.data(), plain(type), image.size()).masked, 0U);
+      std::fill(image.begin(), image.end(), kLeast);
+      EXPECT_EQ(all_backends(image.data(), plain(type), image.size()).counts, std::int64_t{kLeast} * 10'007);
+    });
+  }
 }
 
 TEST(TotalCounts, special_values_of_a_detector_are_masked) {

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of the ways in which pixels hold no count. Imports nothing: run files know them, too."""
+
+from typing import Literal
+
+Kind = Literal["none", "maximum", "negative", "minimum", "not_a_number"]
+"""Of an array."""
+
+MaskedName = Literal["delivered", "minimum"]
+"""Of what a detector sends, or a file holds: as detectors mask their type, or as kernels do."""
