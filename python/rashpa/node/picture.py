@@ -50,7 +50,7 @@ class Picture:
             buffer = self._buffer
             shape = _native.Reshaping(self._kernels, buffer.width, buffer.height)
             holes = gaps_of_buffer(buffer)
-            arrived = Masked(True, tuple(one.value for one in buffer.special), _gaps(holes))
+            arrived = Masked(buffer.masked == "delivered", tuple(one.value for one in buffer.special), _gaps(holes))
             made = Masked(False, (), _gaps(shape.mask(holes))) if buffer.kernels else arrived
             self._known = shape, made, arrived
         return self._known
