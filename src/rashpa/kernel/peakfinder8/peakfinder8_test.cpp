@@ -169,7 +169,9 @@ TEST(RingValues, sums_are_those_of_one_pixel_at_a_time_counted_or_sorted) {
       with_type(type, [&]<typename T>(T) {
         for (const bool many_large : {false, true}) {
           const PixelFormat made{type, std::is_signed_v<T> ? Masked::minimum : Masked::maximum};
-          for (const PixelFormat format : {delivered(type), made, delivered(type, 100), plain(type)}) {
+          // squares of the largest numbers of 32 bits are beyond what doubles hold exactly
+          const PixelFormat all = sizeof(T) == 4 ? made : plain(type);
+          for (const PixelFormat format : {delivered(type), made, delivered(type, 100), all}) {
             const auto image = values_of<T>(5, shape, many_large);
             const std::vector<std::pair<float, float>> windows{{-1e9F, 1e9F}, {-3.5F, 2}, {1.17e-38F, 3e38F},
                                                                {250, 500},    {-kNaN, 1}, {7, 7}};
