@@ -183,6 +183,7 @@ def test_no_file_between_model_and_structure_names_a_key() -> None:
         "series_images",
         "metadata",
         "parameters",
+        "check",
         "device",
         "file",
         "function",
