@@ -91,7 +91,7 @@ def test_a_paced_source_is_slowed_down_and_what_was_run_over_stays_red(tmp_path:
     assert all(loss["deadline"] == loss["lines"] == loss["event"] == 0 for loss in losses), losses
     lost = sum(dtp["losses"]["overrun"] for buffer in report["buffers"] for dtp in buffer["dtps"])
     assert sum(one["images"] for one in overruns) == lost
-    assert lost < 533  # of 1600, most of which would be without it
+    assert lost < 800  # of 1600; without it 1100, as a disk that takes 125 a second leaves of 400
     assert report["books"]["balanced"]
     assert any(notice["what"] == "overrun" for notice in report["notifications"])
 
@@ -110,18 +110,18 @@ def test_a_source_is_stopped_and_everything_is_in_the_books(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_a_source_that_skips_is_slowed_down_and_skips_no_more(tmp_path: Path) -> None:
-    code, report, said = run(tmp_path, "slow", 'on_full = "skip"', 600)
+    code, report, said = run(tmp_path, "slow", 'on_full = "skip"', 700)
     assert code == 0, said
     overruns = report["overruns"]
     assert {one["action"] for one in overruns} == {"slowed"}
     assert overruns[-1]["new_rate_hz"] < FITS_HZ
     master = tmp_path / "out" / "fast_full_master.h5"
     with h5py.File(master) as file:
-        missing = set(range(600)) - set(file["/entry/data/frame_number"][:].tolist())
+        missing = set(range(700)) - set(file["/entry/data/frame_number"][:].tolist())
     assert len(missing) == report["books"]["missing"] + report["books"]["errored"] > 0
     last = overruns[-1]
     assert max(missing) <= last["frame"] + last["old_rate_hz"]  # none after the last pause
-    assert last["frame"] < 540, "the run went on at the rate that fits"
+    assert last["frame"] < 680, "the run went on at the rate that fits"
     assert report["books"]["balanced"]
     assert report["injected"]["unexplained"] == 0
 

@@ -20,6 +20,7 @@ from rashpa.control.stall import StallWatch
 from rashpa.node.node import Node
 from rashpa.testing.fake_engine import FakeDestination, FakeFactory
 from rashpa.testing.in_process import run_in_process
+from rashpa.testing.waiting import GUARD_S
 
 pytestmark = pytest.mark.whole
 
@@ -219,4 +220,4 @@ def test_a_receiver_that_stands_still_is_found_while_the_other_goes_on(
     outcome = run_in_process(endless(tmp_path), nodes())
     assert outcome.problem.startswith("receiver slice is running, but nothing has happened for 1 s")
     assert outcome.destinations["whole"].buffers[0].books.complete > 0
-    assert time.monotonic() - began < 10.0
+    assert time.monotonic() - began < GUARD_S  # the run has no end
