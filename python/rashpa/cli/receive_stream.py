@@ -44,9 +44,9 @@ def receive_stream(
     What somebody has recorded is read in the same way: a folder with a message in each file *.cbor, in the order of their names, or one file with all of them behind
     each other. Each channel of a series has files of its own. Images whose start did not come, as a sender may hold them of a series that was aborted, have files of
     their own (OUT_without_start_0001…) and are no series; messages of other series than the one that is received are counted and said. At the end it says how
-    many images came, which it missed, and what of the start is not in the files. Exit code 0 when a series came
-    whole; 1 when nothing came in time, or its start or end did not; 2 for bad input, or when files cannot be written; 3 when images were missed or
-    could not be read; 130 after Ctrl-C.
+    many images came, which it missed, which never came to the sender, and what of the start is not in the files. Exit code 0 when a series came
+    whole; 1 when nothing came in time, or its start or end did not; 2 for bad input, or when files cannot be written; 3 when images were missed, never came to the
+    sender or could not be read; 130 after Ctrl-C.
     """
     tell = Teller("receive-stream", as_json)
     if folder := folder_trouble(out.parent):
@@ -110,9 +110,11 @@ def _code(done: list[Received], *, in_time: bool) -> int:
 
 def _line_of(one: Received) -> str:
     missed = f", missed {one.missed}" if one.missed else ""
+    before = f", {one.never_sent} never came to the sender" if one.never_sent else ""
+    before += f", {one.spoilt} it could not use" if one.spoilt else ""
     late = f", {one.late} came behind later ones" if one.late else ""
     refused = f", {one.refused} messages could not be read" if one.refused else ""
-    return f"series {one.series_id}: {one.images} images{missed}{late}{refused}: {', '.join(one.files) or 'no file'}"
+    return f"series {one.series_id}: {one.images} images{missed}{before}{late}{refused}: {', '.join(one.files) or 'no file'}"
 
 
 def _complain_of(tell: Teller, files: StreamFiles) -> None:

@@ -16,6 +16,7 @@ from rashpa.control.outcome import Outcome, keeps_of
 from rashpa.control.proof import proof_of
 from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.telegram import Books, BufferStatus, Latency, SourceStatus, count_of
+from rashpa.data.plain_text import BIDIRECTIONAL
 from rashpa.data.regular_file import put_file
 from rashpa.data.telling import only_tells
 
@@ -38,7 +39,7 @@ def write_report(outcome: Outcome, folder: Path, run_file: Path, page: bool = Tr
     def drawn() -> str:
         from rashpa.cli.report_html import html_of  # half of a command's start, for those who want it
 
-        return html_of(report_of(outcome, run_file), outcome)
+        return html_of(report_of(outcome, run_file), outcome).translate(BIDIRECTIONAL)
 
     shown = _put_or_caution(outcome, as_html, drawn if page else str)
     # the last: who finds it finds the others

@@ -4,9 +4,10 @@
 from collections.abc import Iterable
 from typing import Any
 
+from rashpa.data.plain_text import ONE_LINE
+
 _ABOUT = {"run": "run", "buffer": "buffer", "dtp": "DTP", "module": "module", "frame": "frame"}
 _LONGEST = 2000  # characters of a line
-_CONTROL = dict.fromkeys(range(32)) | {127: None}
 
 
 def lines_of(entries: Iterable[Any]) -> list[str]:
@@ -21,4 +22,4 @@ def _line_of(entry: dict[str, Any]) -> str:
     times = entry.get("times", 1)
     again = f" ({times} times)" if isinstance(times, int) and times > 1 else ""
     text = f"{entry.get('time', '')} {entry.get('level', '')!s:7} {about}{entry.get('text', '')}{again}"
-    return text.translate(_CONTROL)[:_LONGEST]
+    return text.translate(ONE_LINE)[:_LONGEST]

@@ -20,6 +20,7 @@ from rashpa.control.stop_request import StopError, StopRequest
 from rashpa.control.token import VARIABLE
 from rashpa.dashboard.scene import Scene
 from rashpa.dashboard.style import TABLES
+from rashpa.data.plain_text import BIDIRECTIONAL
 
 _PATIENCE_S = 30.0
 _END_S = 600.0
@@ -170,7 +171,7 @@ class OrdersPanel:
         task.add_done_callback(self._tasks.discard)
 
     def _say(self, text: str, *, bad: bool = False) -> None:
-        lines = "<br>".join(html.escape(line) for line in text.splitlines())
+        lines = "<br>".join(html.escape(line) for line in text.translate(BIDIRECTIONAL).splitlines())
         self._said.text = f"<p class='{'bad' if bad else ''}' role='status'>{'✖ ' if bad else ''}{lines}</p>"
 
 

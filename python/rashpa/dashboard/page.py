@@ -16,6 +16,7 @@ from rashpa.dashboard.scene import Scene
 from rashpa.dashboard.style import TABLES
 from rashpa.dashboard.tables import books_table, latency_table, margins_table, nodes_table, past_table, vetoes_table
 from rashpa.dashboard.watch import Watch
+from rashpa.data.plain_text import BIDIRECTIONAL
 
 _UPDATE_MS = 500
 _PAST_EVERY, _CURVES_EVERY = 10, 2  # updates
@@ -98,7 +99,7 @@ class Page:
         }
         if self._updates % _PAST_EVERY == 0:
             self._texts["past"] = past_table(self._past.newest(), f"reports/{self._keys.way}/")
-        told = json.dumps(self._texts)
+        told = json.dumps({name: text.translate(BIDIRECTIONAL) for name, text in self._texts.items()})
         if self._told.tags != [told]:
             self._told.tags = [told]  # page.js puts them in their places
         self._updates += 1
@@ -127,8 +128,8 @@ def _text(name: str) -> Div:
 
 
 def _set(div: Div, text: str) -> None:
-    if div.text != text:
-        div.text = text
+    if div.text != (plain := text.translate(BIDIRECTIONAL)):
+        div.text = plain
 
 
 def _named(plots: dict[str, Column]) -> list[Column]:

@@ -19,6 +19,8 @@ from typing import Final, Generic, NoReturn, ParamSpec, TypeVar
 
 from typing_extensions import override
 
+from rashpa.data.plain_text import BIDIRECTIONAL
+
 PATIENCE_S = 0.25
 """The longest that who tells waits for a reader, once."""
 MOST_BYTES = 1 << 18
@@ -152,7 +154,7 @@ class TellingStream(io.TextIOBase):
         """All of it is taken; TypeError when it is no text."""
         if not isinstance(text, str):
             raise TypeError(f"text is written here, not {type(text).__name__}")
-        data = text.encode(self._encoding, "replace")
+        data = text.translate(BIDIRECTIONAL).encode(self._encoding, "replace")
         if self.trouble or not data:
             return len(text)
         if not self.answers:

@@ -10,12 +10,13 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
+from rashpa.data.plain_text import ONE_LINE
+
 MOST = 1000
 """Entries that are kept; the oldest go."""
 MOST_PRINTED = 500
 """Of what kernels print, beside them."""
 _LONGEST = 500  # characters of an entry
-_CONTROL = dict.fromkeys(range(32)) | {127: None}  # a stranger's text moves no cursor
 
 
 class NativeMessage(Protocol):
@@ -164,7 +165,7 @@ class NodeLog(logging.Handler):
             time=when.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             node=self.node,
             level=level,
-            text=text.translate(_CONTROL)[:_LONGEST],
+            text=text.translate(ONE_LINE)[:_LONGEST],
             run=about.run,
             buffer=about.buffer,
             dtp=about.dtp,

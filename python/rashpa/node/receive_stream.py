@@ -41,7 +41,8 @@ _COMPLETE, _MISSING = COMPLETENESS.index("complete"), COMPLETENESS.index("missin
 @dataclass
 class Received:
     """What became of a series. `missed`: images that were not got, by the numbers of those that were, and by what sender or start say of the last; `late`: that
-    came behind a later one, and are not stored; `repeated`: that were stored already; `refused`: messages that could not be read, `errored` the images of the series among them, `errored_in_gaps` those of these that are missed, too. `files`: masters. `troubles` are
+    came behind a later one, and are not stored; `repeated`: that were stored already; `refused`: messages that could not be read, `errored` the images of the series among them, `errored_in_gaps` those of these that are missed, too. Of the run, as the sender's books
+    say at its end: `never_sent`: images that did not come to the sender, `spoilt`: that it could not use. `files`: masters. `troubles` are
     losses, `notes` what is only said."""
 
     series_id: int
@@ -55,20 +56,24 @@ class Received:
     refused: int = 0
     errored: int = 0
     errored_in_gaps: int = 0
+    never_sent: int = 0
+    spoilt: int = 0
     troubles: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
 
     @property
     def whole(self) -> bool:
-        return self.started and self.ended and not (self.missed or self.late or self.refused or self.troubles)
+        lost = self.missed or self.late or self.refused or self.never_sent or self.spoilt
+        return self.started and self.ended and not (lost or self.troubles)
 
     @property
     def books(self) -> DataBooks:
         """Account for every image of the series, as far as its messages say how many there were."""
-        missing = self.missed - self.errored_in_gaps
+        missing = self.missed - self.errored_in_gaps + self.never_sent
+        errored = self.errored + self.spoilt
         troubles = tuple(f"series {self.series_id}: {text}" for text in self.troubles[:MOST_TROUBLES])
-        return DataBooks(self.images + missing + self.errored, self.images, missing, self.errored, troubles)
+        return DataBooks(self.images + missing + errored, self.images, missing, errored, troubles)
 
     def trouble(self, text: str) -> None:
         """The first ones are kept."""
@@ -297,6 +302,8 @@ class _Series:
             received.trouble("its end did not come")
         if due is not None and due > self._next:
             received.missed += due - self._next
+        if end is not None:
+            received.never_sent, received.spoilt = _lost_before(end)
         received.errored_in_gaps = sum(one < max(self._next, due or 0) for one in self._refused)
         for file in (self._files or {}).values():
             received.files.append(file.close(received))
@@ -358,6 +365,16 @@ class _Series:
             for text in file.facts.notes:
                 self.received.note(text)
         return made
+
+
+def _lost_before(end: End) -> tuple[int, int]:
+    """Images that never came to the sender, and that it could not use; 0 where it does not say it of the whole run."""
+    said = end.user_data
+    if said.get("whole_run") is not True:
+        return 0, 0
+    counts = (said.get(name) for name in ("missing", "errored"))
+    missing, errored = (one if type(one) is int and 0 <= one <= MOST_IMAGES else 0 for one in counts)
+    return missing, errored
 
 
 def _file_part(name: str) -> str:

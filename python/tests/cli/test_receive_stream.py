@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`rashpa receive-stream`: what it says of what it got, and its exit codes."""
 
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -79,3 +80,27 @@ def test_an_address_that_is_none_is_2(tmp_path: Path, address: str) -> None:
     result = CliRunner().invoke(app, ["receive-stream", address, str(tmp_path / "got"), "--timeout", "1"])
     assert result.exit_code == 2, result.output
     assert "rashpa receive-stream:" in result.output
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ({"whole_run": True, "missing": 7, "errored": 1}, (10, 2, 7, 1)),
+        ({"whole_run": True, "missing": -1, "errored": True}, (2, 2, 0, 0)),
+        ({"whole_run": False, "missing": 7}, (2, 2, 0, 0)),
+        ({}, (2, 2, 0, 0)),
+    ],
+)
+def test_images_that_never_came_to_the_sender_are_missing(
+    tmp_path: Path, said: dict[str, object], expected: tuple[int, int, int, int]
+) -> None:
+    messages = [
+        message("start", number_of_images=10),
+        image(0),
+        image(1),
+        message("end", user_data={"images": 2, **said}),
+    ]
+    result = received(tmp_path, messages, "--json")
+    books = json.loads(result.stdout)["books"]
+    assert (books["expected"], books["made"], books["missing"], books["errored"]) == expected
+    assert result.exit_code == (0 if expected[2] == 0 else 3), result.output
