@@ -6,11 +6,14 @@ import contextlib
 import gc
 import os
 import signal
+import sys
 from types import FrameType
+from typing import NoReturn
 
-from rashpa.data import telling
+from rashpa.data import limit_said, telling
 
 INTERRUPTED = 130
+BAD_PLACE = 2
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
@@ -23,6 +26,12 @@ def _imported() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def _say(text: str) -> NoReturn:
+    """In place of a traceback: what is wrong is outside of the program."""
+    sys.stderr.write(f"rashpa: {text}\n")
+    sys.exit(BAD_PLACE)
+
+
 def main() -> None:
     """The console script."""
     # while a command is imported there is no node and no file yet to be put in order
@@ -31,10 +40,19 @@ def main() -> None:
         signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     gc.disable()
     telling.tell()
-    from rashpa.cli.main import app
-
     try:
+        os.getcwd()  # noqa: PTH109  pathlib is not imported yet
+        from rashpa.cli.main import app
+
         app(obj=_imported)
+    except FileNotFoundError as error:
+        if error.filename is not None:
+            raise
+        _say("the folder that it was started in is gone: `cd` to one that is there")
+    except (MemoryError, ImportError, OSError, RuntimeError) as error:
+        if not (limit := limit_said.limit_behind(error)):
+            raise
+        _say(f"{type(error).__name__}: {error}; {limit}; raise that limit")
     finally:
         telling.drain()
         signal.signal(signal.SIGINT, _end)  # all is done; what the interpreter still puts away needs nobody

@@ -13,6 +13,7 @@ from rashpa.control.telegram import Throughput
 from rashpa.control.token import TokenError, token_of_environment
 from rashpa.control.version import software_version
 from rashpa.data.feedback import FEEDBACK_FOLDER
+from rashpa.data.limit_said import with_limit
 from rashpa.node.audit import Audit, audit_into
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
@@ -215,7 +216,7 @@ def _native_factory(role: str, link_bytes_per_s: int, folders: Folders, measured
         from rashpa.node.native_engine import NativeFactory
     except ImportError as error:
         raise EngineError(
-            "internal", f"the compiled part of rashpa cannot be loaded ({error}); build it with `make`"
+            "internal", f"the compiled part of rashpa cannot be loaded ({with_limit(error)}); build it with `make`"
         ) from None
     known: tuple[Throughput, ...] = ()
     if role == "receiver":

@@ -4,7 +4,6 @@
 import asyncio
 import collections
 import contextlib
-import errno
 import json
 import os
 import signal
@@ -15,6 +14,7 @@ from rashpa.control.grant import Grant
 from rashpa.control.node_client import NodeError
 from rashpa.control.running_time import within
 from rashpa.control.token import VARIABLE
+from rashpa.data.limit_said import limit_behind, with_limit
 
 READY_S = 30.0
 _CLOSE_S = 4.0
@@ -36,7 +36,7 @@ class LocalNode:
         self._process = process
         self._said: collections.deque[str] = collections.deque(maxlen=20)
         self._at: asyncio.Future[str] = asyncio.get_running_loop().create_future()  # its URL, once it has said it
-        self._listening = asyncio.gather(self._listen(process.stdout), self._listen(process.stderr))
+        self._listening = asyncio.create_task(self._listen())
 
     @classmethod
     async def start(cls, name: str, command: Sequence[str], grant: Grant, ready_s: float = READY_S) -> "LocalNode":
@@ -53,10 +53,8 @@ class LocalNode:
                 env={key: value for key, value in os.environ.items() if key != VARIABLE},
             )
         except OSError as error:
-            hint = "; raise `ulimit -n`" if error.errno in (errno.EMFILE, errno.ENFILE) else ""
-            raise NodeError(
-                name, f"{name}: its process cannot be started: {error.strerror}{hint}", "resource"
-            ) from None
+            text = f"{name}: its process cannot be started: {with_limit(error)}; raise that limit, or end others"
+            raise NodeError(name, text, "resource") from None
         node = cls(name, process)
         try:
             await node._begin(grant, ready_s)
@@ -79,7 +77,9 @@ class LocalNode:
             with contextlib.suppress(TimeoutError):
                 async with within(_CLOSE_S):
                     await asyncio.shield(self._listening)
-            raise NodeError(self.name, f"{self.name} did not start{self.last_words()}")
+            said = self.last_words()
+            limit = limit_behind(RuntimeError(said))
+            raise NodeError(self.name, f"{self.name} did not start{said}{f'; {limit}' if limit else ''}")
         self.url = self._at.result()
 
     async def _announced_or_ended(self) -> None:
@@ -136,8 +136,13 @@ class LocalNode:
                 await self._process.wait()
                 await asyncio.shield(self._listening)
         self._listening.cancel()
+        # pipes whose other ends its children have are let go while there is a loop; asyncio has no public name for it
+        self._process._transport.close()  # type: ignore[attr-defined]
 
-    async def _listen(self, stream: asyncio.StreamReader | None) -> None:
+    async def _listen(self) -> None:
+        await asyncio.gather(self._hear(self._process.stdout), self._hear(self._process.stderr))
+
+    async def _hear(self, stream: asyncio.StreamReader | None) -> None:
         """Whatever the process says, for as long as it lasts, and however long its lines are: a pipe that nobody empties would hold it up."""
         rest = b""
         while stream is not None and (said := await stream.read(_PIECE)):

@@ -51,6 +51,7 @@ from rashpa.control.running_time import within
 from rashpa.control.stall import StallWatch
 from rashpa.control.steering import Steering
 from rashpa.control.telegram import Capabilities, Endpoint, Status
+from rashpa.data.limit_said import limit_behind
 from rashpa.data.telling import OnlyTells, only_tells
 
 _POLL_S = 0.25
@@ -149,8 +150,13 @@ class Manager:
             except Exception as error:
                 if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
                     raise  # what else is to be done needs files, too
-                _log.exception("the manager has failed")
-                await self._give_up(f"the manager has failed: {type(error).__name__}: {error}; please report it")
+                if limit := limit_behind(error):
+                    await self._give_up(
+                        f"the manager has failed: {error or type(error).__name__}; {limit}; raise that limit"
+                    )
+                else:
+                    _log.exception("the manager has failed")
+                    await self._give_up(f"the manager has failed: {type(error).__name__}: {error}; please report it")
         self._end.answer(self._outcome)
         if self._journal is not None:
             self._journal.remove()

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import errno
-import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from rashpa.data.limit_said import limit_behind
 
 _OWN_NUMBERS = (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
 _OWN_WORDS = ("memory allocation failed", "unable to allocate", "can't allocate", "annot allocate memory")
@@ -44,9 +45,7 @@ def blaming(what: str, kind: type[BadFileError] = BadFileError, advice: str = "c
 
 def no_memory(error: MemoryError) -> str:
     """In words: a limit of address space is named when there is one."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    limited = (
-        f"; its address space is limited to {soft >> 20} MiB (ulimit -v)" if soft != resource.RLIM_INFINITY else ""
-    )
+    limit = limit_behind(error)
+    limited = f"; {limit}" if limit else ""
     said = f"{error}: " if str(error) else ""
     return f"{said}this process lacks memory{limited}; allow it more"

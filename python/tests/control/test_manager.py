@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -383,6 +384,26 @@ def test_what_is_said_before_a_node_says_where_it_is_is_kept_and_a_process_that_
         return node.url, said
 
     assert asyncio.run(start()) == ("http://here", "; it said: module loaded | {no json")
+
+
+def test_a_child_of_a_node_that_lives_on_costs_a_moment_and_no_traceback() -> None:
+    """In a process of its own: what is left open is found at its end."""
+    child = "import subprocess; subprocess.Popen(['sleep', '60'], start_new_session=True)"
+    node = f'{child}; print(\'{{"url": "http://here"}}\', flush=True); import sys; sys.stdin.read()'
+    script = f"""
+import asyncio, sys
+from rashpa.control import local_node
+from rashpa.control.grant import Grant
+local_node._CLOSE_S = 0.5
+async def run():
+    node = await local_node.LocalNode.start("receiver", (sys.executable, "-c", {node!r}), Grant("secret"))
+    await node.close()
+asyncio.run(run())
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_an_answer_that_is_no_telegram_is_explained() -> None:

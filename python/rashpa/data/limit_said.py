@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Limits of a process (`ulimit`) in words: which one is behind an error, and its value."""
+
+import errno
+import re
+import resource
+from typing import Final
+
+_MEMORY: Final = (resource.RLIMIT_AS, "its address space is limited to {} MiB (ulimit -v)", 20)
+_OF_ERRNO: Final = {
+    errno.EFBIG: (resource.RLIMIT_FSIZE, "its files are limited to {} KiB (ulimit -f)", 10),
+    errno.EAGAIN: (resource.RLIMIT_NPROC, "its user is limited to {} processes and threads (ulimit -u)", 0),
+    errno.EMFILE: (resource.RLIMIT_NOFILE, "it is limited to {} open files (ulimit -n)", 0),
+    errno.ENOMEM: _MEMORY,
+}
+_OF_MEMORY: Final = re.compile(r"failed to map segment|annot allocate|malloc failure|emory allocation|MemoryError")
+
+
+def limit_behind(error: BaseException) -> str:
+    """Name the limit that the error comes from, with its value; empty when it comes from none, or there is none."""
+    found = None
+    if isinstance(error, MemoryError) or _OF_MEMORY.search(str(error)):
+        found = _MEMORY
+    elif isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+        found = _OF_ERRNO[errno.EAGAIN]
+    elif isinstance(error, OSError) and error.errno is not None:
+        found = _OF_ERRNO.get(error.errno)
+    if found is None:
+        return ""
+    limit, words, shift = found
+    soft, _ = resource.getrlimit(limit)
+    return words.format(soft >> shift) if soft != resource.RLIM_INFINITY else ""
+
+
+def with_limit(error: BaseException) -> str:
+    """Say the error, and the limit behind it."""
+    said = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
+    limit = limit_behind(error)
+    return f"{said}; {limit}" if limit else said
