@@ -150,7 +150,7 @@ class Manager:
             except Exception as error:
                 if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
                     raise  # what else is to be done needs files, too
-                if limit := limit_behind(error):
+                if limit := limit_behind(error) or limit_behind(MemoryError()):  # whose ends are of all kinds
                     await self._give_up(
                         f"the manager has failed: {error or type(error).__name__}; {limit}; raise that limit"
                     )
