@@ -14,7 +14,7 @@ from pathlib import Path
 import h5py
 from tests.chaos.neighbours import Neighbours, page_address
 from tests.chaos.plan import SIGNALS, Plan, Standstill
-from tests.chaos.processes import helpers_of, node_of, send, wait_until
+from tests.chaos.processes import crowding, helpers_of, node_of, send, wait_until
 from tests.chaos.run_file import JOINER, buffers_of, names_of
 
 _APPEARS_S = 60.0
@@ -84,13 +84,15 @@ class Disturber:
             names = [name for name in buffers_of(self._plan) if not name.endswith(f"_{JOINER}")]
             masters = [self._output / f"chaos_{name}_master.h5" for name in names]
             old = {path: path.stat().st_ino for path in masters if path.exists()}
-            wait_until(
+            appeared = wait_until(
                 lambda: (
                     process.poll() is not None
                     or all(path.exists() and path.stat().st_ino != old.get(path) for path in masters)
                 ),
-                _APPEARS_S,
+                _APPEARS_S * crowding(),
             )
+            if not appeared:
+                return False
         elif self._what.target != "manager":
             wait_until(lambda: process.poll() is not None or self._target(process) is not None, _APPEARS_S)
         time.sleep(self._what.after_s)  # wait: the moment of the disturbance
@@ -142,7 +144,10 @@ class Disturber:
         name = names_of(self._plan)[self._what.which % self._plan.receivers]
         master = self._output / f"chaos_{self._plan.buffers[0].name}_{name}_master.h5"
         journal = self._output / f"chaos_{self._plan.buffers[0].name}_{name}_master.h5.journal"
-        wait_until(lambda: process.poll() is not None or master.exists() or journal.exists(), _APPEARS_S)
+        if not wait_until(
+            lambda: process.poll() is not None or master.exists() or journal.exists(), _APPEARS_S * crowding()
+        ):
+            return
         time.sleep(self._what.after_s)  # wait: the moment of the blow
         target = node_of(self._mark, "receiver", name)
         if process.poll() is None and target is not None and send(target, signal.SIGKILL):

@@ -58,6 +58,8 @@ _POLL_S = 0.25
 _LOG_ENTRIES = 1000
 _ITS_LOG = "its log says what it was at: `rashpa node log URL`, or nodes.log of --report"
 _CLOSE_S = 5.0  # of a connection to one that does not answer
+_ENDED_S = 0.05  # for the end of a process to be known
+_REFUSALS = ("config", "resource", "file", "state", "denied")  # of a run that cannot be as it is asked for
 _HURRY_S = 1.0  # for what is left of a run that was interrupted twice
 _EARLY_S = 3.0  # for the last words of a node before anything was acquired
 _QUIET_S = 12.0  # for the last words of a node when the run is given up: Abort alone may take 10 s, a node that hangs is given up sooner
@@ -138,15 +140,11 @@ class Manager:
                 self._outcome.problem = str(error)
                 self._outcome.refused = True
             except NodeError as error:
-                self._outcome.refused = not self._began and error.code in (
-                    "config",
-                    "resource",
-                    "file",
-                    "state",
-                    "denied",
-                )
                 name = self._name_of(error)
-                await self._give_up(await self._reason_of(error, name), name if error.lost else "")
+                reason = await self._reason_of(error, name)
+                gone = "" if self._began or error.lost else await self._gone()
+                self._outcome.refused = not self._began and not gone and error.code in _REFUSALS
+                await self._give_up(f"{gone}; {reason}" if gone else reason, name if error.lost else "")
             except Exception as error:
                 if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
                     raise  # what else is to be done needs files, too
@@ -502,6 +500,13 @@ class Manager:
         """For a node of our own that does not answer: how its process ended."""
         local = self._local.get(name)
         return (await local.ended() or str(error)) if local is not None and error.lost else str(error)
+
+    async def _gone(self) -> str:
+        """How a node of our own has ended, where one has: others may refuse what they cannot do without it."""
+        for local in self._local.values():
+            if ended := await local.ended(_ENDED_S):
+                return ended
+        return ""
 
     async def _give_up(self, reason: str, lost: str = "") -> None:
         """Aborts what still answers, takes its last counters, and names the first missing image."""

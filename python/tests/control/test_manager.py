@@ -226,6 +226,23 @@ def _pid(manager: Manager, role: str) -> int:
     return manager.local_nodes[role].pid
 
 
+def test_what_others_refuse_because_a_node_has_died_is_no_refusal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manager = Manager(plan_of(tmp_path), launcher=LocalLauncher(fake_command))
+
+    async def refuse(*_: object) -> None:
+        os.kill(_pid(manager, "receiver"), signal.SIGKILL)
+        await manager.local_nodes["receiver"].ended(30.0)
+        raise NodeError("emulator", "memory: cannot open shared memory", "resource")
+
+    monkeypatch.setattr("rashpa.control.manager.configure_emulator", refuse)
+    outcome = asyncio.run(manager.run())
+    assert not outcome.refused, "the run file is right"
+    assert "was killed by SIGKILL" in outcome.problem
+    assert outcome.problem.endswith("; memory: cannot open shared memory")
+
+
 @pytest.mark.parametrize("role", ["receiver", "emulator"])
 def test_a_killed_node_is_named_with_the_first_missing_image_in_bounded_time(tmp_path: Path, role: str) -> None:
     plan = plan_of(tmp_path, **ENDLESS)  # type: ignore[arg-type]
