@@ -13,6 +13,7 @@ PATIENCE_S = 60.0
 GUARD_S = 240.0
 """What a process of a test may take where its time is not the subject: it costs nothing, and only one that hangs takes so long. Below pytest's own limit."""
 _LOOK_S = 0.005  # of a loop, whose other tasks tell nobody
+_WORK_S = 0.05
 _TURNS = 100  # of an event loop, before the processor is left to others
 
 
@@ -56,6 +57,15 @@ async def eventually_in_loop(
         turns += 1
         await asyncio.sleep(0 if turns < _TURNS else _LOOK_S)
     return value
+
+
+def slowed(seconds: float) -> float:
+    """Return what this machine makes of so many seconds of a process now: as many where others leave it a processor, more where they do not. For a bound by
+    the clock whose subject is a time."""
+    began, used = time.monotonic(), time.process_time()
+    while time.process_time() - used < _WORK_S:
+        pass
+    return seconds * max(1.0, (time.monotonic() - began) / _WORK_S)
 
 
 def _named(condition: Callable[[], object], what: str | Callable[[], str]) -> str:

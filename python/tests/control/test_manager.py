@@ -25,7 +25,7 @@ from rashpa.control.telegram_xml import encode
 from rashpa.node.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import run_in_process, transports_of
-from rashpa.testing.waiting import eventually_in_loop
+from rashpa.testing.waiting import eventually_in_loop, slowed
 
 pytestmark = pytest.mark.whole
 
@@ -251,7 +251,7 @@ def test_a_killed_node_is_named_with_the_first_missing_image_in_bounded_time(tmp
     assert f"{role} (process" in outcome.problem
     assert "was killed by SIGKILL" in outcome.problem
     assert "first missing image: buffer full image" in outcome.problem
-    assert seconds < 10.0
+    assert seconds < slowed(10.0)
 
 
 @pytest.mark.parametrize("role", ["receiver", "emulator"])
@@ -276,7 +276,7 @@ def test_a_node_that_hangs_is_named_in_bounded_time(tmp_path: Path, role: str, m
     outcome, seconds = _run_and_strike(plan, lambda manager: os.kill(_pid(manager, role), signal.SIGSTOP))
     assert f"{role} at http://127.0.0.1" in outcome.problem
     assert "did not answer in time (GetStatus)" in outcome.problem
-    assert seconds < 10.0
+    assert seconds < slowed(10.0)
 
 
 def test_an_interrupt_ends_both_nodes_and_names_the_first_missing_image(tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_an_interrupt_ends_both_nodes_and_names_the_first_missing_image(tmp_path
     assert not outcome.good
     assert outcome.problem.startswith("interrupted\nfirst missing image: buffer full image")
     assert outcome.balanced
-    assert seconds < 10.0
+    assert seconds < slowed(10.0)
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)

@@ -4,10 +4,12 @@
 import asyncio
 import subprocess
 import sys
+from itertools import count
+from types import SimpleNamespace
 
 import pytest
 
-from rashpa.testing.waiting import eventually, eventually_in_loop
+from rashpa.testing.waiting import eventually, eventually_in_loop, slowed
 
 
 def test_what_comes_true_is_handed_back() -> None:
@@ -38,3 +40,22 @@ def test_other_tasks_of_the_loop_make_it_true() -> None:
             await eventually_in_loop(lambda: False, 0.01, "pigs fly")
 
     asyncio.run(course())
+
+
+@pytest.mark.parametrize(("of_ten", "seconds"), [(10, 2.0), (2, 10.0), (40, 2.0)])
+def test_seconds_are_longer_where_others_have_the_processor(
+    monkeypatch: pytest.MonkeyPatch, of_ten: int, seconds: float
+) -> None:
+    """A process that has so many of ten milliseconds; threads may have more."""
+    clock = count()
+    now = SimpleNamespace(value=0)
+
+    def monotonic() -> float:
+        return now.value / 1000
+
+    def process_time() -> float:
+        now.value = next(clock)
+        return now.value * of_ten / 10_000
+
+    monkeypatch.setattr("rashpa.testing.waiting.time", SimpleNamespace(monotonic=monotonic, process_time=process_time))
+    assert slowed(2.0) == pytest.approx(seconds)
