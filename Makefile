@@ -13,6 +13,7 @@ RUNS ?= 20
 SEED ?= 1
 FIRST ?= 0
 CHAOS_JOBS ?= 1
+STRANGERS_S ?= 60
 PYTEST_ARGS ?=
 # Wheels are made for these and tried with each: this one, and those of `make pythons`.
 PYTHONS ?= $(BIN)/python $(wildcard build/pythons/3.*/usr/bin/python3.[0-9][0-9])
@@ -40,7 +41,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' 'src/*.cl' \
   'tests/*.cpp' 'tests/*.hpp' '*CMakeLists.txt' cmake schema 2>/dev/null))
 
-.PHONY: build packages demo test-demo test test-quick test-system test-cpp test-python test-beamline test-chaos test-vm test-slurm test-rtl synth pythons wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference lock clean distclean help
+.PHONY: build packages demo test-demo test test-quick test-system test-cpp test-python test-beamline test-chaos test-strangers test-vm test-slurm test-rtl synth pythons wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference lock clean distclean help
 
 build: build/.installed  ## the command .venv/bin/rashpa, the C++ tests and the benchmarks
 
@@ -139,6 +140,9 @@ test-beamline: build/beamline/.installed  ## Bluesky, Tango and EPICS, in build/
 
 test-chaos: build  ## RUNS random runs from SEED (the first is FIRST), disturbed and checked; failed ones in out/chaos
 	$(BIN)/python -m tests.chaos --runs $(RUNS) --seed $(SEED) --first $(FIRST) --jobs $(CHAOS_JOBS) $(if $(CHAOS_KIND),--kind $(CHAOS_KIND))
+
+test-strangers: build  ## each door under STRANGERS_S seconds of hostile traffic during a run at 500 Hz
+	RASHPA_STRANGERS_S=$(STRANGERS_S) $(BIN)/python -m pytest -s tests/strangers $(PYTEST_ARGS)
 
 test-vm: build  ## the links against Soft-RoCE and an IOMMU, in virtual machines; packages of packages-vm.txt
 	@tools/install_packages.sh packages-vm.txt
