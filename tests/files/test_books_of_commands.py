@@ -99,7 +99,7 @@ COMMANDS = {
     "inspect raw": Command(("inspect", "raw_b_raw_master.h5"), "raw_b_raw"),
     "repair": Command(("repair", "dense_b_master.h5"), "dense_b"),
     "inspect": Command(("inspect", "dense_b_master.h5"), "dense_b"),
-    "combine": Command(("combine", "dense_b_master.h5", "dark_b_master.h5", "-o", "made.h5"), "dense_b", ("made.h5",)),
+    "combine": Command(("combine", "dense_b_master.h5", "-o", "made.h5"), "dense_b", ("made.h5",)),
     "peaks": Command(("peaks", "dense_b_master.h5", "--output", "made.cxi"), "dense_b", ("made.cxi",)),
     "calibrate": Command(("calibrate", "pedestal", "made.h5", *DARKS, "--least-frames", "2"), "dark_b", ("made.h5",)),
     "process": Command(("process", "dense_b_master.h5", "-p", "dense.toml", "-o", "out", "-q"), "dense_b"),

@@ -12,14 +12,17 @@ import typer
 from numpy.typing import NDArray
 
 from rashpa.cli.at_work import Work, carried_out
-from rashpa.cli.told import AsJson, Teller
+from rashpa.cli.told import AsJson, Follow, Teller
+from rashpa.data.bad_file import no_memory
 from rashpa.data.books import DataBooks, all_of
 from rashpa.data.calibration import load_map
 from rashpa.data.calibration_file import CalibrationFileError, ModuleMaps, write_calibration
 from rashpa.data.dark_runs import READING_ERRORS, dark_frames
+from rashpa.data.hdf5.files import folders_of
 from rashpa.data.older_files import MASTER
 from rashpa.data.pedestal import LEAST_FRAMES, PedestalError, pedestal_of
 from rashpa.data.reader import open_run
+from rashpa.data.regular_file import open_regular
 from rashpa.data.run_books import run_books
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make calibration files of a detector.")
@@ -50,6 +53,7 @@ def pedestal(
     header_bytes: Annotated[int, typer.Option(min=0, help="Headerless files: before each frame.")] = 0,
     least_frames: Annotated[int, typer.Option(min=2, help="Fewer frames are refused.")] = LEAST_FRAMES,
     add: Annotated[bool, typer.Option("--add", help="Add modules to a file that is there.")] = False,
+    follow: Follow = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a calibration file of dark runs in three gains.
@@ -65,7 +69,7 @@ def pedestal(
         frames = []
         for number, files in enumerate(by_gain):
             work.begin(f"reading frames of G{number}")
-            frames.append(dark_frames(files, width, height, header_bytes))
+            frames.append(dark_frames(files, width, height, header_bytes, follow or ()))
         counts = {len(found) for found in frames}
         if len(counts) > 1:
             raise PedestalError(
@@ -94,13 +98,17 @@ def pedestal(
                 frames=[len(one[number]) for one in frames],
                 sources=sources,
             )
-        return modules, all_of(_books(files, len(one[0])) for files, one in zip(by_gain, frames, strict=True))
+        return modules, all_of(
+            _books(files, len(one[0]), follow or ()) for files, one in zip(by_gain, frames, strict=True)
+        )
 
     try:
         modules, books = carried_out(tell, make, _nothing)
         write_calibration(output, modules, detector, datetime.now(UTC), add)
     except (PedestalError, CalibrationFileError, OSError, *READING_ERRORS) as error:
         tell.refuse(str(error))
+    except MemoryError as error:
+        tell.fail(no_memory(error))
     tell.end(f"{output}: {len(modules)} module(s), {detector}", books, [output], modules=sorted(modules))
 
 
@@ -108,13 +116,13 @@ def _nothing() -> None:
     """Nothing is half made: the file is written at the end, as a whole or not at all."""
 
 
-def _books(files: Sequence[Path], frames: int) -> DataBooks:
+def _books(files: Sequence[Path], frames: int, follow: Sequence[Path]) -> DataBooks:
     """Count the frames of one gain; files of `rashpa run` say how many there should be."""
     if not all(file.name.endswith(MASTER) for file in files):
         return DataBooks(frames, frames)
     found = []
     for file in files:
-        with open_run(file) as run:
+        with open_run(file, folders=folders_of(file, follow)) as run:
             found.append(run_books(run))
     return all_of(found)
 
@@ -155,7 +163,7 @@ def _one_each(option: str, given: list[str] | None, modules: int) -> list[str]:
 
 def _sha256(path: Path) -> str:
     sha256 = hashlib.sha256()
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         while piece := file.read(_PIECE):
             sha256.update(piece)
     return sha256.hexdigest()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rashpa.cli.told import AsJson, Teller
+from rashpa.cli.told import AsJson, Follow, Teller
 from rashpa.data.convert import convert_run
 from rashpa.data.run_parts import RunFileError
 
@@ -19,6 +19,7 @@ def convert(
     images_per_file: Annotated[int, typer.Option("--images-per-file", min=1, max=2**32 - 1)] = 1000,
     threads: Annotated[int, typer.Option("--threads", min=1, max=64, help="That compress.")] = 1,
     replace: Annotated[bool, typer.Option("--replace", help="Write over files of an earlier one.")] = False,
+    follow: Follow = None,
     as_json: AsJson = False,
 ) -> None:
     """Make NXmx files, as the sink hdf5 writes them, of a run that the sink raw has written.
@@ -30,10 +31,17 @@ def convert(
     tell = Teller("convert", as_json)
     try:
         done = convert_run(
-            run, to, existing="replace" if replace else "refuse", images_per_file=images_per_file, threads=threads
+            run,
+            to,
+            existing="replace" if replace else "refuse",
+            images_per_file=images_per_file,
+            threads=threads,
+            follow=follow or (),
         )
     except RunFileError as error:
         tell.refuse(str(error))
+    except MemoryError as error:
+        tell.fail(str(error))
     text = f"{done.master}: {done.stored} images stored"
     if done.lost or done.unknown:
         text += f", {done.lost} lost, {done.unknown} not known: the receiver ended early, or raw files are damaged"

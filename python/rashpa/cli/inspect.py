@@ -8,9 +8,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from rashpa.cli.told import AsJson, Teller
+from rashpa.cli.told import AsJson, Follow, Teller
 from rashpa.data.bad_file import blaming, no_memory
 from rashpa.data.books import DataBooks, all_of
+from rashpa.data.hdf5.files import folders_of
 from rashpa.data.hits import no_hits
 from rashpa.data.image_values import brightest_image
 from rashpa.data.reader import Run, open_run
@@ -37,6 +38,7 @@ def inspect(
     hits: Annotated[
         Path | None, typer.Option("--hits", help="Draw bright pixels against frame number into this PNG file.")
     ] = None,
+    follow: Follow = None,
     as_json: AsJson = False,
 ) -> None:
     """Summary of a run: books, rates, vetoes, first incomplete images. Pictures on request.
@@ -46,21 +48,21 @@ def inspect(
     """
     tell = Teller("inspect", as_json)
     try:
-        masters = masters_at(file)
+        masters = masters_at(file, follow or ())
         if len(masters) > 1 and (png is not None or hits is not None or image is not None):
             names = ", ".join(map(str, masters))
             tell.refuse(f"{file}: leads to {len(masters)} files, and a picture is of one; give one of {names}")
-        looked = [_inspect(tell, master, image, png, hits) for master in masters]
+        looked = [_inspect(tell, master, folders_of(master, follow or ()), image, png, hits) for master in masters]
     except RunFileError as error:
         tell.refuse(str(error))
     tell.end("", all_of(books for books, _ in looked), masters, runs=[facts for _, facts in looked])
 
 
 def _inspect(
-    tell: Teller, file: Path, image: int | None, png: Path | None, hits: Path | None
+    tell: Teller, file: Path, folders: tuple[Path, ...], image: int | None, png: Path | None, hits: Path | None
 ) -> tuple[DataBooks, dict[str, Any]]:
     try:
-        with open_run(file) as run:
+        with open_run(file, folders=folders) as run:
             if image is not None and png is None:
                 tell.refuse("--image chooses what --png draws; add --png FILE.png")
             if image is not None and not 0 <= image < len(run):

@@ -33,9 +33,10 @@ def in_limited_process(command: Callable[..., None]) -> Callable[..., None]:
             tell.refuse(f"{file}: {reason(error) if isinstance(error, OSError) else error}")
         flags = _flags_of(command)
         arguments = [
-            flags[name] if value is True else f"{flags[name]}={value}"
+            flags[name] if one is True else f"{flags[name]}={one}"
             for name, value in options
-            if value is not None and value is not False
+            for one in (value if isinstance(value, list) else [value])
+            if one is not None and one is not False
         ]
         limits = Limits(seconds=_SECONDS)
         process = start_limited(

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from rashpa.cli.told import AsJson, Teller
+from rashpa.cli.told import AsJson, Follow, Teller
 from rashpa.data.bad_file import blaming, no_memory
 from rashpa.data.cxi import MASTER, geometry_of, has_peak_lists, peak_table, write_cxi
+from rashpa.data.hdf5.files import folders_of
 from rashpa.data.reader import Run, open_run
 from rashpa.data.run_books import run_books
 from rashpa.data.run_parts import RunFileError, prefix_of
@@ -29,6 +30,7 @@ def peaks(
             "--master", help="Write no CXI file; the geometry is for the master itself, which has the peaks, too."
         ),
     ] = False,
+    follow: Follow = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the peaks that a kernel has found as a CXI file, which indexamajig reads with --peaks=cxi.
@@ -42,7 +44,7 @@ def peaks(
     name = prefix_of(file).name.removesuffix(".h5")
     output = output or file.parent / f"{name}_peaks.cxi"
     try:
-        with open_run(file) as run:
+        with open_run(file, folders=folders_of(file, follow or ())) as run:
             with blaming(f"{file}: it is damaged", RunFileError):
                 books = run_books(run)
             if master and geometry is not None:

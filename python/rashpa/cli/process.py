@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressC
 from rich.table import Table
 
 from rashpa.cli.output_check import folder_trouble
-from rashpa.cli.told import BAD_INPUT, FAILED, AsJson, Teller
+from rashpa.cli.told import BAD_INPUT, FAILED, AsJson, Follow, Teller
 from rashpa.data.books import NOT_WHOLE, WHOLE, DataBooks, all_of
 from rashpa.data.older_files import older_files
 from rashpa.node.process import (
@@ -56,14 +56,7 @@ def process(
         int, typer.Option(min=0, max=1 << 20, help="Before each frame of raw files; 112: SLS receiver.")
     ] = 0,
     join: Annotated[bool, typer.Option("--join", help="All files are one recording, in the order given.")] = False,
-    follow: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--follow",
-            metavar="DIR",
-            help="A folder to which HDF5 files may lead besides their own: by links, virtual datasets, external storage. May be given several times.",
-        ),
-    ] = None,
+    follow: Follow = None,
     allow_missing: Annotated[
         bool,
         typer.Option(

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from rashpa.cli.told import AsJson, Teller
+from rashpa.cli.told import AsJson, Follow, Teller
 from rashpa.data.repair import repair_run
 from rashpa.data.run_parts import RunFileError
 
 
 def repair(
     run: Annotated[Path, typer.Argument(help="The _master.h5 file of the run, or what its name begins with.")],
+    follow: Follow = None,
     as_json: AsJson = False,
 ) -> None:
     """Complete the master file of a run whose receiver was killed, or had no room for it.
@@ -23,9 +24,11 @@ def repair(
     """
     tell = Teller("repair", as_json)
     try:
-        done = repair_run(run)
+        done = repair_run(run, follow=follow or ())
     except RunFileError as error:
         tell.refuse(str(error))
+    except MemoryError as error:
+        tell.fail(str(error))
     if not done.was_complete:
         state = "is complete" if done.books.whole else "can be read again"
         text = f"{done.master} {state}: {done.stored} images stored, {done.lost} lost, {done.unknown} not known"

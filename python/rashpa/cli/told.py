@@ -18,6 +18,14 @@ AsJson = Annotated[
     bool,
     typer.Option("--json", help="Say books and files as one JSON document on standard output, and nothing else there."),
 ]
+Follow = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--follow",
+        metavar="DIR",
+        help="A folder to which files may lead besides their own: by links, virtual datasets, external storage. May be given several times.",
+    ),
+]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ Ends = dict[int, tuple[Endpoint, Placement]]
 
 async def configure_receiver(plan: Plan, receiver: PlannedReceiver, client: NodeClient) -> Ends:
     """Where the DTPs of a receiver write to. NodeError."""
-    answer = await client.configure(destination_telegram(plan, receiver))
+    answer = await client.configure(destination_telegram(plan, receiver, client.run_id))
     ids = [dtp.id for dtp in plan.dtps_of(receiver.name)]
     _expect(receiver.label, "Configure", len(ids), endpoints=len(answer.endpoints), placements=len(answer.placements))
     return dict(zip(ids, zip(answer.endpoints, answer.placements, strict=True), strict=True))

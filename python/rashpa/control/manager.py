@@ -40,7 +40,7 @@ from rashpa.control.local_node import LocalNode
 from rashpa.control.log_text import lines_of
 from rashpa.control.looks import next_look_s, shortest_run_s
 from rashpa.control.meanwhile import meanwhile
-from rashpa.control.node_client import NodeClient, NodeError
+from rashpa.control.node_client import NodeClient, NodeError, run_id_of
 from rashpa.control.outcome import Outcome, Progress
 from rashpa.control.overrun import OverrunGuard
 from rashpa.control.pictures import take_pictures
@@ -104,7 +104,7 @@ class Manager:
         self._local, self._clients = self._nodes.local, self._nodes.clients
         self._last: dict[str, Status] = {}
         self._heard: dict[str, float] = {}
-        self._outcome = Outcome(plan)
+        self._outcome = Outcome(plan, run_id=run_id_of(self._nodes.owner))
         self._task: asyncio.Task[None] | None = None
         self._stopped = self._interrupted = False
         self._hurried = asyncio.Event()

@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import dataclasses
 import functools
+import hashlib
 import importlib
 import importlib.util
 import ssl
@@ -52,6 +53,11 @@ class NodeError(RuntimeError):
         self.lost = lost
 
 
+def run_id_of(owner: str) -> str:
+    """What all files of a run have in common: made of the secret by which it owns its nodes, which also who takes it over has."""
+    return hashlib.sha256(owner.encode()).hexdigest()[:32] if owner else ""
+
+
 class NodeClient:
     """Sends telegrams to one node and hands back the answers. Every call ends within the deadline of its order."""
 
@@ -68,6 +74,7 @@ class NodeClient:
         self.name = name
         self.url = url
         self._owner = owner
+        self.run_id = run_id_of(owner)
         headers = {"authorization": f"Bearer {token}"} if token else {}
         verify = trusted or (_no_authority() if url.startswith("http:") else _known_authorities())
         if authority:

@@ -64,6 +64,7 @@ class Outcome:
     dealt: dict[str, bytes] = field(default_factory=dict)  # by member of a group, the frames that it was given
     groups: "tuple[GroupAccount, ...]" = ()
     pictures: Pictures = field(default_factory=dict)  # where a report is wanted
+    run_id: str = ""  # of all its files; empty: nothing was configured
     refused: bool = False  # before anything was started: the input does not fit the machines
 
     def _repr_html_(self) -> str:

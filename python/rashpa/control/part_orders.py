@@ -78,6 +78,7 @@ class FileMetadata(Section):
     run_name: Text = ""
     run_file: Text = ""
     run_file_sha256: str = Field(default="", max_length=64)
+    run_id: str = Field(default="", max_length=64)
 
 
 class Hdf5Order(sink_sections.Hdf5Sink):

@@ -53,7 +53,7 @@ def _kernel(kernel: Kernel, plan: Plan, buffer: PlannedBuffer, node: str) -> Ker
     return kernel.model_copy(update=taken)
 
 
-def _sink(sink: Sink, plan: Plan, buffer: PlannedBuffer) -> SinkOrder:
+def _sink(sink: Sink, plan: Plan, buffer: PlannedBuffer, run_id: str) -> SinkOrder:
     """With what the plan knows of its files, and of what is sent."""
     if not isinstance(sink, Hdf5Sink | RawSink | Stream2Sink):
         return sink
@@ -64,6 +64,7 @@ def _sink(sink: Sink, plan: Plan, buffer: PlannedBuffer) -> SinkOrder:
         "receiver": receiver.shown_name,
         "run_file": str(plan.source.path)[-4096:],
         "run_file_sha256": plan.source.sha256,
+        "run_id": run_id,
     }
     if isinstance(sink, Stream2Sink):
         return Stream2Order.model_validate({**sink.model_dump(), "metadata": metadata})
@@ -125,8 +126,8 @@ def _quiet_ms(plan: Plan, buffer: PlannedBuffer) -> int:
     return round(quiet_ms) if quiet_ms <= _LONGEST_QUIET_MS else 0
 
 
-def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Configure:
-    """What a receiver is told: its buffers alone."""
+def destination_telegram(plan: Plan, receiver: PlannedReceiver, run_id: str = "") -> telegram.Configure:
+    """What a receiver is told: its buffers alone. `run_id`: what all files of the run have in common, and no file of another."""
     file = plan.file
     dealt = plan.group_of(receiver.name) is not None
     buffers = tuple(
@@ -167,7 +168,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver) -> telegram.Conf
                 for dtp in buffer.dtps
             ),
             kernels=tuple(_kernel(kernel, plan, buffer, receiver.node) for kernel in buffer.section.kernel),
-            sinks=tuple(_sink(sink, plan, buffer) for sink in buffer.section.sink),
+            sinks=tuple(_sink(sink, plan, buffer, run_id) for sink in buffer.section.sink),
             special=tuple(telegram.SpecialValue(one.value, one.meaning) for one in file.detector.special),
             feedback=_feedback(buffer.section.feedback),
             dealt=dealt,

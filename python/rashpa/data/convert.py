@@ -4,11 +4,8 @@
 It does so in a process of its own, under limits: the run may come from anywhere, and its tables and facts are read by HDF5.
 """
 
-import json
 import math
-import os
-import subprocess
-import sys
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,12 +13,12 @@ from typing import Any, Literal
 from rashpa import _native
 from rashpa.data.books import DataBooks
 from rashpa.data.images import Patience
-from rashpa.data.limited_process import Limits, private_output, start_limited, why_it_ended
+from rashpa.data.limited_answer import answer_of, give_answer
+from rashpa.data.limited_process import Limits
 from rashpa.data.older_files import MASTER
 from rashpa.data.reader import open_run
-from rashpa.data.regular_file import open_regular, reason
 from rashpa.data.run_books import unknown_text
-from rashpa.data.run_parts import RunFileError
+from rashpa.data.run_parts import RunFileError, size_of_parts
 from rashpa.data.staged_files import staged_files
 
 _THREAD_BYTES = 256 << 20  # of address space: its stack, its part of the heap
@@ -47,19 +44,21 @@ def convert_run(
     images_per_file: int = 1000,
     threads: int = 1,
     patience: Patience | None = None,
+    follow: Iterable[Path] = (),
 ) -> Converted:
     """`run`: the _raw_master.h5, or the prefix of its name; `to`: a master, or a prefix. `patience`: of the clock, and of as many
-    processors as there are threads. RunFileError says why it cannot be; nothing is left of it then."""
+    processors as there are threads. `follow`: folders to which names of its files may lead. RunFileError says why it cannot be; nothing is left of it
+    then."""
     source, target = (str(path).removesuffix(MASTER) for path in (run, to))
     if Path(source).resolve() == Path(target).resolve():
         raise RunFileError(f"{to}: these are the raw files themselves, which stay as they are; choose another name")
-    size = _size_of(source)
+    size = size_of_parts(Path(source), follow)
     allowed = math.ceil((patience or Patience(seconds=300.0)).of(size))
     with staged_files(Path(target), replace=existing == "replace") as staged:
         said = _made(run, [source, str(staged.prefix), images_per_file, threads], size, allowed)
         if "error" in said:
             text = staged.named(str(said["error"]))
-            raise RunFileError(text if source in text or target in text else f"{run}: {text}")
+            raise RunFileError(text if source in text else f"{run}: {text}")
         counts = _Counts(**{name: int(said[name]) for name in _Counts.__dataclass_fields__})
         return Converted(staged.publish(), counts.stored, counts.lost, counts.unknown, _books(run, counts))
 
@@ -102,47 +101,7 @@ def _made(run: Path, asked: list[str | int], size: int, allowed: int) -> dict[st
         memory_bytes=standard.memory_bytes + threads * _THREAD_BYTES,
         file_bytes=max(_LEAST_FILE, 4 * size),
     )
-    process = start_limited(
-        "rashpa.data.convert", [json.dumps(asked)], limits, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
-    with process:
-        try:
-            out, _ = process.communicate(timeout=allowed)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise RunFileError(
-                f"{run}: it could not be converted within {allowed} s; is its storage slow, or the run damaged?"
-            ) from None
-        except BaseException:
-            process.kill()
-            raise
-    try:
-        said = json.loads(out)
-        if "error" in said or _Counts.__dataclass_fields__.keys() <= said.keys():
-            return dict(said)
-    except (ValueError, AttributeError, TypeError):
-        pass
-    raise RunFileError(f"{run}: {why_it_ended(process.returncode, limits)}")
-
-
-def _size_of(source: str) -> int:
-    """Bytes on the disk of all files of the run, which must be regular ones."""
-    prefix = Path(source)
-    size = 0
-    found = sorted({Path(f"{source}{MASTER}"), *prefix.parent.glob(f"{_escaped(prefix.name)}_*")})
-    for path in found:
-        try:
-            with open_regular(path) as file:
-                size += os.fstat(file.fileno()).st_blocks * 512
-        except FileNotFoundError:
-            raise RunFileError(f"{path}: no such file; give the _raw_master.h5 of a run of the sink raw") from None
-        except (OSError, ValueError) as error:
-            raise RunFileError(f"{path}: {reason(error) if isinstance(error, OSError) else error}") from None
-    return size
-
-
-def _escaped(name: str) -> str:
-    return "".join(f"[{one}]" if one in "*?[" else one for one in name)
+    return answer_of("rashpa.data.convert", asked, limits, allowed, run)
 
 
 def _promised(source: str) -> int:
@@ -154,31 +113,24 @@ def _promised(source: str) -> int:
         return 0
 
 
-def _main() -> None:
-    said: dict[str, Any]
-    source, target, images_per_file, threads = json.loads(sys.argv[1])
-    answer = private_output()
-    try:
-        done = _native.convert(source, target, True, images_per_file, threads)
-        with open_run(done.master) as made:  # what cannot be read gets no name
-            made.summary()
-        books = done.books
-        counts = _Counts(
-            stored=books.written,
-            lost=done.lost,
-            unknown=done.unknown,
-            expected=books.expected,
-            decided=books.accepted + books.vetoed,
-            missing=books.missing,
-            errored=books.errored,
-            promised=_promised(source),
-        )
-        said = asdict(counts)
-    except (_native.NativeError, OSError, LookupError, RuntimeError, ValueError, TypeError, MemoryError) as error:
-        said = {"error": str(error)[:2000] or type(error).__name__}
-    answer.write(json.dumps(said).encode() + b"\n")
-    answer.close()
+def _convert(asked: list[Any]) -> dict[str, Any]:
+    source, target, images_per_file, threads = asked
+    done = _native.convert(source, target, True, images_per_file, threads)
+    with open_run(done.master) as made:  # what cannot be read gets no name
+        made.summary()
+    books = done.books
+    counts = _Counts(
+        stored=books.written,
+        lost=done.lost,
+        unknown=done.unknown,
+        expected=books.expected,
+        decided=books.accepted + books.vetoed,
+        missing=books.missing,
+        errored=books.errored,
+        promised=_promised(source),
+    )
+    return asdict(counts)
 
 
 if __name__ == "__main__":
-    _main()
+    give_answer(_convert)

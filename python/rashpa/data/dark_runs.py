@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.data.datasets import dataset_from_spec
+from rashpa.data.hdf5.files import folders_of
 from rashpa.data.older_files import MASTER
 from rashpa.data.reader import Run, open_run
 from rashpa.data.run_parts import RunFileError
@@ -18,11 +19,11 @@ READING_ERRORS = (RunFileError, _native.ConfigError, _native.FileError, _native.
 
 
 def dark_frames(
-    files: Sequence[Path], width: int = 0, height: int = 0, header_bytes: int = 0
+    files: Sequence[Path], width: int = 0, height: int = 0, header_bytes: int = 0, follow: Sequence[Path] = ()
 ) -> list[NDArray[np.uint16]]:
     """[frame][row][column] of each module, as it is read. Files of `rashpa run` hold all modules, a recording one. Raises FileError, ConfigError, RunFileError, OSError."""
     if all(file.name.endswith(MASTER) for file in files):
-        runs = [_of_run(file) for file in files]
+        runs = [_of_run(file, follow) for file in files]
         if len({len(run) for run in runs}) > 1:
             raise _native.FileError(f"{files[0]}: the files have different numbers of modules")
         return [np.concatenate([run[module] for run in runs]) for module in range(len(runs[0]))]
@@ -40,8 +41,8 @@ def _headerless(file: Path) -> bool:
     return file.name.removesuffix(".zst").endswith((".bin", ".raw"))
 
 
-def _of_run(file: Path) -> list[NDArray[np.uint16]]:
-    with open_run(file) as run:
+def _of_run(file: Path, follow: Sequence[Path]) -> list[NDArray[np.uint16]]:
+    with open_run(file, folders=folders_of(file, follow)) as run:
         _check(run, file)
         images = np.stack([pixels for _, pixels in run.images()])
         modules = zip(run.module_places, run.module_orientations, strict=True)

@@ -35,7 +35,7 @@ def write_frames_file(master: Path) -> Path:
             columns = {name: run[f"{_TABLES}/{name}"][()] for name in COLUMNS}
             images = run[IMAGES]
             layout = h5py.VirtualLayout((len(columns["stored_index"]), *images.shape[1:]), images.dtype)
-            source = h5py.VirtualSource(master.name, IMAGES, images.shape)
+            source = h5py.VirtualSource(master.name.replace("%", "%%"), IMAGES, images.shape)
             for row, end, place in _stretches(columns["stored_index"]):
                 layout[row:end] = source[place : place + end - row]
             file.attrs["NX_class"], file.attrs["default"] = "NXroot", "entry"

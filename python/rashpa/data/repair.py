@@ -1,15 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Completes the master of a run whose receiver could not: the native module reads the journal and the data files."""
+"""Completes the master of a run whose receiver could not: the native module reads the journal and the data files.
 
-from dataclasses import dataclass, replace
+It does so in a process of its own, under limits: the run may come from anywhere.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rashpa import _native
 from rashpa.data.books import DataBooks
-from rashpa.data.older_files import JOURNAL, MASTER
+from rashpa.data.combined import remake
+from rashpa.data.hdf5.files import folders_of
+from rashpa.data.images import Patience
+from rashpa.data.limited_answer import answer_of, give_answer
+from rashpa.data.limited_process import Limits
+from rashpa.data.older_files import JOURNAL, MASTER, leaders_of
 from rashpa.data.reader import Run, open_run
 from rashpa.data.run_books import run_books
-from rashpa.data.run_parts import RunFileError, prefix_of
+from rashpa.data.run_parts import RunFileError, prefix_of, size_of_parts
 
 
 @dataclass(frozen=True)
@@ -24,18 +35,49 @@ class Repaired:
     books: DataBooks
 
 
-def repair_run(run: Path) -> Repaired:
-    """`run`: the master, or the prefix of its name. RunFileError when it cannot be completed: the text says why and what to try."""
-    prefix = str(run).removesuffix(MASTER)
+@dataclass(frozen=True)
+class _Counts:
+    """What the process says. `expected`: images of the run, as far as its journal goes."""
+
+    master: str
+    was_complete: bool
+    written: int
+    lost: int
+    unknown: int
+    expected: int
+
+
+def repair_run(run: Path, *, follow: Iterable[Path] = (), patience: Patience | None = None) -> Repaired:
+    """`run`: the master, or the prefix of its name; `follow`: folders to which names of its files may lead. RunFileError when it cannot be completed: the
+    text says why and what to try."""
+    prefix = Path(str(run).removesuffix(MASTER))
+    folders = tuple(follow)
+    size = size_of_parts(prefix, folders)
+    allowed = math.ceil((patience or Patience(seconds=300.0)).of(size))
+    limits = Limits(seconds=allowed)
+    limits = replace(limits, file_bytes=max(limits.file_bytes, 4 * size))
+    said = answer_of("rashpa.data.repair", [str(prefix)], limits, allowed, run)
+    if "error" in said:
+        text = str(said["error"])
+        raise RunFileError(text if str(prefix) in text else f"{run}: {text}")
     try:
-        done = _native.repair(prefix)
-    except (_native.FileError, OSError) as error:
-        raise RunFileError(str(error)) from error
-    with open_run(done.master) as made:
+        done = _Counts(**said)
+    except TypeError:
+        raise RunFileError(f"{run}: the process that repairs it said what cannot be; copy it again") from None
+    with open_run(done.master, folders=folders_of(Path(done.master), folders)) as made:
         books = run_books(made)
         if done.was_complete and made.form == "raw":
-            books = _indexed(books, made, done.books.expected - done.unknown)
-    return Repaired(Path(done.master), done.was_complete, done.books.written, done.lost, done.unknown, books)
+            books = _indexed(books, made, done.expected - done.unknown)
+    for leading in leaders_of(prefix):
+        if leading.name.endswith(MASTER):
+            remake(leading, folders)
+    return Repaired(Path(done.master), done.was_complete, done.written, done.lost, done.unknown, books)
+
+
+def _repair(asked: list[Any]) -> dict[str, Any]:
+    done = _native.repair(*asked)
+    books = done.books
+    return asdict(_Counts(done.master, done.was_complete, books.written, done.lost, done.unknown, books.expected))
 
 
 def _indexed(books: DataBooks, run: Run, rows: int) -> DataBooks:
@@ -46,3 +88,7 @@ def _indexed(books: DataBooks, run: Run, rows: int) -> DataBooks:
     index = prefix_of(run.path).name + JOURNAL
     text = f"{run.path}: its index {index} is cut, and lacks {lacking} images that the master has; copy it again"
     return replace(books, made=books.made - lacking, missing=books.missing + lacking, troubles=(text, *books.troubles))
+
+
+if __name__ == "__main__":
+    give_answer(_repair)

@@ -58,6 +58,7 @@ class RunFacts:
     run_name: str
     run_file: str  # its path, as the manager knew it
     run_file_sha256: str
+    run_id: str  # common to all files of one run; empty in files of before
     pixel_units: str  # "photons", "keV"; empty: raw words of the detector
     kernels: tuple[tuple[str, dict[str, Any]], ...]  # in order: name, parameters
     calibration: dict[

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files of a buffer of a run: what they are called beside their master, and whether it is complete."""
 
+import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
-from rashpa.data.bad_file import BadFileError
+from rashpa.data.bad_file import BadFileError, is_own
+from rashpa.data.hdf5.files import Files, folders_of
 from rashpa.data.hdf5.tree import Group
-from rashpa.data.older_files import MASTER
+from rashpa.data.older_files import MASTER, older_files
+from rashpa.data.regular_file import reason
 
 
 class RunFileError(BadFileError):
@@ -27,3 +31,24 @@ def data_file(master: Path, number: int, ending: Literal["h5", "raw"]) -> Path:
 def is_complete(master: Group) -> bool:
     """Whether its receiver has come to the run's end, or the file was repaired: the books are written last."""
     return "entry/rashpa/books" in master
+
+
+def size_of_parts(prefix: Path, follow: Iterable[Path] = ()) -> int:
+    """Bytes on the disk of all files of a run. RunFileError when its master is not there, or when one of them is no regular file, or lies, links followed, in
+    none of the folders that may be read: native code opens them by their names."""
+    master = prefix.with_name(f"{prefix.name}{MASTER}")
+    files = Files(folders_of(master, follow), RunFileError)
+    size = 0
+    for path in sorted({master, *(older_files(prefix) if prefix.parent.is_dir() else ())}):
+        try:
+            with files.opened(path)[0] as file:
+                size += os.fstat(file.fileno()).st_blocks * 512
+        except FileNotFoundError:
+            raise RunFileError(f"{path}: no such file; give the _master.h5 file of a run") from None
+        except PermissionError as error:
+            raise RunFileError(f"{path}: {reason(error)}; if it may, allow its folder: --follow DIR") from None
+        except (OSError, ValueError) as error:
+            if is_own(error):
+                raise
+            raise RunFileError(f"{path}: {reason(error) if isinstance(error, OSError) else error}") from None
+    return size

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from rashpa.data.older_files import JOURNAL, MASTER, SERIES, older_files
+from rashpa.data.older_files import JOURNAL, MASTER, SERIES, leaders_of, older_files
 from rashpa.data.regular_file import open_regular
 from rashpa.data.run_parts import RunFileError
 from rashpa.data.writer_lock import has_writer
@@ -33,7 +33,8 @@ class Staged:
         made = sorted(self.prefix.parent.iterdir(), key=lambda path: path.name.endswith(MASTER))
         try:
             # an old master beside new data files would show their images under its own numbers: it goes first
-            for old in sorted(_own_files(self._target), key=lambda path: not path.name.endswith(MASTER)):
+            replaced = sorted(_own_files(self._target), key=lambda path: not path.name.endswith(MASTER))
+            for old in (*(leaders_of(self._target) if replaced else ()), *replaced):
                 old.unlink()
             for path in made:
                 path.rename(self._target.with_name(path.name))

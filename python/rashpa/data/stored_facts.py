@@ -29,7 +29,8 @@ def stored_facts(rashpa: Group) -> RunFacts:
     attributes = rashpa.attrs
     number = attributes.get("run_number")
     texts = {
-        name: text_of(attributes.get(name, "")) for name in ("run_name", "run_file", "run_file_sha256", "pixel_units")
+        name: text_of(attributes.get(name, ""))
+        for name in ("run_name", "run_file", "run_file_sha256", "run_id", "pixel_units")
     }
     steps = rashpa.get("pipeline", {})
     kernels = tuple(

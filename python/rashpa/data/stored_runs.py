@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which masters somebody means who names a file, a folder or a report."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rashpa.data.combined import masters_of
+from rashpa.data.combined import is_combined, masters_of
 from rashpa.data.file_names import natural
 from rashpa.data.regular_file import json_of, read_regular
 from rashpa.data.run_parts import RunFileError
@@ -13,18 +14,19 @@ _REPORT = "report.json"
 _MOST_BYTES = 64 << 20
 
 
-def masters_at(where: Path) -> list[Path]:
-    """Of a master itself; of a combined one, a folder or a report those that it leads to. RunFileError when there are none."""
+def masters_at(where: Path, follow: Iterable[Path] = ()) -> list[Path]:
+    """Of a master itself; of a combined one, a folder or a report those that it leads to, in its folder and those of `follow`. RunFileError when there are
+    none."""
     if where.is_dir():
         report = where / _REPORT
         return _of_report(report) if report.is_file() else _of_folder(where)
     if where.suffix == ".json":
         return _of_report(where)
-    return masters_of(where) or [where]
+    return masters_of(where, follow) or [where]
 
 
 def _of_folder(folder: Path) -> list[Path]:
-    found = [path for path in sorted(folder.glob("*_master.h5"), key=natural) if not masters_of(path)]
+    found = [path for path in sorted(folder.glob("*_master.h5"), key=natural) if not is_combined(path)]
     if not found:
         raise RunFileError(
             f"{folder}: holds no _master.h5 file; its report says where the files are: give the folder of --report"

@@ -37,7 +37,7 @@ from rashpa.node.native_groups import group_status, native_member
 from rashpa.node.native_receiver import master_of, missing_folders_of, prefixes_of, receiver_config
 from rashpa.node.native_status import buffer_status, counts_of, source_dtp_status
 from rashpa.node.numa import Device, gpu, network_card, place_for
-from rashpa.node.output_files import OlderSeries, release_output
+from rashpa.node.output_files import OlderFiles, release_output
 from rashpa.node.picture import Picture
 from rashpa.node.preview import Preview, Shown
 from rashpa.node.simulated_card import SimulatedCard
@@ -274,7 +274,7 @@ class NativeDestination:
             with native_errors(), self._place.bind(), contextlib.ExitStack() as at_end:
                 for prefix in prefixes_of(order):
                     at_end.callback(release_output, prefix)
-                self._older = [OlderSeries(prefix) for prefix in prefixes_of(order) if prefix.parent.is_dir()]
+                self._older = [OlderFiles(prefix) for prefix in prefixes_of(order) if prefix.parent.is_dir()]
                 config = receiver_config(order, run, folders)
                 config.link = link_options(order.options)
                 config.buffers = self._with_cards(order, config.buffers, folders)

@@ -2,7 +2,7 @@
 """Where a configuration's files go: the folder is made, and files of an earlier run are in the way unless they may be replaced.
 
 No data is moved or removed before the run begins: the sink writes beside older files and takes their names then. What no sink of the new run has a name of
-goes at the same time: series that the older run had.
+goes at the same time: series that the older run had, and files that lead to its images.
 """
 
 import contextlib
@@ -10,7 +10,7 @@ import errno
 import re
 from pathlib import Path
 
-from rashpa.data.older_files import SERIES, older_files
+from rashpa.data.older_files import SERIES, leaders_of, older_files
 from rashpa.data.regular_file import be_there
 from rashpa.node.engine import EngineError
 
@@ -32,17 +32,18 @@ def prepare_output(prefix: Path, existing: str) -> None:
         )
 
 
-class OlderSeries:
-    """The files of series that an older run of this prefix has left, as they are now."""
+class OlderFiles:
+    """Files that an older run of this prefix has left and that no sink writes over, as they are now: those of series, and those that lead to its images."""
 
     def __init__(self, prefix: Path) -> None:
         start = re.compile(re.escape(f"{prefix.name}_") + SERIES)
-        self._files = {path: _identity(path) for path in older_files(prefix) if start.match(path.name)}
+        series = [path for path in older_files(prefix) if start.match(path.name)]
+        self._files = {path: _identity(path) for path in (*leaders_of(prefix), *series)}
 
     def remove(self) -> None:
-        """When the run has begun. Masters first: none is left that shows images which are gone. A name that the run has taken meanwhile stays, and so does what
+        """When the run has begun. What leads to others first: nothing is left that shows images which are gone. A name that the run has taken meanwhile stays, and so does what
         cannot be removed."""
-        for path in sorted(self._files, key=lambda path: not path.name.endswith("_master.h5")):
+        for path in sorted(self._files, key=lambda path: not path.name.endswith(("_master.h5", ".cxi", "_frames.h5"))):
             with contextlib.suppress(OSError):
                 if _identity(path) == self._files[path]:
                     path.unlink()

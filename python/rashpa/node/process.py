@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +36,7 @@ from rashpa.node.here import rooted, staying_here
 from rashpa.node.native_engine import native_errors
 from rashpa.node.native_receiver import buffer_configs, missing_folders_of, prefixes_of
 from rashpa.node.native_status import buffer_status
-from rashpa.node.output_files import release_output
+from rashpa.node.output_files import OlderFiles, release_output
 from rashpa.node.process_facts import ordered, with_facts, write_origins
 
 PROOF = "read from stored files"
@@ -204,10 +205,10 @@ def _with_choices(job: Job, section: Buffer) -> Buffer:
     return section.model_copy(update=chosen)
 
 
-def _order(plan: Plan) -> telegram.Destination:
+def _order(plan: Plan, run_id: str = "") -> telegram.Destination:
     (planned,) = plan.buffers
     receiver = next(one for one in plan.receivers if one.name == planned.receiver)
-    return cast("telegram.Destination", destination_telegram(plan, receiver).destination)
+    return cast("telegram.Destination", destination_telegram(plan, receiver, run_id).destination)
 
 
 def _as_stated(order: telegram.Destination, stated: Stated) -> telegram.Destination:
@@ -234,7 +235,7 @@ def _processed(job: Job, here: Path, progress: Callable[[int], None] | None) -> 
     (first, *_) = job.recording.files
     facts = read_source_facts(first, found.shape, job.reading)
     merged = with_facts(_plan(job, file, source, found.frames), facts, first)
-    order = _as_stated(ordered(_order(merged.plan), facts), found.stated)
+    order = _as_stated(ordered(_order(merged.plan, secrets.token_hex(16)), facts), found.stated)
     (buffer,) = order.buffers
     order = rooted(order, here)
     prefix = next((sink.prefix for sink in buffer.sinks if isinstance(sink, Hdf5Order)), "")
@@ -248,11 +249,14 @@ def _processed(job: Job, here: Path, progress: Callable[[int], None] | None) -> 
             at_end.callback(stored.close)
             for output in prefixes_of(order):
                 at_end.callback(release_output, output)
+            older = [OlderFiles(output) for output in prefixes_of(order) if output.parent.is_dir()]
             (config,) = buffer_configs(order, folders, PROOF, facts.mask)
             recorder = _native.Recorder(config, file.run.number)
             at_end.callback(recorder.finish)
             recorder.begin()
             begun = True
+            for one in older:
+                one.remove()
             _feed(recorder, stored, buffer.stack, progress)
             recorder.finish()
             status = buffer_status(recorder.status())

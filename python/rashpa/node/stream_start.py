@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -127,6 +128,7 @@ def metadata_of(start: Start | None, facts: ChannelFacts, series: tuple[int, str
         "bit_depth_readout": depth if type(depth) is int and 0 < depth <= 64 else 0,
         "run_number": series[0] & 0xFFFFFFFF,
         "run_name": series[1],
+        "run_id": hashlib.sha256(repr(series).encode()).hexdigest()[:32],
     }
     if start is None:
         return _native.NxmxMetadata(values)

@@ -205,6 +205,7 @@ def _files() -> Hdf5Order:
         run_name="first_light",
         run_file="/runs/first_light.toml",
         run_file_sha256="ab" * 32,
+        run_id="cd" * 16,
     )
     return Hdf5Order(
         kind="hdf5", on_full="drop", queue=8, prefix="out/first_light_full", existing="refuse", metadata=metadata

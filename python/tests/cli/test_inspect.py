@@ -68,10 +68,20 @@ def test_a_hit_curve_of_a_run_without_a_verdict_is_refused_in_words(master: Path
     assert not (tmp_path / "hits.png").exists()
 
 
+def run_of(receiver: str, folder: Path) -> Path:
+    """A run as another receiver of the same one has stored it."""
+    made = stored_run.make_run(folder)
+    with h5py.File(made, "r+") as file:
+        file["entry/rashpa"].attrs["receiver"] = receiver
+        frames = file["entry/data/frame_number"]
+        frames[...] = frames[()] + stored_run.IMAGES
+    return made
+
+
 def test_folders_reports_and_combined_masters_lead_to_the_files(master: Path, tmp_path: Path) -> None:
     other = tmp_path / "elsewhere"
     other.mkdir()
-    second = stored_run.make_run(other).rename(other / "second_master.h5")
+    second = run_of("second", other).rename(other / "second_master.h5")
     report = tmp_path / "report"
     report.mkdir()
     buffers = [{"name": name, "receiver": "", "file": str(path)} for name, path in (("a", master), ("b", second))]
@@ -95,7 +105,7 @@ def test_folders_reports_and_combined_masters_lead_to_the_files(master: Path, tm
 def test_masters_are_combined_where_they_can_be_reached(master: Path, tmp_path: Path) -> None:
     other = tmp_path / "b"
     other.mkdir()
-    second = stored_run.make_run(other)
+    second = run_of("second", other)
     done = CliRunner().invoke(app, ["combine", str(master), str(second), "-o", str(tmp_path / "all.h5")])
     assert done.exit_code == 0, done.output
     with h5py.File(tmp_path / "all.h5", "r") as file:

@@ -1,23 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
+import json
+import shutil
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 
-from rashpa.data.combined import STATES, combine, masters_of
+from rashpa.data.combined import combine, masters_of, names_in, parts_of, remake
+from rashpa.data.combined_member import STATES
+from rashpa.data.older_files import leaders_of
 from rashpa.data.run_parts import RunFileError
 from rashpa.testing import stored_run
 from rashpa.testing.stored_run import ACCEPTED, pixels
 
 
-def member(folder: Path, first: int) -> Path:
+def member(folder: Path, first: int, run: str = "one") -> Path:
     """A run of which every second image, from `first` on, is one of this member's: its frame numbers are 2 n + first."""
     folder.mkdir()
     master = stored_run.make_run(folder)
     with h5py.File(master, "r+") as file:
-        file["entry/data/frame_number"][...] = 2 * np.array(ACCEPTED, np.uint64) + first
+        entry = file["entry"]
+        entry.attrs["NX_class"] = "NXentry"
+        entry["data/frame_number"][...] = 2 * np.array(ACCEPTED, np.uint64) + first
+        entry["rashpa/frame_number"][...] = 2 * np.arange(stored_run.IMAGES, dtype=np.uint64) + first
+        entry["rashpa"].attrs["run_id"] = run
+        entry["rashpa"].attrs["receiver"] = folder.name
+        del entry["start_time"]
+        entry["start_time"] = f"2026-01-01T00:00:0{first}.000Z"
+        entry["end_time"] = f"2026-01-01T00:01:0{first}.000Z"
+        entry["instrument/detector/beam_center_y"] = 20.25
+        for name in ("nimages", "nimages_collected", "nimages_written"):
+            entry[f"instrument/detector/detectorSpecific/{name}"] = np.uint64(stored_run.IMAGES)
     return master
+
+
+def change(master: Path, place: str, value: object) -> None:
+    with h5py.File(master, "r+") as file:
+        del file[place]
+        file[place] = value
 
 
 def test_images_of_members_are_one_dataset_in_the_order_of_their_frames(tmp_path: Path) -> None:
@@ -77,3 +98,118 @@ def test_images_that_are_gone_are_no_measurement_and_an_entry_leads_to_the_first
         gone = data["state"][()] == STATES.index("data_file_gone")
         assert (data["frame_number"][()][gone] % 2 == 1).all()
         assert gone.sum() == stored_run.PER_FILE
+
+
+def test_a_frame_that_two_masters_have_is_there_once_in_its_best_copy(tmp_path: Path) -> None:
+    masters = [member(tmp_path / "a", 0), member(tmp_path / "b", 1)]
+    partial = 2 * stored_run.PARTIAL
+    with h5py.File(masters[1], "r+") as file:
+        place = ACCEPTED.index(stored_run.PARTIAL + 1)
+        file["entry/data/frame_number"][place] = partial  # which is complete there
+        file["entry/rashpa/frame_number"][stored_run.PARTIAL + 1] = partial
+    out = combine({"farm": masters}, tmp_path / "all_master.h5")
+    with h5py.File(out, "r") as file:
+        frames = file["farm/data/frame_number"][()].tolist()
+        assert frames == sorted(set(frames))
+        assert len(frames) == 2 * len(ACCEPTED) - 1
+        image = file["farm/data/data"][frames.index(partial)]
+        np.testing.assert_array_equal(image, pixels(stored_run.PARTIAL + 1))
+        copies = file["farm/rashpa/copies"]
+        assert [copies[name][()].tolist() for name in ("frame_number", "master", "partial")] == [[partial], [1], [1]]
+        specific = file["farm/instrument/detector/detectorSpecific"]
+        assert specific["nimages"][()] == 2 * stored_run.IMAGES - 1
+        assert specific["nimages_written"][()] == len(frames)
+
+
+def test_what_is_spanned_or_summed_is_so_whatever_the_order(tmp_path: Path) -> None:
+    masters = [member(tmp_path / "a", 0), member(tmp_path / "b", 1)]
+    with h5py.File(masters[1], "r+") as file:
+        file["entry/instrument/detector/pixel_mask"][3, 3] = 4
+    for order in (masters, masters[::-1]):
+        out = combine({"farm": order}, tmp_path / "all_master.h5")
+        with h5py.File(out, "r") as file:
+            entry = file["farm"]
+            assert entry["start_time"][()] == b"2026-01-01T00:00:00.000Z"
+            assert entry["end_time"][()] == b"2026-01-01T00:01:01.000Z"
+            assert entry["instrument/detector/detectorSpecific/nimages"][()] == 2 * stored_run.IMAGES
+            assert entry["instrument/detector/pixel_mask"][3, 3] == 4
+            assert entry["instrument/detector/pixel_mask"][3, 10] == 2
+            assert file["entry/instrument/detector/beam_center_y"][()] == 20.25
+
+
+def test_masters_of_different_runs_and_the_same_one_twice_are_refused(tmp_path: Path) -> None:
+    master, other = member(tmp_path / "a", 0), member(tmp_path / "b", 1, run="two")
+    with pytest.raises(RunFileError, match="is of another run"):
+        parts_of([master, other])
+    with pytest.raises(RunFileError, match="is of another run"):
+        combine({"a": [master], "b": [other]}, tmp_path / "all_master.h5")
+    shutil.copytree(tmp_path / "a", tmp_path / "copy")
+    for again in (master, tmp_path / "copy" / master.name):
+        with pytest.raises(RunFileError, match="is the same as"):
+            parts_of([master, again])
+
+
+def test_what_says_something_else_of_the_experiment_has_an_entry_of_its_own(tmp_path: Path) -> None:
+    masters = [member(tmp_path / name, number) for number, name in enumerate("abc")]
+    change(masters[2], "entry/instrument/detector/beam_center_y", -11.75)
+    masters[2] = masters[2].rename(masters[2].with_name("bottom_master.h5"))
+    assert parts_of(masters) == {"run": masters[:2], "bottom": masters[2:]}
+    with pytest.raises(RunFileError, match="beam_center_y"):
+        combine({"all": masters}, tmp_path / "all_master.h5")
+
+
+def test_a_leading_file_shows_no_run_but_its_own(tmp_path: Path) -> None:
+    masters = [member(tmp_path / "a", 0), member(tmp_path / "b", 1)]
+    out = combine({"farm": masters}, tmp_path / "all_master.h5")
+    shutil.rmtree(tmp_path / "b")
+    assert masters_of(out) == masters  # that it is gone, its readers say
+    member(tmp_path / "b", 1, run="two")
+    with pytest.raises(RunFileError, match=r"all_master\.h5: it was made for another run than the one of which .*/b/"):
+        masters_of(out)
+
+
+def test_a_master_that_is_not_complete_is_left_out_by_name_until_it_is(tmp_path: Path) -> None:
+    masters = [member(tmp_path / "a", 0), member(tmp_path / "b", 1)]
+    whole = masters[1].read_bytes()
+    with h5py.File(masters[1], "r+") as file:
+        del file["entry/rashpa/books"]
+    with pytest.raises(RunFileError, match="receiver ended"):
+        combine({"farm": masters}, tmp_path / "all_master.h5")
+    out = combine({"farm": masters}, tmp_path / "all_master.h5", go_on=True)
+    assert masters_of(out) == masters[:1]
+    assert names_in(out) == ["a/run_master.h5", "b/run_master.h5"]
+    with h5py.File(out) as file:
+        said = json.loads(file.attrs["rashpa_parts"])["farm"]
+        assert "receiver ended" in said[1]["left_out"]
+    masters[1].write_bytes(whole)
+    assert remake(out) == out
+    assert masters_of(out) == masters
+    assert remake(out) is None
+
+
+def test_programs_that_look_for_entries_find_each_once(tmp_path: Path) -> None:
+    masters = [member(tmp_path / "a", 0), member(tmp_path / "b", 1)]
+    for parts, count in (({"farm": masters}, 1), ({"full": masters[:1], "centre": masters[1:]}, 2)):
+        out = combine(parts, tmp_path / "all_master.h5")
+        with h5py.File(out) as file:
+            entries = [one for one in file.values() if one.attrs.get("NX_class") == "NXentry"]
+            assert len(entries) == count
+            name = file.attrs["default"]
+            np.testing.assert_array_equal(file["entry/data/data"][0], file[name]["data/data"][0])
+            assert "NX_class" not in file["entry"].attrs
+
+
+def test_who_replaces_files_takes_away_what_leads_to_them(tmp_path: Path) -> None:
+    made = member(tmp_path / "a", 0)
+    master = made.rename(made.with_name("x_one_b_master.h5"))
+    leading = [master.with_name("x_one_master.h5"), master.with_name("x_master.h5")]
+    for out in leading:
+        combine({"a": [master]}, out)
+    other = member(tmp_path / "b", 1)
+    combine({"b": [other]}, master.with_name("y_master.h5"))
+    beside = [master.with_name("x_one_b_peaks.cxi"), master.with_name("x_one_b_frames.h5")]
+    for path in beside:
+        path.touch()
+    assert leaders_of(master.with_name("x_one_b")) == [*beside, *leading]
+    assert leaders_of(master.with_name("x_one_c")) == []
+    assert leaders_of(master.with_name("y_b")) == []

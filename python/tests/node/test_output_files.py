@@ -5,7 +5,7 @@ import pytest
 
 from rashpa.data.new_folders import remove_empty
 from rashpa.node.engine import EngineError
-from rashpa.node.output_files import OlderSeries, prepare_output, release_output
+from rashpa.node.output_files import OlderFiles, prepare_output, release_output
 
 NAMES = ("run_full_master.h5", "run_full_data_000001.h5")
 OTHERS = ("run_full_notes.h5", "run_fuller_master.h5", "run_full_data_x.h5")
@@ -63,7 +63,7 @@ def test_series_of_an_older_run_go_when_the_new_one_has_begun_and_nothing_else_d
     series = [f"run_full_s000{number}_{what}" for number in (1, 2, 3) for what in ("master.h5", "data_000001.h5")]
     for name in (*series, *NAMES, "run_full_s1_master.h5", "run_fuller_s0001_master.h5"):
         (tmp_path / name).write_text("old")
-    older = OlderSeries(tmp_path / "run_full")
+    older = OlderFiles(tmp_path / "run_full")
     assert all((tmp_path / name).exists() for name in series)
     (tmp_path / "new").write_text("new")
     (tmp_path / "new").rename(tmp_path / series[0])  # as a sink takes its name

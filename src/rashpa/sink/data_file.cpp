@@ -93,7 +93,7 @@ void let_be_opened(const std::filesystem::path& path) {
 
 std::uint64_t readable(const std::filesystem::path& path, const char* dataset) try {
   const h5::Handle file = open_afresh(path);
-  const h5::Handle set(H5Dopen2(file.get(), dataset, H5P_DEFAULT), H5Dclose, "open the data");
+  const h5::Handle set = h5::open_dataset(file.get(), dataset);
   const h5::Handle space(H5Dget_space(set.get()), H5Sclose, "look at the data");
   const h5::Handle properties(H5Dget_create_plist(set.get()), H5Pclose, "look at the data");
   std::array<hsize_t, 3> shape{}, chunk{}, offset{};

@@ -117,9 +117,7 @@ void DenseStore::open_part() {
   parts_.push_back(std::move(part));
 }
 
-void DenseStore::reopen_data(Part& part) {
-  part.set = h5::Handle(H5Dopen2(part.file->get(), kImages, H5P_DEFAULT), H5Dclose, "reopen the data");
-}
+void DenseStore::reopen_data(Part& part) { part.set = h5::open_dataset(part.file->get(), kImages); }
 
 void DenseStore::set_flushed(Part& part, std::uint64_t flushed) {
   written_ = written_ + flushed - part.flushed;
@@ -279,7 +277,7 @@ void DenseStore::check_numbers(std::size_t number) {
   h5::check(H5Pset_file_locking(access.get(), false, true), "switch file locks off");
   const std::string name = name_of(number);
   const h5::Handle file(H5Fopen(name.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose, "reopen " + name);
-  const h5::Handle set(H5Dopen2(file.get(), kImages, H5P_DEFAULT), H5Dclose, "open the data of " + name);
+  const h5::Handle set = h5::open_dataset(file.get(), kImages);
   const h5::Handle attribute(H5Aopen(set.get(), "image_nr_high", H5P_DEFAULT), H5Aclose, "open image_nr_high");
   h5::check(H5Awrite(attribute.get(), H5T_NATIVE_UINT64, &high), "write image_nr_high");
 }

@@ -150,6 +150,7 @@ void write_run_facts(hid_t entry, const NxmxMetadata& metadata, const std::strin
   h5::text_attribute(group.get(), "run_name", metadata.run_name);
   h5::text_attribute(group.get(), "run_file", metadata.run_file);
   h5::text_attribute(group.get(), "run_file_sha256", metadata.run_file_sha256);
+  h5::text_attribute(group.get(), "run_id", metadata.run_id);
   h5::text_attribute(group.get(), "pixel_units", metadata.pixel_units);
   write_pipeline(group.get(), metadata.kernels);
   write_dtps(group.get(), metadata.dtps);
@@ -158,7 +159,7 @@ void write_run_facts(hid_t entry, const NxmxMetadata& metadata, const std::strin
 }
 
 void write_tables(hid_t entry, const FrameRows& rows, std::span<const std::int64_t> stored_index) {
-  const h5::Handle group(H5Gopen2(entry, "rashpa", H5P_DEFAULT), H5Gclose, "open /entry/rashpa");
+  const h5::Handle group = h5::open_group(entry, "rashpa");
   // One column after the other, so that only one chunk is in memory.
   const auto table = [&]<typename T>(const char* name, T FrameRow::*field) {
     using Stored = std::conditional_t<std::is_enum_v<T>, std::uint8_t, T>;
@@ -219,7 +220,7 @@ void write_tables(hid_t entry, const FrameRows& rows, std::span<const std::int64
 }
 
 void write_books(hid_t entry, const Books& books, std::uint64_t unknown) {
-  const h5::Handle parent(H5Gopen2(entry, "rashpa", H5P_DEFAULT), H5Gclose, "open /entry/rashpa");
+  const h5::Handle parent = h5::open_group(entry, "rashpa");
   const h5::Handle group = h5::group(parent.get(), "books", "NXcollection");
   const auto number = [&](const char* name, std::uint64_t value) {
     h5::scalar<std::uint64_t>(group.get(), name, value);

@@ -27,6 +27,20 @@ Handle space_of(std::span<const hsize_t> shape) {
   return {H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), H5Sclose, "create a data space"};
 }
 
+/// Asked before HDF5 opens the file that a link names.
+herr_t refuse_link(const char* /*parent*/, const char* /*group*/, const char* file, const char* /*object*/,
+                   unsigned* /*flags*/, hid_t /*access*/, void* /*data*/) {
+  H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_LINK, H5E_TRAVERSE, "it is a link into %s",
+           file);
+  return -1;
+}
+
+Handle inside(hid_t kind) {
+  Handle access(H5Pcreate(kind), H5Pclose, "create access properties");
+  check(H5Pset_elink_cb(access.get(), refuse_link, nullptr), "refuse links into other files");
+  return access;
+}
+
 std::vector<const char*> pointers(std::span<const std::string> values) {
   std::vector<const char*> out;
   out.reserve(values.size());
@@ -85,8 +99,38 @@ template <> hid_t native<float>() { return H5T_NATIVE_FLOAT; }
 template <> hid_t native<double>() { return H5T_NATIVE_DOUBLE; }
 // clang-format on
 
+Handle open_group(hid_t parent, const std::string& path) {
+  const Handle access = inside(H5P_GROUP_ACCESS);
+  return {H5Gopen2(parent, path.c_str(), access.get()), H5Gclose, "open " + path};
+}
+
+Handle open_dataset(hid_t parent, const std::string& path) {
+  const Handle access = inside(H5P_DATASET_ACCESS);
+  Handle set(H5Dopen2(parent, path.c_str(), access.get()), H5Dclose, "open " + path);
+  const Handle properties(H5Dget_create_plist(set.get()), H5Pclose, "look at " + path);
+  if (H5Pget_layout(properties.get()) == H5D_VIRTUAL || H5Pget_external_count(properties.get()) != 0) {
+    throw FileError("hdf5: cannot open " + path + ": its values lie in other files");
+  }
+  return set;
+}
+
+Handle space_of_axes(hid_t dataset, int axes) {
+  Handle space(H5Dget_space(dataset), H5Sclose, "look at a dataset");
+  if (const int found = H5Sget_simple_extent_ndims(space.get()); found != axes) {
+    throw FileError("hdf5: a dataset has " + std::to_string(found) + " axes in place of " + std::to_string(axes));
+  }
+  return space;
+}
+
+Handle open_object(hid_t parent, const std::string& path) {
+  const Handle access = inside(H5P_LINK_ACCESS);
+  return {H5Oopen(parent, path.c_str(), access.get()), H5Oclose, "open " + path};
+}
+
 Handle group(hid_t parent, const std::string& name, std::string_view nx_class) {
-  Handle out(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, "create group " + name);
+  const Handle access = inside(H5P_GROUP_ACCESS);
+  Handle out(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, access.get()), H5Gclose,
+             "create group " + name);
   if (!nx_class.empty()) text_attribute(out.get(), "NX_class", nx_class);
   return out;
 }
@@ -112,9 +156,9 @@ void text_attribute(hid_t object, const std::string& name, std::string_view valu
 }
 
 std::string read_text_attribute(hid_t parent, const std::string& object, const std::string& name) {
-  if (H5Aexists_by_name(parent, object.c_str(), name.c_str(), H5P_DEFAULT) <= 0) return {};
-  const Handle from(H5Aopen_by_name(parent, object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-                    "open attribute " + name);
+  const Handle of = open_object(parent, object);
+  if (H5Aexists(of.get(), name.c_str()) <= 0) return {};
+  const Handle from(H5Aopen(of.get(), name.c_str(), H5P_DEFAULT), H5Aclose, "open attribute " + name);
   const Handle stored(H5Aget_type(from.get()), H5Tclose, "look at attribute " + name);
   if (H5Tis_variable_str(stored.get()) <= 0) return {};
   const Handle type = text_type();

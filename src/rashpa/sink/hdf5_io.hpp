@@ -46,6 +46,14 @@ std::string last_error();
 template <typename T>
 hid_t native();
 
+/// A group, a dataset, either of both. What comes from a file may lead to other files, and is written to: links into
+/// other files are refused, and so are datasets with values there. Throws FileError, as Handle does.
+Handle open_group(hid_t parent, const std::string& path);
+Handle open_dataset(hid_t parent, const std::string& path);
+Handle open_object(hid_t parent, const std::string& path);
+/// The data space of a dataset of so many axes; it throws FileError for another number of them.
+Handle space_of_axes(hid_t dataset, int axes);
+
 Handle group(hid_t parent, const std::string& name, std::string_view nx_class);
 void text(hid_t parent, const std::string& name, std::string_view value);
 void text_attribute(hid_t object, const std::string& name, std::string_view value);

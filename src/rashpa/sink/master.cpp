@@ -91,7 +91,7 @@ void refer_to_dense(hid_t file, hid_t entry, hid_t data, const fs::path& prefix,
                                  H5P_DEFAULT, H5P_DEFAULT),
               "link " + link);
   }
-  const h5::Handle view(H5Gopen2(file, "view/data", H5P_DEFAULT), H5Gclose, "open /view/data");
+  const h5::Handle view = h5::open_group(file, "view/data");
   const std::string units = h5::read_text_attribute(entry, "rashpa", "pixel_units");
   for (const hid_t group : {data, view.get()}) {
     const h5::Handle set = make_images(group, prefix, run, runs);
@@ -149,12 +149,12 @@ enum class Peaks : std::uint8_t { listed, left_out };
 void write_contents(const fs::path& path, const fs::path& prefix, const MasterContents& contents, Peaks peaks) {
   h5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose, "open " + path.string());
   {
-    const h5::Handle entry(H5Gopen2(file.get(), "entry", H5P_DEFAULT), H5Gclose, "open /entry");
-    const h5::Handle data(H5Gopen2(entry.get(), "data", H5P_DEFAULT), H5Gclose, "open /entry/data");
-    const h5::Handle detector(H5Gopen2(entry.get(), "instrument/detector", H5P_DEFAULT), H5Gclose, "open the detector");
+    const h5::Handle entry = h5::open_group(file.get(), "entry");
+    const h5::Handle data = h5::open_group(entry.get(), "data");
+    const h5::Handle detector = h5::open_group(entry.get(), "instrument/detector");
     write_tables(entry.get(), contents.rows, contents.stored_index);
     {
-      const h5::Handle rashpa(H5Gopen2(entry.get(), "rashpa", H5P_DEFAULT), H5Gclose, "open /entry/rashpa");
+      const h5::Handle rashpa = h5::open_group(entry.get(), "rashpa");
       refer_to_tables(rashpa.get(), prefix, contents.rows);
       refer_to_accumulations(rashpa.get(), prefix);
     }
@@ -248,8 +248,9 @@ Books books_of(const FrameRows& rows) {
 
 void keep_facts(const fs::path& prefix) {
   const fs::path facts = OutputFiles::facts_path(prefix);
+  ::unlink(facts.c_str());  // a link is not written through
   std::error_code failed;
-  fs::copy_file(OutputFiles::master_path(prefix), facts, fs::copy_options::overwrite_existing, failed);
+  fs::copy_file(OutputFiles::master_path(prefix), facts, failed);
   if (failed) throw FileError("cannot write " + facts.string() + ": " + failed.message());
   if (const std::string reason = sync_to_disk(facts); !reason.empty()) throw FileError(facts.string() + ": " + reason);
 }
@@ -258,8 +259,9 @@ std::string complete_master(const fs::path& prefix, const MasterContents& conten
   const fs::path path = OutputFiles::master_path(prefix);
   const fs::path copy = path.string() + ".completing";
   const auto write = [&](Peaks peaks) {
+    ::unlink(copy.c_str());  // whatever somebody has put there: a link is not written through
     std::error_code failed;
-    fs::copy_file(path, copy, fs::copy_options::overwrite_existing, failed);
+    fs::copy_file(path, copy, failed);
     if (failed) throw FileError("cannot copy " + path.string() + ": " + failed.message());
     write_contents(copy, prefix, contents, peaks);
   };

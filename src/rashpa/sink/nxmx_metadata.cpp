@@ -34,6 +34,7 @@ const Parameters<NxmxMetadata>& metadata_parameters() {
           .add({.name = "run_name"}, &NxmxMetadata::run_name)
           .add({.name = "run_file"}, &NxmxMetadata::run_file)
           .add({.name = "run_file_sha256"}, &NxmxMetadata::run_file_sha256)
+          .add({.name = "run_id"}, &NxmxMetadata::run_id)
           .add({.name = "pixel_units"}, &NxmxMetadata::pixel_units);
   return declared;
 }

@@ -35,7 +35,7 @@ void axis(const h5::Handle& set, std::array<double, 3> vector, std::array<double
 
 /// `name` in `group` leads to the dataset at `path`, which says of itself that it lies there, as NeXus wants it.
 void link(hid_t group, const char* name, const std::string& path) {
-  const h5::Handle set(H5Dopen2(group, path.c_str(), H5P_DEFAULT), H5Dclose, "open " + path);
+  const h5::Handle set = h5::open_object(group, path);
   if (H5Aexists(set.get(), "target") == 0) h5::text_attribute(set.get(), "target", path);
   h5::check(H5Lcreate_soft(path.c_str(), group, name, H5P_DEFAULT, H5P_DEFAULT), std::string("link ") + name);
 }
@@ -188,7 +188,7 @@ h5::Handle write_nxmx_tree(hid_t file, hid_t entry, const NxmxMetadata& metadata
   h5::text_attribute(entry, "default", "data");
   h5::text(entry, "definition", images.lists ? "rashpa_lists" : "NXmx");
   {
-    const h5::Handle definition(H5Dopen2(entry, "definition", H5P_DEFAULT), H5Dclose, "open definition");
+    const h5::Handle definition = h5::open_dataset(entry, "definition");
     h5::text_attribute(definition.get(), "version", "1.0");
   }
   h5::text(entry, "start_time", metadata.start_time.empty() ? iso_time(0) : metadata.start_time);
@@ -224,7 +224,7 @@ void finish_nxmx_tree(hid_t entry, hid_t detector, std::uint64_t expected, std::
                       std::uint64_t written) {
   const std::string now = iso_time(0);
   h5::text(entry, "end_time", now);
-  const h5::Handle specific(H5Gopen2(detector, "detectorSpecific", H5P_DEFAULT), H5Gclose, "open detectorSpecific");
+  const h5::Handle specific = h5::open_group(detector, "detectorSpecific");
   if (H5Lexists(entry, kEstimate, H5P_DEFAULT) == 0) h5::text(entry, kEstimate, now);
   if (H5Lexists(specific.get(), kImages, H5P_DEFAULT) > 0) {  // a run may have been ended before
     h5::check(H5Ldelete(specific.get(), kImages, H5P_DEFAULT), "remove nimages");

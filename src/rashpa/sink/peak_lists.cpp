@@ -63,7 +63,7 @@ void write_padded(hid_t group, const Name& name, hid_t column, const std::vector
   const h5::Handle set(
       H5Dcreate2(group, name.dataset, H5T_NATIVE_FLOAT, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
       H5Dclose, std::string("create ") + name.dataset);
-  const h5::Handle source(H5Dget_space(column), H5Sclose, "look at a column");
+  const h5::Handle source = h5::space_of_axes(column, 1);
   std::vector<float> values(most);
   for (hsize_t image = 0; image < images.size(); ++image) {
     const Rows& rows = images[image];
@@ -93,7 +93,7 @@ void write_peaks(hid_t entry, hid_t tables, const Table& table, const std::vecto
   for (const Name& name : kNames) {
     if (!has(table, name.column)) continue;
     const std::string path = "/entry/tables/" + table.name + "/" + name.column;
-    const h5::Handle column(H5Dopen2(tables, path.c_str(), H5P_DEFAULT), H5Dclose, "open " + path);
+    const h5::Handle column = h5::open_dataset(tables, path);
     write_padded(group.get(), name, column.get(), images, most);
   }
 }

@@ -26,8 +26,7 @@ namespace fs = std::filesystem;
 
 bool is_complete(const fs::path& master) {
   const h5::Handle file(H5Fopen(master.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "open " + master.string());
-  const h5::Handle group(H5Gopen2(file.get(), "/entry/rashpa", H5P_DEFAULT), H5Gclose,
-                         "find a run of rashpa in " + master.string());
+  const h5::Handle group = h5::open_group(file.get(), "/entry/rashpa");
   return H5Lexists(group.get(), "books", H5P_DEFAULT) > 0;
 }
 

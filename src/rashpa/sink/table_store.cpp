@@ -356,7 +356,7 @@ void make_subentry(hid_t entry, const Profile& profile) {
   h5::text(sub.get(), "definition", profile.definition);
   h5::text_attribute(sub.get(), "default", "data");
   const auto link = [&](const std::string& from, const char* name) {
-    const h5::Handle there(H5Oopen(entry, from.c_str(), H5P_DEFAULT), H5Oclose, "open " + from);
+    const h5::Handle there = h5::open_object(entry, from);
     if (H5Aexists(there.get(), "target") == 0) h5::text_attribute(there.get(), "target", from);
     h5::check(H5Lcreate_soft(from.c_str(), sub.get(), name, H5P_DEFAULT, H5P_DEFAULT), std::string("link ") + name);
   };

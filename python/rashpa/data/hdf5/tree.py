@@ -297,6 +297,10 @@ class Hdf5File(Group):
         """Where all that it leads to may lie."""
         return self._files.folders
 
+    def source(self, name: str) -> Path:
+        """The path of a file that this one names in words. The file's error when it may not be read."""
+        return self._files.source(name, self._held)
+
     def __enter__(self) -> Self:
         return self
 
