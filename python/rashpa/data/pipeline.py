@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rashpa import _native
 from rashpa.data import given
+from rashpa.data.array_file import cast_exactly
 from rashpa.data.pixels import Masking, Pixels, delivered, masking_of, named, plain, with_masking
 from rashpa.data.run_facts import DECISIONS
 
@@ -240,10 +241,10 @@ class Pipeline:
         if calibration is not None:
             rms = getattr(calibration, "rms", None)  # of the pedestal, where pedestals are to be followed
             maps = _native.Calibration(
-                np.ascontiguousarray(calibration.pedestal, np.float32),
-                np.ascontiguousarray(calibration.gain, np.float32),
-                np.ascontiguousarray(calibration.mask, np.uint32),
-                None if rms is None else np.ascontiguousarray(rms, np.float32),
+                _cast("calibration.pedestal", calibration.pedestal, np.float32),
+                _cast("calibration.gain", calibration.gain, np.float32),
+                _cast("calibration.mask", calibration.mask, np.uint32),
+                None if rms is None else _cast("calibration.rms", rms, np.float32),
                 module_shape[1],
                 module_shape[0],
                 [(number, 0, 0, module_shape[1], module_shape[0], x, y) for number, (x, y) in enumerate(modules)],
@@ -287,8 +288,8 @@ class Pipeline:
         """Processes images [image][row][column], or one [row][column], where they lie: nothing is copied, and Python's lock is not held."""
         images = np.asanyarray(images)
         images = images[np.newaxis] if images.ndim == 2 else images
-        numbers = None if frame_number is None else np.ascontiguousarray(frame_number, np.uint64)
-        bits = None if flags is None else np.ascontiguousarray(flags, np.uint32)
+        numbers = None if frame_number is None else _cast("frame_number", frame_number, np.uint64)
+        bits = None if flags is None else _cast("flags", flags, np.uint32)
         as_said = self._masked is None and images.dtype == self._taken
         native = self._make(masking_of(images)) if as_said else self._native
         return Found(native.run(images, numbers, bits))
@@ -311,6 +312,19 @@ def _largest_of(values: NDArray[Any], counted: NDArray[Any]) -> Pixels:
     return with_masking(values, Masking("minimum" if values.dtype.kind == "i" else "maximum"))
 
 
+def _cast(what: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:
+    """The same numbers as another type, or as they are where none is declared. ConfigError when a value would change."""
+    array = np.asarray(values)
+    if dtype is None:
+        return np.ascontiguousarray(array)
+    if array.dtype.kind not in "fiub":
+        raise _native.ConfigError(f"{what}: it is of {array.dtype}; give numbers")
+    try:
+        return cast_exactly(array, np.dtype(dtype))
+    except ValueError as error:
+        raise _native.ConfigError(f"{what}: {error}; make it again") from None
+
+
 def _kernel(
     values: Mapping[str, Any],
     maps: _native.Calibration | None,
@@ -324,7 +338,10 @@ def _kernel(
     declared = kernel_declarations().get(name, {})
     known = {one["name"]: one.get("default") for one in declared.get("parameters", ())}
     if name in given_by_kernel:
-        arrays = {key: np.ascontiguousarray(array) for key, array in given_by_kernel[name].items()}
+        types = {one["name"]: one["type"] for one in declared.get("inputs", ())}
+        arrays = {
+            key: _cast(f"kernel {name}: {key}", array, types.get(key)) for key, array in given_by_kernel[name].items()
+        }
         return _native.Kernel(name, parameters, maps if declared.get("calibration") else None, arrays)
     try:
         arrays = given.given_arrays(name, known | parameters, given.Image(*shape))

@@ -165,3 +165,65 @@ def test_a_list_without_room_is_an_error_of_that_image_alone() -> None:
 
 def test_examples_in_the_documentation_are_true() -> None:
     assert doctest.testmod(pipeline).failed == 0
+
+
+def maps(**changed: object) -> Calibration:
+    known: dict[str, object] = {
+        "pedestal": np.zeros((3, 16, 32), np.float32),
+        "gain": np.ones((3, 16, 32), np.float32),
+        "mask": np.zeros((16, 32), np.uint32),
+    }
+    return Calibration(**(known | changed))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"mask": np.full((16, 32), 1 << 33, np.int64)}, "calibration.mask: its values do not fit into uint32"),
+        ({"mask": np.full((16, 32), -1)}, "calibration.mask: .*-1 at"),
+        ({"mask": np.full((16, 32), 0.5)}, "calibration.mask: .*0.5"),
+        ({"pedestal": np.full((3, 16, 32), 1e300)}, "calibration.pedestal: .*float32"),
+        ({"gain": np.full((3, 16, 32), (1 << 24) + 1)}, "calibration.gain: .*16777217"),
+        ({"gain": np.full((3, 16, 32), "1")}, "calibration.gain: .*give numbers"),
+    ],
+)
+def test_maps_that_would_change_are_refused(changed: dict[str, object], words: str) -> None:
+    with pytest.raises(_native.ConfigError, match=words):
+        Pipeline(
+            [{"name": "jungfrau", "photon_energy_kev": 12.4}],
+            (16, 32),
+            np.uint16,
+            calibration=maps(**changed),
+            module_shape=(16, 32),
+        )
+
+
+def test_maps_of_another_type_with_the_same_numbers_are_taken() -> None:
+    given = images(3, (16, 32))
+    kernels = [{"name": "jungfrau", "photon_energy_kev": 12.4}]
+    changed = {
+        "mask": np.zeros((16, 32), np.int64),
+        "gain": np.ones((3, 16, 32)),
+        "pedestal": np.zeros((3, 16, 32), int),
+    }
+    found = [
+        Pipeline(kernels, (16, 32), np.uint16, calibration=one, module_shape=(16, 32))(given).pixels
+        for one in (maps(), maps(**changed))
+    ]
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize(
+    ("key", "array"),
+    [("radius", np.full((16, 32), 1e300)), ("panels", np.array([-1, 2, 3, 4])), ("panels", np.array([1 << 40] * 4))],
+)
+def test_arrays_that_would_change_are_refused(key: str, array: np.ndarray) -> None:
+    with pytest.raises(_native.ConfigError, match=f"kernel peakfinder8: {key}: its values do not fit"):
+        Pipeline([{"name": "peakfinder8"}], (16, 32), np.uint16, arrays={"peakfinder8": {key: array}})
+
+
+@pytest.mark.parametrize(("key", "values"), [("frame_number", [-1, 0, 1]), ("flags", [1 << 32, 0, 0])])
+def test_numbers_of_images_that_would_change_are_refused(key: str, values: list[int]) -> None:
+    given = images(3)
+    with pytest.raises(_native.ConfigError, match=f"{key}: its values do not fit"):
+        Pipeline([COUNT], given.shape[1:], given.dtype)(given, **{key: values})  # type: ignore[arg-type]
