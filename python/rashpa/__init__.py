@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from rashpa.data.live import Live
     from rashpa.data.live_stream import LiveStream
     from rashpa.data.pipeline import Found, Pipeline
-    from rashpa.data.reader import Run
 
 __all__ = ["Found", "Pipeline", "feedback", "live", "open", "run"]
 
 
-def open(file: Path | str) -> Run:  # noqa: A001 (rashpa.open, as with other formats)
-    """A stored run, by its `_master.h5` file. RunFileError says what is wrong with it."""
-    from rashpa.data.reader import open_run
+def open(file: Path | str) -> Any:  # noqa: A001 (rashpa.open, as with other formats)
+    """A stored run, by its `_master.h5` file: a `Run`. Of the file that leads to several: of a group one run of all its members (`JoinedRun`), of several
+    buffers a mapping of their names to runs. RunFileError says what is wrong with it."""
+    from rashpa.data.opened import opened
 
-    return open_run(file)
+    return opened(file)
 
 
 def run(config: Path | str | Mapping[str, Any]) -> Outcome:

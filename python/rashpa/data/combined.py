@@ -19,11 +19,9 @@ from rashpa.data.combined_member import Identity, Member, identity_of, member_of
 from rashpa.data.hdf5.files import folders_of
 from rashpa.data.hdf5.tree import Hdf5File
 from rashpa.data.regular_file import json_of, reason
-from rashpa.data.run_parts import RunFileError, prefix_of
+from rashpa.data.run_parts import LEADS_TO, RunFileError, prefix_of
 from rashpa.data.staged_files import staged_file
 
-MARK = "rashpa_masters"
-"""Attribute of the root: the masters, relative to the file's folder."""
 _PARTS = "rashpa_parts"
 """Attribute of the root, JSON: by entry a list of masters with their identities, and of those that are left out why."""
 _ENTRY = "entry"
@@ -56,7 +54,7 @@ def combine(
     }
     try:
         with staged_file(out) as made, h5py.File(made, "w") as file:
-            file.attrs[MARK] = [_relative(one.master, out) for many in read.values() for one in many]
+            file.attrs[LEADS_TO] = [_relative(one.master, out) for many in read.values() for one in many]
             file.attrs[_PARTS] = json.dumps(said)
             file.attrs["NX_class"] = "NXroot"
             file.attrs["default"] = next(iter(read))
@@ -156,6 +154,13 @@ def parts_in(path: Path, follow: Iterable[Path] = ()) -> dict[str, list[Path]]:
         raise RunFileError(f"{path}: {reason(error)}") from None
 
 
+def left_out_in(path: Path) -> dict[str, str]:
+    """The masters that a combined master lacks, and why. RunFileError."""
+    with Hdf5File(path, kind=RunFileError) as file:
+        said = _said_in(path, file)
+    return {str(one["file"]): str(one["left_out"]) for many in said.values() for one in many if "left_out" in one}
+
+
 def remake(path: Path, follow: Iterable[Path] = ()) -> Path | None:
     """Make a combined master again of all masters that it was made of or that were left out, as far as they can be read; None when nothing is new. RunFileError."""
     folders = folders_of(path, follow)
@@ -173,7 +178,7 @@ def _said_in(path: Path, file: Hdf5File) -> dict[str, list[dict[str, Any]]]:
         if _PARTS in file.attrs:
             said = json_of(str(file.attrs[_PARTS]))
             return {str(name): [dict(one) for one in many if str(one["file"])] for name, many in said.items()}
-        return {_ENTRY: [{"file": str(name)} for name in file.attrs.get(MARK, ())]}
+        return {_ENTRY: [{"file": str(name)} for name in file.attrs.get(LEADS_TO, ())]}
 
 
 def _checked(path: Path, file: Hdf5File, said: dict[str, Any], folders: tuple[Path, ...]) -> Path:

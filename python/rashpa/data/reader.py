@@ -33,7 +33,7 @@ from rashpa.data.run_facts import (
     RunTables,
     TableFacts,
 )
-from rashpa.data.run_parts import RunFileError, is_complete, prefix_of
+from rashpa.data.run_parts import LEADS_TO, RunFileError, is_complete, prefix_of
 from rashpa.data.stored_facts import (
     frame_rate_hz,
     judged,
@@ -219,12 +219,13 @@ class Run:
         return ImageSequence(self.densify, range(len(self)))
 
     @property
-    def peaks(self) -> ImageSequence[dict[str, NDArray[Any]]]:
-        """Of each stored image the peaks that a peak finder has listed, a column each. KeyError when there was none in the pipeline."""
+    def peaks(self) -> ImageSequence[NDArray[np.void]]:
+        """Of each stored image the peaks that a peak finder has listed, as feedback has them: a row each with named columns, `peaks[3]["x"]`. KeyError when
+        there was none in the pipeline."""
         finder = next((name for name in self._products.tables if name.startswith("peakfinder")), None)
         if finder is None:
             raise KeyError(f"{self.path.name} has no peaks; its pipeline had no peak finder")
-        return ImageSequence(lambda index: self.table(finder, index), range(len(self)))
+        return ImageSequence(lambda index: _rows_of(self.table(finder, index)), range(len(self)))
 
     def images(self) -> Iterator[tuple[int, Pixels]]:
         """Frame number and pixels of each stored image, in order."""
@@ -414,6 +415,15 @@ class Run:
         return IncompleteImage(row, int(self.tables.frame_number[row]), state, self.lost_runs(row))
 
 
+def _rows_of(columns: dict[str, NDArray[Any]]) -> NDArray[np.void]:
+    """One array of rows with named columns."""
+    count = max((len(values) for values in columns.values()), default=0)
+    rows = np.zeros(count, [(name, values.dtype) for name, values in columns.items()])
+    for name, values in columns.items():
+        rows[name] = values
+    return rows
+
+
 def open_run(path: Path | str, *, folders: Iterable[Path] = ()) -> Run:
     """Opens a run by its master file. `folders`: where its data files may lie, links followed; by default beside it. RunFileError when that is not
     what `path` is."""
@@ -434,6 +444,11 @@ def open_run(path: Path | str, *, folders: Iterable[Path] = ()) -> Run:
         with blaming(f"{path}: is not a run of rashpa", RunFileError, "give the _master.h5 file of a finished run"):
             return Run(file, path)
     except BaseException as error:
+        if LEADS_TO in file.attrs:
+            file.close()
+            raise RunFileError(
+                f"{path}: it leads to several files of a run; open it by rashpa.open, or give one of those"
+            ) from error
         unfinished = isinstance(error, BadFileError) and "entry/rashpa" in file and not is_complete(file)
         file.close()
         if unfinished:

@@ -12,6 +12,9 @@ from rashpa.data.hdf5.tree import Group
 from rashpa.data.older_files import MASTER, older_files
 from rashpa.data.regular_file import reason
 
+LEADS_TO = "rashpa_masters"
+"""Attribute of the root of a file that leads to several masters: their names, relative to its folder."""
+
 
 class RunFileError(BadFileError):
     """The file cannot be read as a run; the text says what, where and what to try."""

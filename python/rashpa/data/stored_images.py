@@ -19,14 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa import _native
+from rashpa.data.combined import parts_in
 from rashpa.data.file_names import HDF5, is_hdf5, raw_format
 from rashpa.data.foreign_images import Foreign
 from rashpa.data.hdf5.tree import Hdf5File
 from rashpa.data.images import is_image, read_images
+from rashpa.data.joined_run import JoinedRun, open_parts
 from rashpa.data.limited_stored import LimitedStored, Served, serve
 from rashpa.data.reader import Run, open_run
 from rashpa.data.regular_file import open_regular, reason
-from rashpa.data.run_parts import RunFileError
+from rashpa.data.run_parts import LEADS_TO, RunFileError
 from rashpa.data.stored_piece import Absent, Piece, Reading, Stated, Stored, StoredError, no_value
 
 _REASONS = 3
@@ -107,9 +109,7 @@ class _closing:  # noqa: N801 (as contextlib's, for what has close() by its prot
 
 def _open_hdf5(path: Path, folders: Sequence[Path], allow_missing: bool) -> Served:
     try:
-        with Hdf5File(path, folders=folders, kind=StoredError) as file:
-            ours = "entry/rashpa" in file
-        stored: Served = _OurRun(open_run(path, folders=folders)) if ours else Foreign(path, folders)
+        stored = _opened(path, folders, allow_missing)
     except RunFileError as error:
         raise StoredError(str(error)) from None
     except OSError as error:
@@ -121,10 +121,25 @@ def _open_hdf5(path: Path, folders: Sequence[Path], allow_missing: bool) -> Serv
     return stored
 
 
+def _opened(path: Path, folders: Sequence[Path], allow_missing: bool) -> Served:
+    with Hdf5File(path, folders=folders, kind=StoredError) as file:
+        ours, leads = "entry/rashpa" in file, LEADS_TO in file.attrs
+    if not leads:
+        return _OurRun(open_run(path, folders=folders)) if ours else Foreign(path, folders)
+    masters = parts_in(path, folders)
+    if len(masters) > 1:
+        names = ", ".join(f"{name} ({', '.join(one.name for one in many)})" for name, many in masters.items())
+        raise StoredError(f"{path}: it leads to several buffers: {names}; give the file of one of them")
+    if not all(one.exists() for many in masters.values() for one in many):
+        return Foreign(path, folders)  # which knows how many images are gone
+    (run,) = open_parts(path, folders=folders, whole=not allow_missing).values()
+    return _OurRun(run)
+
+
 class _OurRun:
     """A run of rashpa: what was stored, with its frame numbers and flags."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run | JoinedRun) -> None:
         self._run = run
         if run.form == "sparse":
             run.close()

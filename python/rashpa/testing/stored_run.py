@@ -43,6 +43,26 @@ def make_run(folder: Path, sparse: bool = False) -> Path:
     return master
 
 
+def member(folder: Path, first: int, run: str = "one") -> Path:
+    """Makes a run of which every second image, from `first` on, is one of this member's: its frame numbers are 2 n + first."""
+    folder.mkdir()
+    master = make_run(folder)
+    with h5py.File(master, "r+") as file:
+        entry = file["entry"]
+        entry.attrs["NX_class"] = "NXentry"
+        entry["data/frame_number"][...] = 2 * np.array(ACCEPTED, np.uint64) + first
+        entry["rashpa/frame_number"][...] = 2 * np.arange(IMAGES, dtype=np.uint64) + first
+        entry["rashpa"].attrs["run_id"] = run
+        entry["rashpa"].attrs["receiver"] = folder.name
+        del entry["start_time"]
+        entry["start_time"] = f"2026-01-01T00:00:0{first}.000Z"
+        entry["end_time"] = f"2026-01-01T00:01:0{first}.000Z"
+        entry["instrument/detector/beam_center_y"] = 20.25
+        for name in ("nimages", "nimages_collected", "nimages_written"):
+            entry[f"instrument/detector/detectorSpecific/{name}"] = np.uint64(IMAGES)
+    return master
+
+
 def _write_dense(folder: Path, data: h5py.Group) -> None:
     whole = h5py.VirtualLayout((len(ACCEPTED), ROWS, COLUMNS), np.int16)
     for number, first in enumerate(range(0, len(ACCEPTED), PER_FILE), start=1):

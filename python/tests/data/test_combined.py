@@ -12,27 +12,7 @@ from rashpa.data.combined_member import STATES
 from rashpa.data.older_files import leaders_of
 from rashpa.data.run_parts import RunFileError
 from rashpa.testing import stored_run
-from rashpa.testing.stored_run import ACCEPTED, pixels
-
-
-def member(folder: Path, first: int, run: str = "one") -> Path:
-    """A run of which every second image, from `first` on, is one of this member's: its frame numbers are 2 n + first."""
-    folder.mkdir()
-    master = stored_run.make_run(folder)
-    with h5py.File(master, "r+") as file:
-        entry = file["entry"]
-        entry.attrs["NX_class"] = "NXentry"
-        entry["data/frame_number"][...] = 2 * np.array(ACCEPTED, np.uint64) + first
-        entry["rashpa/frame_number"][...] = 2 * np.arange(stored_run.IMAGES, dtype=np.uint64) + first
-        entry["rashpa"].attrs["run_id"] = run
-        entry["rashpa"].attrs["receiver"] = folder.name
-        del entry["start_time"]
-        entry["start_time"] = f"2026-01-01T00:00:0{first}.000Z"
-        entry["end_time"] = f"2026-01-01T00:01:0{first}.000Z"
-        entry["instrument/detector/beam_center_y"] = 20.25
-        for name in ("nimages", "nimages_collected", "nimages_written"):
-            entry[f"instrument/detector/detectorSpecific/{name}"] = np.uint64(stored_run.IMAGES)
-    return master
+from rashpa.testing.stored_run import ACCEPTED, member, pixels
 
 
 def change(master: Path, place: str, value: object) -> None:
