@@ -18,7 +18,7 @@ from rashpa.data.combined_entry import write_entry
 from rashpa.data.combined_member import Identity, Member, identity_of, member_of
 from rashpa.data.hdf5.files import folders_of
 from rashpa.data.hdf5.tree import Hdf5File
-from rashpa.data.regular_file import json_of, reason
+from rashpa.data.regular_file import json_of, real_path, reason
 from rashpa.data.run_parts import LEADS_TO, RunFileError, prefix_of
 from rashpa.data.staged_files import staged_file
 
@@ -96,7 +96,7 @@ def check_of_one_run(members: Sequence[Member]) -> None:
                 f"{other.master}: it is of another run ({other.run_name}) than {one.master} ({one.run_name}); combine the files of one run"
             )
         same = one.identity == other.identity and one.frames.tolist() == other.frames.tolist() and one.images > 0
-        if same or one.master.resolve() == other.master.resolve():
+        if same or real_path(one.master) == real_path(other.master):
             raise RunFileError(f"{other.master}: it is the same as {one.master}; name each file once")
 
 

@@ -17,6 +17,7 @@ from rashpa.data.limited_answer import answer_of, give_answer
 from rashpa.data.limited_process import Limits
 from rashpa.data.older_files import MASTER
 from rashpa.data.reader import open_run
+from rashpa.data.regular_file import real_path
 from rashpa.data.run_books import unknown_text
 from rashpa.data.run_parts import RunFileError, size_of_parts
 from rashpa.data.staged_files import staged_files
@@ -50,7 +51,7 @@ def convert_run(
     processors as there are threads. `follow`: folders to which names of its files may lead. RunFileError says why it cannot be; nothing is left of it
     then."""
     source, target = (str(path).removesuffix(MASTER) for path in (run, to))
-    if Path(source).resolve() == Path(target).resolve():
+    if real_path(source) == real_path(target):
         raise RunFileError(f"{to}: these are the raw files themselves, which stay as they are; choose another name")
     size = size_of_parts(Path(source), follow)
     allowed = math.ceil((patience or Patience(seconds=300.0)).of(size))

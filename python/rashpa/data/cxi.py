@@ -13,6 +13,7 @@ import numpy as np
 from rashpa.data.hdf5.tree import Group, Hdf5File
 from rashpa.data.laboratory import AS_SEEN_FROM_THE_SAMPLE, Plane, Vector
 from rashpa.data.reader import Run
+from rashpa.data.regular_file import real_path
 from rashpa.data.run_parts import RunFileError
 
 CXI_VERSION = 160
@@ -60,7 +61,7 @@ def write_cxi(run: Run, file: Path, named: Path | None = None) -> CxiPeaks:
     tables = [run.table(name, index) for index in range(len(run))]
     counts = np.array([len(table["x"]) for table in tables], np.int32)
     most = max(1, int(counts.max(initial=0)))
-    master = os.path.relpath(run.path.resolve(), (named or file).resolve().parent)
+    master = os.path.relpath(real_path(run.path), real_path(named or file).parent)
     with h5py.File(file, "w") as out:
         out["cxi_version"] = np.int32(CXI_VERSION)
         entry = out.create_group("entry_1")

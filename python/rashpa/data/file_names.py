@@ -114,6 +114,15 @@ def array_name(reference: str) -> ArrayName:
     return ArrayName(reference)
 
 
+def encoding_trouble(name: Path | str) -> str:
+    """Why native code cannot be told a name; empty when it can."""
+    try:
+        str(name).encode("utf-8")
+    except UnicodeEncodeError:
+        return f"{os.fsencode(name)!r}: the name is not in UTF-8; rename it, or choose another"
+    return ""
+
+
 def located(name: str, base: Path) -> str:
     """The path from the folder `base`; `~` is the home of who runs this."""
     return str(base / expanded(name))

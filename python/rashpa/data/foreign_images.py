@@ -77,7 +77,9 @@ class Foreign:
         arrays = [one for _, one in found if isinstance(one, Array)]
         for name, one in found:
             if not isinstance(one, Array | Absence):
-                raise StoredError(f"{self._path}: {group.name}/{name} is no dataset")
+                raise StoredError(
+                    f"{self._path}: {group.name}/{name} is no dataset; give the master file of a detector, or an NXmx file"
+                )
         for one in arrays:
             self._check_kind(one)
             if one.shape[1:] != arrays[0].shape[1:] or one.dtype != arrays[0].dtype:
@@ -118,7 +120,9 @@ class Foreign:
         sides = all(1 <= side <= LARGEST_SIDE for side in data.shape[1:])
         if len(data.shape) != 3 or data.dtype.name not in PIXELS or not sides or len(data) > _MOST_IMAGES:
             text = " × ".join(map(str, data.shape)) or "one value"
-            raise StoredError(f"{data}: {text} of {data.dtype} are no images of pixels [image][row][column]")
+            raise StoredError(
+                f"{data}: {text} of {data.dtype} are no images of pixels [image][row][column]; give some of {', '.join(PIXELS)}"
+            )
 
     def _counted(self, found: Sequence[Array | Absence], usual: int) -> list[_Part]:
         """A part that is absent has as many images as the first one, the last one what is left of the images that the file announces: it may never have

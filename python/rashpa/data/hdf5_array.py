@@ -27,7 +27,7 @@ def hdf5_array(path: Path, inner: str, shape: tuple[int, ...]) -> NDArray[Any]:
         file = held.handle
         data = _at(file, path, inner) if inner else _only(file, path, shape)
         if not isinstance(data, h5py.Dataset) or data.dtype.kind not in _NUMBERS:
-            raise ValueError(f"{inner} is no array of numbers; it has {_listed(file, path)}")
+            raise ValueError(f"{inner} is no array of numbers; it has {_listed(file, path) or 'none'}")
         if data.shape != shape:
             raise ValueError(f"{data.name} has the shape {list(data.shape)}; {list(shape)} is needed")
         if data.is_virtual or data.external:
@@ -69,7 +69,7 @@ def _named(arrays: list[h5py.Dataset], path: Path) -> str:
 def _at(file: h5py.File, path: Path, inner: str, links: int = 0) -> Any:
     """What lies there, without leaving the file."""
     if links > _MOST_LINKS:
-        raise ValueError(f"{inner} is a link to itself")
+        raise ValueError(f"{inner} is a link to itself; copy the file again")
     place: Any = file
     walked = ""
     for name in filter(None, inner.split("/")):

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa import _native
+from rashpa.data.bad_file import BadFileError
 from rashpa.data.extras import WITHOUT_FABIO
 from rashpa.data.file_names import HDF5, ArrayName, without_packing
 from rashpa.data.limited_process import Limits, start_limited, why_it_ended
@@ -77,7 +78,7 @@ def read_one_array(name: ArrayName, shape: tuple[int, ...], patience: Patience |
     return found[0] if len(shape) == 2 and len(found) == 1 else found
 
 
-class _ImageFileError(ValueError):
+class _ImageFileError(BadFileError):
     """A file that cannot be read; begins with its name."""
 
 

@@ -384,7 +384,13 @@ class Run:
 
     def _part(self, name: str) -> Array:
         if name not in self._open_parts:
-            self._open_parts[name] = self._parts[name]
+            part = self._parts[name]
+            if not isinstance(part, Array) or (part.shape[1:], part.dtype) != (self.shape, self.dtype):
+                said = f"{part.shape} {part.dtype}" if isinstance(part, Array) else "a group"
+                raise RunFileError(
+                    f"{part.file}: {part.name} is {said}; {self.path.name} leads to images of {self.shape} {self.dtype} there: copy it again"
+                )
+            self._open_parts[name] = part
         return self._open_parts[name]
 
     @property

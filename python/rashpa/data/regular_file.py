@@ -160,6 +160,11 @@ def text_of(data: bytes) -> str:
         ) from None
 
 
+def real_path(path: Path | str) -> Path:
+    """Where a path leads, links followed as far as they lead anywhere; unlike Path.resolve() it takes links that lead to themselves as they are."""
+    return Path(os.path.realpath(path))
+
+
 def reason(error: OSError) -> str:
     """What went wrong, without the number and the path that str() of an OSError has."""
     return error.strerror or str(error)

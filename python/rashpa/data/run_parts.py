@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from rashpa.data.bad_file import BadFileError, is_own
+from rashpa.data.file_names import encoding_trouble
 from rashpa.data.hdf5.files import Files, folders_of
 from rashpa.data.hdf5.tree import Group
 from rashpa.data.older_files import MASTER, older_files
@@ -39,6 +40,8 @@ def is_complete(master: Group) -> bool:
 def size_of_parts(prefix: Path, follow: Iterable[Path] = ()) -> int:
     """Bytes on the disk of all files of a run. RunFileError when its master is not there, or when one of them is no regular file, or lies, links followed, in
     none of the folders that may be read: native code opens them by their names."""
+    if trouble := encoding_trouble(prefix):
+        raise RunFileError(trouble)
     master = prefix.with_name(f"{prefix.name}{MASTER}")
     files = Files(folders_of(master, follow), RunFileError)
     size = 0

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from rashpa.data.file_names import encoding_trouble
 from rashpa.data.older_files import JOURNAL, MASTER, SERIES, leaders_of, older_files
 from rashpa.data.regular_file import open_regular
 from rashpa.data.run_parts import RunFileError
@@ -45,6 +46,8 @@ class Staged:
 
 def check_free(target: Path, replace: bool) -> None:
     """RunFileError when there are files of this prefix that may not be replaced, or no folder for them."""
+    if trouble := encoding_trouble(target):
+        raise RunFileError(trouble)
     if not target.name or not target.parent.is_dir():
         raise RunFileError(f"{target}: {target.parent} is no folder that is there; create it, or choose another name")
     if not replace and (old := older_files(target)):

@@ -10,6 +10,7 @@ from rashpa.control.dataset_check import files_of
 from rashpa.control.dataset_spec import AnyDatasetSpec, DirectorySpec
 from rashpa.control.emulators import SIMULATED
 from rashpa.data.feedback import FEEDBACK_FOLDER, address_of, ring_name
+from rashpa.data.regular_file import real_path
 from rashpa.node.engine import EngineError
 
 
@@ -27,14 +28,14 @@ class Folders:
     ) -> None:
         """`cards`: directories of cards, and "sim" where cards may be simulated. `feedback`: where rings lie; `publish`: addresses of sockets, besides
         loopback."""
-        self._feedback = feedback.resolve()
+        self._feedback = real_path(feedback)
         self._publish = frozenset(map(ipaddress.ip_address, publish))
         named = frozenset(cards)
         self._simulates = SIMULATED in named
-        self._cards = frozenset(Path(card).resolve() for card in named - {SIMULATED})
-        self._read = frozenset(path.resolve() for path in read)
-        self._write = frozenset(path.resolve() for path in write)
-        self._kernels = None if kernels is None else kernels.resolve()
+        self._cards = frozenset(real_path(card) for card in named - {SIMULATED})
+        self._read = frozenset(real_path(path) for path in read)
+        self._write = frozenset(real_path(path) for path in write)
+        self._kernels = None if kernels is None else real_path(kernels)
 
     @property
     def has_kernels(self) -> bool:
@@ -74,7 +75,7 @@ class Folders:
                 raise EngineError("config", "card sim: this node simulates no card; start it with --card sim")
             return None
         try:
-            path = Path(name).resolve()
+            path = real_path(name)
         except (OSError, RuntimeError, ValueError) as error:  # a loop of links; a byte 0
             raise EngineError("file", f"card {name!r} is no path: {error}") from None
         if path not in self._cards and self._cards.isdisjoint(path.parents):
@@ -132,7 +133,7 @@ EVERYWHERE = Folders((Path("/"),), (Path("/"),), cards=(SIMULATED, "/"))
 
 def _check(path: Path, allowed: frozenset[Path], what: str) -> None:
     try:
-        resolved = path.resolve()
+        resolved = real_path(path)
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links; a byte 0
         raise EngineError("file", f"{str(path)!r} is no path: {error}") from None
     if resolved not in allowed and allowed.isdisjoint(resolved.parents):

@@ -23,7 +23,7 @@ from rashpa.control.run_file import Buffer, RunFile
 from rashpa.control.run_file_reader import RunFileError, RunFileSource, read_run_file
 from rashpa.control.run_plan import Plan, plan_run
 from rashpa.data.books import DataBooks
-from rashpa.data.file_names import NumberingError, in_order, without_packing
+from rashpa.data.file_names import NumberingError, encoding_trouble, in_order, without_packing
 from rashpa.data.images import is_image
 from rashpa.data.new_folders import remove_empty
 from rashpa.data.run_facts import COMPLETENESS
@@ -183,6 +183,8 @@ def _describe(job: Job, file: RunFile, source: RunFileSource) -> Description:
 
 
 def _plan(job: Job, file: RunFile, source: RunFileSource, frames: int) -> Plan:
+    if trouble := encoding_trouble(job.output):
+        raise ProcessError(trouble)
     run = file.run.model_copy(
         update={
             "frames": frames,

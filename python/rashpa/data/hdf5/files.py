@@ -15,13 +15,13 @@ import h5py
 import hdf5plugin  # noqa: F401  registers the filters that images need
 
 from rashpa.data.bad_file import BadFileError, blaming, is_own
-from rashpa.data.regular_file import open_regular, reason
+from rashpa.data.regular_file import open_regular, real_path, reason
 
 
 def folders_of(path: Path, follow: Iterable[Path | str] = ()) -> tuple[Path, ...]:
     """Where the sources of a file may lie: in its folder, as it is named and as it really is, and in those that somebody named besides."""
-    named = [Path(folder).resolve() for folder in follow]
-    return tuple(dict.fromkeys([path.absolute().parent.resolve(), path.resolve().parent, *named]))
+    named = [real_path(folder) for folder in follow]
+    return tuple(dict.fromkeys([real_path(path.absolute().parent), real_path(path).parent, *named]))
 
 
 @dataclass(frozen=True)
@@ -101,12 +101,12 @@ class Files:
     def allows(self, path: Path) -> bool:
         """Whether it lies, links followed, in an allowed folder or is an allowed file."""
         with blaming(f"{str(path)[:200]!r}", self.kind, "it is no path"):
-            real = path.resolve()
+            real = real_path(path)
         return _lies_in(real, self.folders)
 
     def outside(self, path: Path, beside: Held) -> BadFileError:
         """The error for a source that may not be read."""
-        real = path.resolve()
+        real = real_path(path)
         return self.kind(
             f"{beside.path}: it leads to {path}{f' ({real})' if real != path else ''}, which is in none of the folders that may be read "
             f"({', '.join(map(str, self.folders))}); if it may, allow its folder: --follow {real.parent}, dataset.follow, or --read of a node"

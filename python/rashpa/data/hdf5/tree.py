@@ -49,6 +49,11 @@ class Array:
         return self._place.held.path
 
     @property
+    def name(self) -> str:
+        """In its own file."""
+        return str(self._place.data.name)
+
+    @property
     def stored_bytes(self) -> int:
         """That it takes in its own file."""
         return int(self._place.data.id.get_storage_size())
