@@ -33,12 +33,13 @@ SinkLine::SinkLine(SinkConfig config, const Output& output, std::uint32_t stacks
       run_(output.run),
       stack_images_(output.stack),
       sink_(config_.make(output)),
-      queue_(std::max(stacks, config_.queue)),
+      queue_(std::max(stacks, 2 * config_.queue)),  // of a line that may drop: copies of stacks, and of windows
       skipped_(output.stack),
       owner_(&owner) {
   if (config_.on_full == OnFull::drop && !sink_->is_prompt()) {
     if (config_.queue == 0) throw ConfigError(fmt::format("sink {}: queue must be at least 1", config_.name));
     copies_ = std::make_unique<StackCopies>(output, config_.queue, lost_runs);
+    windows_ = std::make_unique<WindowCopies>(output.results.accumulations, config_.queue);
     in_use_ = std::make_unique<std::atomic<bool>[]>(config_.queue);
   }
   results_.resize(std::size_t{copies_ ? config_.queue : stacks} * stack_images_);
@@ -80,6 +81,7 @@ bool SinkLine::offer(const Stack& stack) noexcept {
       log::write(dropping_, log::Level::warning, where(static_cast<std::int64_t>(first->frame_number)),
                  "sink {} is behind: a stack is dropped, its queue of {} is full", config_.name, config_.queue);
     }
+    keep_windows(stack);
     return false;
   }
   for (std::size_t i = 0; i < images.size(); ++i) {
@@ -90,12 +92,29 @@ bool SinkLine::offer(const Stack& stack) noexcept {
   }
   in_use_[copy->slot].store(true, std::memory_order_release);
   queue_.try_push(copy);
+  keep_windows(stack);
   bell_.ring();
   return true;
 }
 
+// What has been added up is of more images than those of the stack: the sink gets it behind the stack, or in its place.
+void SinkLine::keep_windows(const Stack& stack) noexcept {
+  if (!carries_windows(stack)) return;
+  if (const Stack* carrier = windows_->take(stack)) {
+    queue_.try_push(carrier);
+    bell_.ring();
+    return;
+  }
+  const std::string text =
+      fmt::format("windows of sums that end with image {} are lost: the sink was behind, and its queue of {} is full",
+                  stack.number * stack_images_ + stack.count - 1, config_.queue);
+  log::write(losing_, log::Level::error, where(), "sink {}: {}", config_.name, text);
+  const std::lock_guard lock(lock_);
+  if (close_error_.empty()) close_error_ = text;
+}
+
 void SinkLine::close(std::uint64_t stacks, const Accumulated& open) noexcept {
-  open_ = copies_ ? copies_->keep(open) : open;
+  open_ = windows_ ? windows_->keep(open) : open;
   stacks_.store(stacks, std::memory_order_relaxed);
   closed_.store(true, std::memory_order_release);
   bell_.ring();
@@ -109,6 +128,10 @@ void SinkLine::run(int processor) {
     take_back();
     const Stack* stack = nullptr;
     if (queue_.try_pop(stack)) {
+      if (windows_ && windows_->made(*stack)) {
+        hand_windows(*stack);
+        continue;
+      }
       skip_to(stack->number);
       hand(*stack);
       continue;
@@ -133,6 +156,13 @@ void SinkLine::hand(const Stack& stack) noexcept {
   } else {
     finish_stack(stack);
   }
+}
+
+void SinkLine::hand_windows(const Stack& carrier) noexcept {
+  skip_to(carrier.number + 1);  // where the sink did not get the stack
+  guarded("keep windows of sums", [&] { sink_->put_windows(carrier.accumulated); });
+  windows_->give_back(carrier);
+  alive();
 }
 
 void SinkLine::take_back() noexcept {
@@ -191,7 +221,7 @@ void SinkLine::skip_to(std::uint64_t stack) noexcept {
 void SinkLine::complete() noexcept {
   skip_to(stacks_.load(std::memory_order_relaxed));
   completing_.store(true, std::memory_order_relaxed);
-  guarded("keep the open windows of sums", [&] { sink_->put_open(open_); });
+  guarded("keep the open windows of sums", [&] { sink_->put_windows(open_); });
   guarded("settle what it stored", [&] {
     for (const sink::LostImage& lost : sink_->settle()) {
       lose(lost.index, lost.frame_number, ErrorReason::storage, lost.reason);

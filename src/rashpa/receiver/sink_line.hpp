@@ -16,6 +16,7 @@
 #include "rashpa/memory/ring.hpp"
 #include "rashpa/receiver/config.hpp"
 #include "rashpa/receiver/stack_copies.hpp"
+#include "rashpa/receiver/window_copies.hpp"
 #include "rashpa/sink/sink.hpp"
 
 namespace rashpa::receiver {
@@ -107,7 +108,9 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
 
  private:
   void run(int processor);
+  void keep_windows(const Stack& stack) noexcept;
   void hand(const Stack& stack) noexcept;
+  void hand_windows(const Stack& carrier) noexcept;
   void take_back() noexcept;
   void finish_stack(const Stack& stack) noexcept;
   void skip_to(std::uint64_t stack) noexcept;
@@ -132,12 +135,13 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   SinkConfig config_;
   std::string buffer_;
   std::uint32_t run_;
-  log::Limiter dropping_, failing_;
+  log::Limiter dropping_, losing_, failing_;
   std::uint32_t stack_images_;
   Doorbell bell_;  // before the sink, which may ring it
   std::unique_ptr<sink::Sink> sink_;
   std::shared_ptr<sink::ChunkBoard> made_;       // where this sink puts chunks, if it makes any for others
   std::unique_ptr<StackCopies> copies_;          // of a line that may drop
+  std::unique_ptr<WindowCopies> windows_;        // and what outlives a stack that was dropped
   std::unique_ptr<std::atomic<bool>[]> in_use_;  // by copy
   memory::Ring<const Stack*> queue_;
   std::vector<ErrorReason> results_;         // by slot of the stack, or of its copy

@@ -18,7 +18,6 @@ StackCopies::StackCopies(const sink::Output& output, std::uint32_t stacks, std::
       lost_runs_(lost_runs),
       pixels_(std::max<std::size_t>(1, pixel_bytes_ * output.stack * stacks), memory::MemoryKind::pageable),
       tables_(output.results.tables),
-      accumulations_(output.results.accumulations),
       copies_(stacks),
       free_(stacks) {
   const std::size_t images = std::size_t{output.stack} * stacks;
@@ -32,9 +31,6 @@ StackCopies::StackCopies(const sink::Output& output, std::uint32_t stacks, std::
   for (const Profile& profile : output.results.profiles) {
     profiles_[profile_values_.size()].resize(images * profile.bins() * profile.arrays.size());
     profile_values_.push_back(profile.bins() * profile.arrays.size());
-  }
-  for (std::size_t a = 0; a < accumulations_.size(); ++a) {
-    accumulated_[a].resize((std::size_t{stacks} + 1) * accumulations_[a].bytes());
   }
   for (std::uint32_t slot = 0; slot < stacks; ++slot) {
     copies_[slot].slot = slot;
@@ -50,26 +46,10 @@ Stack* StackCopies::take(const Stack& stack) noexcept {
   copy->count = stack.count;
   copy->ready_ns = stack.ready_ns;
   copy->decided_ns = stack.decided_ns;
-  copy->accumulated = copy_accumulated(stack.accumulated, copy->slot);
   for (std::uint32_t i = 0; i < stack.count; ++i) {
     copy_image(stack, stack.images[i], copy->images[i], std::size_t{copy->slot} * copy->images.size() + i);
   }
   return copy;
-}
-
-Accumulated StackCopies::copy_accumulated(const Accumulated& from, std::size_t place) noexcept {
-  Accumulated copied = from;
-  for (std::size_t a = 0; a < accumulations_.size(); ++a) {
-    if (!from[a].ended()) continue;
-    std::byte* to = accumulated_[a].data() + place * accumulations_[a].bytes();
-    for (std::size_t q = 0; q < accumulations_[a].quantities.size(); ++q) {
-      const std::size_t bytes = accumulations_[a].elements() * bytes_of(accumulations_[a].quantities[q].type);
-      std::memcpy(to, from[a].values[q], bytes);
-      copied[a].values[q] = to;
-      to += bytes;
-    }
-  }
-  return copied;
 }
 
 void StackCopies::copy_tables(const StackImage& from, StackImage& to, std::size_t place) noexcept {

@@ -20,18 +20,15 @@ class StackCopies {
   /// `lost_runs`: most runs of lost lines of an image. Throws ResourceError when the memory is not there.
   StackCopies(const sink::Output& output, std::uint32_t stacks, std::uint32_t lost_runs);
 
-  /// A copy of what sinks read: facts, lost lines, windows of accumulations that end with it and, of accepted images,
-  /// tables, profiles and the list, the chunk or the pixels. An image that was overwritten while it was copied is
-  /// errored in the copy. Null when no room is free.
+  /// A copy of what sinks read: facts, lost lines and, of accepted images, tables, profiles and the list, the chunk or
+  /// the pixels; windows that end with it go their own way (WindowCopies). An image that was overwritten while it was
+  /// copied is errored in the copy. Null when no room is free.
   [[nodiscard]] Stack* take(const Stack& stack) noexcept;
-  /// A copy of windows that no stack carries; there is room for those of one call.
-  [[nodiscard]] Accumulated keep(const Accumulated& open) noexcept { return copy_accumulated(open, copies_.size()); }
   void give_back(std::uint32_t slot) noexcept { free_.try_push(&copies_[slot]); }
   [[nodiscard]] const Stack& copy(std::uint32_t slot) const noexcept { return copies_[slot]; }
   [[nodiscard]] std::uint32_t stacks() const noexcept { return static_cast<std::uint32_t>(copies_.size()); }
 
  private:
-  [[nodiscard]] Accumulated copy_accumulated(const Accumulated& from, std::size_t place) noexcept;
   void copy_tables(const StackImage& from, StackImage& to, std::size_t place) noexcept;
   void copy_profiles(const StackImage& from, StackImage& to, std::size_t place) noexcept;
   void copy_image(const Stack& stack, const StackImage& from, StackImage& to, std::size_t place) noexcept;
@@ -48,8 +45,6 @@ class StackCopies {
   std::array<std::vector<Scalar>, kMostTables> table_values_;
   std::vector<std::size_t> profile_values_;  // of an image, by profile
   std::array<std::vector<double>, kMostProfiles> profiles_;
-  std::vector<Accumulation> accumulations_;
-  std::array<std::vector<std::byte>, kMostAccumulations> accumulated_;  // a window for each copy, and one more
   std::vector<LostRun> lost_;
   std::vector<Stack> copies_;
   memory::Ring<Stack*> free_;

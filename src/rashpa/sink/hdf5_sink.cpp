@@ -209,7 +209,7 @@ const Stack* Hdf5Sink::take() noexcept {
   return nullptr;
 }
 
-void Hdf5Sink::put_open(const Accumulated& accumulated) {
+void Hdf5Sink::put_windows(const Accumulated& accumulated) {
   if (!impl_->accumulations) return;
   h5::silence();
   std::string error;

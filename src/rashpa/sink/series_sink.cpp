@@ -148,7 +148,7 @@ void SeriesSink::keep_error(const std::string& text) noexcept {
   if (first_error_.empty()) first_error_ = text;
 }
 
-void SeriesSink::put_open(const Accumulated& accumulated) { current_->put_open(accumulated); }
+void SeriesSink::put_windows(const Accumulated& accumulated) { current_->put_windows(accumulated); }
 
 std::vector<LostImage> SeriesSink::settle() {
   join();

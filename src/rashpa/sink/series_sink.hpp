@@ -31,7 +31,7 @@ class SeriesSink final : public Sink {
   void begin() override;
   Put put(const Stack& stack, std::span<ErrorReason> results) override;
   void skip(std::span<const SkippedImage> images) override;
-  void put_open(const Accumulated& accumulated) override;
+  void put_windows(const Accumulated& accumulated) override;
   std::vector<LostImage> settle() override;
   void close(const Books& books) override;
   [[nodiscard]] SinkStats stats() const noexcept override;

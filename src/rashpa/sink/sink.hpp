@@ -79,9 +79,10 @@ class Sink {
   /// Images of stacks that were dropped, in order, between the put() before and the one after. Only for sinks that keep
   /// a row for each image.
   virtual void skip(std::span<const SkippedImage> images) { static_cast<void>(images); }
-  /// After the last put(): windows of accumulations that were open at the end of the run, by accumulation; those that
-  /// ended before came with Stack::accumulated. Throws nothing; what cannot be kept, error() says.
-  virtual void put_open(const Accumulated& accumulated) { static_cast<void>(accumulated); }
+  /// Windows of accumulations that came with no Stack::accumulated, by accumulation: those of a sink that may miss
+  /// stacks, between the put() before and the one after, and behind the last those that were open at the end of the
+  /// run. Throws nothing; what cannot be kept, error() says.
+  virtual void put_windows(const Accumulated& accumulated) { static_cast<void>(accumulated); }
   /// After the last put(), when all stacks are back: brings to the disk what was stored, looks whether it is there, and
   /// says what is not, in order of images. It does not count as written any more.
   virtual std::vector<LostImage> settle() { return {}; }
