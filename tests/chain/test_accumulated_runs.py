@@ -174,3 +174,52 @@ def test_what_cannot_work_is_said_before_the_run(tmp_path: Path) -> None:
         assert code != 0, text
         assert text in output, output
         assert not (tmp_path / "out" / "sums_main_master.h5").exists()
+
+
+SLOW = """\
+import time
+from rashpa.data.kernel import Column, kernel
+@kernel(takes=["uint16"], columns=[Column("a", "uint32")])
+def slow(pixels):
+    time.sleep(0.008)
+    return {"a": 1}
+"""
+DROPS = """
+[run]
+name = "sums"
+frames = 400
+output = "out"
+[detector]
+width = 128
+height = 64
+pixel = "uint16"
+rate_hz = 600
+[dataset]
+kind = "pattern"
+modules = 1
+frames = 16
+width = 128
+height = 64
+[link]
+kind = "pcie"
+on_full = "skip"
+[[buffer]]
+name = "full"
+slots = 40
+stack = 5
+kernel = [{ name = "python", function = "slow:slow" }, { name = "accumulate", window = 50 }]
+sink = [{ kind = "hdf5", on_full = "drop" }]
+"""
+
+
+def test_every_window_is_in_the_file_of_a_sink_that_drops_stacks(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "run.toml").write_text(DROPS)
+    words = [*RASHPA, "run", "run.toml", "-q"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    with open_run(tmp_path / "out" / "sums_full_master.h5") as run:
+        windows = run.accumulation_facts["accumulate"].windows
+        accepted = run.tables.decision == 1
+    assert [one.first_image for one in windows] == list(range(0, 400, 50))
+    assert [one.images for one in windows] == [int(accepted[at : at + 50].sum()) for at in range(0, 400, 50)]
