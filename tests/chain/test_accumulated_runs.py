@@ -181,7 +181,7 @@ import time
 from rashpa.data.kernel import Column, kernel
 @kernel(takes=["uint16"], columns=[Column("a", "uint32")])
 def slow(pixels):
-    time.sleep(0.008)
+    time.sleep(0.008)  # wait: a kernel that is slower than the source
     return {"a": 1}
 """
 DROPS = """
