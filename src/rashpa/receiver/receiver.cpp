@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 #include <thread>
 
 #include "rashpa/core/clock.hpp"
@@ -234,8 +235,12 @@ void Receiver::start() {
     for (auto& one : buffers_) one->distributor->start(-1);
     scheduler_->start();
     link_->start();
-  } catch (...) {
+  } catch (const std::system_error& error) {
     stop();  // each part can be stopped whether it has started or not
+    throw ResourceError(fmt::format(
+        "receiver: a thread cannot be started: {}; allow more (ulimit -u, pids of a cgroup)", error.code().message()));
+  } catch (...) {
+    stop();
     throw;
   }
   state_ = State::running;

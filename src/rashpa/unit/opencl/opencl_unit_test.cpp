@@ -3,16 +3,21 @@
 /// without OpenCL the tests are skipped and say why.
 #include "rashpa/unit/opencl/opencl_unit.hpp"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame_record.hpp"
+#include "rashpa/core/testing.hpp"
 #include "rashpa/kernel/accumulate/accumulate.hpp"
 #include "rashpa/kernel/azimuthal/testing.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
@@ -86,6 +91,69 @@ class Broken final : public kernel::Step {
   };
   bool compiles_;
   kernel::Declaration declaration_{.name = "broken", .purpose = "to fail"};
+};
+
+/// What a device waits for until it is opened.
+class Gate {
+ public:
+  void shut() noexcept { shut_ = true; }
+  void open() noexcept {
+    if (event_ != nullptr) function<decltype(&clSetUserEventStatus)>("clSetUserEventStatus")(event_, CL_COMPLETE);
+  }
+  /// As a pass: what comes behind it waits.
+  cl_int enqueue(cl_command_queue queue) noexcept {
+    if (!shut_ || event_ != nullptr) return CL_SUCCESS;
+    cl_context context = nullptr;
+    cl_int code = CL_SUCCESS;
+    function<decltype(&clGetCommandQueueInfo)>("clGetCommandQueueInfo")(queue, CL_QUEUE_CONTEXT, sizeof context,
+                                                                        static_cast<void*>(&context), nullptr);
+    event_ = function<decltype(&clCreateUserEvent)>("clCreateUserEvent")(context, &code);
+    if (code != CL_SUCCESS) return code;
+    return memory::opencl::api().barrier(queue, 1, &event_, nullptr);
+  }
+
+ private:
+  /// The library is loaded at run time: here, too.
+  template <typename Function>
+  static Function function(const char* name) noexcept {
+    static void* const library = ::dlopen("libOpenCL.so.1", RTLD_NOW);
+    return reinterpret_cast<Function>(::dlsym(library, name));
+  }
+  std::atomic<bool> shut_{false};
+  cl_event event_ = nullptr;
+};
+
+/// A kernel for OpenCL that does nothing, and waits at a gate.
+class Waiting final : public kernel::Step {
+ public:
+  explicit Waiting(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {
+    declaration_.takes.pixels = {PixelType::u16};
+    declaration_.makes = {{.kind = kernel::Port::Kind::scalars, .columns = {{.name = "nothing"}}}};
+    declaration_.units = {"opencl"};
+  }
+  [[nodiscard]] const kernel::Declaration& declaration() const noexcept override { return declaration_; }
+  [[nodiscard]] kernel::PixelFormat fit(const kernel::Shape& /*shape*/, kernel::PixelFormat in) const override {
+    return in;
+  }
+  [[nodiscard]] std::unique_ptr<kernel::CpuPass> on_cpu(const kernel::Setup& /*setup*/) const override {
+    return nullptr;
+  }
+  [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(
+      const kernel::Setup& /*setup*/, const memory::opencl::Device& /*device*/) const override {
+    return std::make_unique<Pass>(gate_);
+  }
+
+ private:
+  struct Pass final : kernel::opencl::DevicePass {
+    explicit Pass(std::shared_ptr<Gate> at) : gate(std::move(at)) {}
+    cl_int enqueue(const kernel::opencl::DeviceStack& /*stack*/, std::uint32_t /*bench*/,
+                   cl_command_queue queue) const noexcept override {
+      return gate->enqueue(queue);
+    }
+    std::shared_ptr<Gate> gate;
+  };
+  std::shared_ptr<Gate> gate_;
+  kernel::Declaration declaration_{.name = "waiting", .purpose = "to wait"};
 };
 
 class OpenclUnit : public testing::Test {
@@ -164,6 +232,28 @@ TEST_F(OpenclUnit, a_device_that_fails_ends_the_unit_and_every_stack_comes_back)
   }
   EXPECT_EQ(accepted, 2U) << "the first stack";
   EXPECT_NE(unit->error().find("CL_OUT_OF_RESOURCES"), std::string::npos) << unit->error();
+}
+
+TEST_F(OpenclUnit, a_kernel_that_does_not_come_to_its_end_is_named_with_its_image_and_since_when) {
+  Doorbell bell;
+  const auto gate = std::make_shared<Gate>();
+  const Pipeline pipeline{{kernel::StepOf(std::make_shared<Waiting>(gate))}};
+  const auto unit = make_unit(contestant().choice, pipeline, ring.layout, bell);
+  EXPECT_FALSE(unit->busy());
+  ring.all[0].images[0].index = 70;
+  ring.all[0].images[0].frame_number = 210;
+  gate->shut();
+  const std::int64_t before = now_ns();
+  unit->submit(&ring.all[0]);
+  ASSERT_EVENTUALLY(unit->busy().has_value());
+  const Busy busy = unit->busy().value();
+  EXPECT_EQ(busy.kernel, "waiting");
+  EXPECT_EQ(busy.image, 70U);
+  EXPECT_EQ(busy.frame, 210U);
+  EXPECT_GE(busy.since_ns, before);
+  gate->open();
+  ASSERT_EVENTUALLY(unit->take() != nullptr);
+  EXPECT_FALSE(unit->busy());
 }
 
 TEST_F(OpenclUnit, stopped_in_any_state_it_ends_and_gives_everything_back) {
