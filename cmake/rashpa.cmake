@@ -191,6 +191,21 @@ function(rashpa_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
+# rashpa_publishes(rashpa_x_test): a program that publishes finds rashpa-publisher beside itself.
+function(rashpa_publishes target)
+  if(TARGET ${target})
+    add_dependencies(${target} rashpa_publisher_program)
+    add_custom_command(
+      TARGET ${target}
+      POST_BUILD
+      COMMAND
+        ${CMAKE_COMMAND} -E create_symlink $<TARGET_FILE:rashpa_publisher_program>
+        $<TARGET_FILE_DIR:${target}>/rashpa-publisher
+      VERBATIM
+    )
+  endif()
+endfunction()
+
 # rashpa_test_objects(unit_contract SOURCES a.cpp DEPS rashpa::unit): tests that several programs run, compiled once; a
 # program has them by `DEPS rashpa::unit_contract`.
 function(rashpa_test_objects name)

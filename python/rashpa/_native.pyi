@@ -537,8 +537,9 @@ class FeedbackStatus:
     zmq: Final[str]  # what others connect to
     published: Final[int]
     sent: Final[int]
-    dropped: Final[int]  # never given to ZeroMQ: its thread was behind by a whole ring
+    dropped: Final[int]  # never given to ZeroMQ: the process that gives them was behind by a whole ring
     full: Final[int]  # times that a subscriber had no room
+    restarts: Final[int]  # times that the process that publishes has died, and another one came
 
 class FeedbackRing:
     """Reads what a receiver publishes into a file. FileError when there is none, when it is damaged, or when its receiver has gone without ending it."""
@@ -745,6 +746,7 @@ class SinkStatus:
     error: Final[str]
     first: Final[tuple[int, int, str, str] | None]  # index, frame number, reason, text
     consumers: Final[list[ConsumerStatus]]
+    restarts: Final[int]  # times that the process which sends to them has died, and another one came
 
 class BufferStatus:
     name: Final[str]

@@ -63,7 +63,8 @@ void bind_feedback(nb::module_& m) {
       .def_ro("published", &feedback::PublisherStatus::published)
       .def_ro("sent", &feedback::PublisherStatus::sent)
       .def_ro("dropped", &feedback::PublisherStatus::dropped)
-      .def_ro("full", &feedback::PublisherStatus::full);
+      .def_ro("full", &feedback::PublisherStatus::full)
+      .def_ro("restarts", &feedback::PublisherStatus::restarts);
   nb::class_<RingReader>(m, "FeedbackRing")
       .def(
           "__init__",

@@ -288,7 +288,8 @@ void bind_status(nb::module_& m) {
       .def_ro("bytes_stored", &receiver::SinkStatus::bytes_stored)
       .def_ro("error", &receiver::SinkStatus::error)
       .def_prop_ro("first", [](const receiver::SinkStatus& s) { return first_of(s.first); })
-      .def_ro("consumers", &receiver::SinkStatus::consumers);
+      .def_ro("consumers", &receiver::SinkStatus::consumers)
+      .def_ro("restarts", &receiver::SinkStatus::restarts);
   // Latencies point into the receiver: a status keeps it alive (keep_alive below).
   nb::class_<receiver::BufferStatus>(m, "BufferStatus")
       .def_ro("name", &receiver::BufferStatus::name)

@@ -58,14 +58,14 @@ def books_table(report: dict[str, Any]) -> str:
 def consumers_part(report: dict[str, Any]) -> Iterable[str]:
     """Whom sinks have sent images to; nothing where none does."""
     rows = [
-        (buffer["name"], sink["name"], one["endpoint"], one["sent"], one["missed"])
+        (buffer["name"], sink["name"], one["endpoint"], one["sent"], one["missed"], sink.get("restarts", 0))
         for buffer in report["buffers"]
         for sink in buffer.get("sinks", ())
         for one in sink.get("consumers", ())
     ]
     if rows:
-        yield "<h3>Consumers</h3><p>Images that the queue of each has taken, and for which it had no room or nobody was there.</p>"
-        yield _table(("buffer", "sink", "consumer", "sent", "missed"), rows)
+        yield "<h3>Consumers</h3><p>Images that the queue of each has taken, and for which it had no room or nobody was there; how often the process that sends has died and come back.</p>"
+        yield _table(("buffer", "sink", "consumer", "sent", "missed", "restarts"), rows)
 
 
 def sinks_table(report: dict[str, Any]) -> str:
@@ -177,9 +177,9 @@ def events_part(report: dict[str, Any]) -> Iterable[str]:
         yield _table(("series", *columns), rows)
     feedback = [(buffer["name"], buffer["feedback"]) for buffer in report["buffers"] if buffer["feedback"]]
     if feedback:
-        said = ("ring", "zmq", "published", "sent", "dropped", "full")
+        said = ("ring", "zmq", "published", "sent", "dropped", "full", "restarts")
         yield "<h2>Feedback</h2>"
-        yield _table(("buffer", *said), [(name, *(found[one] for one in said)) for name, found in feedback])
+        yield _table(("buffer", *said), [(name, *(found.get(one, 0) for one in said)) for name, found in feedback])
     if report["overruns"]:
         yield "<h2>Overruns</h2>"
         yield _table(("after s", "what"), [(overrun["at_s"], overrun["text"]) for overrun in report["overruns"]])

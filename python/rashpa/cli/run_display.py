@@ -240,6 +240,8 @@ def _print_sinks(console: Console, outcome: Outcome) -> None:
 
 def _consumer_lines(sink: SinkStatus) -> Iterator[str]:
     """Who did not get all images that a sink has sent."""
+    if sink.restarts:
+        yield f"sink {sink.name}: the process that sends to consumers has died {sink.restarts} times and came back; the log says by what"
     if sink.consumers and sink.dropped:
         yield f"sink {sink.name} had nobody for {sink.dropped} of {sink.accepted} images: no consumer was connected, or had room"
     for consumer in sink.consumers:
@@ -259,6 +261,9 @@ def _print_latencies(console: Console, outcome: Outcome) -> None:
     if table.row_count:
         table.print(console)
     for buffer in outcome.buffers:
+        if (feedback := buffer.feedback) and feedback.restarts:
+            text = f"buffer {buffer.name}: the process that publishes feedback has died {feedback.restarts} times and came back; the log says by what"
+            console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
         if (feedback := buffer.feedback) and (feedback.dropped or feedback.full):
             text = (
                 f"buffer {buffer.name}: feedback by ZeroMQ was behind: {feedback.dropped} of {feedback.published} images were not sent, "

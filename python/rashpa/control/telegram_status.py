@@ -133,7 +133,8 @@ class ConsumerStatus:
 @dataclass(frozen=True)
 class SinkStatus:
     """The books of one sink: accepted = written + dropped + errored + waiting, and nothing waits at the end. `accepted`: images that it was to
-    keep; `first`: the lowest that it has not got; `error`: the first one; `consumers`: whom it sends to."""
+    keep; `first`: the lowest that it has not got; `error`: the first one; `consumers`: whom it sends to; `restarts`: times that the process which
+    sends to them has died, and another one came."""
 
     name: str
     on_full: str
@@ -147,12 +148,14 @@ class SinkStatus:
     error: str
     first: FirstErrored | None = None
     consumers: tuple[ConsumerStatus, ...] = ()
+    restarts: int = 0
 
 
 @dataclass(frozen=True)
 class FeedbackStatus:
     """What a buffer has published. `ring`: the file, `zmq`: the endpoint to connect to; empty: not there. `sent`: of the published images, given to
-    ZeroMQ; `dropped`: never, as its thread was behind; `full`: times that a subscriber had no room and began to lose images."""
+    ZeroMQ; `dropped`: never, as the process that publishes was behind; `full`: times that a subscriber had no room and began to lose images;
+    `restarts`: times that this process has died, and another one came."""
 
     ring: str
     zmq: str
@@ -160,6 +163,7 @@ class FeedbackStatus:
     sent: int
     dropped: int
     full: int
+    restarts: int = 0
 
 
 @dataclass(frozen=True)

@@ -85,14 +85,16 @@ GROUPS: dict[str, tuple[Described, ...]] = {
         Described("rashpa_stack_written_seconds", "histogram", _BUFFER, "From the decision until the last sink is through and the slots are free again."),
         Described("rashpa_image_published_seconds", "histogram", _BUFFER, "From the last packet of an image until what was decided of it is in the ring of the buffer's feedback."),
         Described("rashpa_image_sent_seconds", "histogram", _BUFFER, "From the last packet of an image until ZeroMQ has what was decided of it."),
-        Described("rashpa_feedback_images_total", "counter", ("state", *_BUFFER), "What a buffer publishes; state: published (in the ring), sent (of them, given to ZeroMQ), dropped (never, as its thread was behind)."),
+        Described("rashpa_feedback_images_total", "counter", ("state", *_BUFFER), "What a buffer publishes; state: published (in the ring), sent (of them, given to ZeroMQ), dropped (never, as the process that gives them was behind)."),
         Described("rashpa_feedback_full_total", "counter", _BUFFER, "Times that a subscriber of ZeroMQ had no room and began to lose images; it counts how many."),
+        Described("rashpa_feedback_restarts_total", "counter", _BUFFER, "Times that the process that publishes by ZeroMQ has died, and another one came."),
         Described("rashpa_sink_images_total", "counter", ("state", *_SINK), "Books of a sink: accepted = written + dropped + errored + waiting."),
         Described("rashpa_sink_images_waiting", "gauge", _SINK, "Images that a sink has not settled yet."),
         Described("rashpa_sink_bytes_written_total", "counter", _SINK, "Bytes of written images before compression."),
         Described("rashpa_sink_bytes_stored_total", "counter", _SINK, "Bytes that went to storage."),
         Described("rashpa_stream_images_total", "counter", ("state", "endpoint", *_SINK), "Images of a consumer of a sink stream2; state: sent (its queue has taken them), missed (it had no room, or nobody was there)."),
         Described("rashpa_stream_clients", "gauge", ("endpoint", *_SINK), "Programs that are connected to a sink stream2."),
+        Described("rashpa_stream_restarts_total", "counter", _SINK, "Times that the process that sends images to consumers has died, and another one came."),
     ),
 }  # fmt: skip
 """By the part of a node that they are of, in the order of the page."""

@@ -249,6 +249,7 @@ def _add_buffer(families: Families, buffer: BufferStatus, receiver: str) -> None
             count = getattr(buffer.feedback, state)
             families.add("rashpa_feedback_images_total", count, state, buffer.name, receiver)
         families.add("rashpa_feedback_full_total", buffer.feedback.full, buffer.name, receiver)
+        families.add("rashpa_feedback_restarts_total", buffer.feedback.restarts, buffer.name, receiver)
 
 
 def _add_latency(families: Families, latency: Latency, buffer: str, receiver: str) -> None:
@@ -266,6 +267,8 @@ def _add_sink(families: Families, sink: SinkStatus, buffer: str, receiver: str) 
     families.add("rashpa_sink_images_waiting", sink.waiting, *whose)
     families.add("rashpa_sink_bytes_written_total", sink.bytes_written, *whose)
     families.add("rashpa_sink_bytes_stored_total", sink.bytes_stored, *whose)
+    if sink.consumers:
+        families.add("rashpa_stream_restarts_total", sink.restarts, *whose)
     for consumer in sink.consumers:
         families.add("rashpa_stream_images_total", consumer.sent, "sent", consumer.endpoint, *whose)
         families.add("rashpa_stream_images_total", consumer.missed, "missed", consumer.endpoint, *whose)

@@ -93,7 +93,9 @@ def buffer_status(buffer: _native.BufferStatus, slots: int = 0, file: str = "") 
 def _feedback_status(known: _native.FeedbackStatus | None) -> telegram.FeedbackStatus | None:
     if known is None:
         return None
-    return telegram.FeedbackStatus(known.ring, known.zmq, known.published, known.sent, known.dropped, known.full)
+    return telegram.FeedbackStatus(
+        known.ring, known.zmq, known.published, known.sent, known.dropped, known.full, known.restarts
+    )
 
 
 def _sink_status(sink: _native.SinkStatus) -> telegram.SinkStatus:
@@ -112,4 +114,5 @@ def _sink_status(sink: _native.SinkStatus) -> telegram.SinkStatus:
         consumers=tuple(
             telegram.ConsumerStatus(one.endpoint, one.connected, one.sent, one.missed) for one in sink.consumers
         ),
+        restarts=sink.restarts,
     )

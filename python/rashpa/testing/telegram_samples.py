@@ -277,10 +277,11 @@ def _destination_status() -> t.DestinationStatus:
                     t.ConsumerStatus("tcp://127.0.0.1:31001", 1, 598, 2),
                     t.ConsumerStatus("tcp://127.0.0.1:31002", 0, 0, 600),
                 ),
+                restarts=3,
             ),
         ),
         slots=400,
-        feedback=t.FeedbackStatus("/rings/rashpa.hits", "tcp://127.0.0.1:39001", 2400, 2390, 10, 2),
+        feedback=t.FeedbackStatus("/rings/rashpa.hits", "tcp://127.0.0.1:39001", 2400, 2390, 10, 2, 1),
         file="/data/first_light_full_master.h5",
     )
     first = "buffer full image 3 (frame 3): DTP 2 module 1 lost 4 lines"

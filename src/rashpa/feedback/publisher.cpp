@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rashpa/feedback/publisher.hpp"
 
-#include <array>
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
-#include <exception>
-#include <span>
 
 #include "rashpa/core/clock.hpp"
+#include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
-#include "rashpa/feedback/ring_reader.hpp"
-#include "rashpa/memory/cpu_set.hpp"
 
 namespace rashpa::feedback {
 
@@ -17,7 +18,12 @@ namespace {
 
 /// Messages that wait for a slow subscriber before it loses some.
 constexpr int kRoom = 4096;
-constexpr std::chrono::seconds kSleep{1};
+constexpr const char* kWhat = "feedback";
+/// For the process that publishes: itself, its libraries, and what kMostConnections subscribers that stand still cost
+/// beyond the messages that they share.
+constexpr std::uint64_t kMemoryBytes = std::uint64_t{1} << 30U;
+/// For what is in the ring, and its linger, before it is ended.
+constexpr std::chrono::milliseconds kLastPatience{2000};
 
 RingSize size_of(const Options& options, const Results& results) {
   RingSize size{.entries = options.entries, .columns = static_cast<std::uint32_t>(results.columns.size())};
@@ -33,10 +39,23 @@ Publisher::Publisher(const Options& options, const Described& what)
       description_(describe(what)),
       ring_(options.ring, description_, size_of(options, what.results)),
       ring_path_(options.ring) {
-  if (options.zmq.empty()) return;
-  socket_ = std::make_unique<PubSocket>(options.zmq, kRoom);
-  auto reader = std::make_shared<RingReader>(ring_.open_path(), Begin::oldest);
-  thread_ = std::thread([this, reader] { forward(*reader); });
+  if (!options.zmq.empty()) start_process(options, what);
+}
+
+void Publisher::start_process(const Options& options, const Described& what) {
+  to_read_ = FileDescriptor(::open(ring_.open_path().c_str(), O_RDONLY | O_CLOEXEC));
+  if (to_read_.get() < 0)
+    throw ResourceError(fmt::format("feedback: its own ring cannot be opened to be read: {}", errno_text(errno)));
+  listener_ = std::make_unique<publish::Listener>(options.zmq, kWhat);
+  words_ = std::make_unique<publish::SharedWords<publish::FeedbackWords>>(kWhat);
+  process_ = std::make_unique<publish::Process>(
+      publish::Orders{.what = kWhat,
+                      .run = what.run,
+                      .buffer = buffer_,
+                      .task = publish::kFeedbackTask,
+                      .arguments = {buffer_, std::to_string(kRoom)},
+                      .files = {listener_->file(), to_read_.get(), words_->file()},  // as FeedbackFile has them
+                      .memory_bytes = kMemoryBytes + ring_.bytes() + kRoom * ring_.most_record_bytes()});
 }
 
 Publisher::~Publisher() { end(); }
@@ -57,44 +76,27 @@ void Publisher::publish(const Stack& stack) noexcept {
 
 void Publisher::end() noexcept {
   ring_.end();
-  if (thread_.joinable()) thread_.join();
-}
-
-void Publisher::forward(RingReader& reader) noexcept {
-  memory::place_this_thread("feedback", -1);
-  std::array<std::span<const std::byte>, 3> parts{std::as_bytes(std::span(buffer_)),
-                                                  std::as_bytes(std::span(description_))};
-  try {
-    for (;;) {
-      const Got got = reader.next(kSleep, Wait::sleep);
-      dropped_.store(reader.lost(), std::memory_order_relaxed);
-      if (got == Got::nothing) continue;
-      if (got == Got::ended) {
-        parts[2] = {};
-        socket_->send(parts);
-        return;
-      }
-      const std::span<const std::uint64_t> record = reader.record();
-      parts[2] = std::as_bytes(record);
-      if (!socket_->send(parts)) full_.fetch_add(1, std::memory_order_relaxed);
-      sent_.fetch_add(1, std::memory_order_relaxed);
-      if (record[entry::kLastPacket] != 0)
-        by_zmq_.record(now_ns() - static_cast<std::int64_t>(record[entry::kLastPacket]));
-    }
-  } catch (const std::exception& error) {  // the ring is our own: it was damaged by another process
-    log::write(log::Level::error, {.buffer = buffer_}, "{}", error.what());
-  }
+  if (!process_ || ended_) return;
+  ended_ = true;
+  if (process_->end(kLastPatience)) return;
+  const std::uint64_t published = ring_.published();
+  left_ = published - std::min(published, (*words_)->next.load());
+  log::write(log::Level::warning, {.buffer = buffer_},
+             "feedback: the process that publishes had not sent the last {} images when the run was over",
+             left_.load());
 }
 
 PublisherStatus Publisher::status() const {
-  return {.ring = ring_path_,
-          .zmq = socket_ ? socket_->endpoint() : std::string(),
-          .published = ring_.published(),
-          .sent = sent_.load(std::memory_order_relaxed),
-          .dropped = dropped_.load(std::memory_order_relaxed),
-          .full = full_.load(std::memory_order_relaxed),
-          .in_ring = &in_ring_,
-          .by_zmq = &by_zmq_};
+  PublisherStatus known{.ring = ring_path_, .published = ring_.published(), .in_ring = &in_ring_};
+  if (!process_) return known;
+  const publish::FeedbackWords& words = **words_;
+  known.zmq = listener_->endpoint();
+  known.sent = words.sent.load(std::memory_order_relaxed);
+  known.dropped = words.dropped.load(std::memory_order_relaxed) + left_.load(std::memory_order_relaxed);
+  known.full = words.full.load(std::memory_order_relaxed);
+  known.restarts = process_->restarts();
+  known.by_zmq = &words.by_zmq;
+  return known;
 }
 
 }  // namespace rashpa::feedback

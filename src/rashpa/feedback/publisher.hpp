@@ -4,14 +4,16 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <thread>
 
+#include "rashpa/core/file_descriptor.hpp"
 #include "rashpa/core/histogram.hpp"
 #include "rashpa/core/stack.hpp"
 #include "rashpa/feedback/description.hpp"
-#include "rashpa/feedback/ring_reader.hpp"
 #include "rashpa/feedback/ring_writer.hpp"
-#include "rashpa/feedback/zeromq.hpp"
+#include "rashpa/publish/feedback_words.hpp"
+#include "rashpa/publish/listener.hpp"
+#include "rashpa/publish/process.hpp"
+#include "rashpa/publish/shared_words.hpp"
 
 namespace rashpa::feedback {
 
@@ -24,21 +26,22 @@ struct Options {
 
 /// What has become of them.
 struct PublisherStatus {
-  std::string ring;
-  std::string zmq;                     ///< what others connect to
+  std::string ring{};
+  std::string zmq{};                   ///< what others connect to
   std::uint64_t published = 0;         ///< images, in the ring
   std::uint64_t sent = 0;              ///< of them, given to ZeroMQ
-  std::uint64_t dropped = 0;           ///< of them, never: the thread that gives them was behind by a whole ring
+  std::uint64_t dropped = 0;           ///< of them, never: the process that gives them was behind by a whole ring
   std::uint64_t full = 0;              ///< times that a subscriber had no room and began to lose; it knows how many
+  std::uint64_t restarts = 0;          ///< times that this process has died, and another one went on
   const Histogram* in_ring = nullptr;  ///< last packet of an image → it is in the ring
   const Histogram* by_zmq = nullptr;   ///< last packet of an image → ZeroMQ has it
 };
 
-/// Publishes what a unit has decided: at once in a ring, and from there, by a thread of its own, to subscribers of a
-/// ZeroMQ socket. Neither waits for anybody.
+/// Publishes what a unit has decided: at once in a ring, and from there, by a process of its own (publish/process.hpp),
+/// to subscribers of a ZeroMQ socket. Neither waits for anybody.
 class Publisher {
  public:
-  /// Takes file and socket. Throws what RingWriter and PubSocket throw.
+  /// Takes file and socket. Throws what RingWriter, Listener and Process throw.
   Publisher(const Options& options, const Described& what);
   ~Publisher();
   Publisher(const Publisher&) = delete;
@@ -46,26 +49,29 @@ class Publisher {
 
   /// The images of a decided stack. One thread; it takes no memory and no lock, and calls the system once.
   void publish(const Stack& stack) noexcept;
-  /// Nothing more comes; returns when ZeroMQ has all of it.
+  /// Nothing more comes; returns when ZeroMQ has all of it, or does not take it within some seconds.
   void end() noexcept;
   /// Any thread; it allocates.
   [[nodiscard]] PublisherStatus status() const;
 
+  /// The process that gives images to ZeroMQ; null: there is none. For tests.
+  [[nodiscard]] const publish::Process* process() const noexcept { return process_.get(); }
+
  private:
-  void forward(RingReader& reader) noexcept;
+  void start_process(const Options& options, const Described& what);
 
   std::string buffer_;
   std::string description_;
   RingWriter ring_;
   std::string ring_path_;
+  bool ended_ = false;
   bool said_cut_ = false;  ///< that the ring's file was made shorter
-  std::unique_ptr<PubSocket> socket_;
-  std::atomic<std::uint64_t> sent_{0};
-  std::atomic<std::uint64_t> dropped_{0};
-  std::atomic<std::uint64_t> full_{0};
   Histogram in_ring_;
-  Histogram by_zmq_;
-  std::thread thread_;
+  FileDescriptor to_read_;  ///< the ring
+  std::unique_ptr<publish::Listener> listener_;
+  std::unique_ptr<publish::SharedWords<publish::FeedbackWords>> words_;
+  std::unique_ptr<publish::Process> process_;  ///< last: it uses all of the above
+  std::atomic<std::uint64_t> left_{0};         ///< images that it had not sent when it was ended
 };
 
 }  // namespace rashpa::feedback

@@ -5,8 +5,9 @@
 #include <gtest/gtest.h>
 #include <zmq.h>
 
-#include <array>
+#include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <optional>
 #include <thread>
@@ -151,28 +152,63 @@ TEST(Publisher, subscribers_get_every_image_and_the_end) {
   EXPECT_EQ(status.by_zmq->count(), n);
 }
 
-TEST(PubSocket, a_subscriber_that_is_full_is_told_of_and_never_waited_for) {
-  PubSocket socket("tcp://127.0.0.1:0", 4);
-  Subscriber slow(socket.endpoint(), "", 1);
-  const std::string big(1 << 20, 'x');
-  const std::span<const std::byte> part = std::as_bytes(std::span(big));
-  EXPECT_EVENTUALLY(!socket.send(std::array{part}));
+TEST(Publisher, what_cannot_be_bound_is_refused) {
+  for (const char* endpoint : {"nothing", "tcp://203.0.113.1:4000", "tcp://127.0.0.1", "tcp://127.0.0.1:65536"})
+    EXPECT_THROW(Publisher({.zmq = endpoint}, described()), ConfigError) << endpoint;
+  const Publisher taken({.zmq = "tcp://127.0.0.1:0"}, described());
+  EXPECT_THROW(Publisher({.zmq = taken.status().zmq}, described()), ConfigError);
 }
 
-TEST(PubSocket, what_cannot_be_bound_is_refused) {
-  EXPECT_THROW(PubSocket("tcp://203.0.113.1:4000", 4), ConfigError);
-  EXPECT_THROW(PubSocket("nothing", 4), ConfigError);
-  const PubSocket taken("tcp://127.0.0.1:0", 4);
-  EXPECT_THROW(PubSocket(taken.endpoint(), 4), ConfigError);
-}
-
-TEST(Zeromq, a_machine_without_it_is_told_what_to_install) {
-  try {
-    static_cast<void>(load_zeromq("libzmq-that-is-not-here.so"));
-    FAIL();
-  } catch (const ResourceError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("install libzmq5"));
+TEST(Publisher, one_that_is_killed_costs_its_subscribers_what_they_are_told) {
+  Publisher publisher({.zmq = "tcp://127.0.0.1:0"}, described());
+  const std::string endpoint = publisher.status().zmq;
+  Subscriber subscriber(endpoint, "full");
+  Stacks stacks;
+  std::atomic<std::uint64_t> last{0};
+  std::atomic<std::uint64_t> received{0};
+  std::atomic<bool> over{false};
+  std::jthread reading([&] {
+    for (std::vector<std::string> parts = subscriber.receive(); parts.size() == 3; parts = subscriber.receive()) {
+      if (parts[2].empty()) break;
+      std::vector<std::uint64_t> record(parts[2].size() / kWordBytes);
+      std::memcpy(record.data(), parts[2].data(), parts[2].size());
+      last = record[entry::kIndex];
+      EXPECT_TRUE(is_image(record, last));
+      ++received;
+    }
+    over = true;
+  });
+  std::uint64_t n = 0;
+  for (std::uint64_t deaths = 1; deaths <= 3; ++deaths) {
+    const std::uint64_t before = received;
+    EXPECT_EVENTUALLY((publisher.publish(stacks.stack(n++)), received > before + 5));
+    ASSERT_EQ(::kill(publisher.process()->pid(), SIGKILL), 0);
+    EXPECT_EVENTUALLY(publisher.status().restarts == deaths);
+    EXPECT_EQ(publisher.status().zmq, endpoint);
   }
+  const std::uint64_t before = received;
+  EXPECT_EVENTUALLY((publisher.publish(stacks.stack(n++)), received > before + 5));
+  publisher.end();
+  EXPECT_EVENTUALLY(over.load());
+  EXPECT_EQ(last, n - 1);
+  const PublisherStatus status = publisher.status();
+  EXPECT_EQ(status.published, n);
+  // One that dies between sending and counting sends an image again.
+  EXPECT_GE(status.sent + status.dropped, n);
+  EXPECT_LE(status.sent + status.dropped, n + 3);
+}
+
+TEST(Publisher, one_that_stands_still_holds_up_nobody) {
+  Publisher publisher({.zmq = "tcp://127.0.0.1:0", .entries = 64}, described());
+  ASSERT_EQ(::kill(publisher.process()->pid(), SIGSTOP), 0);
+  Stacks stacks;
+  constexpr std::uint64_t kImages = 1000;
+  for (std::uint64_t n = 0; n < kImages; ++n) publisher.publish(stacks.stack(n));
+  publisher.end();
+  const PublisherStatus status = publisher.status();
+  EXPECT_EQ(status.published, kImages);
+  EXPECT_EQ(status.sent + status.dropped, kImages);
+  EXPECT_EQ(status.restarts, 0U);
 }
 
 }  // namespace

@@ -104,6 +104,12 @@ void RingReader::check_layout() {
   if (rows_bytes_ % kWordBytes != 0) damaged("its room for rows is no whole words");
 }
 
+void RingReader::go_to(std::uint64_t position) noexcept {
+  const std::uint64_t published = load(words_[head::kPublished]);
+  next_ = std::min(position, published);
+  if (published - next_ > entries_) skip(published);
+}
+
 Got RingReader::next() {
   for (;;) {
     const bool ended = load(words_[head::kEnded]) != 0;

@@ -44,6 +44,9 @@ class RingReader {
   [[nodiscard]] std::uint64_t columns() const noexcept { return columns_; }
   [[nodiscard]] std::span<const TableShape> tables() const noexcept { return tables_; }
 
+  /// Goes on with this entry, if it is there or comes next, and with the oldest one otherwise; those between count as
+  /// lost.
+  void go_to(std::uint64_t position) noexcept;
   /// The next entry, if there is one. Throws FileError when the file is damaged, or when its writer has gone without
   /// ending it and all that it had published is read.
   Got next();

@@ -108,10 +108,12 @@ RingWriter::RingWriter(const std::string& path, std::string_view description, co
   // All of it, now: a page that the file system has no room for later would end the process.
   if (const int code = ::posix_fallocate(file_.get(), 0, static_cast<off_t>(bytes)); code != 0) throw failed(code);
   // One without a name is sealed; one that others open by its name may be cut by them.
-  if (path.empty() && ::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-    throw failed(errno);
+  if (path.empty() && ::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) throw failed(errno);
   mapping_ = memory::FileMapping(file_.get(), bytes, memory::FileAccess::write);
   if (mapping_.data() == nullptr) throw failed(errno);
+  // Who reads one without a name, by its descriptor, cannot write there; Linux before 5.1 has no such seal.
+  if (path.empty() && ::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0)
+    ::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SEAL);
   words_ = static_cast<std::uint64_t*>(mapping_.data());
   entries_at_ = entries_at / kWordBytes;
   rows_at_ = rows_at / kWordBytes;
@@ -191,6 +193,12 @@ void RingWriter::wake() noexcept {
 void RingWriter::end() noexcept {
   store(words_[head::kEnded], 1);
   wake();
+}
+
+std::uint64_t RingWriter::most_record_bytes() const noexcept {
+  std::uint64_t bytes = words_[head::kDescriptionBytes] + entry_words_ * kWordBytes;
+  for (const TableShape& table : size_.tables) bytes += table.bytes();
+  return bytes;
 }
 
 std::string RingWriter::open_path() const {

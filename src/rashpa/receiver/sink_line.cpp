@@ -369,6 +369,7 @@ SinkStatus SinkLine::status() const {
   status.waiting = status.accepted - std::min(status.accepted, settled);
   status.error = error();
   status.consumers = sink_->consumers();
+  status.restarts = sink_->restarts();
   status.left_behind = left_.load(std::memory_order_relaxed);
   const std::lock_guard lock(lock_);
   status.first = first_;

@@ -43,6 +43,7 @@ struct SinkStatus {
   std::string error;                              ///< the first one
   std::optional<FirstErrored> first{};            ///< the lowest image that it does not have
   std::vector<sink::ConsumerStatus> consumers{};  ///< whom it sends to
+  std::uint64_t restarts = 0;                     ///< times that the process that sends has died, and another one came
   bool left_behind = false;                       ///< it did not come back, and was not waited for any longer
 };
 

@@ -7,9 +7,9 @@
 
 namespace rashpa::sink {
 
-Chunk::Chunk(std::span<const std::byte> chunk, std::size_t before)
-    : room(before), memory(std::make_unique_for_overwrite<std::byte[]>(before + chunk.size())), size(chunk.size()) {
-  if (!chunk.empty()) std::memcpy(memory.get() + before, chunk.data(), chunk.size());
+Chunk::Chunk(std::span<const std::byte> chunk)
+    : memory(std::make_unique_for_overwrite<std::byte[]>(chunk.size())), size(chunk.size()) {
+  if (!chunk.empty()) std::memcpy(memory.get(), chunk.data(), chunk.size());
 }
 
 ChunkBoard::ChunkBoard(std::size_t images, unsigned takers) : takers_(takers), places_(images) {}

@@ -11,12 +11,10 @@
 
 namespace rashpa::sink {
 
-/// The chunk of an image (kernel bitshuffle_lz4), with room before it for what a message begins with.
+/// The chunk of an image (kernel bitshuffle_lz4).
 struct Chunk {
-  static constexpr std::size_t kRoom = 8192;  ///< for most messages
-  explicit Chunk(std::span<const std::byte> chunk, std::size_t before = kRoom);
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {memory.get() + room, size}; }
-  std::size_t room;  ///< bytes before the chunk
+  explicit Chunk(std::span<const std::byte> chunk);
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {memory.get(), size}; }
   std::unique_ptr<std::byte[]> memory;
   std::size_t size = 0;
 };

@@ -93,6 +93,8 @@ class Sink {
   [[nodiscard]] virtual SinkStats stats() const noexcept = 0;
   /// Whom it sends to; none of a sink that keeps what it gets. Any thread.
   [[nodiscard]] virtual std::vector<ConsumerStatus> consumers() const { return {}; }
+  /// How often a process that it sends by has died, and another one has come. Any thread.
+  [[nodiscard]] virtual std::uint64_t restarts() const { return 0; }
   /// The first error of this sink, empty when there was none. Any thread.
   [[nodiscard]] virtual std::string error() const = 0;
 };

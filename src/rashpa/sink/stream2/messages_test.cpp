@@ -2,18 +2,13 @@
 #include "rashpa/sink/stream2/messages.hpp"
 
 #include <gtest/gtest.h>
-#include <zmq.h>
 
 #include <array>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "rashpa/core/zeromq.hpp"
-#include "rashpa/sink/chunk_board.hpp"
-#include "rashpa/sink/stream2/outlet.hpp"
 
 namespace rashpa::sink::stream2 {
 namespace {
@@ -21,8 +16,6 @@ namespace {
 std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
-
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 const Series kSeries{.id = 7, .unique_id = "A", .arm_date = "2026-01-01T00:00:00Z", .date = ""};
 const Output kOutput{.buffer = "full", .run = 7, .width = 64, .height = 40, .stack = 1, .images = 10};
@@ -49,32 +42,6 @@ TEST(Messages, the_start_says_where_lines_lie) {
       "dtps\x81\xB9\x00\x09\x62id\x03\x66module\x01\x61x\x02\x61y\x04\x65width\x14\x66height\x17\x64turn\x18\x5A\x64"
       "flip\xF5\x69line_rows\x82\x00\x05"sv;
   EXPECT_NE(text_of(out.bytes()).find(expected), std::string::npos);
-}
-
-TEST(Messages, those_of_one_chunk_have_heads_of_their_own) {
-  void* context = zmq_ctx_new();
-  void *from = zmq_socket(context, ZMQ_PUSH), *to = zmq_socket(context, ZMQ_PULL);
-  ASSERT_EQ(zmq_bind(to, "inproc://messages"), 0);
-  ASSERT_EQ(zmq_connect(from, "inproc://messages"), 0);
-  const ZeromqLibrary zeromq = load_zeromq();
-  const std::string long_head(2 * Chunk::kRoom, 'h');
-  {
-    const auto chunk = std::make_shared<Chunk>(bytes_of("chunk"));
-    const Message one(zeromq, bytes_of("first head "), chunk), two(zeromq, bytes_of("other head "), chunk),
-        three(zeromq, bytes_of(long_head), chunk);
-    for (const Message* message : {&one, &two, &three}) EXPECT_TRUE(message->send(from));
-    EXPECT_EQ(text_of(chunk->bytes()), "chunk");
-  }
-  for (const std::string& head : {std::string("first head "), std::string("other head "), long_head}) {
-    std::string got(3 * Chunk::kRoom, '\0');
-    const int bytes = zmq_recv(to, got.data(), got.size(), 0);
-    ASSERT_GT(bytes, 0);
-    got.resize(static_cast<std::size_t>(bytes));
-    EXPECT_EQ(got, head + "chunk");
-  }
-  zmq_close(from);
-  zmq_close(to);
-  zmq_ctx_term(context);
 }
 
 }  // namespace

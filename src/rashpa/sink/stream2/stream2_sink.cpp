@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
+#include <optional>
 #include <span>
-#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -18,26 +17,27 @@
 namespace rashpa::sink {
 
 namespace bslz4 = kernel::bitshuffle_lz4;
-using stream2::Message;
-using stream2::Outlet;
 
 namespace {
 
 constexpr std::chrono::seconds kPatience{5};  // for a consumer whose queue has no room for the end
 constexpr std::chrono::milliseconds kPause{2};
-constexpr unsigned kLastPort = 65535;
+/// Beyond pixels: numbers of the pipeline and lost lines of an image; texts of a start, the run file among them.
+constexpr std::uint64_t kUsualHead = 1U << 16U;
+constexpr std::uint64_t kLargestHead = 16U << 20U;
+constexpr std::uint64_t kMaskPixelBytes = 4;
 
-/// tcp://ADDRESS:PORT as both parts. Throws ConfigError.
-std::pair<std::string, unsigned> parts_of(const std::string& endpoint) {
-  const std::size_t colon = endpoint.rfind(':');
-  unsigned port = 0;
-  const char* const end = endpoint.data() + endpoint.size();
-  const char* const first = colon == std::string::npos ? end : endpoint.data() + colon + 1;
-  const auto [rest, failure] = std::from_chars(first, end, port);
-  if (!endpoint.starts_with("tcp://") || failure != std::errc() || rest != end || port > kLastPort) {
-    throw ConfigError(fmt::format("sink stream2: {} is no endpoint; give tcp://ADDRESS:PORT", endpoint));
-  }
-  return {endpoint.substr(0, colon), port};
+stream2::LaneConfig lane_of(const Stream2Config& config, const Output& output) {
+  const std::uint64_t image = bslz4::compressed_bound(output.image_bytes(), pixel_bytes(output.pixel));
+  const std::uint64_t mask = bslz4::compressed_bound(kMaskPixelBytes * output.width * output.height, kMaskPixelBytes);
+  return {.endpoint = config.endpoint,
+          .outlets = config.outlets,
+          .pattern = config.pattern,
+          .waiting = config.waiting,
+          .image_bytes = image + kUsualHead,
+          .message_bytes = std::max(image, mask) + kLargestHead,
+          .run = output.run,
+          .buffer = output.buffer};
 }
 
 const Output& checked(const Output& output) {
@@ -54,83 +54,41 @@ const Output& checked(const Output& output) {
 Stream2Sink::Stream2Sink(const Stream2Config& config, const Output& output)
     : output_(checked(output)),
       metadata_(config.metadata),
-      zeromq_(load_zeromq()),
+      lane_(lane_of(config, output)),
       compressor_(pixel_bytes(output.pixel)),
       scratch_(output.chunked ? 0 : bslz4::compressed_bound(output.image_bytes(), pixel_bytes(output.pixel))),
       wait_(config.wait_s) {
   series_.id = output.run != 0 ? output.run : metadata_.run_number;
   series_.unique_id = stream2::make_ulid();
-  context_ = zeromq_.ctx_new();
-  try {
-    door_ = std::make_unique<stream2::Door>(zeromq_, context_);
-    make_outlets(config);
-  } catch (...) {
-    hang_up();
-    throw;
-  }
-}
-
-void Stream2Sink::make_outlets(const Stream2Config& config) {
-  const auto [address, port] = parts_of(config.endpoint);
-  if (port != 0 && port + config.outlets - 1 > kLastPort) {
-    throw ConfigError(fmt::format("sink stream2: {} consumers from port {} on need ports up to {}; give a lower one",
-                                  config.outlets, port, port + config.outlets - 1));
-  }
-  for (std::uint32_t n = 0; n < config.outlets; ++n) {
-    const std::string endpoint = fmt::format("{}:{}", address, port == 0 ? 0 : port + n);
-    outlets_.push_back(
-        std::make_unique<Outlet>(zeromq_, context_, endpoint, config.pattern, static_cast<int>(config.waiting), n));
-  }
 }
 
 Stream2Sink::~Stream2Sink() {
   if (begun_ && !ended_) send_ends(nullptr);
-  hang_up();
-}
-
-void Stream2Sink::hang_up() noexcept {
-  if (context_ == nullptr) return;
-  {
-    const std::lock_guard lock(lock_);
-    for (const auto& outlet : outlets_) last_.push_back(outlet->status());
-    outlets_.clear();
-  }
-  door_.reset();
-  zeromq_.ctx_term(context_);  // waits for what lingers
-  context_ = nullptr;
 }
 
 void Stream2Sink::begin() {
   if (std::exchange(begun_, true)) return;
   wait_for_consumers();
   series_.arm_date = stream2::date_of_tai(tai_ns());
-  send_starts();
+  send_start();
 }
 
 void Stream2Sink::wait_for_consumers() {
   const auto until = std::chrono::steady_clock::now() + wait_;
-  const auto alone = [](const auto& outlet) { return !outlet->is_connected(); };
-  for (look(); std::chrono::steady_clock::now() < until && std::any_of(outlets_.begin(), outlets_.end(), alone);
-       look()) {
-    std::this_thread::sleep_for(kPause);
-  }
+  const auto all = [this] {
+    for (std::size_t n = 0; n < lane_.outlets(); ++n) {
+      if (!lane_.is_connected(n)) return false;
+    }
+    return true;
+  };
+  while (std::chrono::steady_clock::now() < until && !all()) std::this_thread::sleep_for(kPause);
 }
 
-/// Sees who has come and gone, at all outlets.
-void Stream2Sink::look() {
-  door_->look(outlets_);
-  for (auto& outlet : outlets_) outlet->look();
-}
-
-void Stream2Sink::send_starts() {
-  look();
-  const auto owed = [](const auto& outlet) { return outlet->owes_start() && outlet->ready(); };
-  if (std::none_of(outlets_.begin(), outlets_.end(), owed)) return;
+/// To the process that sends, which gives it to whoever comes; one that has just begun does not know it.
+void Stream2Sink::send_start() {
+  if (!lane_.owes_start()) return;
   stream2::write_start(cbor_, series_, output_, metadata_);
-  const Message start(zeromq_, cbor_.bytes());
-  for (auto& outlet : outlets_) {
-    if (owed(outlet)) outlet->send_start(start);
-  }
+  lane_.send_start(cbor_.bytes());
 }
 
 Put Stream2Sink::put(const Stack& stack, std::span<ErrorReason> results) {
@@ -174,65 +132,55 @@ ChunkRef Stream2Sink::chunk_of(const Stack& stack, const StackImage& image, bool
 }
 
 ErrorReason Stream2Sink::send(const Stack& stack, const StackImage& image) {
-  send_starts();
-  const auto can = [](const auto& outlet) { return !outlet->owes_start() && outlet->ready(); };
-  const bool wanted = std::any_of(outlets_.begin(), outlets_.end(), can);
-  ChunkRef chunk = chunk_of(stack, image, wanted);
+  send_start();
+  const bool wanted = lane_.wants_image();
+  const ChunkRef chunk = chunk_of(stack, image, wanted);
   if (!wanted || !chunk) {
-    for (auto& outlet : outlets_) outlet->miss_image();
+    lane_.miss_image();
     if (!wanted) return ErrorReason::dropped;
     return stack.intact(image) ? ErrorReason::storage : ErrorReason::overwritten;
   }
-  const std::size_t bytes = chunk->size;
-  stream2::write_image(cbor_, series_, tally_, output_, metadata_, image, bytes);
-  const Message message(zeromq_, cbor_.bytes(), std::move(chunk));
-  bool taken = false;
-  for (auto& outlet : outlets_) {
-    if (outlet->owes_start()) {
-      outlet->miss_image();
-    } else {
-      taken = outlet->send_image(message) || taken;
-    }
-  }
-  if (!taken) return ErrorReason::dropped;
+  stream2::write_image(cbor_, series_, tally_, output_, metadata_, image, chunk->bytes().size());
+  const std::optional<std::uint32_t> taken = lane_.send_image(cbor_.bytes(), chunk->bytes());
+  if (!taken) return ErrorReason::storage;
+  if (*taken == 0) return ErrorReason::dropped;
   const std::lock_guard lock(lock_);
   stats_.images_written += 1;
   stats_.bytes_written += output_.image_bytes();
-  stats_.bytes_stored += bytes;
+  stats_.bytes_stored += chunk->bytes().size();
   return ErrorReason::none;
 }
 
 void Stream2Sink::close(const Books& books) {
   begin();
   send_ends(&books);
-  hang_up();
 }
 
 /// To everyone who has got the start; a queue that has no room for it is waited for a little.
 void Stream2Sink::send_ends(const Books* books) {
   if (std::exchange(ended_, true)) return;
-  send_starts();
+  send_start();
   const auto until = std::chrono::steady_clock::now() + kPatience;
-  std::vector<Outlet*> owed;
-  for (auto& outlet : outlets_) {
-    if (!outlet->owes_start()) owed.push_back(outlet.get());
+  std::vector<std::size_t> owed;
+  for (std::size_t n = 0; n < lane_.outlets(); ++n) {
+    if (lane_.is_started(n)) owed.push_back(n);
   }
   while (!owed.empty()) {
-    std::erase_if(owed, [&](Outlet* outlet) {
-      const ConsumerStatus got = outlet->status();
+    std::erase_if(owed, [&](std::size_t n) {
+      const ConsumerStatus got = lane_.status(n);
       stream2::write_end(cbor_, series_, tally_, books, {.sent = got.sent, .missed = got.missed});
-      return outlet->send_end(Message(zeromq_, cbor_.bytes()));
+      return lane_.send_end(n, cbor_.bytes());
     });
     if (owed.empty() || std::chrono::steady_clock::now() >= until) break;
     std::this_thread::sleep_for(kPause);
-    look();
-    std::erase_if(owed, [](const Outlet* outlet) { return !outlet->is_connected(); });
+    std::erase_if(owed, [&](std::size_t n) { return !lane_.is_connected(n); });
   }
-  for (const Outlet* outlet : owed) {
+  for (const std::size_t n : owed) {
     log::write(log::Level::warning, {.run = output_.run, .buffer = output_.buffer},
                "sink stream2: the consumer at {} has not taken the end of the stream: it reads nothing",
-               outlet->status().endpoint);
+               lane_.status(n).endpoint);
   }
+  lane_.leave();
 }
 
 SinkStats Stream2Sink::stats() const noexcept {
@@ -241,9 +189,8 @@ SinkStats Stream2Sink::stats() const noexcept {
 }
 
 std::vector<ConsumerStatus> Stream2Sink::consumers() const {
-  const std::lock_guard lock(lock_);
-  std::vector<ConsumerStatus> all = last_;
-  for (const auto& outlet : outlets_) all.push_back(outlet->status());
+  std::vector<ConsumerStatus> all;
+  for (std::size_t n = 0; n < lane_.outlets(); ++n) all.push_back(lane_.status(n));
   return all;
 }
 

@@ -8,16 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/zeromq.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
 #include "rashpa/sink/chunk_board.hpp"
 #include "rashpa/sink/nxmx_metadata.hpp"
 #include "rashpa/sink/output.hpp"
 #include "rashpa/sink/sink.hpp"
 #include "rashpa/sink/stream2/cbor.hpp"
-#include "rashpa/sink/stream2/door.hpp"
+#include "rashpa/sink/stream2/lane.hpp"
 #include "rashpa/sink/stream2/messages.hpp"
-#include "rashpa/sink/stream2/outlet.hpp"
 
 namespace rashpa::sink {
 
@@ -30,9 +28,9 @@ struct Stream2Config {
   NxmxMetadata metadata{};
 };
 
-/// Sends accepted images to programs that read DECTRIS Stream V2: CBOR by ZeroMQ (docs/reference/stream2.md). Each
-/// outlet has a queue of its own, and none is waited for: an image for which an outlet has no room, or nobody who
-/// listens, is counted as missed there.
+/// Sends accepted images to programs that read DECTRIS Stream V2: CBOR by ZeroMQ (docs/reference/stream2.md), which
+/// lives in a process of its own. Each outlet has a queue of its own, and none is waited for: an image for which an
+/// outlet has no room, or nobody who listens, is counted as missed there, as is one while that process is not there.
 ///
 /// An image is written when the queue of at least one outlet has taken it, and dropped when none has. `start` goes to
 /// whoever comes, `end` also when the run is left early. At the end consumers have five seconds to fetch what waits for
@@ -49,24 +47,20 @@ class Stream2Sink final : public Sink {
   [[nodiscard]] SinkStats stats() const noexcept override;
   [[nodiscard]] std::string error() const override { return {}; }
   [[nodiscard]] std::vector<ConsumerStatus> consumers() const override;
+  [[nodiscard]] std::uint64_t restarts() const override { return lane_.restarts(); }
+  /// For tests.
+  [[nodiscard]] const publish::Process& process() const noexcept { return lane_.process(); }
 
  private:
-  void look();
-  void make_outlets(const Stream2Config& config);
   void wait_for_consumers();
-  void send_starts();
+  void send_start();
   [[nodiscard]] ErrorReason send(const Stack& stack, const StackImage& image);
   [[nodiscard]] ChunkRef chunk_of(const Stack& stack, const StackImage& image, bool wanted);
   void send_ends(const Books* books);
-  void hang_up() noexcept;
 
   Output output_;
   NxmxMetadata metadata_;
-  ZeromqLibrary zeromq_;
-  void* context_ = nullptr;
-  std::unique_ptr<stream2::Door> door_;
-  std::vector<std::unique_ptr<stream2::Outlet>> outlets_;
-  std::vector<ConsumerStatus> last_;  // when the outlets are gone; guarded by lock_
+  stream2::Lane lane_;
   kernel::bitshuffle_lz4::Compressor compressor_;
   std::vector<std::byte> scratch_;  // of the compressor
   stream2::Cbor cbor_;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -166,7 +167,9 @@ TEST(Stream2Sink, who_is_waited_for_gets_the_first_image_too) {
 TEST(Stream2Sink, the_chunk_of_the_file_is_sent_as_it_is) {
   Output output = output_of(100);
   output.chunks = std::make_shared<ChunkBoard>(100, 1);
-  Stream2Sink sink(config_of(1), output);
+  Stream2Config config = config_of(1);
+  config.wait_s = 10;
+  Stream2Sink sink(config, output);
   Client client(sink.consumers().front().endpoint);
   sink.begin();
   Images images;
@@ -300,6 +303,25 @@ class Sending {
   std::jthread thread_;
 };
 
+TEST(Stream2Sink, a_process_that_is_killed_costs_images_and_comes_back_with_the_start) {
+  Stream2Sink sink(config_of(2), output_of(1 << 30));
+  const std::string endpoint = sink.consumers().front().endpoint;
+  Client client(endpoint);
+  sink.begin();
+  const Sending sending(sink);
+  for (std::uint64_t deaths = 1; deaths <= 3; ++deaths) {
+    while (Client::type_of(client.next()) != "start") {
+    }
+    EXPECT_EQ(Client::type_of(client.next()), "image");
+    ASSERT_EQ(::kill(sink.process().pid(), SIGKILL), 0);
+    EXPECT_EVENTUALLY(sink.restarts() == deaths);
+  }
+  while (Client::type_of(client.next()) != "start") {
+  }
+  EXPECT_EQ(Client::type_of(client.next()), "image");
+  EXPECT_EQ(sink.consumers().front().endpoint, endpoint);
+}
+
 class EachPattern : public testing::TestWithParam<stream2::Pattern> {};
 
 TEST_P(EachPattern, whoever_comes_gets_the_start_first_while_others_come_and_go) {
@@ -354,6 +376,35 @@ TEST(Stream2Sink, the_end_is_sent_when_the_run_is_left_early) {
   std::thread leaving([&] { sink.reset(); });
   EXPECT_EQ(client.all().back(), "end");
   leaving.join();
+}
+
+TEST(Stream2Sink, a_process_that_stands_still_is_waited_for_once) {
+  Stream2Sink sink(config_of(1), output_of(1 << 20));
+  Client client(sink.consumers().front().endpoint);
+  sink.begin();
+  Images images;
+  std::uint64_t n = put_until_connected(sink, images);
+  const std::uint64_t sent = sink.consumers().front().sent;
+  const std::uint64_t missed = sink.consumers().front().missed;
+  const int pid = sink.process().pid();
+  ASSERT_EQ(::kill(pid, SIGSTOP), 0);
+  constexpr std::uint64_t kImages = 500;
+  const auto begun = std::chrono::steady_clock::now();
+  ErrorReason result{};
+  std::uint64_t accepted = 0;
+  for (std::uint64_t i = 0; i < kImages; ++i, ++n) {
+    result = ErrorReason::none;
+    sink.put(images.stack(n), {&result, 1});
+    if (n % 5 == 4) continue;
+    EXPECT_EQ(result, ErrorReason::dropped);
+    ++accepted;
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
+  EXPECT_EQ(sink.consumers().front().sent, sent);
+  EXPECT_EQ(sink.consumers().front().missed, missed + accepted);
+  ASSERT_EQ(::kill(pid, SIGCONT), 0);
+  EXPECT_EVENTUALLY((sink.put(images.stack(n++), {&result, 1}), sink.consumers().front().sent > sent));
+  EXPECT_EQ(sink.restarts(), 0U);
 }
 
 TEST(Stream2Sink, what_cannot_be_is_refused_before_the_run) {

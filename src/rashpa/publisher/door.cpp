@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rashpa/sink/stream2/door.hpp"
+#include "rashpa/publisher/door.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 
 #include "rashpa/core/error.hpp"
 
-namespace rashpa::sink::stream2 {
+namespace rashpa::publisher {
 
 namespace {
 
@@ -26,12 +26,12 @@ Door::Door(const ZeromqLibrary& zeromq, void* context)
   if (socket_ != nullptr && zeromq_.bind(socket_, kEndpoint) == 0) return;
   const int code = zeromq_.error();
   if (socket_ != nullptr) zeromq_.close(socket_);
-  throw ResourceError(fmt::format("sink stream2: nobody can be let in: {}", zeromq_.error_text(code)));
+  throw ResourceError(fmt::format("nobody can be let in: {}", zeromq_.error_text(code)));
 }
 
 Door::~Door() { zeromq_.close(socket_); }
 
-void Door::look(std::span<const std::unique_ptr<Outlet>> outlets) noexcept {
+void Door::look(std::span<const std::unique_ptr<Outlet>> outlets) {
   std::array<std::array<char, 256>, kParts> parts{};
   std::array<std::size_t, kParts> lengths{};
   for (;;) {
@@ -59,4 +59,4 @@ void Door::look(std::span<const std::unique_ptr<Outlet>> outlets) noexcept {
   }
 }
 
-}  // namespace rashpa::sink::stream2
+}  // namespace rashpa::publisher

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rashpa/core/zeromq.hpp"
+#include "rashpa/publisher/zeromq.hpp"
 
 #include "rashpa/core/shared_library.hpp"
 
-namespace rashpa {
+namespace rashpa::publisher {
 
 ZeromqLibrary load_zeromq(const char* file) {
   const SharedLibrary library(
@@ -19,6 +19,7 @@ ZeromqLibrary load_zeromq(const char* file) {
   library.load(table.connect, "zmq_connect");
   library.load(table.send, "zmq_send");
   library.load(table.recv, "zmq_recv");
+  library.load(table.poll, "zmq_poll");
   library.load(table.monitor, "zmq_socket_monitor");
   library.load(table.msg_init, "zmq_msg_init");
   library.load(table.msg_init_data, "zmq_msg_init_data");
@@ -30,4 +31,4 @@ ZeromqLibrary load_zeromq(const char* file) {
   return table;
 }
 
-}  // namespace rashpa
+}  // namespace rashpa::publisher

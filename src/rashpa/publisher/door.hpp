@@ -3,10 +3,10 @@
 #include <memory>
 #include <span>
 
-#include "rashpa/core/zeromq.hpp"
-#include "rashpa/sink/stream2/outlet.hpp"
+#include "rashpa/publisher/outlet.hpp"
+#include "rashpa/publisher/zeromq.hpp"
 
-namespace rashpa::sink::stream2 {
+namespace rashpa::publisher {
 
 /// Lets consumers in one by one (ZeroMQ's authentication, RFC 27): who is let in can be sent messages, and before there
 /// is nothing of his that could take one. Made before the outlets of the same context, whose domains are their
@@ -20,11 +20,13 @@ class Door {
   Door& operator=(const Door&) = delete;
 
   /// Lets in who has come.
-  void look(std::span<const std::unique_ptr<Outlet>> outlets) noexcept;
+  void look(std::span<const std::unique_ptr<Outlet>> outlets);
+  /// Has something to read when somebody comes.
+  [[nodiscard]] void* socket() const noexcept { return socket_; }
 
  private:
   const ZeromqLibrary& zeromq_;
   void* socket_ = nullptr;
 };
 
-}  // namespace rashpa::sink::stream2
+}  // namespace rashpa::publisher

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that this one has started, as /proc tells of them."""
+
+import os
+from pathlib import Path
+
+_COMM = 15  # characters that the system keeps of a program's name
+
+
+def children(program: str, parent: int | None = None) -> list[int]:
+    """Process ids of children of `parent` (this process) that run this program."""
+    wanted = os.getpid() if parent is None else parent
+    found = []
+    for place in Path("/proc").iterdir():
+        if not place.name.isdecimal():
+            continue
+        try:
+            name, _, rest = (place / "stat").read_text().partition("(")[2].rpartition(")")
+        except OSError:  # it has gone meanwhile
+            continue
+        if name == program[:_COMM] and int(rest.split()[1]) == wanted:
+            found.append(int(place.name))
+    return found
+
+
+def memory_mb(pid: int | str = "self", what: str = "VmRSS") -> float:
+    """Memory of a process; `what`: VmRSS (now), VmHWM (the most so far). 0 when it has gone."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{what}:")), 0.0)

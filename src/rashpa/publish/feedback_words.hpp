@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// What a receiver and the process that publishes its feedback have in common, besides the ring. A child writes, the
+/// parent reads; what one child has counted the next one goes on from.
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "rashpa/core/histogram.hpp"
+
+namespace rashpa::publish {
+
+struct FeedbackWords {
+  std::atomic<std::uint64_t> next{0};     ///< the entry that comes next
+  std::atomic<std::uint64_t> sent{0};     ///< entries given to ZeroMQ
+  std::atomic<std::uint64_t> dropped{0};  ///< entries that were written over before
+  std::atomic<std::uint64_t> full{0};     ///< times that a subscriber had no room
+  Histogram by_zmq{};                     ///< last packet of an image → ZeroMQ has it
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "words of two processes");
+
+/// Files of the child's, in this order.
+enum class FeedbackFile : int { listener, ring, words, count };
+
+/// Name of the task; its arguments: the buffer's name, and messages that wait for a slow subscriber.
+inline constexpr const char* kFeedbackTask = "feedback";
+
+}  // namespace rashpa::publish

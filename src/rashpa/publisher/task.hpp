@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The program rashpa-publisher: what it is told by the process that started it (src/rashpa/publish/process.hpp), and
+/// the two things that it does. It has one thread, besides those of libzmq, and ends with its parent.
+#include <string>
+#include <vector>
+
+namespace rashpa::publisher {
+
+struct Task {
+  std::vector<std::string> arguments{};
+  std::vector<int> files{};
+  /// Says that strangers may come.
+  void say_ready() const;
+};
+
+/// Sends what comes into a ring to subscribers, until the run is over (publish/feedback_words.hpp). Throws Error.
+void publish_feedback(const Task& task);
+/// Sends what a sink offers to its outlets, until it says that nothing more comes (publish/stream_words.hpp). Throws
+/// Error.
+void publish_stream(const Task& task);
+
+}  // namespace rashpa::publisher

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rashpa/publish/listener.hpp"
+#include "rashpa/publish/process.hpp"
+#include "rashpa/publish/shared_words.hpp"
+#include "rashpa/publish/stream_words.hpp"
+#include "rashpa/sink/sink.hpp"
+
+namespace rashpa::sink::stream2 {
+
+using publish::Pattern;
+
+/// What a lane is made for.
+struct LaneConfig {
+  std::string endpoint{};     ///< of the first outlet
+  std::uint32_t outlets = 1;  ///< on ports that follow each other
+  Pattern pattern = Pattern::push;
+  std::uint32_t waiting = 256;      ///< messages that wait for a consumer
+  std::uint64_t image_bytes = 0;    ///< of a usual message with an image that does not compress
+  std::uint64_t message_bytes = 0;  ///< of the largest message of all
+  std::int64_t run = -1;
+  std::string buffer{};
+};
+
+/// The way of messages to the process that sends them (publish/process.hpp), which has the sockets, and what that one
+/// knows of its consumers. Nothing here waits long: a process that is not there, or stands still, takes nothing. One
+/// thread, but for status().
+class Lane {
+ public:
+  /// Takes the ports and starts the process. Throws ConfigError, ResourceError.
+  explicit Lane(const LaneConfig& config);
+  /// Leaves at once; what is queued is lost, unless leave() was called before.
+  ~Lane() = default;
+
+  // What was seen of the outlets last.
+  [[nodiscard]] std::size_t outlets() const noexcept { return listeners_.size(); }
+  [[nodiscard]] bool is_connected(std::size_t outlet) const noexcept;
+  /// All who are connected there have the start.
+  [[nodiscard]] bool is_started(std::size_t outlet) const noexcept;
+  /// Somebody is there who has the start and room: worth making a message for. Asks again when there seems to be no
+  /// room.
+  [[nodiscard]] bool wants_image();
+  /// The process is there and does not know the start of the series: it has just begun.
+  [[nodiscard]] bool owes_start() const noexcept;
+
+  /// Whoever comes gets this first. False: it was not taken.
+  bool send_start(std::span<const std::byte> message);
+  /// Both parts behind each other, to all outlets. How many have taken it; none: it does not fit.
+  std::optional<std::uint32_t> send_image(std::span<const std::byte> head, std::span<const std::byte> chunk);
+  bool send_end(std::size_t outlet, std::span<const std::byte> message);
+  /// An image for which no message was made.
+  void miss_image() noexcept;
+  /// Nothing more comes: what is queued is given some seconds.
+  void leave() noexcept;
+
+  /// Any thread.
+  [[nodiscard]] ConsumerStatus status(std::size_t outlet) const;
+  [[nodiscard]] std::uint64_t restarts() const { return process_->restarts(); }
+  /// For tests.
+  [[nodiscard]] const publish::Process& process() const noexcept { return *process_; }
+
+ private:
+  /// None: nobody has answered.
+  std::optional<std::uint32_t> ask(publish::Ask what, std::span<const std::byte> head = {},
+                                   std::span<const std::byte> rest = {}, std::size_t outlet = 0);
+  std::optional<std::uint32_t> wait_for_answer();
+  bool move(publish::Place from, publish::Place to) noexcept;
+  [[nodiscard]] bool any_ready() const noexcept;
+
+  std::uint64_t message_bytes_;
+  std::vector<publish::Listener> listeners_;
+  publish::SharedWords<publish::StreamWords> words_;
+  std::atomic<std::uint64_t> missed_{0};       ///< at all outlets: images that were never offered, or that nobody took
+  std::unique_ptr<publish::Process> process_;  ///< last: it uses all of the above
+};
+
+}  // namespace rashpa::sink::stream2
