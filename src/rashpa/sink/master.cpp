@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/sink/accumulation_store.hpp"
 #include "rashpa/sink/data_file.hpp"
@@ -179,7 +180,8 @@ void write_contents(const fs::path& path, const fs::path& prefix, const MasterCo
     }
     add_to_pixel_mask(detector.get(), contents.special_mask);
     finish_nxmx_tree(entry.get(), detector.get(), contents.books.expected,
-                     contents.books.complete + contents.books.partial, stored_in(contents));
+                     contents.books.complete + contents.books.partial, stored_in(contents),
+                     contents.end_utc_ns.value_or(now_utc_ns()));
     write_books(entry.get(), contents.books, contents.unknown);
   }
   h5::check(H5Fflush(file.get(), H5F_SCOPE_LOCAL), "write " + path.string());

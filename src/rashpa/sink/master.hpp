@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ struct MasterContents {
   const std::vector<std::int64_t>& stored_index;
   Books books;
   std::uint64_t unknown = 0;
+  /// Since 1970: of a run that this process has begun by SteadyUtc; empty: now.
+  std::optional<std::uint64_t> end_utc_ns{};
   std::span<const std::uint32_t> special_mask{};  ///< bits to be added to pixel_mask; empty: none
 };
 

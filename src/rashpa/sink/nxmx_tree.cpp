@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <optional>
 
+#include "rashpa/core/clock.hpp"
 #include "rashpa/core/fill.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
 #include "rashpa/sink/value_range.hpp"
@@ -18,6 +19,7 @@ namespace {
 
 constexpr const char* kTranslation = "/entry/instrument/detector/transformations/translation";
 constexpr const char* kEstimate = "end_time_estimated";
+constexpr double kNs = 1e9;
 constexpr const char* kImages = "nimages";
 constexpr double kKevAngstrom = 12.398419843320026;  // h·c, exact since the SI of 2019
 
@@ -173,12 +175,10 @@ void write_detector(hid_t detector, const NxmxMetadata& metadata, const NxmxImag
 
 }  // namespace
 
-std::string iso_time(double seconds) {
-  using namespace std::chrono;
-  const auto time = system_clock::now() + duration_cast<system_clock::duration>(duration<double>(seconds));
-  const auto whole = floor<std::chrono::seconds>(time);
-  const auto ms = duration_cast<milliseconds>(time - whole).count();
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(system_clock::to_time_t(whole)), ms);
+std::string iso_time(std::uint64_t utc_ns) {
+  constexpr std::uint64_t kSecond = 1'000'000'000, kMillisecond = 1'000'000;
+  const auto whole = static_cast<std::time_t>(utc_ns / kSecond);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(whole), utc_ns % kSecond / kMillisecond);
 }
 
 h5::Handle write_nxmx_tree(hid_t file, hid_t entry, const NxmxMetadata& metadata, const NxmxImages& images) {
@@ -191,11 +191,14 @@ h5::Handle write_nxmx_tree(hid_t file, hid_t entry, const NxmxMetadata& metadata
     const h5::Handle definition = h5::open_dataset(entry, "definition");
     h5::text_attribute(definition.get(), "version", "1.0");
   }
-  h5::text(entry, "start_time", metadata.start_time.empty() ? iso_time(0) : metadata.start_time);
+  const std::uint64_t now = now_utc_ns();
+  h5::text(entry, "start_time", metadata.start_time.empty() ? iso_time(now) : metadata.start_time);
   if (!metadata.end_time_estimated.empty()) {
     h5::text(entry, kEstimate, metadata.end_time_estimated);
   } else if (images.expected) {
-    h5::text(entry, kEstimate, iso_time(static_cast<double>(*images.expected) * metadata.frame_time_s));
+    h5::text(entry, kEstimate,
+             iso_time(now +
+                      static_cast<std::uint64_t>(static_cast<double>(*images.expected) * metadata.frame_time_s * kNs)));
   }
   const h5::Handle source = h5::group(entry, "source", "NXsource");
   h5::text(source.get(), "name", known(metadata.source_name));
@@ -221,8 +224,8 @@ h5::Handle write_nxmx_tree(hid_t file, hid_t entry, const NxmxMetadata& metadata
 }
 
 void finish_nxmx_tree(hid_t entry, hid_t detector, std::uint64_t expected, std::uint64_t collected,
-                      std::uint64_t written) {
-  const std::string now = iso_time(0);
+                      std::uint64_t written, std::uint64_t end_utc_ns) {
+  const std::string now = iso_time(end_utc_ns);
   h5::text(entry, "end_time", now);
   const h5::Handle specific = h5::open_group(detector, "detectorSpecific");
   if (H5Lexists(entry, kEstimate, H5P_DEFAULT) == 0) h5::text(entry, kEstimate, now);
