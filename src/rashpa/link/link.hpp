@@ -39,10 +39,12 @@ struct Event {
 };
 
 /// Payload bytes that the other side says to have, and those on their way. What was lost is among the latter until the
-/// link takes it for lost.
+/// link takes it for lost. That a connection is in error is said here alone, by no value of its credits: those are what
+/// somebody else has written.
 struct Answers {
   std::uint64_t had = 0;
   std::uint64_t open = 0;
+  bool in_error = false;  ///< nothing that is sent arrives any more; granted() lets its caller come to its end
 };
 
 /// Source side of one DTP. Calls from the DTP's thread unless said otherwise; none blocks longer than `poll`'s

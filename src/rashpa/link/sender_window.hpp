@@ -20,8 +20,8 @@ class SenderWindow {
 
   /// `known`: payload bytes that the receiver says have come, here and below.
   [[nodiscard]] std::uint64_t in_flight(std::uint64_t known) const noexcept {
-    const std::uint64_t gone = written_off_ + known;
-    return sent_ > gone ? sent_ - gone : 0;
+    const std::uint64_t left = sent_ - std::min(known, sent_);  // a word of the other side's, of any value
+    return left - std::min(written_off_, left);
   }
   /// One message is always allowed when nothing flies.
   [[nodiscard]] bool open(std::uint64_t more, std::uint64_t known) const noexcept {

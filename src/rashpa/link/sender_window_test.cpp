@@ -83,5 +83,19 @@ TEST(SenderWindow, three_repetitions_behind_the_last_packet_mean_that_its_bytes_
 
 TEST(SenderWindow, links_wait_half_a_second_as_decision_0004_says) { EXPECT_EQ(SenderWindow::kSilenceUs, 500'000U); }
 
+TEST(SenderWindow, a_word_of_any_value_opens_it_and_no_more) {
+  for (const std::uint64_t word : {~std::uint64_t{0}, ~std::uint64_t{0} - 50, std::uint64_t{1} << 63U}) {
+    SenderWindow window(100, 0, 0);
+    window.sent(100);
+    for (std::uint64_t repeats = 1; repeats < 5; ++repeats) window.looked(0, repeats, 1);
+    EXPECT_TRUE(window.write_off(100, 0, 2)) << "what flew is written off";
+    EXPECT_EQ(window.in_flight(word), 0U) << word;
+    window.looked(word, 5, 3);
+    window.sent(60);
+    EXPECT_EQ(window.in_flight(word), 0U) << word;
+    EXPECT_TRUE(window.open(100, word)) << word;
+  }
+}
+
 }  // namespace
 }  // namespace rashpa::link

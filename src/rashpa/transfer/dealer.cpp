@@ -43,6 +43,7 @@ void Dealer::Port::report(std::uint64_t granted, std::uint64_t sent, const link:
                           std::int64_t now) noexcept {
   const bool news = answers.had != had_.load(std::memory_order_relaxed);
   granted_.store(granted, std::memory_order_relaxed);
+  in_error_.store(answers.in_error, std::memory_order_relaxed);
   had_.store(answers.had, std::memory_order_relaxed);
   sent_.store(sent, std::memory_order_release);
   if (answers.open == 0) {
@@ -238,10 +239,9 @@ void Dealer::look(std::size_t number, std::int64_t now) {
     member.sent_moved_ns = now;
   }
   const MemberState state = member.status.state;
-  const bool unlimited = std::any_of(member.ports.begin(), member.ports.end(), [](const auto& port) {
-    return port->granted_.load(std::memory_order_relaxed) == link::kUnlimited;
-  });
-  if (unlimited) {
+  const bool in_error = std::any_of(member.ports.begin(), member.ports.end(),
+                                    [](const auto& port) { return port->in_error_.load(std::memory_order_relaxed); });
+  if (in_error) {
     if (state == MemberState::ejected || state == MemberState::broken) return;
     set_state(member, MemberState::broken);
     log::write(log::Level::warning, where(fresh_), "group {}: the connection to {} is in error; it is given no more",

@@ -95,6 +95,7 @@ class Dealer {
     const Member* member_ = nullptr;
     std::uint64_t flying_ = 0;  // at the last report
     alignas(64) std::atomic<std::uint64_t> granted_{0};
+    std::atomic<bool> in_error_{false};
     std::atomic<std::uint64_t> sent_{0};
     std::atomic<std::uint64_t> had_{0};
     std::atomic<std::int64_t> open_ns_{0};  // since when bytes are open without any news; 0: none are

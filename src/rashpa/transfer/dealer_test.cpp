@@ -305,11 +305,25 @@ TEST(Dealer, a_connection_in_error_is_given_no_more) {
   Farm farm(config(1000));
   farm.rounds(4);
   farm.members[0].answers = farm.members[0].sends = false;
-  farm.dealer.port(0, 1).report(link::kUnlimited, farm.members[0].sent, {}, farm.now);
+  farm.dealer.port(0, 1).report(0, farm.members[0].sent, {.in_error = true}, farm.now);
   farm.dealer.step(farm.now);
   const GroupStatus status = farm.dealer.status();
   EXPECT_EQ(status.members[0].state, MemberState::broken);
   EXPECT_EQ(status.members[0].taken, status.members[0].dealt - status.members[0].done);
+}
+
+TEST(Dealer, no_value_of_credits_says_that_a_connection_is_in_error) {
+  for (const std::uint64_t word : {link::kUnlimited, link::kUnlimited - 1, std::uint64_t{1} << 63U}) {
+    Farm farm(config(1000));
+    farm.rounds(4);
+    for (std::size_t dtp = 0; dtp < 2; ++dtp) farm.dealer.port(0, dtp).report(word, farm.members[0].sent, {}, farm.now);
+    farm.dealer.step(farm.now);
+    const GroupStatus status = farm.dealer.status();
+    EXPECT_EQ(status.members[0].state, MemberState::fed) << word;
+    EXPECT_EQ(status.members[0].taken, 0U) << word;
+    EXPECT_LE(status.members[0].dealt, farm.members[0].sent + config(1000).members[0].slots)
+        << "as much as it has slots, and no more";
+  }
 }
 
 TEST(Dealer, says_clearly_that_nobody_is_left) {

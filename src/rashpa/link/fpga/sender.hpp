@@ -50,6 +50,7 @@ class FpgaSender final : public Sender {
   std::size_t poll(std::uint32_t wait_us) override;
   [[nodiscard]] std::size_t pending() const noexcept override;
   [[nodiscard]] std::uint64_t granted() const noexcept override { return granted_; }
+  [[nodiscard]] Answers answers() const noexcept override { return {.in_error = ended_}; }
   [[nodiscard]] std::uint32_t largest_message() const noexcept override { return largest_message_; }
   [[nodiscard]] Counts stats() const override;
   [[nodiscard]] FaultCounts injected() const noexcept override { return faults_ ? faults_->counts() : FaultCounts{}; }

@@ -51,6 +51,7 @@ class SenderWith final : public Sender {
   std::size_t poll(std::uint32_t wait_us) override;
   [[nodiscard]] std::size_t pending() const noexcept override { return engine_.pending(); }
   [[nodiscard]] std::uint64_t granted() const noexcept override;
+  [[nodiscard]] Answers answers() const noexcept override { return {.in_error = engine_.failed()}; }
   [[nodiscard]] std::uint32_t largest_message() const noexcept override { return 1U << 20; }
   [[nodiscard]] Counts stats() const override;
   [[nodiscard]] bool makes_payload_crc32c() const noexcept override { return engine_.makes_crc32c(); }
