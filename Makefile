@@ -142,7 +142,7 @@ test-chaos: build  ## RUNS random runs from SEED (the first is FIRST), disturbed
 	$(BIN)/python -m tests.chaos --runs $(RUNS) --seed $(SEED) --first $(FIRST) --jobs $(CHAOS_JOBS) $(if $(CHAOS_KIND),--kind $(CHAOS_KIND))
 
 test-strangers: build  ## each door under STRANGERS_S seconds of hostile traffic during a run at 500 Hz
-	RASHPA_STRANGERS_S=$(STRANGERS_S) $(BIN)/python -m pytest -s tests/strangers $(PYTEST_ARGS)
+	RASHPA_STRANGERS_S=$(STRANGERS_S) $(BIN)/python -m pytest -s tests/strangers python/tests/node/test_strangers.py $(PYTEST_ARGS)
 
 test-vm: build  ## the links against Soft-RoCE and an IOMMU, in virtual machines; packages of packages-vm.txt
 	@tools/install_packages.sh packages-vm.txt

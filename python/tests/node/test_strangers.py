@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,6 +32,7 @@ from rashpa.testing.waiting import eventually
 pytestmark = pytest.mark.whole
 
 RATE_HZ = 500
+HOSTILE_S = float(os.environ.get("RASHPA_STRANGERS_S", "5"))  # `make test-strangers` takes longer
 RUN = """\
 [run]
 name = "visited"
@@ -154,21 +156,23 @@ def test_publishers_that_are_killed_cost_no_image_and_come_back(tmp_path: Path, 
 
 
 def test_hostile_visitors_cost_no_image_and_little_memory(tmp_path: Path) -> None:
-    run = Run(tmp_path, 8.0)
+    run = Run(tmp_path, HOSTILE_S + 3.0)
     reader = Reader(run.port)
     wait_until_published(reader)
     before = memory_mb()
     most = 0.0
-    for visit in zmtp.HOSTILE.values():
-        for kind, door in zip((b"SUB", b"PULL"), run.doors, strict=True):
-            with suppress(OSError):
-                visit(door, kind)
-            most = max([most, *(memory_mb(pid, "VmHWM") for pid in publishers())])
+    until = time.monotonic() + HOSTILE_S
+    while time.monotonic() < until:
+        for visit in zmtp.HOSTILE.values():
+            for kind, door in zip((b"SUB", b"PULL"), run.doors, strict=True):
+                with suppress(OSError):
+                    visit(door, kind)
+                most = max([most, *(memory_mb(pid, "VmHWM") for pid in publishers())])
     assert most < 400, f"{most} MB in a process that publishes"
     assert memory_mb() < before + 100
     buffer = run.stored()
     assert buffer.feedback is not None
-    assert buffer.feedback.restarts == 1, "of too many subscriptions"
+    assert buffer.feedback.restarts >= 1, "of too many subscriptions"
     assert buffer.sinks[1].restarts == 0
     reader.join(timeout=60)
     assert reader.images[-1].index == run.frames - 1, "a good subscriber was lost"
