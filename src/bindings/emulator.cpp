@@ -186,7 +186,8 @@ void bind_emulator(nb::module_& m) {
                    [](const DtpStatus& s) { return s.stats.link["retransmission_timeouts"]; })
       .def_prop_ro("connection_errors", [](const DtpStatus& s) { return s.stats.link["connection_errors"]; })
       .def_prop_ro("late_ns", [](const DtpStatus& s) { return s.stats.late_ns; })
-      .def_prop_ro("cnps_received", [](const DtpStatus& s) { return s.stats.link["cnps_received"]; });
+      .def_prop_ro("cnps_received", [](const DtpStatus& s) { return s.stats.link["cnps_received"]; })
+      .def_prop_ro("credits_refused", [](const DtpStatus& s) { return s.stats.link["credits_refused"]; });
 
   nb::class_<EmulatorStatus>(m, "EmulatorStatus")
       .def_ro("state", &EmulatorStatus::state)

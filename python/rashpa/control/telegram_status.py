@@ -73,7 +73,8 @@ class Latency:
 
 @dataclass(frozen=True)
 class SourceDtpStatus:
-    """What the emulator counts of one DTP. `images_due`: that had their turn, whether sent, skipped or withheld."""
+    """What the emulator counts of one DTP. `images_due`: that had their turn, whether sent, skipped or withheld;
+    `credits_refused`: packets that came to the place of its credits and were none."""
 
     id: int
     images_sent: int
@@ -92,6 +93,7 @@ class SourceDtpStatus:
     retransmission_timeouts: int = 0
     connection_errors: int = 0
     images_due: int = 0
+    credits_refused: int = 0
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ _OF_SOURCE_DTP = {
     "rashpa_send_waits_total": "waits",
     "rashpa_window_timeouts_total": "window_timeouts",
     "rashpa_congestion_notifications_total": "cnps_received",
+    "rashpa_credits_refused_total": "credits_refused",
     "rashpa_send_errors_total": "send_errors",
     "rashpa_acknowledgements_total": "acks",
     "rashpa_packets_retransmitted_total": "retransmitted_packets",

@@ -31,6 +31,7 @@ def source_dtp_status(dtp: _native.DtpSourceStatus) -> telegram.SourceDtpStatus:
         retransmission_timeouts=dtp.retransmission_timeouts,
         connection_errors=dtp.connection_errors,
         images_due=dtp.images_due,
+        credits_refused=dtp.credits_refused,
     )
 
 

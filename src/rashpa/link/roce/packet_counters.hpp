@@ -20,6 +20,7 @@ struct PacketCounters : ReceiverCounters {
   NamedCounter ce_packets{*this, "ce_packets"};          ///< marked by a router: congestion experienced
   NamedCounter fecn_packets{*this, "fecn_packets"};      ///< marked in the BTH: forward congestion
   NamedCounter becn_packets{*this, "becn_packets"};      ///< marked in the BTH: backward congestion
+  NamedCounter cnps_received{*this, "cnps_received"};    ///< congestion notifications, which are a source's business
   NamedCounter cnps_sent{*this, "cnps_sent"};            ///< congestion notifications sent to sources
 };
 

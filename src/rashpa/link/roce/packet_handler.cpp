@@ -85,6 +85,7 @@ void PacketHandler::packet(std::span<std::byte> bytes, wire::Identification id, 
     port.touched = true;
     touched_.push_back(&port);
   }
+  if (is_congestion_notification(bytes)) return counters_->cnps_received.add(1);
   constexpr std::byte kMarks{kFecn | kBecn};
   if (datagram.congestion || (bytes[4] & kMarks) != std::byte{0}) count_marks(port, bytes[4] & kMarks, datagram);
   AcceptedWrite write;

@@ -57,7 +57,7 @@ class TransportSender final : public PacketSender {
   [[nodiscard]] Answers answers() const noexcept override {
     // Without a window nothing that was lost is ever written off.
     const bool known = kReliable || (credits() && start_.config.options.window_bytes > 0);
-    return {return_.words().bytes, known && !in_error() ? in_flight() : 0};
+    return {return_.words().bytes, known && !in_error() ? in_flight() : 0, in_error()};
   }
   [[nodiscard]] std::optional<std::uint32_t> payload_crc32c() const noexcept override {
     return pending_active_ ? std::nullopt : std::optional(payload_crc_);
@@ -421,6 +421,7 @@ Counts TransportSender<Requester, Outlet>::stats() const {
   Counts counts;
   counters_.add_to(counts);
   counts.add("cnps_received", return_.cnps());
+  counts.add("credits_refused", return_.refused());
   if constexpr (kReliable) requester_.counts().add_to(counts);
   return counts;
 }

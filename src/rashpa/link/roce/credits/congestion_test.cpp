@@ -55,8 +55,9 @@ TEST(Congestion, the_source_counts_what_is_meant_for_its_queue_pair) {
   CreditReader reader(self, kReceiver, kSource);
   CongestionNotifier right(kReceiver, kSource, 17, Framing::v2);
   auto bytes = copy_of(right.packet(0));
-  EXPECT_EQ(reader.take(bytes, kReceiver), CreditReader::Taken::nothing) << "it is no credit";
+  EXPECT_EQ(reader.take(bytes, kReceiver), CreditReader::Taken::notice) << "it is no credit";
   EXPECT_EQ(reader.cnps(), 1U);
+  EXPECT_EQ(reader.refused(), 0U);
   bytes[20] ^= std::byte{1};
   EXPECT_EQ(reader.take(bytes, kReceiver), CreditReader::Taken::nothing);
   CongestionNotifier other(kReceiver, kSource, 18, Framing::v2);
@@ -66,6 +67,7 @@ TEST(Congestion, the_source_counts_what_is_meant_for_its_queue_pair) {
   bytes = copy_of(elsewhere.packet(0));
   EXPECT_EQ(reader.take(bytes, wire::Address("127.0.0.2", 4791)), CreditReader::Taken::nothing);
   EXPECT_EQ(reader.cnps(), 1U);
+  EXPECT_EQ(reader.refused(), 3U);
   EXPECT_EQ(reader.words().images, 0U);
 }
 

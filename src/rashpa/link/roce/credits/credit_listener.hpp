@@ -62,6 +62,8 @@ class CreditListener::Source {
   bool take_acknowledgement(Acknowledgement& out) noexcept { return acknowledgements_.try_pop(out); }
   /// Any thread: congestion notifications to its queue pair.
   [[nodiscard]] std::uint64_t cnps() const noexcept { return reader_.cnps(); }
+  /// Any thread: what came to its queue pair and was refused.
+  [[nodiscard]] std::uint64_t refused() const noexcept { return reader_.refused(); }
 
  private:
   friend class CreditListener;

@@ -101,6 +101,12 @@ std::optional<Acknowledgement> CreditReader::take_answer() noexcept {
 }
 
 CreditReader::Taken CreditReader::take(std::span<std::byte> packet, const wire::Address& from) noexcept {
+  const Taken taken = look_at(packet, from);
+  if (taken == Taken::nothing) refused_.add(1);
+  return taken;
+}
+
+CreditReader::Taken CreditReader::look_at(std::span<std::byte> packet, const wire::Address& from) noexcept {
   if (packet.size() < wire::kBth + wire::kIcrc || from.ip() != receiver_.ip()) return Taken::nothing;
   if (from.port() != receiver_.port()) {
     if (port_ == Port::same) return Taken::nothing;
@@ -112,11 +118,11 @@ CreditReader::Taken CreditReader::take(std::span<std::byte> packet, const wire::
   if (bth.version != 0 || bth.pkey != wire::kPkey || bth.qpn != self_.qpn) return Taken::nothing;
   if (is_congestion_notification(packet)) {
     cnps_.add(1);
-    return Taken::nothing;
+    return Taken::notice;
   }
   if (acknowledges_ && read_acknowledgement(bth, packet, acknowledgement_)) return Taken::acknowledgement;
   AcceptedWrite write;
-  if (!(this->*accept_)(bth, packet, write)) return Taken::nothing;
+  if (!(this->*accept_)(bth, packet, write)) return acknowledges_ ? Taken::notice : Taken::nothing;
   const bool whole = write.offset == self_.credit_offset &&
                      (write.payload.size() == sizeof words_ || write.payload.size() == sizeof words_.images);
   if (!whole) return Taken::nothing;

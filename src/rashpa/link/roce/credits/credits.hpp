@@ -68,7 +68,12 @@ class CreditReader {
   /// From which UDP port credits may come: user space writes from the port it listens on, an RNIC from ports of its
   /// own.
   enum class Port : std::uint8_t { same, any };
-  enum class Taken : std::uint8_t { nothing, credit, acknowledgement };
+  enum class Taken : std::uint8_t {
+    nothing,  ///< refused
+    notice,   ///< a congestion notification; RC: what its responder answers by itself
+    credit,
+    acknowledgement,
+  };
   /// `self`: what the receiver was told to write to; packets come from `receiver` to `local`.
   CreditReader(const Endpoint& self, const wire::Address& receiver, const wire::Address& local, Port port = Port::same,
                Framing framing = Framing::v2, Transport transport = Transport::uc);
@@ -89,16 +94,21 @@ class CreditReader {
   [[nodiscard]] std::optional<Acknowledgement> take_answer() noexcept;
   /// Congestion notifications to our queue pair. Any thread.
   [[nodiscard]] std::uint64_t cnps() const noexcept { return cnps_.get(); }
+  /// Packets that came to this place and are neither credits nor anything else that is due here: from another address,
+  /// damaged, of other lengths or to another place. Any thread.
+  [[nodiscard]] std::uint64_t refused() const noexcept { return refused_.get(); }
 
  private:
   /// What the transport accepts; chosen in the constructor.
   using Accept = bool (CreditReader::*)(const wire::Bth&, std::span<const std::byte>, AcceptedWrite&) noexcept;
+  Taken look_at(std::span<std::byte> packet, const wire::Address& from) noexcept;
   bool accept_uc(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& write) noexcept;
   bool accept_rc(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& write) noexcept;
   bool accept_ud(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& write) noexcept;
 
   std::uint64_t repeats_ = 0;
   Counter cnps_;
+  Counter refused_;
   Endpoint self_;
   wire::Address receiver_;
   wire::Address local_;

@@ -53,6 +53,7 @@ TEST(Credits, words_only_grow_and_only_by_packets_meant_for_us) {
     EXPECT_EQ(reader.take(std::span(newer).first(size), receiver), Taken::nothing);
   }
   EXPECT_EQ(reader.words().images, 9U);
+  EXPECT_EQ(reader.refused(), 6U + newer.size()) << "each is in a counter";
 }
 
 TEST(Credits, are_repeated_so_that_a_lost_one_heals) {

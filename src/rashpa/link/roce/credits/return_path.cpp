@@ -24,6 +24,8 @@ ReturnPath::ReturnPath(const SourceSocket& socket, const Endpoint& self, const E
 
 std::uint64_t ReturnPath::cnps() const noexcept { return place_ != nullptr ? place_->cnps() : reader_.cnps(); }
 
+std::uint64_t ReturnPath::refused() const noexcept { return place_ != nullptr ? place_->refused() : reader_.refused(); }
+
 CreditWords ReturnPath::words() const noexcept { return place_ != nullptr ? place_->words() : reader_.words(); }
 
 int ReturnPath::fd() const noexcept { return listener_ ? listener_->fd() : socket_->fd(); }

@@ -26,6 +26,8 @@ class ReturnPath {
   [[nodiscard]] std::uint64_t repeats() const noexcept { return reader_.repeats(); }
   /// Congestion notifications so far. Any thread.
   [[nodiscard]] std::uint64_t cnps() const noexcept;
+  /// What came here and was refused, so far. Any thread.
+  [[nodiscard]] std::uint64_t refused() const noexcept;
   /// Readable when something has come.
   [[nodiscard]] int fd() const noexcept;
   [[nodiscard]] bool shared() const noexcept { return listener_ != nullptr; }
