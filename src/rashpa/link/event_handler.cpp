@@ -39,7 +39,6 @@ struct Seen {
 }  // namespace
 
 bool EventDtp::overwritten(std::uint64_t index) const noexcept {
-  if (credits) return false;
   // What was read of the slot was read before this.
   std::atomic_thread_fence(std::memory_order_acquire);
   const Record record = copy_of(records, assembly.dtp().placement.record_offset(index));

@@ -24,7 +24,7 @@ struct EventDtp : Told {
         credits(not_free == NotFree::late) {}
 
   /// Any thread, before the release of image `index`: true when the record of a later image has taken the place of its
-  /// own. A source that waits for credits cannot do that, and is not looked after.
+  /// own. A source that waits for credits does that only beyond what was granted: somebody else has raised its credits.
   [[nodiscard]] bool overwritten(std::uint64_t index) const noexcept;
 
   Assembly assembly;

@@ -51,7 +51,7 @@ struct SharedDtp {
   /// Images granted: index k may be sent while k < granted.
   alignas(64) std::atomic<std::uint64_t> granted{0};
   SleepWord source;  ///< of the source's thread, which waits for credits
-  /// Images that a source without credits has begun to write: set before the first line of each.
+  /// Images that the source has begun to write: set before the first line of each.
   alignas(64) std::atomic<std::uint64_t> begun{0};
   /// Images that are not waited for any more: index k is written while k >= closed. Seldom written.
   alignas(64) std::atomic<std::uint64_t> closed{0};

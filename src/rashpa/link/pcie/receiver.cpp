@@ -75,7 +75,7 @@ bool PcieReceiver::overwritten(std::uint32_t dtp, std::uint64_t index) const noe
   if (port.overwritten(index)) return true;
   // Images begun: the one that comes to the same slot is among them.
   const std::uint64_t begun = impl_->control.dtp(dtp).begun.load(std::memory_order_acquire);
-  return !port.credits && begun > index + port.assembly.dtp().placement.slots;
+  return begun > index + port.assembly.dtp().placement.slots;
 }
 
 void PcieReceiver::connect(std::span<const Endpoint> senders) {

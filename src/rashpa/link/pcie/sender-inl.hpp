@@ -35,12 +35,12 @@ bool SenderWith<EngineType>::inside(const BufferDescriptor& write) const noexcep
   return lies_inside(write.destination, write.bytes, line_bytes_);
 }
 
-// Without credits the receiver must see whose slot is written. An exchange: it is out before the streaming stores.
+// The receiver must see whose slot is written. An exchange: it is out before the streaming stores.
 template <typename EngineType>
 void SenderWith<EngineType>::begin(std::uint64_t index) {
   begun_ = true;
   image_ = index;
-  if (config_.flow == Flow::paced) shared_->begun.exchange(index + 1, std::memory_order_seq_cst);
+  shared_->begun.exchange(index + 1, std::memory_order_seq_cst);
 }
 
 template <typename EngineType>
