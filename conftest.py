@@ -27,6 +27,7 @@ LONG = {
     "tests/chain/test_overrun.py": 60,
     "python/tests/cli/test_watchers.py": 45,
     "tests/chain/test_four_modules.py": 40,
+    "python/tests/node/test_strangers.py": 30,
 }
 _LONG_S = 30
 
