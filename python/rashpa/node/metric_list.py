@@ -95,7 +95,7 @@ GROUPS: dict[str, tuple[Described, ...]] = {
         Described("rashpa_sink_bytes_stored_total", "counter", _SINK, "Bytes that went to storage."),
         Described("rashpa_stream_images_total", "counter", ("state", "endpoint", *_SINK), "Images of a consumer of a sink stream2; state: sent (its queue has taken them), missed (it had no room, or nobody was there)."),
         Described("rashpa_stream_clients", "gauge", ("endpoint", *_SINK), "Programs that are connected to a sink stream2."),
-        Described("rashpa_stream_restarts_total", "counter", _SINK, "Times that the process that sends images to consumers has died, and another one came."),
+        Described("rashpa_stream_restarts_total", "counter", _SINK, "Times that the process that sends images to consumers has died, and another one came; 0 of a sink that keeps images."),
     ),
 }  # fmt: skip
 """By the part of a node that they are of, in the order of the page."""

@@ -268,8 +268,7 @@ def _add_sink(families: Families, sink: SinkStatus, buffer: str, receiver: str) 
     families.add("rashpa_sink_images_waiting", sink.waiting, *whose)
     families.add("rashpa_sink_bytes_written_total", sink.bytes_written, *whose)
     families.add("rashpa_sink_bytes_stored_total", sink.bytes_stored, *whose)
-    if sink.consumers:
-        families.add("rashpa_stream_restarts_total", sink.restarts, *whose)
+    families.add("rashpa_stream_restarts_total", sink.restarts, *whose)
     for consumer in sink.consumers:
         families.add("rashpa_stream_images_total", consumer.sent, "sent", consumer.endpoint, *whose)
         families.add("rashpa_stream_images_total", consumer.missed, "missed", consumer.endpoint, *whose)

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-
 namespace rashpa::sink::stream2 {
 namespace {
 
