@@ -4,6 +4,7 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,19 +13,24 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import h5py
+import hdf5plugin  # noqa: F401  registers the filter of images
 import numpy as np
 import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+import rashpa
 from rashpa.cli.main import app
 from rashpa.cli.report import report_of
 from rashpa.control.manager import Manager
 from rashpa.control.node_client import NodeClient
 from rashpa.control.run_plan import load_plan
 from rashpa.control.telegram import Status
+from rashpa.data.joined_run import open_parts
 from rashpa.data.reader import open_run
 from rashpa.data.run_facts import COMPLETENESS
+from rashpa.data.run_parts import RunFileError
 from rashpa.sim import pattern_frame
 from rashpa.testing.waiting import GUARD_S, eventually
 
@@ -164,6 +170,43 @@ def test_what_a_killed_and_a_stopped_member_had_is_stored_by_others(tmp_path: Pa
     assert "went on without a" in output
     repair(tmp_path / "dealt_full_a_master.h5")
     assert sorted(stored(tmp_path)[0]) == list(range(1500))
+
+
+def shown(leading: Path) -> list[int]:
+    """The frames that a leading file shows to programs that know nothing of it, each pixel checked."""
+    with h5py.File(leading) as file:
+        frames = file["entry/data/frame_number"][()].tolist()
+        data = file["entry/data"]
+        reached = data["state"][()] == 0 if "state" in data else np.ones(len(frames), np.bool_)  # of one master alone
+        for index, frame in enumerate(frames):
+            for module, top in enumerate((0, 40)):
+                part = pattern_frame("uint16", module, frame % DIFFERENT, HEIGHT, WIDTH)
+                if reached[index]:
+                    np.testing.assert_array_equal(file["entry/data/data"][index, top : top + HEIGHT], part)
+    return frames
+
+
+def test_the_leading_file_is_of_the_run_whose_files_are_there(tmp_path: Path) -> None:
+    leading = tmp_path / "dealt_master.h5"
+    code, output, _ = end(start(write(tmp_path, 211, 0.0)), tmp_path)
+    assert code == 0, output
+    assert shown(leading) == list(range(211))
+    shutil.rmtree(tmp_path / "report")
+    process = start(write(tmp_path, 900, 300.0))
+    eventually(lambda: not leading.exists(), process=process)
+    begun(tmp_path, process)
+    os.kill(receivers(process)["a"], signal.SIGKILL)
+    code, output, _ = end(process, tmp_path)
+    assert code == 0, output
+    some = shown(leading)
+    assert 0 < len(some) <= 900
+    assert some == sorted(set(some))
+    with pytest.raises(RunFileError, match=r"lacks the images of dealt_full_a_master\.h5: .*repair"):
+        open_parts(leading, whole=True)
+    repair(tmp_path / "dealt_full_a_master.h5")
+    assert shown(leading) == list(range(900))
+    with rashpa.open(leading) as run:
+        assert run.frame_numbers.tolist() == list(range(900))
 
 
 def test_faults_of_packets_are_explained_in_a_group_too(tmp_path: Path) -> None:

@@ -9,11 +9,13 @@ import typer
 
 from rashpa.cli.told import AsJson, Follow, Teller
 from rashpa.control.outcome import Outcome
+from rashpa.control.part_orders import ENDINGS
 from rashpa.data.bad_file import no_memory
 from rashpa.data.books import DataBooks, all_of
 from rashpa.data.combined import combine as combine_masters
 from rashpa.data.combined import is_combined, parts_of
 from rashpa.data.hdf5.files import folders_of
+from rashpa.data.older_files import MASTER
 from rashpa.data.reader import open_run
 from rashpa.data.run_books import run_books
 from rashpa.data.run_parts import RunFileError
@@ -52,6 +54,8 @@ def combine_run(outcome: Outcome) -> Path | None:
     """The combined master of a run with several files, as far as they can be reached from here; None where there is nothing to combine. RunFileError."""
     plan = outcome.plan
     files = {buffer.name: Path(buffer.file) for buffer in outcome.buffers if buffer.file}
+    for file in list(files.values())[:1]:
+        files |= _files_of_lost(outcome, file.parent)
     reached = {name: file for name, file in files.items() if file.parent.is_dir() and _is_to_be_read(outcome, file)}
     parts: dict[str, list[Path]] = {}
     grouped = {
@@ -67,6 +71,16 @@ def combine_run(outcome: Outcome) -> Path | None:
         return None
     out = next(iter(reached.values())).parent / f"{plan.file.run.name}_master.h5"
     return combine_masters(parts, out, go_on=True, run=outcome.run_id)
+
+
+def _files_of_lost(outcome: Outcome, folder: Path) -> dict[str, Path]:
+    """The files of receivers that the run went on without, where they are beside those of the others."""
+    run = outcome.plan.file.run
+    return {
+        buffer.section.name: folder / f"{run.name}_{buffer.section.name}{ENDINGS['hdf5']}{MASTER}"
+        for buffer in outcome.plan.buffers
+        if buffer.receiver in outcome.lost and any(sink.kind == "hdf5" for sink in buffer.section.sink)
+    }
 
 
 def _is_to_be_read(outcome: Outcome, file: Path) -> bool:

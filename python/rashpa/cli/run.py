@@ -155,7 +155,9 @@ def _tell(outcome: Outcome, errors: Console, console: Console, command: str) -> 
         for reason in outcome.reasons:
             complain(errors, reason, command)
         files = [buffer.file for buffer in outcome.buffers if buffer.file]
-        if outcome.accounts and len(files) > 1:  # the run has its end, and files are what it made
+        if (
+            outcome.accounts and files and (len(files) > 1 or outcome.lost)
+        ):  # the run has its end, and files are what it made
             _combine(outcome, errors, console)
 
 
