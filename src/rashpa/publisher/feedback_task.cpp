@@ -53,9 +53,9 @@ void publish_feedback(const Task& task) {
     const Got got = reader.next(kSleep, feedback::Wait::sleep);
     words->dropped.fetch_add(reader.lost() - lost, std::memory_order_relaxed);
     lost = reader.lost();
-    socket.look();
-    if (got == Got::record) send_record(socket, parts, reader, *words);
     if (got == Got::ended) break;
+    if (got == Got::record) send_record(socket, parts, reader, *words);
+    socket.look();  // behind what subscribers wait for
   }
   socket.send(parts);  // an empty record: the run is over
 }
