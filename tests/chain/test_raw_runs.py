@@ -250,7 +250,15 @@ def test_frames_that_are_not_stored_are_left_out_and_said(warm_nodes: WarmNodes,
     run(warm_nodes, write(tmp_path, "vetoed", SIMULATED + PHOTONS + '[[buffer.sink]]\nkind = "raw"\n', 40, 50))
     master = tmp_path / "vetoed_full_raw_master.h5"
     replay = load_replay(
-        StoredSpec(kind="stored", path=str(master), speed=1, width=1024, height=512, places=[(0, 512), (0, 0)])
+        StoredSpec(
+            kind="stored",
+            path=str(master),
+            speed=1,
+            width=1024,
+            height=512,
+            places=[(0, 512), (0, 0)],
+            masked="minimum",
+        )
     )
     with open_run(master) as stored:
         assert replay.dataset.frames == len(stored) < 40

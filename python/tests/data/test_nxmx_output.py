@@ -62,7 +62,7 @@ def metadata(mask: NDArray[np.uint32]) -> Any:
     )
     values.labels = ["synthetic data"]
     values.pixel_mask = mask
-    values.modules = [placed(native.NxmxModule(), "name", f"module_{m}", m) for m in range(2)]
+    values.modules = [as_seen(placed(native.NxmxModule(), "name", f"module_{m}", m)) for m in range(2)]
     kernel = native.NxmxKernel()
     kernel.name, kernel.parameters = "bragg_count", [("threshold", "3"), ("min_pixels", "5")]
     kernel.veto_reasons = ["too_few", "too_many"]
@@ -72,6 +72,14 @@ def metadata(mask: NDArray[np.uint32]) -> Any:
     values.calibration = [pedestal]
     values.dtps = [placed(native.NxmxDtp(), "id", m, m) for m in range(2)]
     return values
+
+
+def as_seen(module: Any) -> Any:
+    """Let the image lie as it is seen from the sample, with the beam at (30, 20): columns run along −x, rows along −y."""
+    pitch = 75e-6
+    module.corner = [(30 - module.x) * pitch, (20 - module.y) * pitch, 0.0]
+    module.fast, module.slow = [-pitch, 0.0, 0.0], [0.0, -pitch, 0.0]
+    return module
 
 
 def placed(part: Any, key: str, value: Any, module: int) -> Any:
