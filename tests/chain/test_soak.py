@@ -29,7 +29,7 @@ def test_ten_seconds_at_a_steady_rate_are_flat(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     result = json.loads(said.read_text())
-    assert set(result["processes"]) == {"run", "receiver", "emulator"}
+    assert set(result["processes"]) == {"run", "receiver", "emulator", "python"}
     assert result["books"]["balanced"]
     assert result["books"]["missing"] == 0
 

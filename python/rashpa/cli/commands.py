@@ -112,7 +112,7 @@ COMMANDS = {
     ),
     "combine": Listed(
         "combine",
-        "One NeXus file for several masters of a run: an entry each, or one of all images in the order of their frames where they have the same shape.",
+        "One NeXus file for several masters of a run: an entry each, or one of all frames in their order, each once, where they say the same of the experiment.",
     ),
     "peaks": Listed(
         "peaks",

@@ -22,7 +22,8 @@ def limit_behind(error: BaseException) -> str:
     if isinstance(error, MemoryError) or _OF_MEMORY.search(str(error)):
         found = _MEMORY
     elif isinstance(error, RuntimeError) and "can't start new thread" in str(error):
-        found = _OF_ERRNO[errno.EAGAIN]
+        limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+        found = _MEMORY if limited else _OF_ERRNO[errno.EAGAIN]
     elif isinstance(error, OSError) and error.errno is not None:
         found = _OF_ERRNO.get(error.errno)
     if found is None:

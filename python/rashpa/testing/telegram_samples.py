@@ -153,7 +153,7 @@ def _destination() -> t.Destination:
         ),
         sinks=(_files(), NullSink(kind="null")),
         special=(t.SpecialValue(65535, "gap"), t.SpecialValue(65534, "saturated")),
-        masked="minimum",
+        masked="delivered",
         feedback=t.Feedback("hits", "tcp://127.0.0.1:0", 4096),
     )
     return t.Destination(

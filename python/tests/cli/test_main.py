@@ -18,6 +18,8 @@ _LIST = {
     "rashpa.cli.entry",
     "rashpa.cli.main",
     "rashpa.data",
+    "rashpa.data.limit_said",
+    "rashpa.data.plain_text",
     "rashpa.data.telling",
 }
 _VERSION = _LIST | {"rashpa.control", "rashpa.control.version"}

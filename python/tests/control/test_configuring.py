@@ -22,6 +22,7 @@ class Node:
     """Answers every order with so many endpoints and placements."""
 
     name = "node n"
+    run_id = ""
 
     def __init__(self, endpoints: int, placements: int = 0) -> None:
         self._answer = Configured(self.name, (END,) * endpoints, (PLACE,) * placements)

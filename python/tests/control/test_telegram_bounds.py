@@ -49,6 +49,7 @@ KEYS: dict[tuple[str, str], tuple[type[BaseModel], str]] = {
     ("Destination", "module_height"): (toml.Detector, "height"),
     **{("Buffer", name): (toml.Buffer, name) for name in toml.Buffer.model_fields if name != "card"},
     ("Buffer", "pixel"): (toml.Detector, "pixel"),
+    ("Buffer", "masked"): (toml.Detector, "masked"),
     **{("SpecialValue", name): (toml.SpecialValue, name) for name in toml.SpecialValue.model_fields},
 }
 # what the plan computes, or a node answers; bounded by the schema alone

@@ -48,8 +48,8 @@ WRONG = {
     "python, function": ('"hits:spots"', '"hits.spots"', "Element 'python', attribute 'function': The value 'hits.spots'"),
     "plugin, long": ("maps/a b.npy", "x" * 4097, "Element 'parameter'"),
     "plugin, many": (
-        '<plugin file="peaks.so">',
-        '<plugin file="peaks.so">' + "".join(f'<parameter name="p{n}" type="flag">1</parameter>' for n in range(64)),
+        '<plugin file="peaks.so" check="true">',
+        '<plugin file="peaks.so" check="true">' + "".join(f'<parameter name="p{n}" type="flag">1</parameter>' for n in range(64)),
         "Element 'parameter': This element is not expected",
     ),
     "sink, type": ('images_per_file="1000"', 'images_per_file="all"', "Element 'hdf5', attribute 'images_per_file': 'all' is"),
