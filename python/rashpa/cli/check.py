@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rashpa.cli.told import AsJson, Teller
+from rashpa.cli.told import AsJson, Follow, Teller
 from rashpa.data.bad_file import BadFileError, no_memory
 from rashpa.data.books import DataBooks
 from rashpa.data.hdf5.files import folders_of
@@ -18,10 +18,7 @@ def check(
         Path,
         typer.Argument(metavar="FILE", help="An NXmx file: a _master.h5 of ours or of others.", show_default=False),
     ],
-    follow: Annotated[
-        Path | None,
-        typer.Option("--follow", metavar="DIR", help="A folder to which the file may lead besides its own."),
-    ] = None,
+    follow: Follow = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge an NXmx file, of ours or of others: places of pixels, units, masks, counts, times, links.
@@ -30,7 +27,7 @@ def check(
     """
     tell = Teller("check", as_json)
     try:
-        found = check_file(file, folders_of(file, [follow] if follow else []))
+        found = check_file(file, folders_of(file, follow or ()))
     except BadFileError as error:
         tell.refuse(str(error))
     except MemoryError as error:
