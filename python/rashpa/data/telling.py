@@ -112,20 +112,13 @@ class Behind:
                 self._changed.notify_all()
 
 
-class TellingStream(io.TextIOBase):
-    """Text for a file descriptor. `name`: for people; `elsewhere`: where it is said, once, that something is wrong with it; `said` has it for a report."""
+class FileText(io.TextIOBase):
+    """Text on its way to a file descriptor. What its encoding lacks is replaced."""
 
-    def __init__(self, file: int, name: str, encoding: str) -> None:
+    def __init__(self, file: int, encoding: str) -> None:
         super().__init__()
-        self.elsewhere: TellingStream | None = None
-        self.answers = False
-        """Whether the command is for nothing but this: then whoever reads may take his time, and the command ends when it is lost."""
-        self.trouble = ""
-        """Why nothing is told here any more."""
         self._file = file
-        self._name = name
         self._encoding = encoding
-        self._behind = Behind(self._tell, self._say_late)
 
     @property
     @override
@@ -142,18 +135,37 @@ class TellingStream(io.TextIOBase):
         return self._file
 
     @override
+    def writable(self) -> bool:
+        return True
+
+
+def check_text(text: object) -> None:
+    """TypeError when it is no text."""
+    if not isinstance(text, str):
+        raise TypeError(f"text is written here, not {type(text).__name__}")
+
+
+class TellingStream(FileText):
+    """Text for a file descriptor. `name`: for people; `elsewhere`: where it is said, once, that something is wrong with it; `said` has it for a report."""
+
+    def __init__(self, file: int, name: str, encoding: str) -> None:
+        super().__init__(file, encoding)
+        self.elsewhere: TellingStream | None = None
+        self.answers = False
+        """Whether the command is for nothing but this: then whoever reads may take his time, and the command ends when it is lost."""
+        self.trouble = ""
+        """Why nothing is told here any more."""
+        self._name = name
+        self._behind = Behind(self._tell, self._say_late)
+
+    @override
     def isatty(self) -> bool:
         return os.isatty(self._file)
 
     @override
-    def writable(self) -> bool:
-        return True
-
-    @override
     def write(self, text: str) -> int:
         """All of it is taken; TypeError when it is no text."""
-        if not isinstance(text, str):
-            raise TypeError(f"text is written here, not {type(text).__name__}")
+        check_text(text)
         data = text.translate(BIDIRECTIONAL).encode(self._encoding, "replace")
         if self.trouble or not data:
             return len(text)

@@ -50,38 +50,18 @@ class PrintsAs:
         _PRINTING.name = self._before
 
 
-class PrintedStream(io.TextIOBase):
+class PrintedStream(telling.FileText):
     """Text on its way to the drain: whoever writes is never ended by it. `name`: of all that is written; the printing thread's when not given."""
 
     def __init__(self, file: int, name: str = "") -> None:
-        super().__init__()
-        self._file = file
+        super().__init__(file, "utf-8")
         self._name = name
         self.buffer = io.FileIO(file, "wb", closefd=False)  # for those who write bytes
-
-    @property
-    @override
-    def encoding(self) -> str:  # type: ignore[override]
-        return "utf-8"
-
-    @property
-    @override
-    def errors(self) -> str:  # type: ignore[override]
-        return "replace"
-
-    @override
-    def fileno(self) -> int:
-        return self._file
-
-    @override
-    def writable(self) -> bool:
-        return True
 
     @override
     def write(self, text: str) -> int:
         """Takes all of it; TypeError when it is no text."""
-        if not isinstance(text, str):
-            raise TypeError(f"text is written here, not {type(text).__name__}")
+        telling.check_text(text)
         data = text.encode("utf-8", "replace").translate(None, _FRAMING)
         name = (self._name or _PRINTING.name).encode("utf-8", "replace").translate(None, _FRAMING)
         with contextlib.suppress(OSError):  # the drain is gone
