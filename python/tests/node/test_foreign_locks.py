@@ -25,6 +25,7 @@ from rashpa.control.outcome import Progress  # noqa: E402
 from rashpa.control.run_plan import load_plan  # noqa: E402
 from rashpa.data.reader import open_run  # noqa: E402
 from rashpa.data.writer_lock import has_writer, take_writer_lock  # noqa: E402
+from rashpa.testing.run_file import small_run  # noqa: E402
 
 NOBODY = 65534
 LOCKS = {
@@ -42,27 +43,6 @@ for path in sys.argv[1:]:
     {lock}
 print("held", flush=True)
 sys.stdin.read()
-"""
-RUN = """\
-[run]
-name = "locks"
-frames = {frames}
-output = "{output}"
-existing = "replace"
-[detector]
-width = 64
-height = 32
-rate_hz = {rate}
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[link]
-port = 0
-[[buffer]]
-name = "full"
-[[buffer.sink]]
-kind = "hdf5"
 """
 
 
@@ -97,7 +77,8 @@ def manager_of(folder: Path, frames: int, rate: float, listen: list[Manager]) ->
         if listen and written(progress) > 20:
             os.kill(listen[0].local_nodes["receiver"].pid, signal.SIGKILL)
 
-    (folder / "run.toml").write_text(RUN.format(frames=frames, output=folder / "out", rate=rate))
+    run = {"name": "locks", "frames": frames, "output": str(folder / "out"), "existing": "replace"}
+    (folder / "run.toml").write_text(small_run(run=run, detector={"rate_hz": rate}))
     return Manager(load_plan(folder / "run.toml"), kill, launcher=LocalLauncher(local_command))
 
 
