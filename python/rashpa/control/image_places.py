@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the pixels of a buffer's image lie in the laboratory: what telegrams, files and streams are told of it."""
 
+from collections import Counter
+
 from rashpa.control.kernels import parameters_of
 from rashpa.control.part_orders import MOST_PLACES
 from rashpa.control.rectangle import Rectangle
 from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import Plan, PlannedBuffer, PlannedDtp, module_rectangles
+from rashpa.control.run_plan import Plan, PlannedBuffer, PlannedDtp, assembled_size, module_rectangles
 from rashpa.data.laboratory import PanelPlace, Plane, Vector, beam_on
 
 _CHIP = 256  # pixels of a chip of JUNGFRAU, both ways
@@ -14,10 +16,10 @@ _CHIP = 256  # pixels of a chip of JUNGFRAU, both ways
 def beam_center(plan: Plan, buffer: PlannedBuffer) -> tuple[float, float]:
     """Where the beam meets the buffer's image, in pixels from its corner; its middle where nothing says it."""
     detector = plan.file.detector
-    planes = [((place.x, place.y), plane) for place, _, plane in _parts(plan, buffer)]
-    exact = beam_on(planes) if buffer.origin is None else None
-    if exact is not None:
-        return exact
+    if buffer.origin is None:  # by hand: no part lies where it does in the assembled image
+        exact = beam_on([((place.x, place.y), plane) for place, _, plane in _parts(plan, buffer)])
+        if exact is not None:
+            return exact
     left, top = buffer.origin or (0, 0)
     width, height = _made_size(plan, buffer)
     x, y = detector.beam_center_x, detector.beam_center_y
@@ -42,14 +44,15 @@ def module_entries(plan: Plan, buffer: PlannedBuffer) -> list[dict[str, object]]
         raise RunFileError(
             f"{where}: buffer {buffer.section.name} has parts of {len(parts)} panels, and a file at most {MOST_PLACES}; divide it"
         )
-    numbers: dict[int, int] = {}
+    counts = Counter(module for _, module, _ in parts)
+    numbers: Counter[int] = Counter()
     entries = []
     for place, module, plane in parts:
-        number = numbers[module] = numbers.get(module, -1) + 1
-        alone = sum(one[1] == module for one in parts) == 1
+        name = f"m{module}" if counts[module] == 1 else f"m{module}_{numbers[module]}"
+        numbers[module] += 1
         lies = plane.scaled(pitch)
         vectors = {key: _text(getattr(lies, key)) for key in ("corner", "fast", "slow")}
-        entries.append(_entry(f"m{module}" if alone else f"m{module}_{number}", place) | vectors)
+        entries.append(_entry(name, place) | vectors)
     return entries
 
 
@@ -90,9 +93,9 @@ def _part(plan: Plan, dtp: PlannedDtp, panel: PanelPlace) -> tuple[Rectangle, Pl
 
 def _made_size(plan: Plan, buffer: PlannedBuffer) -> tuple[int, int]:
     """Width and height of the whole assembled image as the buffer's kernels make it."""
-    places = module_rectangles(plan.file.detector)
-    width, height = max(place.right for place in places), max(place.bottom for place in places)
+    width, height = assembled_size(plan.file.detector)
     if _assembles(buffer):
+        places = module_rectangles(plan.file.detector)
         width = max(place.x + _spread(place.width) for place in places)
         height = max(place.y + _spread(place.height) for place in places)
     for kernel in buffer.section.kernel:

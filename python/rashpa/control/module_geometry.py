@@ -3,7 +3,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rashpa.control import run_file as toml
@@ -61,9 +61,7 @@ def with_places(file: toml.RunFile, source: RunFileSource) -> tuple[toml.RunFile
     changed = detector.model_copy(update=update)
     # the axis of the beam may be elsewhere than the file has it
     away = found.axes.plane((beam[0] - found.beam[0], beam[1] - found.beam[1])).corner
-    panels = tuple(
-        PanelPlace(one.module, one.left, one.top, one.width, one.height, one.plane.moved(away)) for one in found.panels
-    )
+    panels = tuple(replace(one, plane=one.plane.moved(away)) for one in found.panels)
     return file.model_copy(update={"detector": changed}), PlacedDetector(found.axes, panels, cautions)
 
 

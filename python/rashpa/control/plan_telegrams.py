@@ -24,6 +24,7 @@ from rashpa.data.file_names import located
 from rashpa.data.laboratory import HC_KEV_ANGSTROM
 
 SYNTHETIC = ("pattern", "jungfrau")  # datasets that are computed
+_BEAM = "detector.beam_center_"
 _LONGEST_QUIET_MS = 2**32 - 1  # of a telegram
 STANDSTILL_MS = 7000.0  # so long may all processes of a run stand still without loss
 
@@ -47,8 +48,8 @@ def _kernel(kernel: Kernel, plan: Plan, buffer: PlannedBuffer, node: str) -> Ker
             found: Any = file
             for key in parameter.taken_from.split("."):
                 found = getattr(found, key)
-            if parameter.taken_from.startswith("detector.beam_center_"):
-                found = metadata_of(plan, buffer)[parameter.taken_from.removeprefix("detector.")]
+            if parameter.taken_from.startswith(_BEAM):
+                found = beam_center(plan, buffer)["xy".index(parameter.taken_from.removeprefix(_BEAM))]
             taken[parameter.name] = found
     return kernel.model_copy(update=taken)
 

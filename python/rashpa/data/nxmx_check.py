@@ -16,7 +16,7 @@ from rashpa.data.file_names import natural
 from rashpa.data.hdf5.layouts import Absence
 from rashpa.data.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.laboratory import HC_KEV_ANGSTROM, Place, beam_on
-from rashpa.data.source_facts import DETECTOR, ENERGIES, LENGTHS, TIMES, WAVELENGTHS, NxmxFields, SourceModule
+from rashpa.data.source_facts import DETECTOR, ENERGIES, LENGTHS, PIXELS, TIMES, WAVELENGTHS, NxmxFields, SourceModule
 from rashpa.data.stored_facts import text_of
 
 _MOST_NAMED = 5
@@ -130,7 +130,7 @@ class _Check:
         if len(shapes) > 1:
             self._wrong("/entry/data", "its parts have images of different shapes")
             return []
-        if not found and not self._found and text_of_field(self._fields, "definition") == "NXmx":
+        if not found and not self._found and self._fields.text("definition") == "NXmx":
             self._wrong("/entry/data", "has no images")
         return found
 
@@ -276,10 +276,7 @@ class _Check:
         for line in self._directions():
             self._wrong(where, line)
         self._beam = beam_on([((one.left, one.top), one.plane) for one in self._modules])
-        said = [
-            self._fields.number(f"{DETECTOR}/beam_center_{axis}", {"pixel": 1.0, "pixels": 1.0, "": 1.0})
-            for axis in "xy"
-        ]
+        said = [self._fields.number(f"{DETECTOR}/beam_center_{axis}", PIXELS) for axis in "xy"]
         if self._beam is None:
             self._odd(where, "stands along the beam: no pixel lies in its way")
         elif said[0] is not None and said[1] is not None:
@@ -307,11 +304,6 @@ class _Check:
             hands.add(bool(np.cross(fast, slow)[2] > 0))
         if len(hands) > 1:
             yield "some modules are mirror images of how the others lie"
-
-
-def text_of_field(fields: NxmxFields, path: str) -> str:
-    """A text; empty when there is none."""
-    return fields.text(path)
 
 
 _PICTURE_COLUMNS, _PICTURE_ROWS = 61, 31

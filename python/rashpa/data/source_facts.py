@@ -26,6 +26,7 @@ from rashpa.data.stored_piece import Reading
 
 DETECTOR = "instrument/detector"
 LENGTHS = {"m": 1.0, "mm": 1e-3, "um": 1e-6, "µm": 1e-6, "cm": 1e-2, "nm": 1e-9, "": 1.0}
+PIXELS = {"pixel": 1.0, "pixels": 1.0, "": 1.0}
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "": 1.0}
 ENERGIES = {"keV": 1.0, "eV": 1e-3, "": 1e-3}
 WAVELENGTHS = {"angstrom": 1.0, "Angstrom": 1.0, "A": 1.0, "Å": 1.0, "nm": 10.0, "m": 1e10, "": 1.0}
@@ -202,7 +203,7 @@ class NxmxFields:
             if value is not None and value > 0:
                 yield key, value
         for axis in "xy":
-            value = self.number(f"{DETECTOR}/beam_center_{axis}", {"pixel": 1.0, "pixels": 1.0, "": 1.0})
+            value = self.number(f"{DETECTOR}/beam_center_{axis}", PIXELS)
             if value is not None:
                 yield f"beam_center_{axis}", value
         energy = self.number("instrument/beam/incident_energy", ENERGIES)

@@ -12,7 +12,6 @@ import h5py
 
 from rashpa.control import telegram
 from rashpa.control.kernels import declaration
-from rashpa.control.module_geometry import PlacedDetector
 from rashpa.control.part_orders import Hdf5Order, RawOrder, Stream2Order
 from rashpa.control.rectangle import Rectangle
 from rashpa.control.run_plan import Plan, module_rectangles
@@ -60,7 +59,7 @@ def with_facts(plan: Plan, facts: SourceFacts, source: Path) -> Merged:
     if facts.modules and not places_said:
         pitch = float(str(taken.get("pixel_size_m", detector.pixel_size_m)))
         if panels := tuple(_panels(plan, facts, pitch)):
-            placed = PlacedDetector(placed.axes, panels, placed.cautions)
+            placed = replace(placed, panels=panels)
             beam = beam_on([((one.left, one.top), one.plane) for one in panels])
             if beam is not None:
                 taken = {"beam_center_x": beam[0], "beam_center_y": beam[1], **taken}

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.control.version import software_version
+from rashpa.data.laboratory import HC_KEV_ANGSTROM
 from rashpa.data.stream2 import Start, StreamError, date_of, text_of
 from rashpa.data.stream_regions import ModuleRegion, Region, modules_of
 
@@ -46,7 +47,7 @@ _USUAL = (
     "sensor_material",
     "detector_description",
 )
-_WAVELENGTH_OF_EV = 12398.419843320026
+_WAVELENGTH_OF_EV = 1e3 * HC_KEV_ANGSTROM
 _MOST_TEXT = 1 << 20
 
 
