@@ -6,8 +6,8 @@
 
 namespace rashpa {
 
-/// UTC that goes on by the monotonic clock from when this was made: somebody who sets the system's clock meanwhile
-/// moves neither an end before its start nor a day between them. Any thread.
+/// UTC that goes on by the monotonic clock from when this was made. A system clock that is set meanwhile moves neither
+/// an end before its start nor a day between them. Any thread.
 class SteadyUtc {
  public:
   SteadyUtc() noexcept : SteadyUtc(now_utc_ns(), now_ns()) {}

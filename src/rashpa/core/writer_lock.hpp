@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How a process says that it writes a file, for as long as it lives: a write lock of its open file description, which
-/// only who may write the file can have. So nobody who may only read the file can pretend to write it. What he can have
-/// is a lock that keeps a writer from having his: that is told from a writer, and from file systems without locks.
+/// A process says that it writes a file by a write lock of its open file description, for as long as it lives. Only a
+/// process that may write the file can have that lock. One that may only read it can hold a lock that keeps a writer
+/// from its own: that is told from a writer, and from file systems without locks.
 /// python/rashpa/data/writer_lock.py is the same for Python.
 #include <cstdint>
 
