@@ -71,7 +71,11 @@ class Reader(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        with rashpa.feedback(f"tcp://127.0.0.1:{self._port}", timeout_s=60) as images:
+        # a publisher that stands still is ended with its run, and tells nobody of the end
+        with (
+            suppress(TimeoutError),
+            rashpa.feedback(f"tcp://127.0.0.1:{self._port}", timeout_s=60) as images,
+        ):
             self.images.extend(images)
 
 
