@@ -33,6 +33,13 @@ constexpr int kWords = 4;            // before the arguments of the task
 constexpr rlim_t kMostFiles = 4096;  // far beyond kMostConnections
 constexpr int kLargeMessage = 32 << 20;
 
+// The shadow of a sanitizer alone takes more addresses than any bound.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kBoundAddresses = false;
+#else
+constexpr bool kBoundAddresses = true;
+#endif
+
 void bound(__rlimit_resource_t what, rlim_t most) {
   rlimit now{};
   ::getrlimit(what, &now);
@@ -54,7 +61,7 @@ void lower(int parent, rlim_t memory) {
   ::syscall(SYS_capset, &header, none);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // behind all that would undo it
   if (::getppid() != parent) std::_Exit(EXIT_FAILURE);
-  bound(RLIMIT_AS, memory);
+  if (kBoundAddresses) bound(RLIMIT_AS, memory);
   bound(RLIMIT_CORE, 0);
   bound(RLIMIT_NOFILE, kMostFiles);
   // One arena: each has 64 MiB of addresses. Images are taken and given back again and again: not by the system.
