@@ -12,7 +12,7 @@ namespace rashpa::publisher {
 
 namespace {
 
-constexpr int kLingerMs = 200;
+constexpr int kEndLingerMs = 200;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ PubSocket::PubSocket(const ZeromqLibrary& zeromq, int listener, int room)
     throw ResourceError(fmt::format("no ZeroMQ socket: {}", zeromq_.error_text(code)));
   }
   const auto set = [this](int option, int value) { zeromq_.setsockopt(socket_, option, &value, sizeof value); };
-  set(zeromq::kLinger, kLingerMs);
+  set(zeromq::kLinger, kEndLingerMs);
   set(zeromq::kSendRoom, room);
   set(zeromq::kXpubVerboser, 1);  // each subscription is seen, also one that somebody else has
   keep_all(true);
