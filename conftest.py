@@ -26,6 +26,7 @@ LONG = {
     "tests/browser/test_dashboard.py": 65,
     "tests/chain/test_overrun.py": 60,
     "python/tests/cli/test_watchers.py": 45,
+    "tests/chain/test_calibration_of_any_dataset.py": 40,
     "tests/chain/test_four_modules.py": 40,
     "python/tests/node/test_strangers.py": 30,
 }

@@ -88,7 +88,7 @@ def _dataset(plan: Plan, folder: Path) -> list[str]:
     if plan.stored_as == "bin":
         values["header_bytes"] = plan.header_bytes
     calibration: dict[str, Value] = {**write_calibration(plan, folder)} if plan.jungfrau else {}
-    return [table("dataset", values), *([table("dataset.calibration", calibration)] if calibration else [])]
+    return [table("dataset", values), *([table("detector.calibration", calibration)] if calibration else [])]
 
 
 def _link(plan: Plan) -> str:

@@ -15,9 +15,9 @@ import typer
 from rashpa.cli.at_work import Work, carried_out
 from rashpa.cli.told import AsJson, Teller
 from rashpa.data.books import DataBooks
+from rashpa.data.calibration_spec import CalibrationSpec
 from rashpa.data.dataset_spec import (
     AnyDatasetSpec,
-    CalibrationSpec,
     FilesSpec,
     JungfrauSpec,
     PatternSpec,
@@ -118,13 +118,13 @@ def make(
     tell = Teller("dataset make", as_json)
     with _refusing(tell):
         spec: AnyDatasetSpec
+        calibration = None
         if kind is Kind.PATTERN:
             name: PixelName = pixel.value
             spec = PatternSpec(kind="pattern", modules=modules, frames=frames, width=width, height=height, pixel=name)
         elif kind is Kind.FILES:
             if not raw:
                 raise ValueError("--kind files needs --raw FILES, once a module")
-            calibration = None
             if pedestal or gain:
                 calibration = CalibrationSpec(
                     pedestal=[_map_of(names) for names in pedestal or []],
@@ -142,7 +142,6 @@ def make(
                 header_bytes=header_bytes,
                 dark_frames=dark_frame or [],
                 energy_kev=energy_kev,
-                calibration=calibration,
             )
         else:
             spec = JungfrauSpec(
@@ -157,12 +156,12 @@ def make(
                 background=background,
                 places=[_place_of(text) for text in place or []],
             )
-        _make(tell, spec, folder)
+        _make(tell, spec, calibration, folder)
         books, facts = _describe(tell, folder)
     tell.end("", books, [folder], dataset=facts)
 
 
-def _make(tell: Teller, spec: AnyDatasetSpec, folder: Path) -> None:
+def _make(tell: Teller, spec: AnyDatasetSpec, calibration: CalibrationSpec | None, folder: Path) -> None:
     """Write it; an interrupt leaves nothing of it behind."""
     from rashpa.data.dataset_directory import be_new
     from rashpa.data.datasets import make_folder
@@ -171,7 +170,7 @@ def _make(tell: Teller, spec: AnyDatasetSpec, folder: Path) -> None:
     was_there = folder.exists()
 
     def do(work: Work) -> None:
-        make_folder(spec, folder, work.begin, work.is_at)
+        make_folder(spec, folder, work.begin, work.is_at, calibration)
 
     def undo() -> None:
         for path in folder.iterdir():

@@ -6,10 +6,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rashpa.control.dataset_check import resolved_dataset
-from rashpa.control.dataset_spec import CalibrationSpec, FilesSpec
+from rashpa.control.dataset_check import resolved_calibration
 from rashpa.control.run_plan import Plan
 from rashpa.data.calibration_reference import split_reference
+from rashpa.data.calibration_spec import CalibrationSpec
 
 if TYPE_CHECKING:
     from rashpa.data.calibration_file import CalibrationFacts
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 def calibration_warnings(plan: Plan, now: datetime) -> Iterator[str]:
     """A line each, with the place in the run file. Only of files that this machine has; what cannot be used at all is an error elsewhere."""
-    spec = resolved_dataset(plan.file, plan.source, "local")
-    if not isinstance(spec, FilesSpec) or spec.calibration is None:
+    spec = resolved_calibration(plan.file, plan.source, "local")
+    if spec is None:
         return
     from rashpa.data.calibration_file import CalibrationFileError, read_facts  # HDF5, for the runs that have such files
 
-    where = plan.source.where(("dataset", "calibration"))
-    for module, entry in enumerate(spec.calibration.pedestal):
+    where = plan.source.where(("detector", "calibration"))
+    for module, entry in enumerate(spec.pedestal):
         split = split_reference(entry) if isinstance(entry, str) else None
         if split is None:
             continue
@@ -32,7 +32,7 @@ def calibration_warnings(plan: Plan, now: datetime) -> Iterator[str]:
         except (OSError, CalibrationFileError):
             continue
         number = module if split[1] is None else split[1]
-        for text in _of_file(plan, spec.calibration, facts, module, number, now):
+        for text in _of_file(plan, spec, facts, module, number, now):
             yield f"{where}: {split[0]}: {text}"
 
 

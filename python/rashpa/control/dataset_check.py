@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the dataset of a run file is there and fits the detector, as far as that can be said without reading it."""
+"""Whether dataset and calibration of a run file are there and fit the detector, as far as that can be said without reading them."""
 
 import os
 from collections.abc import Iterator
@@ -7,16 +7,16 @@ from pathlib import Path
 
 from rashpa.control.dataset_spec import (
     AnyDatasetSpec,
-    CalibrationSpec,
     DirectorySpec,
     FilesSpec,
     JungfrauSpec,
     PatternSpec,
     StoredSpec,
 )
+from rashpa.control.kernels import declaration
 from rashpa.control.run_file import RunFile
 from rashpa.control.run_file_reader import RunFileSource
-from rashpa.data.calibration_reference import file_of
+from rashpa.data.calibration_spec import CalibrationSpec
 from rashpa.data.regular_file import json_of, read_regular, reason
 
 _LONGEST_PATH = 200  # of what a message repeats
@@ -39,6 +39,12 @@ def resolved_dataset(file: RunFile, source: RunFileSource, node: str) -> AnyData
     return spec.resolved(source.path.resolve().parent) if node == "local" else spec
 
 
+def resolved_calibration(file: RunFile, source: RunFileSource, node: str) -> CalibrationSpec | None:
+    """For a node of this machine, relative paths count from the run file's folder, as for `resolved_dataset`."""
+    spec = file.detector.calibration
+    return spec if spec is None or node != "local" else spec.resolved(source.path.resolve().parent)
+
+
 def _with_modules(spec: StoredSpec, file: RunFile) -> StoredSpec:
     """Stored images are cut into the modules of the detector."""
     detector = file.detector
@@ -52,7 +58,7 @@ def _with_modules(spec: StoredSpec, file: RunFile) -> StoredSpec:
 
 
 def dataset_problems(file: RunFile, source: RunFileSource, here: bool) -> Iterator[str]:
-    """What is wrong with [dataset], a line each. `here`: an emulator of this machine reads it, so that its files must be there."""
+    """What is wrong with [dataset], a line each. `here`: it is read on this machine, so that its files must be there."""
     spec = file.dataset
     detector = file.detector
     if isinstance(spec, JungfrauSpec | PatternSpec) and spec.modules != len(detector.module):
@@ -75,23 +81,53 @@ def dataset_problems(file: RunFile, source: RunFileSource, here: bool) -> Iterat
     if shape is not None and shape != wanted:
         described = ["{} × {} pixels {}".format(*one) for one in (shape, wanted)]
         yield f"{source.where(('dataset',))}: the dataset has {described[0]}, [detector] says {described[1]}; make them agree"
-    yield from _calibration_problems(file, source)
     if here:
         yield from _file_problems(file, source, resolved_dataset(file, source, "local"))
 
 
-def _calibration_problems(file: RunFile, source: RunFileSource) -> Iterator[str]:
-    spec = file.dataset
-    if not isinstance(spec, PatternSpec) and not (isinstance(spec, FilesSpec) and spec.calibration is None):
+def calibration_problems(file: RunFile, source: RunFileSource, here: bool) -> Iterator[str]:
+    """What is wrong with [detector.calibration], a line each, and what kernels miss of it. `here`: a receiver of this machine reads it."""
+    where = source.where(("detector", "calibration"))
+    modules = len(file.detector.module)
+    spec = file.detector.calibration
+    if spec is None:
+        yield from _lacking_calibration(file, source)
         return
-    what = "name them in [dataset.calibration]" if isinstance(spec, FilesSpec) else 'take kind = "jungfrau"'
+    if spec.modules not in (None, modules):
+        yield f"{where}: calibration of {spec.modules} modules, [[detector.module]] lists {modules}; give one entry a module"
+    if spec.simulated_seed is not None and (file.detector.width, file.detector.height) != JUNGFRAU_SHAPE[:2]:
+        yield f"{source.where(('detector', 'calibration', 'simulated_seed'))}: simulated modules have 1024 × 512 pixels; name files of pedestal and gain"
+    resolved = resolved_calibration(file, source, "local") if here else None
+    if resolved is not None:
+        yield from _said_once(where, list(filter(None, map(trouble_with, resolved.files()))))
+
+
+def dataset_calibrates(file: RunFile) -> bool:
+    """Whether kernels take their calibration from the dataset's folder."""
+    return (
+        file.detector.calibration is None
+        and isinstance(file.dataset, DirectorySpec)
+        and any(declaration(kernel.name).calibration for buffer in file.buffer for kernel in buffer.kernel)
+    )
+
+
+def _lacking_calibration(file: RunFile, source: RunFileSource) -> Iterator[str]:
+    """Of kernels that need one, where the dataset brings none, as far as its kind says."""
+    if isinstance(file.dataset, JungfrauSpec | DirectorySpec):
+        return
     for number, buffer in enumerate(file.buffer):
         for position, kernel in enumerate(buffer.kernel):
-            if kernel.name == "jungfrau":
+            if declaration(kernel.name).calibration:
                 yield (
-                    f"{source.where(('buffer', number, 'kernel', position, 'name'))}: kernel jungfrau needs pedestal and gain, and dataset {spec.kind} "
-                    f"has none; {what}, or leave the kernel out"
+                    f"{source.where(('buffer', number, 'kernel', position, 'name'))}: kernel {kernel.name} needs pedestal and gain, and dataset "
+                    f"{file.dataset.kind} has none; name them in [detector.calibration], or leave the kernel out"
                 )
+
+
+def _said_once(where: str, troubles: list[str]) -> Iterator[str]:
+    more = f" (and {len(troubles) - 1} more)" if len(troubles) > 1 else ""
+    if troubles:
+        yield f"{where}: {troubles[0]}{more}"
 
 
 def _file_problems(file: RunFile, source: RunFileSource, spec: AnyDatasetSpec) -> Iterator[str]:
@@ -105,9 +141,7 @@ def _file_problems(file: RunFile, source: RunFileSource, spec: AnyDatasetSpec) -
     if not found and isinstance(spec, DirectorySpec):
         found["path"] = list(_description_problems(file, Path(spec.path)))
     for key, troubles in found.items():
-        more = f" (and {len(troubles) - 1} more)" if len(troubles) > 1 else ""
-        if troubles:
-            yield f"{source.where(('dataset', key))}: {troubles[0]}{more}"
+        yield from _said_once(source.where(("dataset", key)), troubles)
 
 
 def _size_problems(file: RunFile, spec: FilesSpec) -> Iterator[str]:
@@ -146,9 +180,9 @@ def _description_problems(file: RunFile, folder: Path) -> Iterator[str]:
     if shape != wanted:
         described = ["{} modules of {} × {} pixels {}".format(*one) for one in (shape, wanted)]
         yield f"the dataset has {described[0]}, [detector] says {described[1]}; make them agree"
-    kernels = {kernel.name for buffer in file.buffer for kernel in buffer.kernel}
-    if "jungfrau" in kernels and "module0_pedestal.npy" not in files:
-        yield f"kernel jungfrau needs pedestal and gain, and {folder} has none; take a dataset with calibration, or leave the kernel out"
+    needing = [one.name for buffer in file.buffer for one in buffer.kernel if declaration(one.name).calibration]
+    if needing and file.detector.calibration is None and "module0_pedestal.npy" not in files:
+        yield f"kernel {needing[0]} needs pedestal and gain, and {folder} has none; name them in [detector.calibration], or leave the kernel out"
 
 
 def _shape_of(spec: AnyDatasetSpec) -> tuple[int, int, str] | None:
@@ -165,14 +199,6 @@ def files_of(spec: AnyDatasetSpec) -> Iterator[tuple[str, Path]]:
         yield from (("follow", Path(folder)) for folder in spec.follow)
     if isinstance(spec, FilesSpec):
         yield from (("files", Path(name)) for names in spec.files for name in names)
-        if spec.calibration is not None:
-            yield from (("calibration", path) for path in _calibration_files(spec.calibration))
-
-
-def _calibration_files(calibration: CalibrationSpec) -> Iterator[Path]:
-    for entry in (*calibration.pedestal, *calibration.gain, *calibration.mask):
-        for name in [entry] if isinstance(entry, str) else entry:
-            yield Path(file_of(name))
 
 
 def trouble_with(path: Path) -> str | None:

@@ -3,7 +3,6 @@
 
 from rashpa.data.dataset_spec import (
     AnyDatasetSpec,
-    CalibrationSpec,
     DatasetSpec,
     DirectorySpec,
     FilesSpec,
@@ -15,7 +14,6 @@ from rashpa.data.dataset_spec import (
 
 __all__ = [
     "AnyDatasetSpec",
-    "CalibrationSpec",
     "DatasetSpec",
     "DirectorySpec",
     "FilesSpec",

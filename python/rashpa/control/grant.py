@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from rashpa.control.dataset_check import files_of, resolved_dataset
+from rashpa.control.dataset_check import files_of, resolved_calibration, resolved_dataset
 from rashpa.control.dataset_spec import StoredSpec
 from rashpa.control.kernels import code_of
 from rashpa.control.kernels import files_of as files_of_kernel
@@ -49,9 +49,11 @@ class Grant:
 
 
 def grant_of(plan: Plan, role: str, token: str) -> Grant:
-    """What the run file names, and nothing else: the dataset, and for a receiver the files of its kernels, the output folder, and its own folder where it names code there; and the
+    """What the run file names, and nothing else: the dataset, and for a receiver the files of its calibration and kernels, the output folder, and its own folder where it names code there; and the
     addresses where it publishes; for each the cards that it drives."""
-    named = [path for _, path in files_of(resolved_dataset(plan.file, plan.source, "local"))]
+    calibration = resolved_calibration(plan.file, plan.source, "local") if role == "receiver" else None
+    # a receiver looks into the dataset for calibration alone
+    named = [] if calibration else [path for _, path in files_of(resolved_dataset(plan.file, plan.source, "local"))]
     # a dataset's folder may hold links to where its files really lie
     folders = [] if isinstance(plan.file.dataset, StoredSpec) else [path for path in named if path.is_dir()]
     inside = [entry for path in folders for entry in path.iterdir()]
@@ -60,6 +62,7 @@ def grant_of(plan: Plan, role: str, token: str) -> Grant:
         read |= {str(parent) for path in named for parent in (path.absolute().parent, path.resolve().parent)}
     folder = plan.source.path.resolve().parent
     if role == "receiver":
+        read |= {str(path.resolve()) for path in (calibration.files() if calibration else ())}
         kernels_of_run = [kernel for buffer in plan.buffers for kernel in buffer.section.kernel]
         read |= {
             str(Path(file_of(located(name, folder))).resolve())

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rashpa.control import telegram
-from rashpa.control.dataset_check import resolved_dataset
+from rashpa.control.dataset_check import resolved_calibration, resolved_dataset
 from rashpa.control.emulators import SIMULATED, PlannedEmulator
 from rashpa.control.groups import PlannedGroup
 from rashpa.control.image_places import beam_center, module_entries
@@ -32,7 +32,18 @@ STANDSTILL_MS = 7000.0  # so long may all processes of a run stand still without
 def _dataset(plan: Plan, node: str) -> telegram.Dataset:
     values = resolved_dataset(plan.file, plan.source, node).model_dump(mode="json")
     kind = values.pop("kind")
-    return telegram.Dataset(kind, tuple(telegram.Parameter(name, json.dumps(value)) for name, value in values.items()))
+    return telegram.Dataset(kind, _parameters(values))
+
+
+def _calibration(plan: Plan, node: str) -> telegram.Calibration | None:
+    spec = resolved_calibration(plan.file, plan.source, node)
+    return (
+        None if spec is None else telegram.Calibration(_parameters(spec.model_dump(mode="json", exclude_defaults=True)))
+    )
+
+
+def _parameters(values: Mapping[str, object]) -> tuple[telegram.Parameter, ...]:
+    return tuple(telegram.Parameter(name, json.dumps(value)) for name, value in values.items())
 
 
 def _kernel(kernel: Kernel, plan: Plan, buffer: PlannedBuffer, node: str) -> Kernel:
@@ -192,6 +203,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver, run_id: str = ""
         module_width=file.detector.width,
         module_height=file.detector.height,
         dataset=_dataset(plan, receiver.node),
+        calibration=_calibration(plan, receiver.node),
         buffers=buffers,
         options=options_of(file.link, receiver.destination_kind, receiver.device),
     )

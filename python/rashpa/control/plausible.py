@@ -34,9 +34,8 @@ def plausibility_cautions(file: RunFile, source: RunFileSource) -> Iterator[str]
         yield from _caution(source.where(("detector", key)), getattr(file.detector, key), range_)
     if (energy := getattr(file.dataset, "energy_kev", None)) is not None:
         yield from _caution(source.where(("dataset", "energy_kev")), energy, _ENERGY)
-    calibration = getattr(file.dataset, "calibration", None)
-    if calibration is not None:
-        where = source.where(("dataset", "calibration", "photon_energy_kev"))
+    if (calibration := file.detector.calibration) is not None:
+        where = source.where(("detector", "calibration", "photon_energy_kev"))
         yield from _caution(where, calibration.photon_energy_kev, _ENERGY)
     for number, buffer in enumerate(file.buffer):
         for place, kernel in enumerate(buffer.kernel):

@@ -14,6 +14,7 @@ from rashpa.control.kernels import Kernel
 from rashpa.control.section import Section
 from rashpa.control.sink_sections import Sink
 from rashpa.control.token import checked_token
+from rashpa.data.calibration_spec import CalibrationSpec
 from rashpa.data.laboratory import Direction
 from rashpa.data.masking_names import MaskedName
 from rashpa.data.orientation import Orientation, Turn
@@ -153,6 +154,7 @@ class Detector(Section):
     pixel_size_m: float = Field(default=75e-6, gt=0.0)
     sensor_material: str = "Si"
     sensor_thickness_m: float = Field(default=320e-6, gt=0.0)
+    calibration: CalibrationSpec | None = None
     special: list[SpecialValue] = Field(
         default=[], max_length=16, description="values that say gap, dead, saturated, …; of pixels that are photons"
     )

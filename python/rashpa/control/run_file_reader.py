@@ -26,6 +26,7 @@ KeyPath = tuple[str | int, ...]
 
 MOST_BYTES = 1 << 20
 """Of a run file."""
+_MOVED = {("dataset", "calibration"): ("detector", "calibration")}
 _MOST_PROBLEMS = 20  # each is a line; a file of another kind would have thousands
 _LONGEST_NAME = 80  # of what is quoted in a message
 
@@ -94,10 +95,12 @@ class RunFileSource:
         self.text = text
         self.is_toml = is_toml
         self.sha256 = sha256  # of the file's bytes
+        self.older: dict[KeyPath, KeyPath] = {}  # of keys that stand where an older version had them: where
         self._keys = KeyLines(text if is_toml else "")
 
     def where(self, path: KeyPath) -> str:
         """`file:line: key`, as far as it is known."""
+        path = next((at + path[len(now) :] for now, at in self.older.items() if path[: len(now)] == now), path)
         line = self._keys.line(path)
         return f"{self.path}{f':{line}' if line else ''}: {key_text(path)}"
 
@@ -146,7 +149,24 @@ def run_file_of(values: Mapping[str, Any]) -> tuple[RunFile, RunFileSource]:
     return _validated(Path("run"), dict(values), RunFileSource(Path("run"), text, sha256, is_toml=False))
 
 
+def _as_placed_now(raw: dict[str, Any], source: RunFileSource) -> dict[str, Any]:
+    """With the tables that older versions had elsewhere. RunFileError when one stands at both places."""
+    for (old_table, key), (table, _) in _MOVED.items():
+        old, new = raw.get(old_table), raw.get(table)
+        if not isinstance(old, dict) or not isinstance(new, dict) or key not in old:
+            continue
+        if key in new:
+            raise RunFileError(
+                f"{source.where((old_table, key))}: and [{table}.{key}], which is the place for it; leave [{old_table}.{key}] out"
+            )
+        source.older[table, key] = (old_table, key)
+        without = {name: value for name, value in old.items() if name != key}
+        raw = {**raw, old_table: without, table: {**new, key: old[key]}}
+    return raw
+
+
 def _validated(path: Path, raw: dict[str, Any], source: RunFileSource) -> tuple[RunFile, RunFileSource]:
+    raw = _as_placed_now(raw, source)
     try:
         return RunFile.model_validate(raw), source
     except ValidationError as error:

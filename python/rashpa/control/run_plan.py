@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rashpa.control import run_file as toml
 from rashpa.control import special_values
-from rashpa.control.dataset_check import dataset_problems
+from rashpa.control.dataset_check import calibration_problems, dataset_calibrates, dataset_problems
 from rashpa.control.device_images_check import PlacedBuffer, device_images_problems
 from rashpa.control.emulators import (
     SIMULATED,
@@ -224,8 +224,8 @@ def load_plan(path: Path) -> Plan:
     return plan_run(file, source)
 
 
-def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
-    """Plans a run. RunFileError as for `load_plan`."""
+def plan_run(file: toml.RunFile, source: RunFileSource, *, plays: bool = True) -> Plan:
+    """Plans a run. RunFileError as for `load_plan`. `plays`: whether the dataset is played; its files must be there then."""
     file, placed = with_places(file, source)
     dealt = member_sections(file)
     problems: list[str] = list(group_problems(file, [section for _, section in dealt], source))
@@ -262,7 +262,10 @@ def plan_run(file: toml.RunFile, source: RunFileSource) -> Plan:
         )
     problems += run_problems(file, source)
     problems += link_problems(file, emulators, receivers, source)
-    problems += dataset_problems(file, source, any(emulator.node == "local" for emulator in emulators))
+    receives_here = any(receiver.node == "local" for receiver in receivers)
+    plays_here = plays and any(emulator.node == "local" for emulator in emulators)
+    problems += dataset_problems(file, source, plays_here or (receives_here and dataset_calibrates(file)))
+    problems += calibration_problems(file, source, receives_here)
     if not problems:
         used = frozenset(dtp.module for buffer in buffers for dtp in buffer.dtps)
         problems += idle_problems(file, emulators, used, source)

@@ -39,6 +39,7 @@ from rashpa.control.telegram_orders import (
 from rashpa.control.telegram_plan import (
     PART,
     Buffer,
+    Calibration,
     Card,
     Dataset,
     DeadModule,
@@ -113,6 +114,7 @@ __all__ = [
     "Books",
     "Buffer",
     "BufferStatus",
+    "Calibration",
     "Capabilities",
     "Card",
     "Claim",

@@ -42,7 +42,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A named value of a dataset, whose lists of files may be long; the value is JSON."""
+    """A named value of a dataset or a calibration, whose lists of files may be long; the value is JSON."""
 
     name: str
     value: str
@@ -50,10 +50,17 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Dataset:
-    """What an emulator plays, and where a receiver finds the calibration that belongs to it: kind and parameters of a run file's [dataset].
-    Big data never travels in a telegram: the node loads or makes them."""
+    """What an emulator plays, and where a receiver that is told of no other finds the calibration that belongs to it: kind and parameters of a
+    run file's [dataset]. Big data never travels in a telegram: the node loads or makes them."""
 
     kind: str
+    parameters: tuple[Parameter, ...] = ()
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Where a receiver finds pedestal and gain of the detector's modules: keys of a run file's [detector.calibration]."""
+
     parameters: tuple[Parameter, ...] = ()
 
 
@@ -261,6 +268,7 @@ class Destination:
     buffers: tuple[Buffer, ...]
     options: LinkOptions = field(metadata={PART: "LinkOptions"})
     numa: str = "auto"
+    calibration: Calibration | None = None
 
     @property
     def link(self) -> str:

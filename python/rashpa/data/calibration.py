@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calibration of JUNGFRAU modules: pedestal, gain and mask from files, and the plain conversion of raw words with them."""
 
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +15,12 @@ from numpy.typing import NDArray
 from rashpa import _native
 from rashpa.data.array_file import cast_exactly, read_array_file
 from rashpa.data.calibration_reference import split_reference
-from rashpa.data.dataset_spec import CalibrationSpec
+from rashpa.data.calibration_spec import CalibrationSpec
 from rashpa.data.regular_file import reason
+
+SIMULATED_SHAPE = (1024, 512)
+_MOST_THREADS = 8
+_COMMON_MODE_ADU = 14.0  # of the simulator, src/rashpa/dataset/jungfrau_calibration.hpp
 
 
 @dataclass(frozen=True)
@@ -28,9 +35,15 @@ class Calibration:
     """ADU, of the pedestal of G0; None: not known."""
 
 
-def load_calibration(spec: CalibrationSpec, height: int, width: int) -> list[Calibration]:
-    """One Calibration a module. Raises FileError with path and reason."""
-    modules = []
+def load_calibration(spec: CalibrationSpec, height: int, width: int, modules: int | None = None) -> list[Calibration]:
+    """One Calibration a module; `modules`: so many there must be, by default as the section says. Raises FileError with path and reason, ConfigError."""
+    if modules is not None and spec.modules not in (None, modules):
+        raise _native.ConfigError(
+            f"[detector.calibration] has {spec.modules} entries for {modules} modules; give one a module"
+        )
+    if spec.simulated_seed is not None:
+        return _simulated(spec.simulated_seed, height, width, modules or 1)
+    made = []
     for module, (pedestal, gain) in enumerate(zip(spec.pedestal, spec.gain or spec.pedestal, strict=True)):
         found = _calibration_file(pedestal, module)
         mask_from = spec.mask[module] if spec.mask else pedestal if found else None
@@ -42,8 +55,33 @@ def load_calibration(spec: CalibrationSpec, height: int, width: int) -> list[Cal
         rms = _map_of(str(pedestal), module, "rms", np.dtype("<f4"), (3, height, width))[0] if found else None
         gains = _gains(gain, module, "gain", height, width)
         unit_said = not isinstance(gain, str) or split_reference(gain) is None  # a calibration file has ADU/keV
-        modules.append(Calibration(pedestals, _per_kev(gains, spec) if unit_said else gains, mask, rms))
-    return modules
+        made.append(Calibration(pedestals, _per_kev(gains, spec) if unit_said else gains, mask, rms))
+    return made
+
+
+def _simulated(seed: int, height: int, width: int, modules: int) -> list[Calibration]:
+    if (width, height) != SIMULATED_SHAPE:
+        raise _native.ConfigError(
+            f"[detector.calibration] simulated_seed: simulated modules have {' × '.join(map(str, SIMULATED_SHAPE))} pixels, these {width} × {height}; "
+            "name files of pedestal and gain"
+        )
+    return simulated_calibration(seed, modules)
+
+
+def simulated_calibration(seed: int, modules: int) -> list[Calibration]:
+    """Of each module of a simulated JUNGFRAU with this seed."""
+    with ThreadPoolExecutor(min(_MOST_THREADS, len(os.sched_getaffinity(0)))) as pool:
+        return list(pool.map(partial(_simulated_module, seed), range(modules)))
+
+
+def _simulated_module(seed: int, module: int) -> Calibration:
+    maps = _native.jungfrau_calibration(seed, module)
+    return Calibration(maps["pedestal"], maps["gain"], maps["mask"], simulated_rms(maps["noise"]))
+
+
+def simulated_rms(noise: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Of a pixel's pedestal: its own noise, and what all pixels of its chip have in common."""
+    return np.hypot(noise, np.float32(_COMMON_MODE_ADU))
 
 
 def _check_pedestals(
@@ -56,7 +94,7 @@ def _check_pedestals(
     gain, row, column = (int(at[0]) for at in np.nonzero(wrong))
     name = entry if isinstance(entry, str) else entry[gain]
     raise _native.FileError(
-        f"calibration: {name}: [dataset.calibration] pedestal of module {module}: pixel ({column}, {row}), G{gain} is "
+        f"calibration: {name}: [detector.calibration] pedestal of module {module}: pixel ({column}, {row}), G{gain} is "
         f"{pedestal[gain, row, column]} ({np.count_nonzero(wrong)} such values); mask the pixel, or calibrate again"
     )
 
@@ -98,7 +136,7 @@ def _map_of(reference: str, module: int, key: str, dtype: np.dtype[Any], shape: 
         raise _native.FileError(f"calibration: {name}: {said}; `rashpa calibrate pedestal` makes such a file") from None
     if array is None:
         raise _native.FileError(
-            f"calibration: {name}: module{number} has no {key}; name it in [dataset.calibration] {key}"
+            f"calibration: {name}: module{number} has no {key}; name it in [detector.calibration] {key}"
         )
     try:
         return cast_exactly(array, dtype)

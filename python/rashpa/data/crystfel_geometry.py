@@ -230,7 +230,7 @@ def _settle_all(panels: Iterable[Panel], fresh: Mapping[str, int], whole_file: M
 def _known(name: str, number: int) -> None:
     if re.fullmatch(r"mask[0-7]?_file", name):
         raise ValueError(
-            f"line {number}: {name} names a further file, which is not read; give its pixels as bad regions, or to [dataset.calibration] mask"
+            f"line {number}: {name} names a further file, which is not read; give its pixels as bad regions, or to [detector.calibration] mask"
         )
     if name in _RAILS:
         raise ValueError(

@@ -5,32 +5,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, TypeAdapter, model_validator
+from pydantic import Field, Strict, TypeAdapter, model_validator
 
-from rashpa.data.calibration_reference import split_reference
 from rashpa.data.file_names import located
 from rashpa.data.masking_names import MaskedName
 from rashpa.data.orientation import Turn
+from rashpa.data.spec import FileName, Spec
 
 PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
 Side = Annotated[int, Field(ge=1, le=65536)]
 _Pixels = Annotated[int, Field(ge=0, le=2**20)]
 Place = Annotated[tuple[_Pixels, _Pixels], Strict(False)]
-# What the operating system takes as a path.
-FileName = Annotated[str, Field(min_length=1, max_length=4095, pattern=r"^[^\x00]+$")]
 
 
-class _Spec(BaseModel):
-    """Keys that are not in the schema are errors, and so are values of another type."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
-
-    def resolved(self, base: Path) -> Self:  # noqa: ARG002 (a kind without files has nothing to resolve)
-        """The same with every relative path taken from the folder `base`."""
-        return self
-
-
-class JungfrauSpec(_Spec):
+class JungfrauSpec(Spec):
     """Synthetic raw frames of JUNGFRAU modules (1024 x 512 pixels, uint16) with hits, blanks and darks."""
 
     kind: Literal["jungfrau"]
@@ -67,7 +55,7 @@ class JungfrauSpec(_Spec):
         return self
 
 
-class PatternSpec(_Spec):
+class PatternSpec(Spec):
     """A computed pattern, never 0: every pixel's value follows from its module, frame, row and column."""
 
     kind: Literal["pattern"]
@@ -78,51 +66,7 @@ class PatternSpec(_Spec):
     pixel: PixelName = "uint16"
 
 
-class CalibrationSpec(_Spec):
-    """Calibration files, one entry a module. An entry of pedestal or gain is one file [3][height][width] or a list of three files
-    [height][width] for G0, G1, G2: `.npy`, headerless float32 `.bin`, `.zst` of these, or `archive.npz:key`; or a calibration file,
-    `file.h5` or `file.h5:3` for the maps of its module 3, which brings mask and RMS with it."""
-
-    pedestal: list[FileName | list[FileName]] = Field(min_length=1, description="ADU")
-    gain: list[FileName | list[FileName]] = Field(
-        default=[], description="of the calibration files of `pedestal` when not given"
-    )
-    mask: list[FileName] = Field(
-        default=[], description="uint32 [height][width], NXmx pixel_mask bits; nothing masked when not given"
-    )
-    gain_unit: Literal["adu_per_kev", "adu_per_photon"] = "adu_per_kev"
-    photon_energy_kev: float = Field(default=12.4, gt=0.0, description="of the photon in adu_per_photon")
-    serial: list[str] = Field(
-        default=[], description="of each module; a calibration file of another one is warned of before the run"
-    )
-    oldest_days: float = Field(
-        default=30.0, ge=0.0, description="age of a calibration file that is warned of before the run; 0: none"
-    )
-
-    @model_validator(mode="after")
-    def _one_entry_a_module(self) -> Self:
-        counts = {len(some) for some in (self.pedestal, self.gain, self.mask, self.serial) if some}
-        if len(counts) > 1:
-            raise ValueError("pedestal, gain, mask and serial need the same number of entries: one a module")
-        if not self.gain and not all(isinstance(one, str) and split_reference(one) for one in self.pedestal):
-            raise ValueError("gain is needed, as the files of pedestal are no calibration files that have one")
-        return self
-
-    def resolved(self, base: Path) -> Self:
-        return self.model_copy(
-            update={
-                "pedestal": [_resolved_entry(entry, base) for entry in self.pedestal],
-                "gain": [_resolved_entry(entry, base) for entry in self.gain],
-                "mask": [located(name, base) for name in self.mask],
-            }
-        )
-
-
-def _resolved_entry(entry: str | list[str], base: Path) -> str | list[str]:
-    return located(entry, base) if isinstance(entry, str) else [located(name, base) for name in entry]
-
-
-class FilesSpec(_Spec):
+class FilesSpec(Spec):
     """Recorded frames."""
 
     kind: Literal["files"]
@@ -140,23 +84,13 @@ class FilesSpec(_Spec):
         default=[], description="frames flagged as dark"
     )
     energy_kev: float | None = Field(default=None, gt=0.0, description="photon energy, for previews")
-    calibration: CalibrationSpec | None = None
-
-    @model_validator(mode="after")
-    def _calibration_of_every_module(self) -> Self:
-        if self.calibration is not None and len(self.calibration.pedestal) != len(self.files):
-            raise ValueError(
-                f"calibration has {len(self.calibration.pedestal)} entries for {len(self.files)} modules of `files`"
-            )
-        return self
 
     def resolved(self, base: Path) -> Self:
-        calibration = self.calibration.resolved(base) if self.calibration is not None else None
         files = [[located(name, base) for name in names] for names in self.files]
-        return self.model_copy(update={"files": files, "calibration": calibration})
+        return self.model_copy(update={"files": files})
 
 
-class DirectorySpec(_Spec):
+class DirectorySpec(Spec):
     """A folder that `rashpa dataset make` wrote (schema/dataset.md)."""
 
     kind: Literal["directory"]
@@ -166,7 +100,7 @@ class DirectorySpec(_Spec):
         return self.model_copy(update={"path": located(self.path, base)})
 
 
-class StoredSpec(_Spec):
+class StoredSpec(Spec):
     """A stored run, played again: of the sinks hdf5 or raw, or NXmx of others. Frames that it does not hold are left out."""
 
     kind: Literal["stored"]

@@ -2,11 +2,8 @@
 """Datasets: made by a simulator, read from recorded files, or from a folder; with the calibration that belongs to them."""
 
 import logging
-import os
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +12,8 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from rashpa import _native
-from rashpa.data.calibration import Calibration, load_calibration
+from rashpa.data.calibration import Calibration, load_calibration, simulated_calibration, simulated_rms
+from rashpa.data.calibration_spec import CalibrationSpec
 from rashpa.data.dataset_directory import Description, be_new, read_description
 from rashpa.data.dataset_spec import (
     AnyDatasetSpec,
@@ -37,8 +35,6 @@ _log = logging.getLogger(__name__)
 DARK = 1
 """Flag bit of a dark frame (FrameRecord)."""
 KINDS = ("dark", "blank", "hit")
-_MOST_THREADS = 8
-_COMMON_MODE_ADU = 14.0  # of the simulator, src/rashpa/dataset/jungfrau_calibration.hpp
 """What a simulated frame shows; the index is the value in JungfrauDataset.kinds()."""
 
 
@@ -65,39 +61,54 @@ def dataset_from_spec(
     base: Path,
     making: _native.Making | None = None,
     folders: tuple[Path, ...] = (),
+    calibration: CalibrationSpec | None = None,
 ) -> LoadedDataset:
     """Makes or loads what a [dataset] section asks for; relative paths count from `base`. `making`: says on another thread how far it is. `folders`:
-    where all that an HDF5 file leads to may lie; by default as the section says. Raises ConfigError, FileError, ResourceError."""
-    checked = _checked(spec).resolved(base)
-    if isinstance(checked, JungfrauSpec):
-        return _jungfrau(checked, making)
-    if isinstance(checked, PatternSpec):
-        return _pattern(checked)
-    if isinstance(checked, FilesSpec):
-        return _files(checked, making)
-    if isinstance(checked, StoredSpec):
+    where all that an HDF5 file leads to may lie; by default as the section says. `calibration`: in place of the dataset's own; a mapping may have it
+    as "calibration". Raises ConfigError, FileError, ResourceError."""
+    checked, calibration = _checked(spec, base, calibration)
+    loaded = _loaded(checked, making, folders)
+    if calibration is None:
+        return loaded
+    data = loaded.dataset
+    return replace(loaded, calibration=load_calibration(calibration, data.height, data.width, data.modules))
+
+
+def _loaded(spec: AnyDatasetSpec, making: _native.Making | None, folders: tuple[Path, ...]) -> LoadedDataset:
+    if isinstance(spec, JungfrauSpec):
+        return _jungfrau(spec, making)
+    if isinstance(spec, PatternSpec):
+        return _pattern(spec)
+    if isinstance(spec, FilesSpec):
+        return _files(spec, making)
+    if isinstance(spec, StoredSpec):
         from rashpa.data.replay import load_replay  # HDF5, for who plays a run again
 
-        replay = load_replay(checked, folders)
+        replay = load_replay(spec, folders)
         _log.info("%s", replay.said)
-        return LoadedDataset(
-            replay.dataset, checked.path, "recorded", parameters=checked.model_dump(), times=replay.times
-        )
-    return load_directory(Path(checked.path), making)
+        return LoadedDataset(replay.dataset, spec.path, "recorded", parameters=spec.model_dump(), times=replay.times)
+    return load_directory(Path(spec.path), making)
 
 
 def calibration_from_spec(
-    spec: Mapping[str, Any] | AnyDatasetSpec, base: Path, height: int, width: int
+    spec: Mapping[str, Any] | AnyDatasetSpec,
+    base: Path,
+    height: int,
+    width: int,
+    calibration: CalibrationSpec | None = None,
+    modules: int | None = None,
 ) -> list[Calibration]:
-    """The calibration of every module alone, without making or reading frames, for the receiver; empty when there is none."""
-    checked = _checked(spec).resolved(base)
+    """The calibration of every module alone, without making or reading frames, for the receiver; empty when there is none. `calibration`, `modules`: as for
+    `dataset_from_spec` and `load_calibration`."""
+    checked, calibration = _checked(spec, base, calibration)
+    if calibration is not None:
+        if modules is None and isinstance(checked, FilesSpec):
+            modules = len(checked.files)
+        return load_calibration(calibration, height, width, modules)
     if isinstance(checked, JungfrauSpec):
-        with ThreadPoolExecutor(min(_MOST_THREADS, len(os.sched_getaffinity(0)))) as pool:
-            return list(pool.map(partial(_simulated_calibration, checked.seed), range(checked.modules)))
+        return simulated_calibration(checked.seed, checked.modules)
     if isinstance(checked, DirectorySpec):
         return read_description(Path(checked.path)).load_calibration()
-    if isinstance(checked, FilesSpec) and checked.calibration is not None:
-        return load_calibration(checked.calibration, height, width)
     return []
 
 
@@ -145,13 +156,14 @@ def make_folder(
     folder: Path,
     begin: Callable[[str, Callable[[], float]], object] = unwatched,
     is_at: Callable[[float], object] = float,
+    calibration: CalibrationSpec | None = None,
 ) -> None:
     """Make what is asked for and write it into `folder`, which must be new or empty. `begin`: is told each step, and who knows how far it is; `is_at`:
     how far. What they raise ends it."""
     be_new(folder)
     making = _native.Making()
     begin("making frames", lambda: making.share)
-    loaded = dataset_from_spec(spec, Path(), making)
+    loaded = dataset_from_spec(spec, Path(), making, calibration=calibration)
     begin("writing them", float)
     save_dataset(loaded, folder, is_at)
 
@@ -179,15 +191,29 @@ def save_dataset(loaded: LoadedDataset, folder: Path, is_at: Callable[[float], o
     return folder
 
 
-def _checked(spec: Mapping[str, Any] | AnyDatasetSpec) -> AnyDatasetSpec:
-    if not isinstance(spec, Mapping):
-        return spec
-    try:
-        return parse_dataset_spec(spec)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise _native.ConfigError(f"[dataset] {where}: {first['msg']}") from None
+def _checked(
+    spec: Mapping[str, Any] | AnyDatasetSpec, base: Path, calibration: CalibrationSpec | None
+) -> tuple[AnyDatasetSpec, CalibrationSpec | None]:
+    """With paths from `base`. ConfigError."""
+    if isinstance(spec, Mapping):
+        own = {key: value for key, value in spec.items() if key != "calibration"}
+        try:
+            dataset = parse_dataset_spec(own)
+            if spec.get("calibration") is not None:
+                calibration = CalibrationSpec.model_validate(spec["calibration"])
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise _native.ConfigError(f"[dataset] {where}: {first['msg']}") from None
+    else:
+        dataset = spec
+    if calibration is None:
+        return dataset.resolved(base), None
+    if isinstance(dataset, FilesSpec) and calibration.modules not in (None, len(dataset.files)):
+        raise _native.ConfigError(
+            f"[dataset] calibration has {calibration.modules} entries for {len(dataset.files)} modules of files; give one a module"
+        )
+    return dataset.resolved(base), calibration.resolved(base)
 
 
 def _jungfrau(spec: JungfrauSpec, making: _native.Making | None) -> LoadedDataset:
@@ -209,23 +235,13 @@ def _jungfrau(spec: JungfrauSpec, making: _native.Making | None) -> LoadedDatase
         source="JUNGFRAU simulator",
         label="synthetic",
         calibration=[
-            Calibration(data.pedestal(m), data.gain(m), data.mask(m), _simulated_rms(data.noise(m)))
+            Calibration(data.pedestal(m), data.gain(m), data.mask(m), simulated_rms(data.noise(m)))
             for m in range(spec.modules)
         ],
         kinds=[KINDS[kind] for kind in data.kinds()],
         energy_kev=spec.energy_kev,
         parameters=spec.model_dump(),
     )
-
-
-def _simulated_calibration(seed: int, module: int) -> Calibration:
-    maps = _native.jungfrau_calibration(seed, module)
-    return Calibration(maps["pedestal"], maps["gain"], maps["mask"], _simulated_rms(maps["noise"]))
-
-
-def _simulated_rms(noise: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Of a pixel's pedestal: its own noise, and what all pixels of its chip have in common."""
-    return np.hypot(noise, np.float32(_COMMON_MODE_ADU))
 
 
 def _pattern(spec: PatternSpec) -> LoadedDataset:
@@ -252,15 +268,13 @@ def _files(spec: FilesSpec, making: _native.Making | None = None) -> LoadedDatas
         raise _native.ConfigError(
             f"[dataset] dark_frames: there is no frame {max(spec.dark_frames)}; the files have {data.frames}"
         )
-    calibration = load_calibration(spec.calibration, data.height, data.width) if spec.calibration is not None else []
     return LoadedDataset(
         dataset=data,
         source=spec.files[0][0] if len(spec.files) == len(spec.files[0]) == 1 else f"{sum(map(len, spec.files))} files",
         label="recorded",
-        calibration=calibration,
         kinds=["dark" if n in set(spec.dark_frames) else "" for n in range(data.frames)],
         energy_kev=spec.energy_kev,
-        parameters=spec.model_dump(exclude={"calibration"}),
+        parameters=spec.model_dump(),
     )
 
 

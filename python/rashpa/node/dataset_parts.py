@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a telegram says of datasets, as the models that have their bounds."""
+"""What a telegram says of datasets and calibrations, as the models that have their bounds."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from rashpa.control import telegram
 from rashpa.control.dataset_spec import AnyDatasetSpec, parse_dataset_spec
+from rashpa.data.calibration_spec import CalibrationSpec
 from rashpa.data.regular_file import json_of
 from rashpa.node.engine import EngineError
 
@@ -18,7 +19,15 @@ def spec_of(dataset: telegram.Dataset) -> AnyDatasetSpec:
     try:
         return parse_dataset_spec(values)
     except ValidationError as error:
-        raise _explained(f"dataset {dataset.kind}", error) from None
+        raise _explained(f"dataset {dataset.kind}", error, 1) from None
+
+
+def calibration_spec_of(calibration: telegram.Calibration) -> CalibrationSpec:
+    """The calibration's specification. EngineError names what is wrong with it."""
+    try:
+        return CalibrationSpec.model_validate(_decoded("calibration", calibration.parameters))
+    except ValidationError as error:
+        raise _explained("calibration", error, 0) from None
 
 
 def _decoded(what: str, parameters: Sequence[telegram.Parameter]) -> dict[str, Any]:
@@ -33,10 +42,11 @@ def _decoded(what: str, parameters: Sequence[telegram.Parameter]) -> dict[str, A
     return values
 
 
-def _explained(what: str, error: ValidationError) -> EngineError:
+def _explained(what: str, error: ValidationError, before_key: int) -> EngineError:
+    """`before_key`: so many parts of the place are no keys, but the kind."""
     first = error.errors()[0]
     known = ("union_tag_invalid", "union_tag_not_found")
     if first["type"] in known:
         return EngineError("config", f"{what} is not known here")
-    key = ".".join(str(part) for part in first["loc"][1:])  # the first is the kind, which is no key
+    key = ".".join(str(part) for part in first["loc"][before_key:])
     return EngineError("config", f"{what}: {key}: {first['msg']}" if key else f"{what}: {first['msg']}")

@@ -18,13 +18,15 @@ from rashpa.control.part_orders import FILE_ORDERS, DtpPlace, FileMetadata, Modu
 from rashpa.control.proof import proof_of
 from rashpa.control.version import software_version
 from rashpa.data.calibration_reference import file_of
+from rashpa.data.calibration_spec import CalibrationSpec
+from rashpa.data.dataset_spec import AnyDatasetSpec
 from rashpa.data.file_names import expanded
 from rashpa.data.given import GivenError, Image, given_arrays
 from rashpa.data.kernel import Column
 from rashpa.data.laboratory import Axes, Plane, Vector
 from rashpa.data.new_folders import missing_folders
 from rashpa.node.calibration import Maps, gaps_of_buffer, maps_of_buffer
-from rashpa.node.dataset_parts import spec_of
+from rashpa.node.dataset_parts import calibration_spec_of, spec_of
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
 from rashpa.node.output_files import prepare_output
@@ -166,19 +168,27 @@ def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list
     wanting = [one.name for each in order.buffers for one in each.kernels if declaration(one.name).calibration]
     if not wanting:
         return [], []
+    from rashpa.data.calibration import load_calibration
     from rashpa.data.datasets import calibration_from_spec
 
-    spec = spec_of(order.dataset)
-    folders.check_read(spec, Path.cwd())
-    found = calibration_from_spec(spec, Path.cwd(), order.module_height, order.module_width)
+    spec: AnyDatasetSpec | CalibrationSpec
+    if order.calibration is not None:
+        spec = calibration_spec_of(order.calibration).resolved(Path.cwd())
+        for path in spec.files():
+            folders.check_file(path)
+        found = load_calibration(spec, order.module_height, order.module_width, order.modules)
+    else:
+        spec = spec_of(order.dataset).resolved(Path.cwd())
+        folders.check_read(spec, Path.cwd())
+        found = calibration_from_spec(spec, Path.cwd(), order.module_height, order.module_width)
     if not found:
         raise EngineError(
             "config",
-            f"kernel {wanting[0]} needs pedestal and gain, and dataset {order.dataset.kind} has none; name them in [dataset.calibration] "
+            f"kernel {wanting[0]} needs pedestal and gain, and dataset {order.dataset.kind} has none; name them in [detector.calibration] "
             "or leave the kernel out",
         )
     used = [Maps(maps.pedestal, maps.gain, maps.mask, maps.rms) for maps in found]
-    return used, calibration_facts(spec.resolved(Path.cwd()), used)
+    return used, calibration_facts(spec, used)
 
 
 def _buffer_config(

@@ -196,7 +196,7 @@ def _plan(job: Job, file: RunFile, source: RunFileSource, frames: int) -> Plan:
     link = file.link.model_copy(update={"memory": "huge"})  # stored images come into memory of the host
     buffers = [_with_choices(job, section) for section in file.buffer]
     try:
-        return plan_run(file.model_copy(update={"run": run, "link": link, "buffer": buffers}), source)
+        return plan_run(file.model_copy(update={"run": run, "link": link, "buffer": buffers}), source, plays=False)
     except RunFileError as error:
         raise ProcessError(str(error)) from None
 

@@ -13,7 +13,8 @@ from rashpa.control.dataset_spec import AnyDatasetSpec
 from rashpa.control.kernels import Kernel
 from rashpa.control.pipeline import leaves
 from rashpa.data.calibration_reference import file_of, split_reference
-from rashpa.data.dataset_spec import DirectorySpec, FilesSpec
+from rashpa.data.calibration_spec import CalibrationSpec
+from rashpa.data.dataset_spec import DirectorySpec
 from rashpa.data.regular_file import open_regular
 from rashpa.node.calibration import Maps
 
@@ -33,7 +34,7 @@ class CalibrationFact:
     source: str = ""
 
 
-def calibration_facts(spec: AnyDatasetSpec, maps: Sequence[Maps]) -> list[CalibrationFact]:
+def calibration_facts(spec: AnyDatasetSpec | CalibrationSpec, maps: Sequence[Maps]) -> list[CalibrationFact]:
     """Of each map that was used. Where a map was computed: by what, and the SHA-256 of its values (float32 or uint32, little-endian, row by
     row). OSError, CalibrationFileError when a file cannot be read."""
     facts = []
@@ -48,10 +49,15 @@ def calibration_facts(spec: AnyDatasetSpec, maps: Sequence[Maps]) -> list[Calibr
 
                 known = read_facts(Path(split[0]))
                 said = (str(known.version), known.date, known.source)
-            facts.append(
-                CalibrationFact(f"{kind}_{module}", ", ".join(files) or f"computed: dataset {spec.kind}", sha256, *said)
-            )
+            facts.append(CalibrationFact(f"{kind}_{module}", ", ".join(files) or _computed(spec), sha256, *said))
     return facts
+
+
+def _computed(spec: AnyDatasetSpec | CalibrationSpec) -> str:
+    """Of maps that no file has."""
+    if not isinstance(spec, CalibrationSpec):
+        return f"computed: dataset {spec.kind}"
+    return "computed: no mask" if spec.simulated_seed is None else f"computed: simulated, seed {spec.simulated_seed}"
 
 
 def pixel_units(kernels: Sequence[Kernel]) -> str:
@@ -64,12 +70,12 @@ def pixel_units(kernels: Sequence[Kernel]) -> str:
     return "keV" if left == "float32" else "photons"
 
 
-def _files_of(spec: AnyDatasetSpec, kind: str, module: int) -> Iterator[str]:
+def _files_of(spec: AnyDatasetSpec | CalibrationSpec, kind: str, module: int) -> Iterator[str]:
     if isinstance(spec, DirectorySpec):
         yield str(Path(spec.path) / f"module{module}_{kind}.npy")
-    elif isinstance(spec, FilesSpec) and spec.calibration is not None:
-        entries = getattr(spec.calibration, kind)
-        pedestal = spec.calibration.pedestal[module] if module < len(spec.calibration.pedestal) else ""
+    elif isinstance(spec, CalibrationSpec):
+        entries = getattr(spec, kind)
+        pedestal = spec.pedestal[module] if module < len(spec.pedestal) else ""
         if not entries and isinstance(pedestal, str) and split_reference(pedestal):
             yield pedestal  # a calibration file brings what is not named
         if module < len(entries):

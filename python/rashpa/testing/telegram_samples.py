@@ -172,6 +172,7 @@ def _destination() -> t.Destination:
         dataset=_dataset(),
         buffers=(buffer,),
         options=options_of(Link(verify="sampled"), "verbs", "rxe0"),
+        calibration=t.Calibration((t.Parameter("pedestal", '["jf.h5", "jf.h5:1"]'),)),
     )
 
 

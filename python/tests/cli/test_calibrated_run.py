@@ -41,7 +41,7 @@ y = 550
 kind = "files"
 files = [["m0.npy"], ["m1.npy"]]
 dark_frames = [3, 9, 15, 21]
-[dataset.calibration]
+[detector.calibration]
 pedestal = ["c.h5", "c.h5:1"]
 serial = ["M049", "M050"]
 [link]

@@ -356,14 +356,15 @@ kind = "files"
 files = [["frames/one.bin"], ["frames/../frames/one.bin"]]
 width = 64
 height = 32
-[dataset.calibration]
+[detector.calibration]
 pedestal = ["pedestal.npz:p", "pedestal.npz:p"]
 gain = ["gain.npy", "gain.npy"]
 [link]
 """
     (tmp_path / "run.toml").write_text(re.sub(r"\[dataset\].*\[link\]\n", recorded, text, flags=re.DOTALL))
-    grant = grant_of(load_plan(tmp_path / "run.toml"), "emulator", "secret")
-    assert grant.read == tuple(sorted(map(str, names)))
+    plan = load_plan(tmp_path / "run.toml")
+    assert grant_of(plan, "emulator", "secret").read == (str(names[0]),)
+    assert grant_of(plan, "receiver", "secret").read == tuple(sorted(map(str, names[1:])))
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "module0_raw.npy").symlink_to(names[0])
     folder = '[dataset]\nkind = "directory"\npath = "set"\n[link]\n'

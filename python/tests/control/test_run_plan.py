@@ -173,7 +173,7 @@ def test_missing_recordings_are_said_once_with_the_folder_that_is_there(tmp_path
     assert "dataset.files" in first
     assert f"{tmp_path} is there" in first
     assert "(and 9 more)" in first
-    assert "dataset.calibration" in second
+    assert "detector.calibration" in second
 
 
 @pytest.mark.parametrize(

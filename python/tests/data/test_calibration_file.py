@@ -19,7 +19,7 @@ from rashpa.data.calibration_file import (  # noqa: E402
     write_calibration,
 )
 from rashpa.data.calibration_reference import split_reference  # noqa: E402
-from rashpa.data.dataset_spec import CalibrationSpec  # noqa: E402
+from rashpa.data.calibration_spec import CalibrationSpec  # noqa: E402
 
 HEIGHT, WIDTH = 4, 6
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -93,11 +93,11 @@ def test_a_pedestal_that_is_no_number_is_named_with_file_key_and_pixel(tmp_path:
     path = tmp_path / "nan.h5"
     write_calibration(path, {0: one}, "JF", NOW)
     text = refusal(CalibrationSpec(pedestal=[str(path)]))
-    assert f"{path}: [dataset.calibration] pedestal of module 0: pixel (5, 3), G1 is nan (1 such values)" in text
+    assert f"{path}: [detector.calibration] pedestal of module 0: pixel (5, 3), G1 is nan (1 such values)" in text
     np.save(tmp_path / "p.npy", one.pedestal)
     np.save(tmp_path / "g.npy", np.ones_like(one.pedestal))
     text = refusal(CalibrationSpec(pedestal=[str(tmp_path / "p.npy")], gain=[str(tmp_path / "g.npy")]))
-    assert "p.npy: [dataset.calibration] pedestal of module 0: pixel (2, 1), G0 is nan (2 such values)" in text
+    assert "p.npy: [detector.calibration] pedestal of module 0: pixel (2, 1), G0 is nan (2 such values)" in text
 
 
 def test_what_is_no_calibration_file_is_refused(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_what_is_no_calibration_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_without_gain_says_so(tmp_path: Path) -> None:
     path = written(tmp_path, gain=False)
-    assert "module0 has no gain; name it in [dataset.calibration] gain" in refusal(
+    assert "module0 has no gain; name it in [detector.calibration] gain" in refusal(
         CalibrationSpec(pedestal=[str(path)])
     )
 

@@ -2,7 +2,7 @@
 import pytest
 
 from rashpa.control import telegram
-from rashpa.node.dataset_parts import spec_of
+from rashpa.node.dataset_parts import calibration_spec_of, spec_of
 from rashpa.node.engine import EngineError
 
 
@@ -37,3 +37,20 @@ def test_a_parameter_given_twice_is_refused() -> None:
     twice = (telegram.Parameter("width", "1"), telegram.Parameter("width", "2"))
     with pytest.raises(EngineError, match="dataset pattern: width is given twice"):
         spec_of(telegram.Dataset("pattern", twice))
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({}, "calibration: Value error, pedestal is needed"),
+        ({"pedestal": "7"}, "calibration: pedestal: Input should be a valid list"),
+        ({"pedestal": "{"}, "calibration: pedestal is no JSON"),
+        ({"simulated_seed": "-1"}, "calibration: simulated_seed: Input should be greater than or equal to 0"),
+        ({"speed": "0"}, "calibration: speed: Extra inputs are not permitted"),
+    ],
+)
+def test_a_calibration_that_cannot_be_is_named(values: dict[str, str], says: str) -> None:
+    parameters = tuple(telegram.Parameter(name, value) for name, value in values.items())
+    with pytest.raises(EngineError) as caught:
+        calibration_spec_of(telegram.Calibration(parameters))
+    assert str(caught.value).startswith(says)

@@ -44,20 +44,6 @@ def test_what_leads_elsewhere_is_refused_with_the_option(place: Path, name: str)
         folders.check_write(place / "in" / name)
 
 
-def test_calibration_is_read_from_allowed_folders_alone(place: Path) -> None:
-    spec = parse_dataset_spec(
-        {
-            "kind": "files",
-            "files": [["data.npy"]],
-            "width": 4,
-            "height": 4,
-            "calibration": {"pedestal": ["../out/maps.npz:pedestal"], "gain": ["data.npy"]},
-        }
-    )
-    with pytest.raises(EngineError, match=r"maps\.npz: this node may read"):
-        Folders([place / "in"], []).check_read(spec, place / "in")
-
-
 def test_a_folder_of_a_dataset_that_links_elsewhere_is_refused(place: Path) -> None:
     folder = place / "in" / "set"
     folder.mkdir()

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Raw images of a JUNGFRAU go through the kernel `jungfrau` when they come, and once more from files: with the same calibration everything is the same."""
+
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+
+from rashpa.control.run_file_reader import RunFileError, parse_run_file
+from rashpa.control.run_plan import plan_run
+from rashpa.data.calibration import Calibration, simulated_calibration
+from rashpa.data.calibration_file import ModuleMaps, write_calibration
+from rashpa.data.datasets import dataset_from_spec, save_dataset
+from rashpa.data.pipeline import Pipeline
+from rashpa.data.reader import open_run
+
+pytestmark = pytest.mark.whole
+
+FRAMES, SEED = 10, 7
+HEIGHT, WIDTH = 512, 1024
+SIMULATED = {"kind": "jungfrau", "modules": 2, "frames": FRAMES, "seed": SEED, "dark_every": 5}
+DETECTOR = f"""\
+[detector]
+name = "JF"
+width = {WIDTH}
+height = {HEIGHT}
+module = [{{ x = 0, y = 0 }}, {{ x = 40, y = 560 }}]
+"""
+PHOTONS = """\
+[[buffer]]
+name = "photons"
+slots = 10
+stack = 5
+keep_darks = true
+deadline_ms = 20000
+kernel = [{ name = "jungfrau" }]
+sink = [{ kind = "hdf5" }]
+"""
+RAW = """\
+[[buffer]]
+name = "raw"
+slots = 10
+stack = 5
+keep_darks = true
+deadline_ms = 20000
+sink = [{ kind = "SINK" }]
+"""
+FILES = """\
+pedestal = ["m0_pedestal.npy", "m1_pedestal.npy"]
+gain = ["m0_gain.npy", "m1_gain.npy"]
+mask = ["m0_mask.npy", "m1_mask.npy"]
+"""
+CALIBRATIONS = {
+    "simulated": f"[detector.calibration]\nsimulated_seed = {SEED}\n",
+    "arrays": f"[detector.calibration]\n{FILES}",
+    "file": '[detector.calibration]\npedestal = ["c.h5", "c.h5:1"]\n',
+    "older place": f"[dataset.calibration]\n{FILES}",
+}
+DATASETS = {
+    "stored": 'kind = "stored"\npath = "out/direct_raw_master.h5"\n',
+    "stored raw": 'kind = "stored"\npath = "out/direct_raw2_raw_master.h5"\n',
+    "directory": 'kind = "directory"\npath = "set"\n',
+    "jungfrau": f'kind = "jungfrau"\nframes = {FRAMES}\nseed = {SEED}\ndark_every = 5\n',
+    "files": 'kind = "files"\nfiles = [["m0.npy"], ["m1.npy"]]\ndark_frames = [4, 9]\n',
+}
+
+
+def run_text(name: str, dataset: str, calibration: str, *buffers: str) -> str:
+    run = f'[run]\nname = "{name}"\nframes = {FRAMES}\noutput = "out"\n'
+    return f"{run}{DETECTOR}[dataset]\n{dataset}{calibration}[link]\nport = 0\n{''.join(buffers)}"
+
+
+def rashpa(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "rashpa.cli.entry", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=180)
+
+
+def images_of(master: Path) -> dict[str, NDArray[Any]]:
+    with open_run(master) as run:
+        return {"images": np.stack([run.image(n) for n in range(FRAMES)]), "frames": run.frame_numbers}
+
+
+def same(found: dict[str, NDArray[Any]], wanted: dict[str, NDArray[Any]]) -> None:
+    for key, values in wanted.items():
+        np.testing.assert_array_equal(found[key], values)
+
+
+@pytest.fixture(scope="module")
+def maps() -> list[Calibration]:
+    return simulated_calibration(SEED, 2)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, maps: list[Calibration]) -> Path:
+    """Of a run that has stored raw words beside photons, and of its calibration in all forms."""
+    folder = tmp_path_factory.mktemp("calibrated")
+    loaded = dataset_from_spec({**SIMULATED, "places": [(0, 0), (40, 560)]}, Path())
+    save_dataset(loaded, folder / "set")
+    modules = {}
+    for number, one in enumerate(maps):
+        for key in ("pedestal", "gain", "mask"):
+            np.save(folder / f"m{number}_{key}.npy", getattr(one, key))
+        np.save(folder / f"m{number}.npy", np.stack([loaded.dataset.frame(number, n) for n in range(FRAMES)]))
+        assert one.rms is not None
+        modules[number] = ModuleMaps(one.pedestal, np.stack([one.rms] * 3), one.mask, one.gain)
+    write_calibration(folder / "c.h5", modules, "JF", datetime.now(UTC))
+    raw = RAW.replace("SINK", "hdf5") + RAW.replace("SINK", "raw").replace('"raw"', '"raw2"', 1)
+    (folder / "direct.toml").write_text(run_text("direct", DATASETS["jungfrau"], "", PHOTONS, raw))
+    done = rashpa(folder, "run", "direct.toml", "-q")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def direct(folder: Path) -> dict[str, NDArray[Any]]:
+    found = images_of(folder / "out/direct_photons_master.h5")
+    assert found["images"].max() > 3
+    assert (found["images"][:, 560:, :40] == -32768).all()  # no module lies there
+    return found
+
+
+@pytest.mark.parametrize(
+    ("dataset", "calibration"),
+    [(dataset, "simulated") for dataset in DATASETS] + [("stored", one) for one in CALIBRATIONS if one != "simulated"],
+)
+def test_a_run_gives_the_same_again(
+    folder: Path, direct: dict[str, NDArray[Any]], dataset: str, calibration: str
+) -> None:
+    name = f"{dataset}_{calibration}".replace(" ", "_")
+    text = run_text(name, DATASETS[dataset], CALIBRATIONS[calibration], PHOTONS)
+    (folder / f"{name}.toml").write_text(text)
+    checked = rashpa(folder, "run", f"{name}.toml", "--check")
+    assert checked.returncode == 0, checked.stderr
+    done = rashpa(folder, "run", f"{name}.toml", "-q")
+    assert done.returncode == 0, done.stdout + done.stderr
+    same(images_of(folder / f"out/{name}_photons_master.h5"), direct)
+
+
+@pytest.mark.parametrize("calibration", CALIBRATIONS)
+def test_process_gives_the_same(folder: Path, direct: dict[str, NDArray[Any]], calibration: str) -> None:
+    out = f"processed_{calibration.replace(' ', '_')}"
+    unplayed = 'kind = "stored"\npath = "moved_away_master.h5"\n'
+    (folder / f"{out}.toml").write_text(run_text("p", unplayed, CALIBRATIONS[calibration], PHOTONS))
+    done = rashpa(folder, "process", "out/direct_raw_master.h5", "-p", f"{out}.toml", "-o", out)
+    assert done.returncode == 0, done.stdout + done.stderr
+    same(images_of(folder / out / "direct_raw_photons_master.h5"), direct)
+
+
+def test_a_pipeline_gives_the_same(folder: Path, direct: dict[str, NDArray[Any]], maps: list[Calibration]) -> None:
+    energy = 12.4
+    with open_run(folder / "out/direct_raw_master.h5") as run:
+        raw = np.stack([run.image(n) for n in range(FRAMES)])
+    for (x, y), one in zip(((0, 0), (40, 560)), maps, strict=True):
+        pipeline = Pipeline([{"name": "jungfrau", "photon_energy_kev": energy}], (HEIGHT, WIDTH), calibration=one)
+        place = np.s_[:, y : y + HEIGHT, x : x + WIDTH]
+        np.testing.assert_array_equal(pipeline(np.ascontiguousarray(raw[place])).pixels, direct["images"][place])
+
+
+@pytest.mark.parametrize("dataset", ["stored", "files", "pattern"])
+def test_what_is_demanded_is_understood(folder: Path, dataset: str) -> None:
+    section = DATASETS.get(dataset, f'kind = "pattern"\nmodules = 2\nwidth = {WIDTH}\nheight = {HEIGHT}\n')
+    path = folder / "asked.toml"
+    with pytest.raises(RunFileError, match=r"name them in \[detector\.calibration\]"):
+        plan_run(*parse_run_file(path, run_text("asked", section, "", PHOTONS).encode()))
+    for calibration in CALIBRATIONS.values():
+        plan_run(*parse_run_file(path, run_text("asked", section, calibration, PHOTONS).encode()))
+
+
+@pytest.mark.parametrize(
+    ("calibration", "says"),
+    [
+        (
+            CALIBRATIONS["arrays"] + CALIBRATIONS["file"].replace("detector", "dataset"),
+            "leave [dataset.calibration] out",
+        ),
+        ('[detector.calibration]\npedestal = ["c.h5"]\n', "detector.calibration: calibration of 1 modules"),
+        (
+            '[dataset.calibration]\npedestal = ["c.h5"]\n',
+            "asked.toml:13: dataset.calibration: calibration of 1 modules",
+        ),
+        (
+            '[dataset.calibration]\npedestal = ["c.h5"]\nmusk = []\n',
+            "asked.toml:15: dataset.calibration.musk: no such key",
+        ),
+        ("[dataset.calibration]\n", "dataset.calibration: pedestal is needed"),
+        ('[detector.calibration]\npedestal = ["gone.h5", "c.h5"]\n', "gone.h5 does not exist"),
+        ("[detector]\ncalibration = 7\n", "not TOML"),
+    ],
+)
+def test_a_wrong_calibration_is_refused_at_its_line(folder: Path, calibration: str, says: str) -> None:
+    text = run_text("asked", DATASETS["stored"], calibration, PHOTONS)
+    with pytest.raises(RunFileError) as caught:
+        plan_run(*parse_run_file(folder / "asked.toml", text.encode()))
+    assert says in str(caught.value)
