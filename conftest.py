@@ -20,6 +20,7 @@ ROOT = Path(__file__).parent
 LONG = {
     "tests/chaos/test_runs.py": 150,
     "tests/files/test_hostile_hdf5.py": 150,
+    "tests/files/test_hostile_maps.py": 130,
     "python/tests/docs/test_pages.py": 140,
     "tests/chain/test_examples.py": 100,
     "tests/chain/test_groups.py": 70,

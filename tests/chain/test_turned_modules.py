@@ -182,7 +182,7 @@ def check_photons(found: NDArray[Any], exact: NDArray[Any]) -> None:
 def test_dark_frames_of_a_turned_module_are_those_of_the_module(warm_nodes: WarmNodes, tmp_path: Path) -> None:
     ways = [Orientation(270), Orientation(90, True)]
     run(warm_nodes, write(tmp_path, ways, buffer="keep_darks = true"))
-    for number, frames in enumerate(dark_frames([tmp_path / "turned_full_master.h5"])):
+    for number, frames in enumerate(dark_frames([tmp_path / "turned_full_master.h5"]).modules):
         np.testing.assert_array_equal(frames[4], pattern(number, 4))
 
 

@@ -133,6 +133,23 @@ def broken_chunks(file: h5py.File) -> None:
     bomb(file, b"\xff" * 64, **hdf5plugin.Bitshuffle())
 
 
+def unknown_filter(file: h5py.File) -> None:
+    """Chunks that a filter has made of which nobody here has heard."""
+    space = h5py.h5s.create_simple(FRAMES.shape)
+    made = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    made.set_chunk((1, HEIGHT, WIDTH))
+    made.set_filter(40_000, h5py.h5z.FLAG_OPTIONAL, ())
+    links = h5py.h5p.create(h5py.h5p.LINK_CREATE)
+    links.set_create_intermediate_group(True)
+    data = h5py.h5d.create(file.id, DATA.encode(), h5py.h5t.STD_U16LE, space, made, links)
+    for image, pixels in enumerate(FRAMES):
+        data.write_direct_chunk((image, 0, 0), pixels.tobytes())
+
+
+def broken_szip(file: h5py.File, chunk: bytes) -> None:
+    bomb(file, chunk, compression="szip", compression_opts=("nn", 8))
+
+
 def zstd_bomb() -> bytes:
     return zstandard.ZstdCompressor().compress(bytes(BOMB))
 
@@ -170,6 +187,9 @@ IMAGES_OF: dict[str, Callable[[h5py.File], object]] = {
     "a bomb of blosc": lambda file: bomb(
         file, bytes([2, 1, 1, 2]) + BOMB.to_bytes(4, "little") + bytes(512), **hdf5plugin.Blosc()
     ),
+    "a bomb of szip": lambda file: broken_szip(file, BOMB.to_bytes(4, "little") + bytes(512)),
+    "chunks of szip that end early": lambda file: broken_szip(file, b"\1"),
+    "an unknown filter": unknown_filter,
     "wrong checksums": wrong_checksum,
     "broken chunks": broken_chunks,
 }
@@ -210,9 +230,12 @@ def mapped(path: str) -> None:
     np.testing.assert_array_equal(found, FRAMES)
 
 
-def darks() -> None:
-    (found,) = dark_frames([Path("run_b_master.h5")])
-    np.testing.assert_array_equal(found, FRAMES)
+def darks(path: str) -> None:
+    found = dark_frames([Path(path)])
+    assert found.books.closed
+    if not found.books.whole:
+        raise SaidError("; ".join(found.books.troubles))
+    np.testing.assert_array_equal(found.modules[0], FRAMES)
 
 
 @dataclass(frozen=True)
@@ -236,10 +259,11 @@ READERS = {
     "combine": Reader(lambda: command("combine", "run_b_master.h5", "-o", "made.h5"), pixels=False),
     "repair": Reader(lambda: command("repair", "run_b_master.h5"), pixels=False),
     "map": Reader(lambda: mapped(FOREIGN), FOREIGN),
-    "darks": Reader(darks),
+    "darks": Reader(lambda: darks("run_b_master.h5")),
+    "darks foreign": Reader(lambda: darks(FOREIGN), FOREIGN),
 }
 NO_HARM = {("map", "float64")}  # numbers of this type may be a map
-OF_PIXELS = ("bomb", "wrong checksums", "broken chunks", "complex", "float64", "compound", "text")
+OF_PIXELS = ("bomb", "wrong checksums", "broken chunks", "szip", "filter", "complex", "float64", "compound", "text")
 """Damages that are seen by who reads pixels."""
 
 
@@ -272,6 +296,36 @@ def test_good_images_are_read(folder: Path, name: str) -> None:
     with within_limits():
         reader.read()
     assert hidden(folder) == []
+
+
+STORED: dict[str, dict[str, Any]] = {
+    "szip, nearest neighbours": {"compression": "szip", "compression_opts": ("nn", 8)},
+    "szip, entropy": {"compression": "szip", "compression_opts": ("ec", 16)},
+    "szip behind shuffle": {"compression": "szip", "shuffle": True},
+    "deflate behind shuffle": {"compression": "gzip", "shuffle": True},
+    "lzf": {"compression": "lzf"},
+    "scale-offset": {"scaleoffset": 0},
+    "checksums": {"fletcher32": True},
+    "bitshuffle-zstd": dict(hdf5plugin.Bitshuffle(cname="zstd")),
+    "blosc2": dict(hdf5plugin.Blosc2()),
+    "big-endian": {"dtype": ">u2"},
+}
+
+
+@pytest.mark.parametrize("kind", list(STORED))
+@pytest.mark.parametrize("name", list(READERS))
+def test_images_are_read_however_they_are_stored(folder: Path, name: str, kind: str) -> None:
+    reader = READERS[name]
+    if reader.reads == FOREIGN:
+        shutil.copy(folder.parent / "elsewhere/secret.h5", FOREIGN)
+    elif kind == "big-endian":
+        pytest.skip("our own sink writes no such file")
+    images_of(
+        Path(reader.reads),
+        lambda file: file.create_dataset(DATA, data=FRAMES, chunks=(1, HEIGHT, WIDTH), **STORED[kind]),
+    )
+    with within_limits():
+        reader.read()
 
 
 @pytest.mark.parametrize("damage", list(IMAGES_OF))
@@ -325,7 +379,7 @@ NAMED: dict[str, Callable[[str], None]] = {
     ),
     "calibration file": lambda path: read_facts(Path(path)) and None,
     "map": mapped,
-    "darks": lambda path: dark_frames([Path(path)]) and None,
+    "darks": darks,
     "dataset info": lambda path: command("dataset", "info", path),
     "live": lambda path: next(open_live(path, timeout_s=1.0)) and None,
 }

@@ -18,12 +18,8 @@ from rashpa.data.books import DataBooks, all_of
 from rashpa.data.calibration import load_map
 from rashpa.data.calibration_file import CalibrationFileError, ModuleMaps, write_calibration
 from rashpa.data.dark_runs import READING_ERRORS, dark_frames
-from rashpa.data.hdf5.files import folders_of
-from rashpa.data.older_files import MASTER
 from rashpa.data.pedestal import LEAST_FRAMES, PedestalError, pedestal_of
-from rashpa.data.reader import open_run
 from rashpa.data.regular_file import open_regular
-from rashpa.data.run_books import run_books
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make calibration files of a detector.")
 _PIECE = 1 << 20
@@ -70,10 +66,10 @@ def pedestal(
         for number, files in enumerate(by_gain):
             work.begin(f"reading frames of G{number}")
             frames.append(dark_frames(files, width, height, header_bytes, follow or ()))
-        counts = {len(found) for found in frames}
+        counts = {len(found.modules) for found in frames}
         if len(counts) > 1:
             raise PedestalError(
-                f"G0, G1 and G2 have {', '.join(str(len(one)) for one in frames)} modules; give the same"
+                f"G0, G1 and G2 have {', '.join(str(len(one.modules)) for one in frames)} modules; give the same"
             )
         modules_there = counts.pop()
         gains = _one_each("--gain", gain, modules_there)
@@ -85,7 +81,7 @@ def pedestal(
         modules = {}
         for number in range(modules_there):
             maps = _module(
-                [(one[number], files) for one, files in zip(frames, by_gain, strict=True)],
+                [(one.modules[number], files) for one, files in zip(frames, by_gain, strict=True)],
                 module + number,
                 least_frames,
                 tell,
@@ -95,12 +91,10 @@ def pedestal(
                 *maps,
                 gain=load_map(gains[number], np.dtype("<f4"), (3, *maps[2].shape)) if gains else None,
                 serial=serials[number] if serials else "",
-                frames=[len(one[number]) for one in frames],
+                frames=[len(one.modules[number]) for one in frames],
                 sources=sources,
             )
-        return modules, all_of(
-            _books(files, len(one[0]), follow or ()) for files, one in zip(by_gain, frames, strict=True)
-        )
+        return modules, all_of(one.books for one in frames)
 
     try:
         modules, books = carried_out(tell, make, _nothing)
@@ -114,17 +108,6 @@ def pedestal(
 
 def _nothing() -> None:
     """Nothing is half made: the file is written at the end, as a whole or not at all."""
-
-
-def _books(files: Sequence[Path], frames: int, follow: Sequence[Path]) -> DataBooks:
-    """Count the frames of one gain; files of `rashpa run` say how many there should be."""
-    if not all(file.name.endswith(MASTER) for file in files):
-        return DataBooks(frames, frames)
-    found = []
-    for file in files:
-        with open_run(file, folders=folders_of(file, follow)) as run:
-            found.append(run_books(run))
-    return all_of(found)
 
 
 def _module(

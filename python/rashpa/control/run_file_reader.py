@@ -119,7 +119,7 @@ def read_run_file(path: Path) -> tuple[RunFile, RunFileSource]:
         data = read_regular(path, MOST_BYTES)
     except FileNotFoundError:
         others = sorted(str(other) for other in path.parent.glob("*.toml")) if path.parent.is_dir() else []
-        hint = f"; there are {', '.join(others[:5])}" if others else ""
+        hint = f"; there are {', '.join(others[:5])}" if others else "; check its name"
         raise RunFileError(f"{path}: no such file{hint}") from None
     except (OSError, ValueError) as error:
         why = reason(error) if isinstance(error, OSError) else str(error)

@@ -43,6 +43,11 @@ def blaming(what: str, kind: type[BadFileError] = BadFileError, advice: str = "c
         raise MemoryError(f"{what}: {error}") from error
 
 
+def advised(text: str, advice: str) -> str:
+    """Add what to do, where the text does not say it."""
+    return text if ";" in text else f"{text}; {advice}"
+
+
 def no_memory(error: MemoryError) -> str:
     """In words: a limit of address space is named when there is one."""
     limit = limit_behind(error)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -26,6 +26,16 @@ class DataBooks:
     errored: int = 0
     troubles: tuple[str, ...] = ()
     unit: str = "images"
+
+    @classmethod
+    def of_json(cls, said: Mapping[str, Any]) -> DataBooks:
+        """Take back what as_json() has given, from a process that a stranger's file may have moved. ValueError, TypeError, KeyError when it cannot be."""
+        counts = [int(said[name]) for name in ("expected", "made", "missing", "errored")]
+        if min(counts) < 0:
+            raise ValueError(f"books of {counts} cannot be")
+        expected, made, missing, errored = counts
+        troubles = tuple(str(text) for text in said["troubles"][:MOST_TROUBLES])
+        return cls(expected, made, missing, errored, troubles, str(said["unit"]))
 
     @property
     def closed(self) -> bool:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.data.array_file import cast_exactly, read_array_file
+from rashpa.data.bad_file import advised
 from rashpa.data.calibration_reference import split_reference
 from rashpa.data.calibration_spec import CalibrationSpec
 from rashpa.data.regular_file import reason
@@ -150,10 +151,12 @@ def load_map(reference: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> ND
     try:
         return cast_exactly(read_array_file(reference, dtype, shape), dtype)
     except OSError as error:
-        raise _native.FileError(f"calibration: {reference}: {reason(error)}") from None
+        raise _native.FileError(f"calibration: {reference}: {reason(error)}; give a file that can be read") from None
     except ValueError as error:
         said = str(error).removeprefix(f"{reference}: ")
-        raise _native.FileError(f"calibration: {reference}: {said}; make the file again, or copy it again") from None
+        raise _native.FileError(
+            advised(f"calibration: {reference}: {said}", "make the file again, or copy it again")
+        ) from None
 
 
 def to_photons(raw: NDArray[np.uint16], calibration: Calibration, energy_kev: float) -> NDArray[np.float32]:

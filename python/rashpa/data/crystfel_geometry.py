@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data.bad_file import advised
 from rashpa.data.laboratory import HC_KEV_ANGSTROM
-from rashpa.data.regular_file import read_named_text
+from rashpa.data.regular_file import lines_of, read_named_text
 
 _MOST_BYTES = 4 << 20
 _MOST_PANELS = 4096
@@ -151,10 +152,10 @@ def read_crystfel_geometry(key: str, path: str, shape: tuple[int, int]) -> Cryst
     """The geometry for images of `shape` (rows, columns). ValueError or OSError that begin with key and file."""
     text = _text(key, path)
     try:
-        found = _parse(text.splitlines())
+        found = _parse(lines_of(text))
         _check(found.panels, shape)
     except ValueError as error:
-        raise ValueError(f"{key}: {path}: {error}") from None
+        raise ValueError(advised(f"{key}: {path}: {error}", "mend it there, or give another geometry")) from None
     return found
 
 
@@ -163,7 +164,7 @@ def read_stacked(key: str, path: str, module: tuple[int, int], most: int) -> Cry
     they are more than `most`."""
     text = _text(key, path)
     try:
-        found = _parse(text.splitlines())
+        found = _parse(lines_of(text))
         rows = max(panel.bottom for panel in found.panels)
         if rows > most * module[0]:
             raise ValueError(
@@ -171,7 +172,7 @@ def read_stacked(key: str, path: str, module: tuple[int, int], most: int) -> Cry
             )
         _check(found.panels, (-(-rows // module[0]) * module[0], module[1]))
     except ValueError as error:
-        raise ValueError(f"{key}: {path}: {error}") from None
+        raise ValueError(advised(f"{key}: {path}: {error}", "mend it there, or give another geometry")) from None
     return found
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from rashpa import _native
+from rashpa.data.bad_file import advised
 from rashpa.data.calibration import Calibration, load_calibration, simulated_calibration, simulated_rms
 from rashpa.data.calibration_spec import CalibrationSpec
 from rashpa.data.dataset_directory import Description, be_new, read_description
@@ -261,9 +262,12 @@ def _files(spec: FilesSpec, making: _native.Making | None = None) -> LoadedDatas
             kind = raw_format([name for names in spec.files for name in names], spec.format)
         except ValueError as error:
             raise _native.ConfigError(f"[dataset] files: {error}") from None
-        data = _native.raw_dataset(
-            spec.files, spec.width, spec.height, spec.pixel, kind, spec.header_bytes, flags, making
-        )
+        try:
+            data = _native.raw_dataset(
+                spec.files, spec.width, spec.height, spec.pixel, kind, spec.header_bytes, flags, making
+            )
+        except _native.FileError as error:
+            raise _native.FileError(advised(str(error), "give files of frames that can be read")) from None
     if spec.dark_frames and max(spec.dark_frames) >= data.frames:
         raise _native.ConfigError(
             f"[dataset] dark_frames: there is no frame {max(spec.dark_frames)}; the files have {data.frames}"

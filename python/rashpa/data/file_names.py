@@ -11,6 +11,7 @@ from pathlib import Path
 PACKED = (".gz", ".bz2", ".zst")
 HDF5 = (".h5", ".hdf5", ".nxs", ".cxi")
 HEADERLESS = (".bin", ".raw", ".dat")
+_NO_FRAMES = (".npz", ".png", ".jpg", ".jpeg", ".msk", ".mat", ".zip", ".tar", ".json", ".toml", ".txt", ".csv")
 _NUMBER = re.compile(r"([0-9]+)")
 _ARRAY_OF_HDF5 = re.compile(rf"(.+(?:{'|'.join(map(re.escape, HDF5))})):(/.+)", re.IGNORECASE | re.DOTALL)
 _ARRAY_OF_NPZ = re.compile(r"(.+\.npz):(.+)", re.IGNORECASE | re.DOTALL)
@@ -75,7 +76,16 @@ def without_packing(name: Path | str) -> str:
 
 def raw_format(names: Sequence[str], said: str = "auto") -> str:
     """The storage of recorded frames that the native reader is told: "auto" where their names say it, in small letters as it takes them. NumberingError
-    never; ValueError for names of several kinds that it would not understand."""
+    never; ValueError for names of several kinds that it would not understand, and of files that are no frames one after the other."""
+    for name in names if said == "auto" else ():
+        if is_hdf5(name):
+            raise ValueError(
+                f'{name}: it is HDF5 by its name; play it with dataset.kind = "stored", or give its frames as .npy'
+            )
+        if without_packing(name).endswith(_NO_FRAMES):
+            raise ValueError(
+                f"{name}: files of this kind hold no frames that are read; save them as .npy, TIFF, CBF or EDF"
+            )
     if said != "auto" or all(
         name.lower().endswith((".npy", ".npy.zst", ".zst")) == name.endswith((".npy", ".npy.zst", ".zst"))
         for name in names

@@ -12,12 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.array_file import cast_exactly, read_array_file
-from rashpa.data.regular_file import read_named_text, reason
+from rashpa.data.bad_file import advised
+from rashpa.data.regular_file import lines_of, read_named_text, reason
 
 if TYPE_CHECKING:
     from pyFAI.integrator.azimuthal import AzimuthalIntegrator
 
 _MOST_PONI = 1 << 20  # bytes
+_NEEDED = ("Distance", "Poni1", "Poni2", "Rot1", "Rot2", "Rot3")
+"""What every version of the format has; pyFAI takes 0 for what is not there, as in a file that is cut."""
+_WAVELENGTHS = (1e-13, 1e-7)  # m
+_OTHER_IMAGE = "make the file again, or give another"
 UNITS = ("q_A^-1", "q_nm^-1", "2th_deg", "2th_rad", "r_mm", "d*2_A^-2")
 
 
@@ -29,18 +34,25 @@ def read_poni(key: str, path: str, shape: tuple[int, int]) -> "AzimuthalIntegrat
         from pyFAI.io.ponifile import PoniFile
     except ImportError:
         raise ValueError(f"{key}: {path}: pyFAI is needed to read it; pip install pyFAI") from None
-    for line in text.splitlines():
+    for line in lines_of(text):
         name, _, value = line.partition(":")
         further = name.strip().lower() == "splinefile" and value.strip() not in ("", "None")
         if further or ('"filename"' in line and '"filename": null' not in line):
             raise ValueError(
                 f"{key}: {path}: names a further file ({line.strip()[:80]}); give a PONI of a flat detector"
             )
+    values = _poni_values(text)
+    if missing := [name for name in _NEEDED if name.lower() not in values]:
+        raise ValueError(
+            f"{key}: {path}: has no {', '.join(missing)}; it is cut, or no PONI file: make one with pyFAI-calib2"
+        )
     with _Quiet():
         try:
-            found = AzimuthalIntegrator.sload(PoniFile(_poni_values(text)))
+            found = AzimuthalIntegrator.sload(PoniFile(values))
         except Exception as error:  # noqa: BLE001 (pyFAI raises many kinds for a file that is none)
-            raise ValueError(f"{key}: {path}: is no PONI file that pyFAI reads: {_line(error)}") from None
+            raise ValueError(
+                f"{key}: {path}: is no PONI file that pyFAI reads: {_line(error)}; make one with pyFAI-calib2"
+            ) from None
     _check(key, path, found, shape)
     return found
 
@@ -56,6 +68,9 @@ def _check(key: str, path: str, found: "AzimuthalIntegrator", shape: tuple[int, 
         "distance": found.dist,
         "poni1": found.poni1,
         "poni2": found.poni2,
+        "rot1": found.rot1,
+        "rot2": found.rot2,
+        "rot3": found.rot3,
         "pixel size 1": detector.pixel1,
         "pixel size 2": detector.pixel2,
     }
@@ -64,13 +79,19 @@ def _check(key: str, path: str, found: "AzimuthalIntegrator", shape: tuple[int, 
             raise ValueError(f"{key}: {path}: its {name} is {value}; make it again with pyFAI-calib2")
     for name in ("distance", "pixel size 1", "pixel size 2"):
         if not numbers[name] > 0:
-            raise ValueError(f"{key}: {path}: its {name} is {numbers[name]}, which is not above 0")
+            raise ValueError(
+                f"{key}: {path}: its {name} is {numbers[name]}, which is not above 0; make it again with pyFAI-calib2"
+            )
+    if found.wavelength and not _WAVELENGTHS[0] <= found.wavelength <= _WAVELENGTHS[1]:
+        raise ValueError(
+            f"{key}: {path}: its wavelength is {found.wavelength} m; PONI files have metres, as 1e-10 for 1 Å"
+        )
     detector.shape = shape
 
 
 def _poni_values(text: str) -> dict[str, str]:
     """The lines of the text that was looked at, as pyFAI would take them out of the file."""
-    lines = (line.partition(":") for line in text.splitlines() if not line.startswith("#"))
+    lines = (line.partition(":") for line in lines_of(text) if not line.startswith("#"))
     return {name.strip().lower(): value.strip() for name, colon, value in lines if colon}
 
 
@@ -108,9 +129,9 @@ def read_image(key: str, path: str, shape: tuple[int, int], dtype: Any) -> NDArr
     try:
         return read_array_file(path, np.dtype(dtype), shape)
     except OSError as error:
-        raise OSError(f"{key}: {path}: {reason(error)}") from None
+        raise OSError(advised(f"{key}: {path}: {reason(error)}", _OTHER_IMAGE)) from None
     except ValueError as error:
-        raise ValueError(f"{key}: {error}") from None
+        raise ValueError(advised(f"{key}: {error}", _OTHER_IMAGE)) from None
 
 
 def read_numbers(key: str, path: str, shape: tuple[int, int], masked: NDArray[np.bool_]) -> NDArray[np.float32]:
@@ -122,7 +143,7 @@ def read_numbers(key: str, path: str, shape: tuple[int, int], masked: NDArray[np
     try:
         return cast_exactly(found, np.dtype(np.float32))
     except ValueError as error:
-        raise ValueError(f"{key}: {path}: {error}") from None
+        raise ValueError(f"{key}: {path}: {error}; make the file again") from None
 
 
 def read_mask(key: str, path: str, shape: tuple[int, int]) -> NDArray[np.bool_]:

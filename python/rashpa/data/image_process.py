@@ -66,7 +66,7 @@ def _only(frames: list[NDArray[Any]], name: str, number: int | None, shape: tupl
     if len(frames) == 1 and len(shape) == 2:
         return frames  # of another shape, which is said with both
     hint = f"; name one of them: {name}#0" if len(fitting) > 1 and len(shape) == 2 else ""
-    raise ValueError(f"{len(fitting)} of its frames fit {sides(shape)}; it has {_listed(frames, name)}{hint}")
+    raise ValueError(f"{len(fitting)} of its frames fit {sides(shape)}; it has {_listed(frames, name) or 'none'}{hint}")
 
 
 def _listed(frames: list[NDArray[Any]], name: str) -> str:

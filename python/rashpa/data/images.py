@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa import _native
-from rashpa.data.bad_file import BadFileError
+from rashpa.data.bad_file import BadFileError, advised
 from rashpa.data.extras import WITHOUT_FABIO
 from rashpa.data.file_names import HDF5, ArrayName, without_packing
 from rashpa.data.limited_process import Limits, start_limited, why_it_ended
@@ -67,7 +67,7 @@ def read_images(
     try:
         return _read([_Wanted(str(path)) for path in paths], patience or Patience(), limits or Limits())
     except _ImageFileError as error:
-        raise _native.FileError(f"dataset: {error}") from None
+        raise _native.FileError(advised(f"dataset: {error}", "copy it again, or give another")) from None
 
 
 def read_one_array(name: ArrayName, shape: tuple[int, ...], patience: Patience | None = None) -> NDArray[Any]:
@@ -204,7 +204,8 @@ def _checked(wanted: _Wanted, line: bytes) -> _Found:
     try:
         answer = json.loads(line)
         if "error" in answer:
-            raise _ImageFileError(f"{path}: {answer['error']}")
+            said = str(answer["error"])
+            raise _ImageFileError(said if said.startswith(f"{path}: ") else f"{path}: {said}")
         height, width = (int(side) for side in answer["shape"])
         found = _Found(int(answer["frames"]), height, width, str(answer["dtype"]))
     except _ImageFileError:

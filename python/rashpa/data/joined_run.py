@@ -164,6 +164,11 @@ class JoinedRun:
             "written": len(self),
         }
 
+    @property
+    def unknown(self) -> int:
+        """Count the images of which nothing is known, because a member ended early."""
+        return sum(one.unknown for one in self.members)
+
     def absent(self) -> dict[int, str]:
         """Say of each stored frame that no file has, by row, what is wrong."""
         places = zip(

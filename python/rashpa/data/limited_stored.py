@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.bad_file import blaming, no_memory
+from rashpa.data.books import DataBooks
 from rashpa.data.limited_process import (
     Limits,
     is_own_end,
@@ -29,6 +30,7 @@ from rashpa.data.limited_process import (
     why_it_ended,
 )
 from rashpa.data.masking_names import MaskedName
+from rashpa.data.orientation import Orientation
 from rashpa.data.stored_piece import (
     FACTS,
     LARGEST_SIDE,
@@ -37,14 +39,17 @@ from rashpa.data.stored_piece import (
     Piece,
     Reading,
     Stated,
+    StatedModule,
+    StatedRun,
     Stored,
     StoredError,
 )
 
-_LONGEST_ANSWER = 65536
+_LONGEST_ANSWER = 1 << 20
 _LONGEST_TEXT = 4000
 _MOST_ABSENT = 1 << 27
 _MOST_SPECIAL = 16
+_MOST_MODULES = 4096
 _SPARE_MEMORY = 512 << 20
 """That reading a piece takes besides the piece, however much a chunk would unpack to."""
 _COPIES = 6
@@ -151,9 +156,21 @@ class LimitedStored:
         if not names or not isinstance(special, list) or len(special) > _MOST_SPECIAL:
             raise self._nonsense()
         try:
-            return Stated(names[0], tuple((int(value), str(meaning)) for value, meaning in special))
-        except (TypeError, ValueError):
+            run = None if said.get("run") is None else self._run(said["run"])
+            return Stated(names[0], tuple((int(value), str(meaning)) for value, meaning in special), run)
+        except (TypeError, ValueError, KeyError):
             raise self._nonsense() from None
+
+    def _run(self, said: dict[str, Any]) -> StatedRun:
+        """ValueError, TypeError, KeyError when it cannot be."""
+        modules = []
+        for x, y, width, height, turn, flip in said["modules"][:_MOST_MODULES]:
+            place = (int(x), int(y), int(width), int(height))
+            inside = x + width <= self.shape[1] and y + height <= self.shape[0]
+            if min(x, y) < 0 or min(width, height) < 1 or not inside or turn not in (0, 90, 180, 270):
+                raise ValueError(f"a module at {place}, turned by {turn}, cannot be")
+            modules.append(StatedModule(*place, Orientation(int(turn), bool(flip))))
+        return StatedRun(str(said["units"])[:_LONGEST_TEXT], tuple(modules), DataBooks.of_json(said["books"]))
 
     def _answer(self, end: float) -> dict[str, Any]:
         line = bytearray()
@@ -214,7 +231,11 @@ def serve(path: Path, asked: IO[str], opened: Callable[[Path], Served]) -> None:
             stored = opened(path)
             absent = stored.absent
             known: dict[str, Any] = {"absent": len(absent.images), "said": absent.said[:_LONGEST_TEXT]}
-            known |= {"masked": stored.stated.masked, "special": stored.stated.special}
+            known |= {
+                "masked": stored.stated.masked,
+                "special": stored.stated.special,
+                "run": _said_of_run(stored.stated.run),
+            }
             say(frames=stored.frames, shape=stored.shape, pixel=stored.pixel, **known)
             out.write(absent.images.data)
         out.flush()
@@ -228,6 +249,13 @@ def serve(path: Path, asked: IO[str], opened: Callable[[Path], Served]) -> None:
     except MemoryError as error:
         say(no_memory=f"{path}: {no_memory(error)}"[:2000])
     out.flush()
+
+
+def _said_of_run(run: StatedRun | None) -> dict[str, Any] | None:
+    if run is None:
+        return None
+    modules = [[one.x, one.y, one.width, one.height, one.way.turn, one.way.flip] for one in run.modules]
+    return {"units": run.units, "modules": modules, "books": run.books.as_json()}
 
 
 def _read(path: Path, stored: Served, first: int, count: int) -> Piece:

@@ -135,7 +135,7 @@ def read_named_text(key: str, path: str, most: int, otherwise: str) -> str:
     try:
         data = read_regular(path, most)
     except OSError as error:
-        raise OSError(f"{key}: {path}: {reason(error)}") from None
+        raise OSError(f"{key}: {path}: {reason(error)}; give a file of text that can be read") from None
     if b"\0" in data and not data.startswith(_UTF16):
         raise ValueError(f"{key}: {path}: {otherwise}")
     try:
@@ -158,6 +158,11 @@ def text_of(data: bytes) -> str:
         raise ValueError(
             f"line {line}: the byte 0x{data[error.start]:02x} is no UTF-8, as in text in Latin-1; save it as UTF-8"
         ) from None
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a file, as its writer ended them; unlike str.splitlines() it takes no other character for an end."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def real_path(path: Path | str) -> Path:

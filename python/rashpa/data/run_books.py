@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from rashpa.data.books import MOST_TROUBLES, DataBooks
+from rashpa.data.joined_run import JoinedRun
 from rashpa.data.reader import Run
 
 
-def run_books(run: Run) -> DataBooks:
+def run_books(run: Run | JoinedRun) -> DataBooks:
     """Compare what a run says with what its files hold.
 
     Images of which the run itself knows that they never came are not expected of its files. `missing` are those of which nobody knows anything, because

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa import _native
+from rashpa.data.bad_file import advised
 from rashpa.data.combined import parts_in
 from rashpa.data.file_names import HDF5, is_hdf5, raw_format
 from rashpa.data.foreign_images import Foreign
@@ -28,8 +29,19 @@ from rashpa.data.joined_run import JoinedRun, open_parts
 from rashpa.data.limited_stored import LimitedStored, Served, serve
 from rashpa.data.reader import Run, open_run
 from rashpa.data.regular_file import open_regular, reason
+from rashpa.data.run_books import run_books
 from rashpa.data.run_parts import LEADS_TO, RunFileError
-from rashpa.data.stored_piece import Absent, Piece, Reading, Stated, Stored, StoredError, no_value
+from rashpa.data.stored_piece import (
+    Absent,
+    Piece,
+    Reading,
+    Stated,
+    StatedModule,
+    StatedRun,
+    Stored,
+    StoredError,
+    no_value,
+)
 
 _REASONS = 3
 RAW = (".bin", ".npy", ".zst", ".raw", ".dat")
@@ -88,9 +100,10 @@ def _check_regular(path: Path) -> None:
     try:
         open_regular(path).close()
     except FileNotFoundError:
-        raise StoredError(f"{path}: no such file") from None
+        raise StoredError(f"{path}: no such file; check its name") from None
     except (OSError, ValueError) as error:
-        raise StoredError(f"{path}: {reason(error) if isinstance(error, OSError) else error}") from None
+        said = reason(error) if isinstance(error, OSError) else str(error)
+        raise StoredError(advised(f"{path}: {said}", "give a file of images")) from None
 
 
 class _closing:  # noqa: N801 (as contextlib's, for what has close() by its protocol alone)
@@ -158,7 +171,9 @@ class _OurRun:
         said = _said_of(list(self._absent.values()), images)
         self.absent = Absent(images, said)
         self.stated = Stated(
-            "minimum" if run.masked.kind == "minimum" else "delivered", tuple(run.special_values.items())
+            "minimum" if run.masked.kind == "minimum" else "delivered",
+            tuple(run.special_values.items()),
+            _stated_run(run),
         )
 
     def bytes_of(self, count: int) -> int:
@@ -188,6 +203,12 @@ class _OurRun:
         self._run.close()
 
 
+def _stated_run(run: Run | JoinedRun) -> StatedRun:
+    one = run if isinstance(run, Run) else run.members[0]
+    modules = zip(one.module_places, one.module_orientations, strict=True)
+    return StatedRun(run.facts.pixel_units, tuple(StatedModule(*place, way) for place, way in modules), run_books(run))
+
+
 def _said_of(texts: list[str], images: NDArray[np.int64]) -> str:
     """Of absent images: how many, and the first reasons."""
     if not texts:
@@ -215,7 +236,8 @@ class _Raw:
                 header_bytes=0 if says else raw.header_bytes,
             )
         except (_native.NativeError, ValueError) as error:
-            raise StoredError(str(error).removeprefix("dataset: ")) from None
+            said = str(error).removeprefix("dataset: ")
+            raise StoredError(advised(said, "give files of frames that can be read")) from None
         self.frames = self._data.frames
         self.shape = (self._data.height, self._data.width)
         self.pixel = self._data.pixel

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.bad_file import BadFileError
+from rashpa.data.books import DataBooks
 from rashpa.data.hdf5.files import folders_of
 from rashpa.data.masking_names import MaskedName
+from rashpa.data.orientation import UPRIGHT, Orientation
 
 PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
 LARGEST_SIDE = 65536
@@ -66,12 +68,34 @@ class Absent:
 
 
 @dataclass(frozen=True)
+class StatedModule:
+    """Where a module lies in the stored images, pixels, and how its source has turned it there."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+    way: Orientation = UPRIGHT
+
+
+@dataclass(frozen=True)
+class StatedRun:
+    """What a run of rashpa says of itself. `units`: of pixels that a kernel has made; empty: they are as the detector sent them. `books`: those of the run
+    beside what its files hold."""
+
+    units: str = ""
+    modules: tuple[StatedModule, ...] = ()
+    books: DataBooks = field(default_factory=lambda: DataBooks(0, 0))
+
+
+@dataclass(frozen=True)
 class Stated:
-    """What a file says of pixels that hold no count. `masked`: "delivered", as detectors mask, or "minimum", the least value of a signed type alone; `special`:
-    values and what they mean."""
+    """What a file says beside its pixels. `masked`: which of them hold no count: "delivered", as detectors mask, or "minimum", the least value of a signed type
+    alone; `special`: values and what they mean; `run`: None where it is none of ours."""
 
     masked: MaskedName = "delivered"
     special: tuple[tuple[int, str], ...] = ()
+    run: StatedRun | None = None
 
 
 class Stored(Protocol):
