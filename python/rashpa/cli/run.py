@@ -110,8 +110,9 @@ def run(
 
 
 def _load_page() -> None:
-    """Import what draws report.html, so that nobody waits for it at the end. What is wrong with it is said there."""
+    """Import what the end of a run needs, so that nobody waits for it there. What is wrong with it is said there."""
     with contextlib.suppress(Exception):
+        importlib.import_module("rashpa.cli.combine")
         importlib.import_module("rashpa.cli.report_html").load()
 
 
