@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from rashpa.cli.plan_tables import print_whole, tables_of
+from rashpa.cli.run_checks import problems_before, problems_of_nodes
 from rashpa.control.calibration_warnings import calibration_warnings
 from rashpa.control.capacity import CapacityError, cautions, check_abilities, overloads
 from rashpa.control.loads import memory_of
@@ -39,9 +40,9 @@ def plan(
     ] = None,
 ) -> None:
     """Show what a run would do: which pixels go where and at what rate, what that takes of links, memory and units, and how the images of each
-    buffer are processed. Without --nodes nothing is started or asked; the run file is read, and what calibration files say of themselves.
+    buffer are processed. Without --nodes no node is started or asked; what nodes of this machine would load, it loads itself, as `rashpa run --check`.
 
-    Exit code 2 when the run file is wrong, or asks more of the nodes than they have: then it says what fits.
+    Exit code 2 when the run would refuse the file, or it asks more of the nodes than they have: then it says what fits.
     """
     try:
         found = load_plan(file)
@@ -60,8 +61,11 @@ def plan(
         _show(summary)
     if svg is not None:
         _draw(summary, svg)
-    if summary.exceeded:
-        _complain("\n".join(overloads(found, capabilities)))
+    problems = [*(overloads(found, capabilities) if summary.exceeded else ()), *problems_before(found)]
+    if not nodes and not problems:
+        problems += problems_of_nodes(found)
+    if problems:
+        _complain("\n".join(problems))
         raise typer.Exit(BAD_INPUT)
 
 

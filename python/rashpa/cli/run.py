@@ -5,7 +5,6 @@ import asyncio
 import contextlib
 import errno
 import importlib
-import importlib.util
 import os
 import signal
 import threading
@@ -17,9 +16,9 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
-from rashpa.cli.output_check import folder_trouble, output_problems
 from rashpa.cli.plan import group_lines
-from rashpa.cli.report import PAGE_NEEDS, REPORT_FILES, write_report
+from rashpa.cli.report import write_report
+from rashpa.cli.run_checks import problems_before, problems_of_nodes
 from rashpa.cli.run_display import RunDisplay, print_outcome
 from rashpa.cli.ways_to_images import ways_to_images
 from rashpa.control.calibration_warnings import calibration_warnings
@@ -49,7 +48,9 @@ def run(
             "--page/--no-page", help="report.html; without it a report costs nearly nothing: for many short runs."
         ),
     ] = True,
-    check: Annotated[bool, typer.Option("--check", help="Check the file and show the plan; start nothing.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check the file and what local nodes load of it; show the plan.")
+    ] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="No progress, neither bar nor lines; the closing tables stay.")
     ] = False,
@@ -83,7 +84,7 @@ def run(
     """
     errors = Console(stderr=True)
     try:
-        plan = _checked_plan(file, report, page)
+        plan = _checked_plan(file, report, page, check and launcher == "local")
         token = token_of_environment()
         journal = journal_of(plan, report)
         by = launcher_of(launcher, launcher_options, launcher_wait, local_command)
@@ -162,21 +163,12 @@ def _tell(outcome: Outcome, errors: Console, console: Console, command: str) -> 
             _combine(outcome, errors, console)
 
 
-def _checked_plan(file: Path, report: Path | None, page: bool) -> Plan:
-    """RunFileError for all that is wrong without a node."""
+def _checked_plan(file: Path, report: Path | None, page: bool, nodes_too: bool) -> Plan:
+    """RunFileError for all that is wrong without a node; `nodes_too`: and for what local nodes would find."""
     plan = load_plan(file)
-    problems = list(output_problems(plan))
-    if report is not None and page and (lacking := [name for name in PAGE_NEEDS if not importlib.util.find_spec(name)]):
-        problems.append(
-            f"report.html cannot be drawn without {', '.join(lacking)}; install what is missing, or take --no-page"
-        )
-    if report is not None and (trouble := folder_trouble(report)):
-        problems.append(f"--report {report}: {trouble}; choose another folder")
-    elif report is not None and plan.file.run.existing != "replace":
-        old = [report / name for name in REPORT_FILES if (report / name).exists()]
-        problems += [
-            f'{one} exists; move it, choose another --report, or set run.existing = "replace"' for one in old[:1]
-        ]
+    problems = list(problems_before(plan, report, page=page))
+    if nodes_too and not problems:
+        problems += problems_of_nodes(plan)
     if problems:
         raise RunFileError("\n".join(problems))
     return plan

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+_GLANCE_BYTES = 128 << 20
 DARK = 1
 """Flag bit of a dark frame (FrameRecord)."""
 KINDS = ("dark", "blank", "hit")
@@ -89,6 +90,19 @@ def _loaded(spec: AnyDatasetSpec, making: _native.Making | None, folders: tuple[
         _log.info("%s", replay.said)
         return LoadedDataset(replay.dataset, spec.path, "recorded", parameters=spec.model_dump(), times=replay.times)
     return load_directory(Path(spec.path), making)
+
+
+def glance_at_dataset(spec: AnyDatasetSpec, base: Path, folders: tuple[Path, ...] = ()) -> _native.Dataset | None:
+    """Loads as much as tells in a moment whether it can be played, and raises as `dataset_from_spec`: small files whole, of large ones nothing, of all else a
+    frame. None: nothing was loaded."""
+    spec = spec.resolved(base)
+    if isinstance(spec, FilesSpec):
+        named = [Path(name) for names in spec.files for name in names]
+    elif isinstance(spec, DirectorySpec):
+        named = [path for path in Path(spec.path).iterdir() if path.is_file()]
+    else:
+        return _loaded(spec.model_copy(update={"frames": 1}), None, folders).dataset
+    return _loaded(spec, None, folders).dataset if sum(path.stat().st_size for path in named) <= _GLANCE_BYTES else None
 
 
 def calibration_from_spec(

@@ -81,7 +81,21 @@ def _dataset_of(order: telegram.Source, folders: Folders, making: _native.Making
     spec = spec_of(order.dataset)
     folders.check_read(spec, Path.cwd())
     loaded = dataset_from_spec(spec, Path.cwd(), making, folders.readable)
-    dataset = loaded.dataset
+    _check_shape(order, loaded.dataset)
+    return loaded
+
+
+def look_at_dataset(order: telegram.Source, folders: Folders) -> None:
+    """EngineError when the dataset cannot be had, or does not fit, as far as a few of its frames say it."""
+    from rashpa.data.datasets import glance_at_dataset
+
+    spec = spec_of(order.dataset)
+    folders.check_read(spec, Path.cwd())
+    if (seen := glance_at_dataset(spec, Path.cwd(), folders.readable)) is not None:
+        _check_shape(order, seen)
+
+
+def _check_shape(order: telegram.Source, dataset: _native.Dataset) -> None:
     found = (dataset.modules, dataset.width, dataset.height, dataset.pixel)
     wanted = (order.modules, order.width, order.height, order.pixel)
     if found != wanted:
@@ -89,7 +103,6 @@ def _dataset_of(order: telegram.Source, folders: Folders, making: _native.Making
         raise EngineError(
             "config", f"the dataset has {described[0]}, the run file's [detector] {described[1]}; make them agree"
         )
-    return loaded
 
 
 def _check_turned(order: telegram.Source, dataset: _native.Dataset) -> None:

@@ -57,7 +57,15 @@ def buffer_configs(
 ) -> list[_native.BufferConfig]:
     """Of all buffers. `proof`: what the files say of how it is known that pixels are complete; `read_mask`: NXmx bits that images bring with them.
     EngineError as for `receiver_config`."""
-    # all is checked before the first file is touched
+    check_allowed(order, folders)  # all of it, before the first file is touched
+    calibration, facts = _calibration_of(order, folders)
+    module = _Module(order.module_width, order.module_height)
+    origin = _Origin(proof, facts, read_mask)
+    return [_buffer_config(buffer, module, calibration, origin, folders) for buffer in order.buffers]
+
+
+def check_allowed(order: telegram.Destination, folders: Folders) -> None:
+    """EngineError when an order reads, writes, loads or publishes where this node may not."""
     for buffer in order.buffers:
         for kernel in buffer.kernels:
             if code := code_of(kernel):
@@ -71,10 +79,6 @@ def buffer_configs(
                 folders.check_publish(sink.endpoint, "sink stream2: endpoint")
         if buffer.feedback is not None:
             folders.check_publish(buffer.feedback.zmq, "feedback.zmq")
-    calibration, facts = _calibration_of(order, folders)
-    module = _Module(order.module_width, order.module_height)
-    origin = _Origin(proof, facts, read_mask)
-    return [_buffer_config(buffer, module, calibration, origin, folders) for buffer in order.buffers]
 
 
 @dataclass(frozen=True)

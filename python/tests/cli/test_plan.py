@@ -17,6 +17,13 @@ pytestmark = pytest.mark.whole
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
 
+@pytest.fixture(autouse=True)
+def _nothing_is_loaded(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """What nodes would load is tried by test_check_and_run.py, and here for the examples."""
+    if "example" not in request.fixturenames:
+        monkeypatch.setattr("rashpa.cli.plan.problems_of_nodes", lambda _: ())
+
+
 def test_the_plan_of_an_example_names_steps_passes_units_and_memory() -> None:
     done = CliRunner().invoke(app, ["plan", str(EXAMPLES / "01_first_light.toml")])
     assert done.exit_code == 0, done.output
