@@ -78,14 +78,31 @@ struct Moments moments_of(struct Sums sums, bool azimuthal) {
   return found;
 }
 
+// What of the window lies within `reach` of the mean.
+float2 narrowed(float low, float high, double mean, double reach) {
+  const float next_low = nextafter((float)(mean - reach), -INFINITY);
+  const float next_high = nextafter((float)(mean + reach), INFINITY);
+  return (float2)(low > next_low ? low : next_low, high < next_high ? high : next_high);
+}
+
 // `reaches`: by how many values are left, deviations from which on one is left out.
 float2 limit(const struct Ring* ring, global const double* reaches, uint cycles, bool azimuthal, bool hybrid) {
   float low = -INFINITY;
   float high = INFINITY;
   struct Moments found = {0, 0, 0};
+  struct Sums now;
   uint left = 0;
   for (uint cycle = 0;; ++cycle) {
-    const struct Sums sums = sums_of(ring, low, high);
+    float2 window = (float2)(low, high);
+    if (cycle > 0) window = narrowed(low, high, found.mean, reaches[left] * sqrt(found.variance));
+    struct Sums sums = sums_of(ring, window.x, window.y);
+    if (cycle > 0 && sums.count == 0 && !azimuthal) {
+      window = narrowed(low, high, found.mean, reaches[left] * sqrt(moments_of(now, true).variance));
+      sums = sums_of(ring, window.x, window.y);
+    }
+    low = window.x;
+    high = window.y;
+    now = sums;
     if (cycle == 0) {
       found = moments_of(sums, azimuthal);
       left = max(3u, found.count);
@@ -98,13 +115,8 @@ float2 limit(const struct Ring* ring, global const double* reaches, uint cycles,
       if (clipped == 0) break;
     }
     if (cycle == cycles || found.count == 0) break;
-    const double reach = reaches[left] * sqrt(found.variance);
-    const float next_low = nextafter((float)(found.mean - reach), -INFINITY);
-    const float next_high = nextafter((float)(found.mean + reach), INFINITY);
-    low = low > next_low ? low : next_low;
-    high = high < next_high ? high : next_high;
   }
-  if (found.count == 0) return (float2)(0, 0);
+  if (found.count == 0) return (float2)(NAN, NAN);
   return (float2)((float)found.mean, (float)sqrt(found.variance));
 }
 #else
@@ -165,8 +177,8 @@ float above_of(global const float2* limits, uint ring, uint rings, double factor
   float mean = INFINITY;
   float deviation = INFINITY;
   for (uint beside = ring == 0 ? 0 : ring - 1; beside <= min(ring + 1, rings - 1); ++beside) {
-    mean = min(mean, limits[beside].x);
-    deviation = min(deviation, limits[beside].y);
+    mean = fmin(mean, limits[beside].x);  // one without background is left out
+    deviation = fmin(deviation, limits[beside].y);
   }
   const double limit = mean + factor * sqrt((double)deviation * deviation + noise * noise);
   return (float)(limit - 1e-3 * (fabs(limit) + 1));

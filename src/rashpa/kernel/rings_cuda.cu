@@ -36,20 +36,32 @@ struct ClipOnDevice {
     const double counted = (static_cast<double>(sums.sum_above) + (sums.count - sums.count_above)) / sums.count;
     return {sums.count, mean, !by_scatter ? counted : spread > 0.0 ? spread : 0.0};
   }
+  /// To what lies within `reach` of the mean.
+  __device__ static void narrow(float& low, float& high, double mean, double reach) {
+    const float next_low = nextafterf(static_cast<float>(mean - reach), -INFINITY);
+    const float next_high = nextafterf(static_cast<float>(mean + reach), INFINITY);
+    low = low < next_low ? next_low : low;
+    high = next_high < high ? next_high : high;
+  }
   template <class Ring>
   __device__ RingLimit limit(Ring& ring) const {
     constexpr std::uint32_t kFewest = 3;
     float low = -INFINITY, high = INFINITY;
     bool by_scatter = azimuthal;
-    Moments found = moments_of(ring.sums(low, high), by_scatter);
+    auto now = ring.sums(low, high);
+    Moments found = moments_of(now, by_scatter);
     std::uint32_t left = max(kFewest, found.count);
     for (std::uint32_t cycle = 1; cycle <= cycles && found.count > 0; ++cycle) {
-      const double reach = reaches[left] * sqrt(found.variance);
-      const float next_low = nextafterf(static_cast<float>(found.mean - reach), -INFINITY);
-      const float next_high = nextafterf(static_cast<float>(found.mean + reach), INFINITY);
-      low = low < next_low ? next_low : low;
-      high = next_high < high ? next_high : high;
-      const auto kept = ring.sums(low, high);
+      float next_low = low, next_high = high;
+      narrow(next_low, next_high, found.mean, reaches[left] * sqrt(found.variance));
+      auto kept = ring.sums(next_low, next_high);
+      if (kept.count == 0 && !by_scatter) {
+        next_low = low, next_high = high;
+        narrow(next_low, next_high, found.mean, reaches[left] * sqrt(moments_of(now, true).variance));
+        kept = ring.sums(next_low, next_high);
+      }
+      low = next_low, high = next_high;
+      now = kept;
       const std::uint32_t clipped = found.count - kept.count;
       if (clipped == 0 && !hybrid) break;
       left = max(kFewest, left - clipped);
@@ -57,7 +69,7 @@ struct ClipOnDevice {
       found = moments_of(kept, by_scatter);
       if (clipped == 0) break;
     }
-    if (found.count == 0) return {};
+    if (found.count == 0) return {NAN, NAN};
     return {static_cast<float>(found.mean), static_cast<float>(sqrt(found.variance))};
   }
 };

@@ -31,8 +31,10 @@ struct Seen {
     const auto bin = static_cast<std::uint32_t>(place);
     const std::uint32_t next = min(bin + 1, rings - 1);
     const float part = place - static_cast<float>(bin);
-    level.mean = limits[bin].first * (1 - part) + limits[next].first * part;
-    const float deviation = limits[bin].second * (1 - part) + limits[next].second * part;
+    const RingLimit here = limits[bin], there = limits[next], own = part < 0.5F ? here : there;
+    const bool both = !isnan(here.first) && !isnan(there.first);
+    level.mean = both ? here.first * (1 - part) + there.first * part : own.first;
+    const float deviation = both ? here.second * (1 - part) + there.second * part : own.second;
     level.deviation = static_cast<float>(sqrt(double{deviation} * double{deviation} + noise * noise));
     return value(pixels[pixel]) - level.mean;
   }

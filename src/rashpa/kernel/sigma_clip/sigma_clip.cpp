@@ -44,7 +44,14 @@ Moments moments_of(const RingSums& whole, const RingSums& above_one, bool azimut
   return {whole.count, mean, variance};
 }
 
-/// Leaves out what is further from the mean than the criterion says, as long as there is something to leave out.
+/// What of the window lies within `reach` of the mean; what lies at the limit is kept.
+Window within(const Window& window, double mean, double reach) noexcept {
+  return {std::max(window.low, std::nextafter(static_cast<float>(mean - reach), -kInfinity)),
+          std::min(window.high, std::nextafter(static_cast<float>(mean + reach), kInfinity))};
+}
+
+/// Leaves out what is further from the mean than the criterion says, as long as there is something to leave out. Where
+/// nothing would be left by what the counts say, what they scatter decides.
 /// `sums(window)`: of the values in it.
 template <typename Sums>
 Bin clip(const Config& config, Sums sums) {
@@ -55,23 +62,27 @@ Bin clip(const Config& config, Sums sums) {
   };
   bool azimuthal = config.error_model == ErrorModel::azimuthal || (hybrid && config.cycles > 0);
   Window window;
-  Moments found = moments(sums(window), window, azimuthal);
+  RingSums now = sums(window);
+  Moments found = moments(now, window, azimuthal);
   std::uint32_t left = std::max(kFewest, found.count);
   for (std::uint32_t cycle = 0; cycle < config.cycles && found.count > 0; ++cycle) {
     const double reach = reach_of(config, left) * std::sqrt(found.variance);
-    // What lies at the limit is kept.
-    const Window next{std::max(window.low, std::nextafter(static_cast<float>(found.mean - reach), -kInfinity)),
-                      std::min(window.high, std::nextafter(static_cast<float>(found.mean + reach), kInfinity))};
-    const RingSums kept = sums(next);
+    Window next = within(window, found.mean, reach);
+    RingSums kept = sums(next);
+    if (kept.count == 0 && !azimuthal) {
+      next = within(window, found.mean, reach_of(config, left) * std::sqrt(moments_of(now, {}, true).variance));
+      kept = sums(next);
+    }
     const std::uint32_t clipped = found.count - kept.count;
     window = next;
+    now = kept;
     if (clipped == 0 && !hybrid) break;
     left = std::max(kFewest, left - clipped);
     if (hybrid && (cycle + 1 == config.cycles || clipped == 0)) azimuthal = false;
     found = moments(kept, window, azimuthal);
     if (clipped == 0) break;
   }
-  if (found.count == 0) return {};
+  if (found.count == 0) return Bin::none();
   return {static_cast<float>(found.mean), static_cast<float>(std::sqrt(found.variance))};
 }
 
@@ -157,8 +168,10 @@ Level level_at(std::span<const Bin> bins, float place, double noise) noexcept {
   const auto bin = static_cast<std::size_t>(place);
   const std::size_t next = std::min(bin + 1, bins.size() - 1);
   const float part = place - static_cast<float>(bin);
-  const float mean = bins[bin].mean * (1 - part) + bins[next].mean * part;
-  const float deviation = bins[bin].deviation * (1 - part) + bins[next].deviation * part;
+  const Bin own = bins[part < 0.5F ? bin : next];
+  const bool both = bins[bin].known() && bins[next].known();
+  const float mean = both ? bins[bin].mean * (1 - part) + bins[next].mean * part : own.mean;
+  const float deviation = both ? bins[bin].deviation * (1 - part) + bins[next].deviation * part : own.deviation;
   return {mean, static_cast<float>(std::sqrt(double{deviation} * double{deviation} + noise * noise))};
 }
 
@@ -211,6 +224,7 @@ std::span<const std::uint64_t> Background::candidates(const void* image, PixelFo
     float mean = kInfinity;
     float deviation = kInfinity;
     for (std::size_t beside = bin == 0 ? 0 : bin - 1; beside <= last; ++beside) {
+      if (!bins_[beside].known()) continue;
       mean = std::min(mean, bins_[beside].mean);
       deviation = std::min(deviation, bins_[beside].deviation);
     }

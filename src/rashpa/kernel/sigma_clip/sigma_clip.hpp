@@ -4,6 +4,7 @@
 /// common. See README.md.
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -80,14 +81,21 @@ class Radii {
   Rings rings_;
 };
 
-/// Of a bin; 0 and 0 where it has no pixels.
+/// Of a bin. NaN and NaN where no pixel is left: it has no background, and nothing sticks out of it.
 struct Bin {
   float mean = 0;
   float deviation = 0;
-  friend bool operator==(const Bin&, const Bin&) = default;
+  static constexpr Bin none() noexcept {
+    return {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::quiet_NaN()};
+  }
+  [[nodiscard]] bool known() const noexcept { return mean == mean; }
+  friend bool operator==(const Bin& one, const Bin& other) noexcept {
+    return (!one.known() && !other.known()) || (one.mean == other.mean && one.deviation == other.deviation);
+  }
 };
 
-/// The background at a pixel: its mean, and the deviation with the noise of the detector.
+/// The background at a pixel: its mean, and the deviation with the noise of the detector. Between a bin and one without
+/// background it is that of the bin; NaN for pixels of a bin without.
 struct Level {
   float mean = 0;
   float deviation = 0;
