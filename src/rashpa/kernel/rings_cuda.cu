@@ -69,7 +69,8 @@ struct ClipOnDevice {
       found = moments_of(kept, by_scatter);
       if (clipped == 0) break;
     }
-    if (found.count == 0) return {NAN, NAN};
+    const float none = __int_as_float(0x7FC00000);  // the same bits as Bin::none()
+    if (found.count == 0) return {none, none};
     return {static_cast<float>(found.mean), static_cast<float>(sqrt(found.variance))};
   }
 };

@@ -101,6 +101,26 @@ TEST_F(RingsOpencl, peakfinder_finds_the_same) {
   }
 }
 
+TEST_F(RingsOpencl, rings_of_which_no_pixel_is_left_are_the_same) {
+  sparsify::Config config;
+  config.beam_x = 64.3;
+  config.beam_y = 40.8;
+  for (const auto model :
+       {sigma_clip::ErrorModel::poisson, sigma_clip::ErrorModel::azimuthal, sigma_clip::ErrorModel::hybrid}) {
+    for (const std::uint32_t bins : {50U, 3000U}) {  // many pixels in a ring; three of them, or none
+      config.error_model = model;
+      config.bins = bins;
+      config.capacity = 0.5;
+      std::vector<std::uint32_t> image(kShape.pixels(), 4);
+      for (int outlier = 0; outlier < 40; ++outlier) image[random() % image.size()] = 1000000;
+      const auto* const bytes = reinterpret_cast<const std::byte*>(image.data());
+      opencl::Case given{kShape, delivered(PixelType::u32), {}};
+      given.images.emplace_back(bytes, bytes + image.size() * sizeof(image[0]));
+      expect_same(*sparsify::step_of(config), given);
+    }
+  }
+}
+
 TEST_F(RingsOpencl, sparsify_lists_the_same) {
   sparsify::Config config;
   config.beam_x = 64.3;

@@ -83,6 +83,28 @@ TEST_F(SigmaClipCuda, cycles_clip_noise_and_cutoff) {
   expect_same(delivered(PixelType::u16), {300, 200}, false);
 }
 
+TEST_F(SigmaClipCuda, rings_of_which_no_pixel_is_left) {
+  const Shape shape{131, 97};
+  for (const ErrorModel model : {ErrorModel::poisson, ErrorModel::azimuthal, ErrorModel::hybrid}) {
+    config.error_model = model;
+    for (const std::uint32_t bins : {50U, 3000U}) {  // many pixels in a ring; three of them, or none
+      config.bins = bins;
+      opencl::Case given{shape, delivered(PixelType::u32), {}};
+      std::vector<std::uint32_t> image(shape.pixels(), 4);
+      for (int outlier = 0; outlier < 40; ++outlier) image[random() % image.size()] = 1000000;
+      const auto* const bytes = reinterpret_cast<const std::byte*>(image.data());
+      given.images.emplace_back(bytes, bytes + image.size() * sizeof(image[0]));
+      sparsify::Config pixels;
+      static_cast<Config&>(pixels) = config;
+      pixels.capacity = 0.5;
+      peakfinder::Config peaks;
+      static_cast<Config&>(peaks) = config;
+      cuda::expect_as_cpu(*sparsify::step_of(pixels), given);
+      cuda::expect_as_cpu(*peakfinder::step_of(peaks), given);
+    }
+  }
+}
+
 TEST_F(SigmaClipCuda, peaks_of_other_panels_are_passed_over) {
   const Shape shape{131, 97};
   auto geometry = std::make_shared<PixelGeometry>();

@@ -75,7 +75,7 @@ TEST(SigmaClip, a_bin_without_its_outliers_has_mean_and_deviation) {
   EXPECT_EQ(bins[0], (Bin{0, 1})) << "a pixel without counts has the variance of one with 1";
   std::fill(image.begin(), image.end(), kNaN);
   background_reference(config, radii, image.data(), delivered(PixelType::f32), bins);
-  EXPECT_EQ(bins[0], Bin{});
+  EXPECT_FALSE(bins[0].known());
   config.cycles = 0;
   background_reference(config, radii, image.data(), delivered(PixelType::f32), bins);
 }
@@ -89,6 +89,71 @@ TEST(SigmaClip, levels_lie_between_the_middles_of_bins) {
   EXPECT_NEAR(radii.middle(1) - radii.middle(0), radii.middle(39) - radii.middle(38), 1e-9);
   for (std::size_t p = 0; p < kShape.pixels(); ++p) {
     EXPECT_NEAR(radii.place(p), radii.rings().ring_of()[p], 0.5001) << p;
+  }
+}
+
+TEST(SigmaClip, a_bin_without_background_takes_nothing_from_others_and_gives_them_nothing) {
+  const std::vector<Bin> bins{{1, 3}, Bin::none(), {4, 4}, {6, 2}};
+  EXPECT_EQ(level_at(bins, 0.4F, 0).mean, 1);
+  EXPECT_EQ(level_at(bins, 0.4F, 4).deviation, 5);
+  EXPECT_TRUE(std::isnan(level_at(bins, 0.5F, 0).mean));
+  EXPECT_TRUE(std::isnan(level_at(bins, 1.4F, 0).mean));
+  EXPECT_EQ(level_at(bins, 1.5F, 0).mean, 4);
+  EXPECT_EQ(level_at(bins, 2.5F, 0).mean, 5);
+}
+
+/// Pixels that `sparsify` lists of an image, and what it says of the rings.
+struct Listed {
+  std::vector<std::size_t> pixels;
+  std::vector<Bin> bins;
+};
+Listed listed_of(const sparsify::Config& config, const Shape& shape, const std::vector<float>& image) {
+  const Radii radii(config, shape, kOwner);
+  Background background(config, radii);
+  background.look(image.data(), delivered(PixelType::f32));
+  Listed found;
+  found.bins.assign(background.bins().begin(), background.bins().end());
+  const auto marks = background.candidates(image.data(), delivered(PixelType::f32), config.cutoff);
+  for (std::size_t p = 0; p < image.size(); ++p) {
+    const bool marked = (marks[p / 64] >> (p % 64) & 1U) != 0;
+    const bool sticks_out =
+        radii.rings().ring_of()[p] != Rings::kNone &&
+        image[p] - level_at(found.bins, radii.place(p), config.noise).mean >
+            std::max(config.noise,
+                     config.cutoff * double{level_at(found.bins, radii.place(p), config.noise).deviation});
+    EXPECT_TRUE(marked || !sticks_out) << p;
+    if (sticks_out) found.pixels.push_back(p);
+  }
+  return found;
+}
+
+TEST(SigmaClip, one_value_far_above_all_others_empties_no_ring) {
+  const Shape shape{260, 300};
+  std::vector<float> image(shape.pixels(), 4.0F);
+  image[100 * 260 + 100] = 1e6F;
+  auto config = settings<sparsify::Config>();
+  config.beam_x = 130;
+  config.beam_y = 150;
+  config.bins = 50;
+  config.noise = 0.1;
+  config.cutoff = 5;
+  for (const ErrorModel model : {ErrorModel::poisson, ErrorModel::azimuthal, ErrorModel::hybrid}) {
+    config.error_model = model;
+    const Listed found = listed_of(config, shape, image);
+    EXPECT_THAT(found.pixels, testing::ElementsAre(100U * 260 + 100));
+    for (const Bin& bin : found.bins) EXPECT_EQ(bin.mean, 4);
+  }
+}
+
+TEST(SigmaClip, a_ring_of_which_no_pixel_is_left_lists_nothing) {
+  const Shape shape{3, 1};  // one ring: 4, 4 and 10^6 scatter so that Chauvenet's criterion leaves none of them
+  auto config = settings<sparsify::Config>();
+  config.beam_x = config.beam_y = 1000;
+  config.bins = 2;
+  config.error_model = ErrorModel::azimuthal;
+  for (const std::vector<float>& image : {std::vector<float>{4, 4, 1e6F}, {kNaN, kNaN, kNaN}}) {
+    const Listed found = listed_of(config, shape, image);
+    EXPECT_THAT(found.pixels, testing::IsEmpty());
   }
 }
 
