@@ -166,21 +166,35 @@ def _moments(kept: list[float], azimuthal: bool) -> tuple[float, float]:
     return mean, math.sqrt(sum(max(one, 1.0) for one in kept) / len(kept))
 
 
+def _within(kept: list[float], factor: float, azimuthal: bool) -> list[float]:
+    """Those that are not further from their mean than so many deviations."""
+    mean, deviation = _moments(kept, azimuthal)
+    return [one for one in kept if abs(one - mean) <= factor * deviation]
+
+
 def _bin_background(values: list[float], settings: Clip) -> tuple[float, float]:
-    """Mean and deviation of a bin; 0 and 0 of none."""
+    """Mean and deviation of a bin; NaN of one in which no value is left. One in which the counts would leave none is clipped by its scatter that time."""
     kept = [one for one in values if math.isfinite(one)]
     azimuthal = settings.error_model == "azimuthal" or (settings.error_model == "hybrid" and settings.cycles > 0)
     for _ in range(settings.cycles):
         if not kept:
             break
-        mean, deviation = _moments(kept, azimuthal)
-        reach = max(settings.clip, math.sqrt(2 * math.log(max(3, len(kept)) / math.sqrt(2 * math.pi)))) * deviation
-        before, kept = len(kept), [one for one in kept if abs(one - mean) <= reach]
-        if len(kept) == before:
+        factor = max(settings.clip, math.sqrt(2 * math.log(max(3, len(kept)) / math.sqrt(2 * math.pi))))
+        before, kept = kept, _within(kept, factor, azimuthal) or _within(kept, factor, True)
+        if len(kept) == len(before):
             break
     if not kept:
-        return 0.0, 0.0
+        return math.nan, math.nan
     return _moments(kept, settings.error_model == "azimuthal")
+
+
+def _between(values: list[float], place: float) -> float:
+    """Between the middles of two bins; that of the nearer one, the upper of both at half way, where one of them has no background."""
+    lower = int(place)
+    upper, part = min(lower + 1, len(values) - 1), place - lower
+    if math.isnan(values[lower]) or math.isnan(values[upper]):
+        return values[lower if part < 0.5 else upper]
+    return values[lower] * (1 - part) + values[upper] * part
 
 
 @dataclass(frozen=True)
@@ -206,8 +220,13 @@ def background(values: Values, radius: Values, looked: NDArray[np.bool_], settin
     middle = [least + step * (place + 0.5) for place in range(settings.bins)]
     mean, deviation = [one[0] for one in found], [one[1] for one in found]
     place = np.clip((np.where(looked, radius, least) - middle[0]) / step, 0, settings.bins - 1)
-    at, spread = (np.interp(place, np.arange(settings.bins), one) for one in (mean, deviation))
-    return Background(middle, mean, deviation, at, np.sqrt(spread**2 + settings.noise**2))
+    place = place.astype(np.float32).astype(float)  # as kernels have it: half way stays half way
+    at, spread = (
+        np.vectorize(lambda one, of=found: _between(of, one), otypes=[float])(place) for found in (mean, deviation)
+    )
+    sigma = np.sqrt(spread**2 + settings.noise**2)
+    at, sigma = (one.astype(np.float32).astype(float) for one in (at, sigma))  # as kernels have them: a tie stays one
+    return Background(middle, mean, deviation, at, sigma)
 
 
 def peakfinder(

@@ -24,10 +24,10 @@ limits = pytest.mark.parametrize(
 
 
 def images(dtype: str = "uint8") -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """As a pipeline takes them, and with NaN where a pixel is masked: random spots, also at borders, nothing, all masked, a flat one."""
+    """As a pipeline takes them, and with NaN where a pixel is masked: random spots, also at borders, nothing, all masked, a flat one, outliers."""
     random = np.random.default_rng(11)
     radius = rings.distances(SHAPE, **BEAM)
-    made = random.poisson(1 + 6 * np.exp(-radius / 15), (6, *SHAPE))
+    made = random.poisson(1 + 6 * np.exp(-radius / 15), (7, *SHAPE))
     for image in made[:3]:
         for _ in range(30):
             row, column = random.integers(0, SHAPE[0]), random.integers(0, SHAPE[1])
@@ -37,6 +37,7 @@ def images(dtype: str = "uint8") -> tuple[NDArray[Any], NDArray[np.float64]]:
     made[random.random(made.shape) < 0.02] = GAP
     made[3], made[4], made[5] = 0, GAP, 7
     made[5, 20:22, 30:32] = 100
+    made[6] = np.where(random.random(SHAPE) < 0.02, 190, 4)
     values = np.where(made == GAP, np.nan, made)
     return (values.astype(np.float32) if dtype == "float32" else made.astype(dtype)), values
 
@@ -144,6 +145,9 @@ CLIPS = (
     rings.Clip(bins=7, error_model="azimuthal", cycles=3, noise=0.5),
     rings.Clip(bins=40, error_model="hybrid", clip=4, cutoff=2),
     rings.Clip(bins=2, cycles=0, error_model="hybrid"),
+    rings.Clip(bins=500),  # rings without pixels, and of few, of which clipping leaves none
+    rings.Clip(bins=500, error_model="azimuthal"),
+    rings.Clip(bins=500, error_model="hybrid"),
 )
 
 
@@ -174,6 +178,53 @@ def test_peakfinder(unit: str, clip: rings.Clip, patch: int, connected: int) -> 
         under = rings.background(image, radius, looked, clip)
         whole = np.zeros(SHAPE, np.int64)
         assert_rows(found, number, "peakfinder", rings.peakfinder(image, looked, under, clip, patch, connected, whole))
+
+
+@on_every_unit
+@pytest.mark.parametrize("error_model", ["poisson", "azimuthal", "hybrid"])
+def test_one_value_far_above_all_others_is_listed_alone(unit: str, error_model: str) -> None:
+    pixels = np.full((1, *SHAPE), 4, np.uint32)
+    pixels[0, 10, 10] = 1_000_000
+    kernel = {"name": "sparsify", "bins": 10, "error_model": error_model, "noise": 0.1, "cutoff": 5, **BEAM}
+    found = Pipeline([kernel], SHAPE, np.uint32, unit=unit)(pixels)[0]
+    assert found.list is not None
+    assert found.list.index.tolist() == [10 * SHAPE[1] + 10]
+    assert found.tables["sparsify"]["background"].tolist() == [4] * 10
+    peaks = Pipeline([kernel | {"name": "peakfinder", "connected": 1}], SHAPE, np.uint32, unit=unit)(pixels)[0]
+    assert peaks.tables["peakfinder"]["background"].tolist() == [4]
+
+
+@on_every_unit
+@pytest.mark.parametrize("error_model", ["poisson", "azimuthal", "hybrid"])
+def test_a_ring_of_which_no_pixel_is_left_lists_nothing_and_says_so(unit: str, error_model: str) -> None:
+    # all four lie equally far from the beam; three scatter so that Chauvenet's criterion leaves out each of them
+    pixels = np.array([[[4, 4], [1e6, np.nan]]], np.float32)
+    kernel = {"bins": 2, "error_model": error_model, "beam_x": 1.0, "beam_y": 1.0}
+    found = Pipeline([{"name": "sparsify", **kernel}], (2, 2), np.float32, unit=unit)(pixels)[0]
+    assert found.list is not None
+    assert found.list.index.tolist() == []
+    table = found.tables["sparsify"]
+    assert np.isnan(table["background"]).tolist() == np.isnan(table["deviation"]).tolist() == [True, True]
+    assert np.isnan(densify((2, 2), found.list.index, found.list.value, table, kernel)).all()
+    peaks = Pipeline([{"name": "peakfinder", "connected": 1, "patch": 3, **kernel}], (2, 2), np.float32, unit=unit)
+    assert peaks(pixels).columns["n_peaks"].tolist() == [0]
+
+
+def test_images_made_again_have_no_value_where_nothing_is_known() -> None:
+    table = {
+        "radius": np.array([0.5, 1.5, 2.5, 3.5, 4.5]),
+        "background": np.array([2.0, 4.0, np.nan, 8.0, np.nan]),
+        "deviation": np.array([1.0, 1.0, np.nan, 1.0, np.nan]),
+    }
+    parameters = {"beam_x": -0.25, "beam_y": 0.5, "min_radius": 1.0, "max_radius": 4.8}
+    for dtype, masked in ((np.uint16, 65535), (np.int32, -(2**31)), (np.float32, np.nan)):
+        made = densify((1, 6), np.array([2], np.uint32), np.array([90], dtype), table, parameters)
+        # at 0.75, 1.75, … 5.75: not looked at; of the ring beside one without; listed; of a ring without (2); not looked at
+        np.testing.assert_array_equal(made, np.array([[0, 4, 90, 8, masked, 0]], dtype))
+        scattered = densify(
+            (1, 6), np.array([2], np.uint32), np.array([90], dtype), table, parameters, np.random.default_rng(1)
+        )
+        np.testing.assert_array_equal(scattered[0, [0, 2, 4, 5]], np.array([0, 90, masked, 0], dtype))
 
 
 def test_images_made_again_have_a_background_where_the_kernel_looked() -> None:

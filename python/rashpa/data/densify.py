@@ -45,7 +45,8 @@ def densify(
 ) -> NDArray[Any]:
     """The image [row][column] of a list of pixels and its background.
 
-    `background`: columns `radius`, `background`, `deviation` of the table `sparsify`; `parameters` of the kernel. Pixels that were not looked at are 0.
+    `background`: columns `radius`, `background`, `deviation` of the table `sparsify`; `parameters` of the kernel. Pixels that were not looked at are 0;
+    those of a ring without background hold the masked value.
     `radius`: of each pixel, pixels; NaN: it was not looked at. None: from the beam, or of the geometry file that the parameters name, which is read
     again; ValueError or OSError that begin with the key when that cannot be done.
     With `random`, unlisted pixels are scattered by the deviations; without, they hold the mean. Masked pixels are not known here.
@@ -59,17 +60,30 @@ def densify(
         radius = _distances(poni, geometry, shape)
     if radius is None:
         radius = radii(shape, float(parameters["beam_x"]), float(parameters["beam_y"]))
-    image = np.interp(radius, background["radius"], background["background"])
+    image = _at(radius, background, "background")
     if random is not None:
-        image += random.normal(size=shape) * np.interp(radius, background["radius"], background["deviation"])
+        image += random.normal(size=shape) * _at(radius, background, "deviation")
+    nothing = np.isnan(image) & ~np.isnan(radius)
     image[np.isnan(radius)] = 0
     farthest = float(parameters.get("max_radius", 0))
     image[radius < float(parameters.get("min_radius", 0))] = 0
     if farthest > 0:
         image[radius > farthest] = 0  # both limits belong to the range
+        nothing &= radius <= farthest
+    nothing &= radius >= float(parameters.get("min_radius", 0))
+    image[nothing] = 0
     if value.dtype.kind != "f":
         limits = np.iinfo(value.dtype)
         image = np.clip(np.rint(image), limits.min, limits.max)
     made: NDArray[Any] = image.astype(value.dtype)
+    made[nothing] = masked_value(made.dtype)
     made.ravel()[index] = value
     return made
+
+
+def _at(radius: NDArray[np.floating[Any]], table: dict[str, NDArray[Any]], column: str) -> NDArray[np.float64]:
+    """The column at each pixel, between the middles of rings; beside a ring without background that of the pixel's own ring."""
+    middles, values = table["radius"], table[column]
+    between = np.interp(radius, middles, values)
+    own = values[np.searchsorted((middles[1:] + middles[:-1]) / 2, radius, side="right")]
+    return np.where(np.isnan(between), own, between)

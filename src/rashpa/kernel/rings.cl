@@ -181,7 +181,7 @@ float above_of(global const float2* limits, uint ring, uint rings, double factor
     deviation = fmin(deviation, limits[beside].y);
   }
   const double limit = mean + factor * sqrt((double)deviation * deviation + noise * noise);
-  return (float)(limit - 1e-3 * (fabs(limit) + 1));
+  return isinf(mean) ? INFINITY : (float)(limit - 1e-3 * (fabs(limit) + 1));
 }
 #else
 float above_of(global const float2* limits, uint ring, uint rings, double factor, double noise) {

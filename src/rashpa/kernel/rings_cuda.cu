@@ -136,7 +136,8 @@ __global__ void raise(const std::uint8_t* work, const RingLimit* limits, std::ui
     deviation = fminf(deviation, of_image[beside].second);
   }
   const double limit = mean + factor * sqrt(double{deviation} * double{deviation} + noise * noise);
-  above[std::size_t{image} * rings + ring] = static_cast<float>(limit - 1e-3 * (fabs(limit) + 1));
+  const float lowered = static_cast<float>(limit - 1e-3 * (fabs(limit) + 1));
+  above[std::size_t{image} * rings + ring] = isinf(mean) ? INFINITY : lowered;
 }
 
 /// A thread eight pixels. `above`: of ring r at r · `step`.

@@ -229,7 +229,7 @@ std::span<const std::uint64_t> Background::candidates(const void* image, PixelFo
       deviation = std::min(deviation, bins_[beside].deviation);
     }
     const double limit = mean + factor * std::hypot(double{deviation}, config_.noise);
-    above_[bin] = static_cast<float>(limit - 1e-3 * (std::abs(limit) + 1));
+    above_[bin] = mean == kInfinity ? kInfinity : static_cast<float>(limit - 1e-3 * (std::abs(limit) + 1));
   }
   mark_above(image, format, radii_->rings(), above_.data(), marks_.data());
   return marks_;

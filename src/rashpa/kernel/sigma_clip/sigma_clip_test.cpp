@@ -157,6 +157,24 @@ TEST(SigmaClip, a_ring_of_which_no_pixel_is_left_lists_nothing) {
   }
 }
 
+TEST(SigmaClip, rings_without_background_keep_no_pixel_of_others_out_of_the_list) {
+  const Shape shape{64, 64};
+  auto config = settings<sparsify::Config>();
+  config.beam_x = config.beam_y = 32;
+  config.bins = 40;
+  config.cutoff = 5;
+  std::vector<float> image(shape.pixels(), 4.0F);
+  const Radii radii(config, shape, kOwner);
+  for (std::size_t p = 0; p < image.size(); ++p) {
+    const std::uint16_t ring = radii.rings().ring_of()[p];
+    if (ring < 10 || ring > 35) image[p] = kNaN;  // several rings beside each other, the first one among them
+  }
+  image[32 * 64 + 50] = 1e4F;
+  const Listed found = listed_of(config, shape, image);
+  EXPECT_FALSE(found.bins[0].known());
+  EXPECT_THAT(found.pixels, testing::ElementsAre(32U * 64 + 50));
+}
+
 /// Distances of the same beam as a geometry has them, and two panels beside each other.
 std::shared_ptr<PixelGeometry> geometry_like(const Config& config) {
   auto made = std::make_shared<PixelGeometry>();
