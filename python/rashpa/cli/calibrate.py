@@ -66,6 +66,7 @@ def pedestal(
         for number, files in enumerate(by_gain):
             work.begin(f"reading frames of G{number}")
             frames.append(dark_frames(files, width, height, header_bytes, follow or ()))
+        _check_frames([len(found.modules[0]) for found in frames], by_gain, least_frames)
         counts = {len(found.modules) for found in frames}
         if len(counts) > 1:
             raise PedestalError(
@@ -104,6 +105,19 @@ def pedestal(
     except MemoryError as error:
         tell.fail(no_memory(error))
     tell.end(f"{output}: {len(modules)} module(s), {detector}", books, [output], modules=sorted(modules))
+
+
+def _check_frames(frames: Sequence[int], by_gain: Sequence[Sequence[Path]], least: int) -> None:
+    """Say of all gains at once how many frames each lacks."""
+    lacking = [
+        f"G{gain} ({', '.join(map(str, files))}) has {there} and lacks {least - there}"
+        for gain, (there, files) in enumerate(zip(frames, by_gain, strict=True))
+        if there < least
+    ]
+    if lacking:
+        raise PedestalError(
+            f"dark frames: at least {least} of each gain are needed, and {'; '.join(lacking)}; record more, or set --least-frames"
+        )
 
 
 def _nothing() -> None:

@@ -48,7 +48,7 @@ def pedestal_of(
     another gain."""
     frames, height, width = words.shape
     if frames < least:
-        raise PedestalError(f"{what}: {frames} frames; at least {least} are needed")
+        raise PedestalError(f"{what}: {frames} frames; at least {least} are needed, {least - frames} are lacking")
     pedestal, rms = (np.full((height, width), np.nan, np.float32) for _ in range(2))
     usable = np.zeros((height, width), np.intp)
     other = np.zeros(4, np.int64)

@@ -49,7 +49,10 @@ def test_recordings_of_three_gains_make_a_file(tmp_path: Path) -> None:
         ({"--g0": "g1.npy"}, "of the pixels are not in G0"),
         ({"--g1": "none.npy"}, "none.npy"),
         ({"--g1": "none_master.h5"}, "none_master.h5"),
-        ({"--least-frames": "31"}, "30 frames; at least 31"),
+        ({"--least-frames": "31"}, "at least 31 of each gain are needed, and G0 ("),
+        ({"--least-frames": "33"}, "g2.npy) has 30 and lacks 3; record more, or set --least-frames"),
+        ({"--g1": "few.npy"}, "at least 20 of each gain are needed, and G1 ("),
+        ({"--g1": "few.npy"}, "few.npy) has 6 and lacks 14; record more"),
         ({"--g0": "still.npy"}, "every pixel would be masked (128 in G0, 0 in G1, 0 in G2 of 128)"),
         ({"--serial": ["M049", "M050"]}, "--serial: is given 2 times, and the frames have 1 module(s)"),
         ({"--gain": ["a.npy", "b.npy"]}, "--gain: is given 2 times, and the frames have 1 module(s)"),
@@ -60,6 +63,7 @@ def test_what_is_wrong_is_said_and_no_file_is_made(
 ) -> None:
     files = recordings(tmp_path)
     np.save(tmp_path / "still.npy", np.full((30, 8, 16), LEVEL[0], np.uint16))  # of a detector that does not count
+    np.save(tmp_path / "few.npy", np.load(tmp_path / "g1.npy")[:6])
     for key, value in change.items():
         if key in files and isinstance(value, str):
             files[files.index(key) + 1] = str(tmp_path / value)
