@@ -55,9 +55,12 @@ def with_places(file: toml.RunFile, source: RunFileSource) -> tuple[toml.RunFile
         found.beam[1] if detector.beam_center_y is None else detector.beam_center_y,
     )
     said = found.experiment.said()
+    for key, text in found.experiment.elsewhere.items():
+        if key not in detector.model_fields_set:
+            raise RunFileError(f"{where}: {path}: {text}; give {key} in [detector]")
     taken = {key: value for key, value in said.items() if key not in detector.model_fields_set}
     update = {"module": modules, "geometry": None, "beam_center_x": beam[0], "beam_center_y": beam[1], **taken}
-    cautions = tuple(_differences(detector, found.experiment, source))
+    cautions = (*_differences(detector, found.experiment, source), *(f"{where}: {text}" for text in found.unmasked))
     changed = detector.model_copy(update=update)
     # the axis of the beam may be elsewhere than the file has it
     away = found.axes.plane((beam[0] - found.beam[0], beam[1] - found.beam[1])).corner

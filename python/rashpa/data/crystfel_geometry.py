@@ -4,7 +4,6 @@
 Formats: crystfel_geometry(5). Images are two-dimensional here, so that a file whose panels lie in several planes of an array is of other images.
 """
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,43 +11,23 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data import crystfel_keys as keys
 from rashpa.data.bad_file import advised
+from rashpa.data.crystfel_keys import SHIFTS, At, ValueFlag, number_of, whole_of
 from rashpa.data.laboratory import HC_KEV_ANGSTROM
 from rashpa.data.regular_file import lines_of, read_named_text
 
 _MOST_BYTES = 4 << 20
 _MOST_PANELS = 4096
 _TERM = re.compile(r"([+-]?)\s*([0-9.]*(?:[eE][+-]?[0-9]+)?)\s*([xyz])")
-_SHIFTS = ("detector_shift_x", "detector_shift_y")
-_FOR_ALL = {
-    "wavelength", "photon_energy", "electron_voltage", "bandwidth", "clen", *_SHIFTS, "peak_list", "peak_list_type", "photon_energy_bandwidth", "photon_energy_scale", "peak_info_location",
-}  # fmt: skip
-_OF_PANELS = {
-    "adu_per_eV", "adu_per_photon", "max_adu", "saturation_map", "saturation_map_file", "data", "mask_good", "mask_bad", "mask", "mask_file",
-    "flag_lessthan", "flag_morethan", "flag_equal", "badrow_direction", "adu_scale", "peak_sep", "integr_radius",
-}  # fmt: skip
 _QUANTITY = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Z]*)")
 _EXPERIMENT = {
     "clen": ("distance_m", {"": 1.0, "m": 1.0, "mm": 1e-3}),
     "photon_energy": ("energy_kev", {"": 1e-3, "eV": 1e-3, "keV": 1.0, "MeV": 1e3}),
-    "wavelength": ("energy_kev", {"": 1e10, "m": 1e10, "A": 1.0}),
+    "wavelength": ("energy_kev", {"m": 1e10, "A": 1.0}),
 }
 """Key of the file: key of [detector], and the size of its units in that key's (of a wavelength in Å)."""
-_PLACES = ("min_fs", "max_fs", "min_ss", "max_ss")
-_EFFECT = {
-    *_PLACES,
-    "corner_x",
-    "corner_y",
-    "fs",
-    "ss",
-    "coffset",
-    "res",
-    "pixel_pitch",
-    "no_index",
-    "mask_edge_pixels",
-}
-"""Keys of panels by which pixels lie elsewhere or are left out."""
-_RAILS = {"rail_x", "rail_y", "rail_z", "clen_for_centering"}
+_ENERGIES = ("wavelength", "photon_energy", "electron_voltage")
 _FARTHEST = 1e6  # pixels
 _LEAST_AREA = 1e-3  # of a pixel, in pixels: its directions must not be parallel, or nothing
 
@@ -59,7 +38,7 @@ class Panel:
 
     name: str
     line: int
-    values: dict[str, tuple[int, str]] = field(default_factory=dict)  # key: line, text
+    values: dict[str, At] = field(default_factory=dict)  # key: line, text
     left: int = 0
     right: int = 0
     top: int = 0
@@ -75,7 +54,8 @@ class Panel:
 
 @dataclass(frozen=True)
 class Bad:
-    """A region that is bad: columns and rows of the image (of one panel, when it names one), or x and y of the laboratory, inclusive."""
+    """A region that is bad: columns and rows of the image (of one panel, when it names one), inclusive; or x and y of the laboratory, between which the
+    corner of a pixel lies, as CrystFEL has it."""
 
     name: str
     line: int
@@ -87,12 +67,14 @@ class Bad:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What a file says of the experiment in numbers; None: it does not, or names a place in the data for it. `lines`: where, by key of [detector]."""
+    """What a file says of the experiment in numbers; None: it does not. `lines`: where, by key of [detector]. `elsewhere`: by such a key, what the file
+    says in place of a number, with its line."""
 
     distance_m: float | None = None
     energy_kev: float | None = None
     pixel_size_m: float | None = None
     lines: Mapping[str, int] = field(default_factory=dict)
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     def said(self) -> dict[str, float]:
         """By key of [detector], what is there."""
@@ -107,6 +89,7 @@ class CrystfelGeometry:
     panels: list[Panel]
     bad: list[Bad]
     experiment: Experiment = Experiment()
+    flags: tuple[ValueFlag, ...] = ()
 
     def radius(self, shape: tuple[int, int]) -> NDArray[np.float64]:
         """Distance of each pixel's centre from the beam, in pixels; NaN in no panel, in bad regions, and in panels that are not to be used."""
@@ -114,11 +97,9 @@ class CrystfelGeometry:
         for panel in self.panels:
             if not panel.used:
                 continue
-            column = np.arange(panel.right - panel.left) + 0.5
-            row = (np.arange(panel.bottom - panel.top) + 0.5)[:, None]
-            x = panel.corner[0] + column * panel.fs[0] + row * panel.ss[0]
-            y = panel.corner[1] + column * panel.fs[1] + row * panel.ss[1]
-            part = np.hypot(x, y)
+            column, row = np.arange(panel.right - panel.left), np.arange(panel.bottom - panel.top)[:, None]
+            x, y = (panel.corner[axis] + column * panel.fs[axis] + row * panel.ss[axis] for axis in (0, 1))  # corners
+            part = np.hypot(*(at + (panel.fs[axis] + panel.ss[axis]) / 2 for axis, at in enumerate((x, y))))
             part[_edge_pixels(panel)] = np.nan
             for bad in self.bad:
                 part[_bad_pixels(bad, panel, x, y)] = np.nan
@@ -138,7 +119,7 @@ def _edge_pixels(panel: Panel) -> NDArray[np.bool_]:
 
 def _bad_pixels(bad: Bad, panel: Panel, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
     if not bad.of_image:
-        inside = (x >= bad.least[0]) & (x <= bad.most[0]) & (y >= bad.least[1]) & (y <= bad.most[1])
+        inside = (x > bad.least[0]) & (x < bad.most[0]) & (y > bad.least[1]) & (y < bad.most[1])
         return np.asarray(inside)
     if bad.panel and bad.panel != panel.name:
         return np.zeros(x.shape, np.bool_)
@@ -181,90 +162,82 @@ def _text(key: str, path: str) -> str:
 
 
 def _parse(lines: Iterable[str]) -> CrystfelGeometry:
-    defaults: dict[str, tuple[int, str]] = {}
+    defaults: dict[str, At] = {}
     fresh: dict[str, int] = {}  # defaults of which no panel knows yet, with their lines
     panels: dict[str, Panel] = {}
-    regions: dict[str, dict[str, tuple[int, str]]] = {}
-    whole_file: dict[str, tuple[int, str]] = {}
-    for number, whole in enumerate(lines, start=1):
-        line = whole.partition(";")[0].strip()
-        if not line:
+    regions: dict[str, dict[str, At]] = {}
+    whole_file: dict[str, At] = {}
+    flags: list[ValueFlag] = []
+    for line, whole in enumerate(lines, start=1):
+        said = whole.partition(";")[0].strip()
+        if not said:
             continue
-        name, equals, value = (part.strip() for part in line.partition("="))
-        if not equals or not name or not value:
-            raise ValueError(f'line {number}: "{line[:80]}" is no "key = value"')
+        name, equals, text = (part.strip() for part in said.partition("="))
+        if not equals or not name or not text:
+            raise ValueError(f'line {line}: "{said[:80]}" is no "key = value"')
+        at = line, text
         owner, slash, inner = (part.strip() for part in name.rpartition("/"))
+        if owner.startswith("bad"):
+            regions.setdefault(owner, {})[inner] = at
+            continue
+        if not slash and keys.is_of_file(name):
+            keys.check_of_file(name, at)
+            whole_file[name] = at
+            continue
+        keys.check_of_panel(inner, at)
+        if (flag := keys.flag_of(inner, at)) is not None:
+            flags.append(flag)
         if not slash:
-            if name.startswith(("group", "rigid_group")) or name in _FOR_ALL:
-                whole_file[name] = (number, value)
-                continue
-            _known(name, number)
-            defaults[name] = (number, value)
-            if name in _EFFECT:
-                fresh[name] = number
-        elif owner.startswith("bad"):
-            regions.setdefault(owner, {})[inner] = (number, value)
-        else:
-            _known(inner, number)
-            if owner not in panels:
-                if len(panels) == _MOST_PANELS:
-                    raise ValueError(f"line {number}: more than {_MOST_PANELS} panels")
-                panels[owner] = Panel(owner, number, dict(defaults))
-                fresh.clear()
-            panels[owner].values[inner] = (number, value)
+            defaults[inner] = at
+            if inner in keys.EFFECT:
+                fresh[inner] = line
+            continue
+        if owner not in panels:
+            if len(panels) == _MOST_PANELS:
+                raise ValueError(f"line {line}: more than {_MOST_PANELS} panels")
+            panels[owner] = Panel(owner, line, dict(defaults))
+            fresh.clear()
+        panels[owner].values[inner] = at
     if not panels:
         raise ValueError("names no panel (p0/min_fs = …); is it a CrystFEL geometry?")
     _settle_all(panels.values(), fresh, whole_file)
     bad = [_region(name, values, panels) for name, values in regions.items()]
     found = list(panels.values())
-    return CrystfelGeometry(found, bad, _experiment(whole_file, found))
+    return CrystfelGeometry(found, bad, _experiment(whole_file, found), tuple(flags))
 
 
-def _settle_all(panels: Iterable[Panel], fresh: Mapping[str, int], whole_file: Mapping[str, tuple[int, str]]) -> None:
+def _settle_all(panels: Iterable[Panel], fresh: Mapping[str, int], whole_file: Mapping[str, At]) -> None:
     for name, number in fresh.items():
         raise ValueError(f"line {number}: {name} stands behind all panels, where it has no effect; put it before them")
     for panel in panels:
         _settle(panel)
+    keys.check_one_image((panel.name, panel.values) for panel in panels)
     _shift(panels, whole_file)
 
 
-def _known(name: str, number: int) -> None:
-    if re.fullmatch(r"mask[0-7]?_file", name):
-        raise ValueError(
-            f"line {number}: {name} names a further file, which is not read; give its pixels as bad regions, or to [detector.calibration] mask"
-        )
-    if name in _RAILS:
-        raise ValueError(
-            f"line {number}: {name} moves panels with the camera length, which is not done here; give corner_x and corner_y of this length"
-        )
-    mask = re.fullmatch(r"mask[0-7]?_(data|file|goodbits|badbits)", name)
-    needed = name in _EFFECT or re.fullmatch(r"dim[0-9]", name)
-    if not (needed or mask or name in _OF_PANELS):
-        raise ValueError(f"line {number}: the key {name[:40]} is not known")
-
-
 def _settle(panel: Panel) -> None:
-    def needed(key: str) -> tuple[int, str]:
+    def needed(key: str) -> At:
         if key not in panel.values:
             raise ValueError(f"line {panel.line}: the panel {panel.name} has no {key}")
         return panel.values[key]
 
-    panel.left, panel.top = (_whole(key, needed(key)) for key in ("min_fs", "min_ss"))
-    panel.right, panel.bottom = (_whole(key, needed(key)) + 1 for key in ("max_fs", "max_ss"))
+    panel.left, panel.top = (whole_of(key, needed(key)) for key in ("min_fs", "min_ss"))
+    panel.right, panel.bottom = (whole_of(key, needed(key)) + 1 for key in ("max_fs", "max_ss"))
     if panel.right <= panel.left or panel.bottom <= panel.top:
         raise ValueError(f"line {panel.line}: the panel {panel.name} ends before it begins; look at min_fs … max_ss")
-    panel.corner = (_number("corner_x", needed("corner_x")), _number("corner_y", needed("corner_y")))
+    panel.corner = (number_of("corner_x", needed("corner_x")), number_of("corner_y", needed("corner_y")))
     panel.fs = _direction("fs", panel.values.get("fs", (panel.line, "x")))
     panel.ss = _direction("ss", panel.values.get("ss", (panel.line, "y")))
     _check_place(panel)
     panel.resolution = _resolution(panel.values)
     if "coffset" in panel.values:
         panel.offset = _pixels(
-            panel, "coffset", _number("coffset", panel.values["coffset"]), panel.values["coffset"][0]
+            panel, "coffset", number_of("coffset", panel.values["coffset"]), panel.values["coffset"][0]
         )
-    panel.edge = _whole("mask_edge_pixels", panel.values.get("mask_edge_pixels", (panel.line, "0")))
+    panel.edge = whole_of("mask_edge_pixels", panel.values.get("mask_edge_pixels", (panel.line, "0")))
     panel.used = not _flag("no_index", panel.values.get("no_index", (panel.line, "0")))
     _check_axes(panel)
+    keys.check_masks(panel.values)
 
 
 def _check_place(panel: Panel) -> None:
@@ -281,27 +254,29 @@ def _check_place(panel: Panel) -> None:
 
 def _check_axes(panel: Panel) -> None:
     """That the panel lies in an image as it is stored: rows, then columns, which are the fast axis."""
-    order = []
-    for key, (number, value) in sorted(panel.values.items()):
-        if not key.startswith("dim"):
-            continue
+    axes = [(key, *at) for key, at in sorted(panel.values.items()) if key.startswith("dim")]
+    for key, line, value in axes:
         if value not in ("%", "ss", "fs"):
             raise ValueError(
-                f"line {number}: {key} = {value}: its panels lie in several planes of an array; images have rows and columns only"
+                f"line {line}: {key} = {value}: its panels lie in several planes of an array; images have rows and columns only"
             )
-        order.append(value)
-        if value == "ss" and "fs" in order:
-            raise ValueError(
-                f"line {number}: {key} = ss: stands behind fs; the fast axis, fs, is the last one of an image"
-            )
+    order = [value for _, _, value in axes]
+    for axis in ("ss", "fs") if axes else ():
+        if axis not in order:
+            raise ValueError(f"line {axes[-1][1]}: no axis of {axes[0][0]} … {axes[-1][0]} is {axis}; give all of them")
+    if axes and order.index("ss") > order.index("fs"):
+        key, line, value = axes[order.index("ss")]
+        raise ValueError(
+            f"line {line}: {key} = {value}: stands behind fs; the fast axis, fs, is the last one of an image"
+        )
 
 
-def _resolution(values: Mapping[str, tuple[int, str]]) -> tuple[int, float] | None:
+def _resolution(values: Mapping[str, At]) -> tuple[int, float] | None:
     """Where a panel says how many pixels a metre has, and how many."""
     for key in ("res", "pixel_pitch"):
         if key not in values:
             continue
-        line, size = values[key][0], _number(key, values[key])
+        line, size = values[key][0], number_of(key, values[key])
         if size <= 0:
             what = "number of pixels in a metre" if key == "res" else "size of a pixel"
             raise ValueError(f"line {line}: {key}: {size:g} is no {what}")
@@ -316,9 +291,9 @@ def _pixels(panel: Panel, key: str, metres: float, line: int) -> float:
     return metres * panel.resolution[1] if panel.resolution else 0.0
 
 
-def _shift(panels: Iterable[Panel], values: Mapping[str, tuple[int, str]]) -> None:
+def _shift(panels: Iterable[Panel], values: Mapping[str, At]) -> None:
     """Moves all panels as the file says it of the whole detector."""
-    for axis, key in enumerate(_SHIFTS):
+    for axis, key in enumerate(SHIFTS):
         if key not in values:
             continue
         line, text = values[key]
@@ -330,7 +305,7 @@ def _shift(panels: Iterable[Panel], values: Mapping[str, tuple[int, str]]) -> No
                 else "is no length in m or mm"
             )
             raise ValueError(f'line {line}: {key}: "{text[:40]}" {why}; give a number, 1.5 mm')
-        metres = _number(key, (line, match[1])) * (1e-3 if match[2] == "mm" else 1)
+        metres = number_of(key, (line, match[1])) * (1e-3 if match[2] == "mm" else 1)
         for panel in panels:
             corner = list(panel.corner)
             corner[axis] += _pixels(panel, key, metres, line)
@@ -338,52 +313,67 @@ def _shift(panels: Iterable[Panel], values: Mapping[str, tuple[int, str]]) -> No
             _check_place(panel)
 
 
-def _flag(key: str, at: tuple[int, str]) -> bool:
+def _flag(key: str, at: At) -> bool:
     """What CrystFEL takes for true: the word, or any number but 0."""
     text = at[1].lower()
-    return text == "true" if text in ("true", "false") else _number(key, at) != 0
+    return text == "true" if text in ("true", "false") else number_of(key, at) != 0
 
 
-def _experiment(values: Mapping[str, tuple[int, str]], panels: Iterable[Panel]) -> Experiment:
+def _experiment(values: Mapping[str, At], panels: Iterable[Panel]) -> Experiment:
     """Numbers of the whole file, and the size of pixels that all panels have."""
     found: dict[str, float] = {}
     lines: dict[str, int] = {}
+    elsewhere: dict[str, str] = {}
+    _check_one_energy(values)
     for name, (key, units) in _EXPERIMENT.items():
-        if name not in values or key in found:
+        if name not in values:
             continue
         line, text = values[name]
-        match = _QUANTITY.fullmatch(text)
-        if match is None:
-            if text.startswith("/"):
-                continue  # a place in the file of the images
-            raise ValueError(
-                f'line {line}: {name}: "{text[:40]}" is neither a number with its unit nor a place in a file'
-            )
-        number, unit = _number(name, (line, match[1])), match[2]
-        if unit not in units:
-            raise ValueError(
-                f"line {line}: {name}: the unit {unit} is not known; give one of {', '.join(filter(None, units))}"
-            )
-        if number <= 0:
-            raise ValueError(f"line {line}: {name}: {number:g} is not above 0")
-        scale = units[unit]
-        found[key] = HC_KEV_ANGSTROM / (number * scale) if name == "wavelength" else number * scale
+        if text.startswith("/"):
+            elsewhere[key] = f"line {line}: {name}: {text[:60]} is a place in the data, which is not read for it"
+            continue
         lines[key] = line
+        amount = _amount(name, values[name], units)
+        found[key] = HC_KEV_ANGSTROM / amount if name == "wavelength" else amount
+    if "electron_voltage" in values:
+        line = values["electron_voltage"][0]
+        elsewhere["energy_kev"] = f"line {line}: electron_voltage: is of electrons, and files say the energy of photons"
     resolutions = {panel.resolution[1]: panel.resolution[0] for panel in panels if panel.resolution}
     if len(resolutions) == 1:
         ((resolution, line),) = resolutions.items()
         found["pixel_size_m"], lines["pixel_size_m"] = 1 / resolution, line
-    return Experiment(**found, lines=lines)
+    return Experiment(**found, lines=lines, elsewhere=elsewhere)
 
 
-def _direction(key: str, at: tuple[int, str]) -> tuple[float, float, float]:
+def _check_one_energy(values: Mapping[str, At]) -> None:
+    first, *others = sorted((values[name][0], name) for name in _ENERGIES if name in values) or [(0, "")]
+    for line, name in others:
+        raise ValueError(f"line {line}: {name} stands beside {first[1]} (line {first[0]}); leave one of them out")
+
+
+def _amount(name: str, at: At, units: Mapping[str, float]) -> float:
+    """The number in the unit of the key of [detector]."""
+    line, text = at
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        raise ValueError(f'line {line}: {name}: "{text[:40]}" is neither a number with its unit nor a place in a file')
+    size, unit = number_of(name, (line, match[1])), match[2]
+    if unit not in units:
+        what = f"the unit {unit} is not known" if unit else "has no unit"
+        raise ValueError(f"line {line}: {name}: {what}; give one of {', '.join(filter(None, units))}")
+    if size <= 0:
+        raise ValueError(f"line {line}: {name}: {size:g} is not above 0")
+    return size * units[unit]
+
+
+def _direction(key: str, at: At) -> tuple[float, float, float]:
     number, text = at
     found = {"x": 0.0, "y": 0.0, "z": 0.0}
     end = 0
     for term in _TERM.finditer(text):
         if text[end : term.start()].strip():
             break
-        size = _number(key, (number, term[2])) if term[2] else 1.0
+        size = number_of(key, (number, term[2])) if term[2] else 1.0
         found[term[3]] += -size if term[1] == "-" else size
         end = term.end()
     if text[end:].strip() or not any(found.values()):
@@ -391,7 +381,7 @@ def _direction(key: str, at: tuple[int, str]) -> tuple[float, float, float]:
     return found["x"], found["y"], found["z"]
 
 
-def _region(name: str, values: dict[str, tuple[int, str]], panels: dict[str, Panel]) -> Bad:
+def _region(name: str, values: dict[str, At], panels: dict[str, Panel]) -> Bad:
     line = min(number for number, _ in values.values())
     axes = ("fs", "ss") if any(key.endswith(("fs", "ss")) for key in values) else ("x", "y")
     known = {f"{end}_{axis}" for end in ("min", "max") for axis in axes}
@@ -405,7 +395,12 @@ def _region(name: str, values: dict[str, tuple[int, str]], panels: dict[str, Pan
         raise ValueError(
             f"line {values['panel'][0]}: the region {name} names the panel {panel[:40]}, which is not there"
         )
-    least, most = (tuple(_number(f"{end}_{a}", values[f"{end}_{a}"]) for a in axes) for end in ("min", "max"))
+    read = whole_of if axes[0] == "fs" else number_of
+    if panel and axes[0] == "x":
+        raise ValueError(
+            f"line {values['panel'][0]}: the region {name} has x and y of the laboratory, and names a panel; give it min_fs … max_ss, or no panel"
+        )
+    least, most = (tuple(read(f"{end}_{a}", values[f"{end}_{a}"]) for a in axes) for end in ("min", "max"))
     for axis, low, high in zip(axes, least, most, strict=True):
         if low > high:
             raise ValueError(
@@ -422,23 +417,6 @@ def _region(name: str, values: dict[str, tuple[int, str]], panels: dict[str, Pan
 def _touches(bad: Bad, panel: Panel) -> bool:
     first, last = (panel.left, panel.top), (panel.right - 1, panel.bottom - 1)
     return all(bad.least[i] <= last[i] and bad.most[i] >= first[i] for i in (0, 1))
-
-
-def _number(key: str, at: tuple[int, str]) -> float:
-    try:
-        value = float(at[1])
-    except ValueError:
-        raise ValueError(f'line {at[0]}: {key}: "{at[1][:40]}" is no number') from None
-    if not math.isfinite(value):
-        raise ValueError(f"line {at[0]}: {key}: {value} is no place")
-    return value
-
-
-def _whole(key: str, at: tuple[int, str]) -> int:
-    value = _number(key, at)
-    if value != int(value) or not 0 <= value < 2**20:
-        raise ValueError(f"line {at[0]}: {key}: {at[1]} is no number of a pixel")
-    return int(value)
 
 
 def _check(panels: list[Panel], shape: tuple[int, int]) -> None:

@@ -3,7 +3,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rashpa.data.crystfel_geometry import CrystfelGeometry, Experiment, Panel, read_stacked
@@ -18,7 +18,7 @@ _DIRECTIONS: tuple[tuple[Direction, Direction], ...] = (("+x", "-x"), ("+y", "-y
 @dataclass(frozen=True)
 class ModulePlaces:
     """Of each module its first pixel (x, y) in the assembled image, and how it lies there; the beam there, and how the image itself lies. `panels`: as the
-    file has them, exactly."""
+    file has them, exactly. `unmasked`: a line for each thing by which the file says that pixels are bad, which places do not hold."""
 
     places: tuple[tuple[int, int], ...]
     orientations: tuple[Orientation, ...]
@@ -26,6 +26,7 @@ class ModulePlaces:
     axes: Axes
     panels: tuple[PanelPlace, ...]
     experiment: Experiment
+    unmasked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,22 @@ def _places_of(geometry: CrystfelGeometry, module: tuple[int, int], axes: Axes |
     places = tuple((round(x - left), round(y - top)) for x, y in means)
     exact = tuple(_exact(panel, height) for panel in panels)
     turns = tuple(orientations[number] for number in range(len(places)))
-    return ModulePlaces(places, turns, (-left, -top), image.axes, exact, geometry.experiment)
+    unmasked = tuple(_unmasked(geometry))
+    return ModulePlaces(places, turns, (-left, -top), image.axes, exact, geometry.experiment, unmasked)
+
+
+def _unmasked(geometry: CrystfelGeometry) -> Iterator[str]:
+    """A caution for each line by which pixels are bad: the mask of a run is that of its calibration, and of the kernels that are given the file."""
+    advice = "is no part of the mask of files; give it to [detector.calibration] mask, or the geometry to kernels"
+    for bad in geometry.bad:
+        yield f"line {bad.line}: the bad region {bad.name} {advice}"
+    for key, wrong in (("mask_edge_pixels", lambda panel: panel.edge > 0), ("no_index", lambda panel: not panel.used)):
+        panels = [panel for panel in geometry.panels if wrong(panel)]
+        if panels:
+            line, _ = panels[0].values[key]
+            yield f"line {line}: {key} of {len(panels)} panels, the first of them {panels[0].name}, {advice}"
+    for flag in geometry.flags:
+        yield f"line {flag.line}: {flag.key} = {flag.value:g} {advice.replace('[detector.calibration] mask', 'detector.special')}"
 
 
 def _check_one_size(panels: Sequence[Panel]) -> None:

@@ -19,11 +19,13 @@ class GivenError(ValueError):
 
 @dataclass(frozen=True)
 class Image:
-    """What a kernel is going to see. `mask`: NXmx pixel_mask bits [height][width], not 0: no valid pixel; None: nothing is known."""
+    """What a kernel is going to see. `mask`: NXmx pixel_mask bits [height][width], not 0: no valid pixel; None: nothing is known. `counts`: the least and
+    the largest value of a pixel that is not masked; None: a kernel makes the pixels."""
 
     height: int
     width: int
     mask: NDArray[np.uint32] | None = None
+    counts: tuple[float, float] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, Protocol, cast, overload
 
@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from rashpa import _native
 from rashpa.data import given
 from rashpa.data.array_file import cast_exactly
-from rashpa.data.pixels import Masking, Pixels, delivered, masking_of, named, plain, with_masking
+from rashpa.data.pixels import Masking, Pixels, counts_of, delivered, masking_of, named, plain, with_masking
 from rashpa.data.run_facts import DECISIONS
 
 Value = bool | int | float | str
@@ -258,7 +258,7 @@ class Pipeline:
                 raise _native.ConfigError(f"pipeline: {error}") from None
         elif special:
             self._masked = delivered(dtype)
-        native_kernels = [_kernel(one, maps, (height, width), arrays or {}) for one in kernels]
+        native_kernels = _kernels(kernels, maps, self._image(height, width, special or {}), arrays or {})
         self._make = cache(
             lambda masking: _native.Pipeline(
                 native_kernels,
@@ -277,6 +277,14 @@ class Pipeline:
             )
         )
         self._native: _native.Pipeline = self._make(self._masked or plain(dtype))
+
+    def _image(self, height: int, width: int, special: Mapping[int, str]) -> given.Image:
+        """What the first kernel sees."""
+        masking = self._masked or plain(self._taken)
+        ends = [masking.largest_count] + [value - 1 for value in special if value > 0]
+        largest = min((end for end in ends if end is not None), default=None)
+        counts = counts_of(self._taken, masking._replace(largest_count=largest))
+        return given.Image(height, width, counts=counts)
 
     def __call__(
         self,
@@ -325,10 +333,31 @@ def _cast(what: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:
         raise _native.ConfigError(f"{what}: {error}; make it again") from None
 
 
+def _kernels(
+    kernels: Sequence[Mapping[str, Any]],
+    maps: _native.Calibration | None,
+    image: given.Image,
+    given_by_kernel: Mapping[str, Mapping[str, NDArray[Any]]],
+) -> list[_native.Kernel]:
+    made = []
+    for one in kernels:
+        made.append(_kernel(one, maps, image, given_by_kernel))
+        makes = kernel_declarations().get(str(one.get("name")), {}).get("makes", ())
+        if any(port["port"] == "pixels" for port in makes):
+            image = replace(image, counts=None)
+    return made
+
+
+def _without_beam(parameters: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, Any]:
+    """The place of the beam where a kernel asks for one and has distances of a file instead."""
+    asked = [one["name"] for one in declared.get("parameters", ()) if one["name"] in ("beam_x", "beam_y")]
+    return dict.fromkeys(asked, 0.0) | dict(parameters)
+
+
 def _kernel(
     values: Mapping[str, Any],
     maps: _native.Calibration | None,
-    shape: tuple[int, int],
+    image: given.Image,
     given_by_kernel: Mapping[str, Mapping[str, NDArray[Any]]],
 ) -> _native.Kernel:
     parameters = dict(values)
@@ -342,9 +371,13 @@ def _kernel(
         arrays = {
             key: _cast(f"kernel {name}: {key}", array, types.get(key)) for key, array in given_by_kernel[name].items()
         }
+        if "radius" in arrays:
+            parameters = _without_beam(parameters, declared)
         return _native.Kernel(name, parameters, maps if declared.get("calibration") else None, arrays)
     try:
-        arrays = given.given_arrays(name, known | parameters, given.Image(*shape))
+        arrays = given.given_arrays(name, known | parameters, image)
     except given.GivenError as error:
         raise _native.ConfigError(str(error)) from error
+    if "radius" in arrays:
+        parameters = _without_beam(parameters, declared)
     return _native.Kernel(name, parameters, maps if declared.get("calibration") else None, arrays)

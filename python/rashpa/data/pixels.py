@@ -38,6 +38,17 @@ def plain(dtype: Any) -> Masking:
     return Masking("not_a_number" if np.dtype(dtype).kind == "f" else "none")
 
 
+def counts_of(dtype: Any, masking: Masking) -> tuple[float, float]:
+    """Return the least and the largest value that a pixel of the type has, when it is not masked."""
+    kind = np.dtype(dtype)
+    if kind.kind == "f":
+        return -np.inf, np.inf
+    least, most = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
+    least = 0 if masking.kind == "negative" else least + 1 if masking.kind == "minimum" else least
+    most = most - 1 if masking.kind == "maximum" else most
+    return least, most if masking.largest_count is None else min(most, masking.largest_count)
+
+
 def masking_of(array: NDArray[Any]) -> Masking:
     """What an array says of itself; of one that says nothing, plain()."""
     return array.masked if isinstance(array, Pixels) else plain(array.dtype)

@@ -221,11 +221,6 @@ def test_values_that_agree_are_no_caution(tmp_path: Path) -> None:
     assert plan_with(tmp_path, SAID, "distance_m = 0.3\nenergy_kev = 8.9999").placed.cautions == ()
 
 
-def test_places_in_the_data_are_no_values(tmp_path: Path) -> None:
-    plan = plan_with(tmp_path, "clen = /entry/distance\nphoton_energy = /entry/energy\n")
-    assert (plan.file.detector.distance_m, plan.file.detector.energy_kev) == (0.1, 12.4)
-
-
 @pytest.mark.parametrize(
     ("said", "detector", "says"),
     [
@@ -277,3 +272,41 @@ sink = [{{ kind = "null" }}]
     plan = load_plan(tmp_path / "run.toml")
     metadata = metadata_of(plan, plan.buffers[0])
     assert (metadata["beam_center_x"], metadata["beam_center_y"]) == beam
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ("clen = /LCLS/detector_1/EncoderValue", "distance_m"),
+        ("clen = /LCLS/detector_1/EncoderValue mm", "distance_m"),
+        ("photon_energy = /LCLS/photon_energy_eV", "energy_kev"),
+        ("wavelength = /data/wavelength A", "energy_kev"),
+        ("electron_voltage = 200 kV", "energy_kev"),
+    ],
+)
+def test_what_a_geometry_leaves_to_the_data_is_given_in_the_run_file(tmp_path: Path, line: str, key: str) -> None:
+    panels = [f"{line}\n", *THREE]
+    energy = "" if key == "energy_kev" else "photon_energy = 9000\n"
+    (tmp_path / "det.geom").write_text(energy + "".join(panels))
+    path = tmp_path / "run.toml"
+    path.write_text(RUN.format(detector=""))
+    with pytest.raises(
+        RunFileError, match=rf"geometry: .*det\.geom: line \d: {line.split()[0]}: .*; give {key} in \[detector\]"
+    ):
+        load_plan(path)
+    path.write_text(RUN.format(detector=f"{key} = 0.5"))
+    assert getattr(load_plan(path).file.detector, key) == 0.5
+
+
+def test_what_makes_pixels_bad_in_a_geometry_is_cautioned(tmp_path: Path) -> None:
+    bad = "bad_x/min_fs = 1\nbad_x/max_fs = 2\nbad_x/min_ss = 1\nbad_x/max_ss = 2\nbad_x/panel = p0\n"
+    lines = ["mask_edge_pixels = 1\n", "flag_equal = 7\n", *THREE, "p1/no_index = 1\n", bad]
+    text = "\n".join(plan_of(tmp_path, lines).placed.cautions)
+    for part in (
+        "bad region bad_x",
+        "mask_edge_pixels of 3 panels",
+        "no_index of 1 panels, the first of them p1",
+        "flag_equal = 7",
+    ):
+        assert part in text
+    assert not plan_of(tmp_path, THREE).placed.cautions

@@ -67,8 +67,8 @@ def test_pixels_lie_where_corner_and_directions_say(tmp_path: Path) -> None:
     assert radius[7, 33] == pytest.approx(np.hypot(10 + 3.5 - 0.5 * 7.5, 20 - 7.5))
     bad = np.isnan(radius)
     assert bad[5, 3:5].all()
-    assert bad[19:21, 20:26].all(), "a region of the laboratory"
-    assert bad.sum() == 2 + 2 * 6
+    assert bad[20, 21:26].all(), "a region of the laboratory: corners of pixels between its ends, as CrystFEL has it"
+    assert bad.sum() == 2 + 5
 
 
 @pytest.mark.parametrize(
@@ -113,6 +113,49 @@ def test_pixels_lie_where_corner_and_directions_say(tmp_path: Path) -> None:
         ),
         ("bad_spot/panel = a", "bad_spot/panel = b", "the region bad_spot has no pixel in the panel b"),
         ("bad_spot/max_ss = 5\n", "bad_spot/max_ss = 90\n", ""),
+        ("bad_spot/min_fs = 3", "bad_spot/min_fs = 2.5", "min_fs: 2.5 is no number of a pixel"),
+        ("bad_beam/min_x = -20", "bad_beam/min_x = -20.25", ""),
+        (
+            "bad_beam/min_x = -20",
+            "bad_beam/panel = a\nbad_beam/min_x = -20",
+            "region bad_beam has x and y of the laboratory",
+        ),
+        ("dim2 = fs\n", "", "line 7: no axis of dim0 … dim1 is fs; give all of them"),
+        ("b/fs = x", "b/fs = x\nb/data = /other", "line 28: data: the panel b lies in /other"),
+        ("wavelength = 1.0 A", "wavelength = 1.0", "line 2: wavelength: has no unit; give one of m, A"),
+        ("clen", "photon_energy = 9 keV\nclen", "line 3: photon_energy stands beside wavelength (line 2)"),
+        ("clen", "electron_voltage = 200 kV\nclen", "line 3: electron_voltage stands beside wavelength (line 2)"),
+        ("clen", "photon_energy_scale = 1000\nclen", "line 3: photon_energy_scale scales photon_energy"),
+        ("clen", "bandwidth = wide\nclen", 'line 3: bandwidth: "wide" is no number'),
+        ("clen", "bandwidth = 0.01\nclen", ""),
+        ("clen", "peak_list = /entry_1/result_1\npeak_list_type = cxi\nclen", ""),
+        ("clen", "adu_per_eV = 0.1\nmax_adu = 1e4\nbadrow_direction = x\nclen", ""),
+        ("clen", "adu_per_photon = one\nclen", 'line 3: adu_per_photon: "one" is no number'),
+        ("clen", "max_adu = much\nclen", 'line 3: max_adu: "much" is no number'),
+        ("clen", "polarization = 0.9\nclen", "line 3: the key polarization is not known"),
+        ("a/fs = +1.0x", "a/clen = 0.2", "line 18: clen is of the whole file"),
+        ("a/fs = +1.0x", "a/rail_direction = z", "line 18: rail_direction moves panels"),
+        ("a/fs = +1.0x", "a/saturation_map = /map", "line 18: saturation_map names a map of saturation"),
+        ("mask_good = 0x0", "saturation_map_file = m.h5", "line 9: saturation_map_file names a map of saturation"),
+        ("mask_good = 0x0", "mask_file = m.h5", "line 9: mask_file names a further file, which is not read"),
+        ("mask_good = 0x0", "mask = /data/bad", "line 9: mask names /data/bad, which is not the pixel_mask"),
+        ("mask_good = 0x0", "mask3_data = /x/pixel_mask", ""),
+        ("mask_good = 0x0", "mask = /entry/instrument/detector/pixel_mask\nmask_bad = 0xffff", ""),
+        (
+            "mask_good = 0x0",
+            "mask3_data = /x/pixel_mask\nmask3_badbits = 0x1",
+            "line 10: mask3_badbits picks some bits",
+        ),
+        ("mask_good = 0x0", "mask = /x/pixel_mask\nmask_good = 1", "line 10: mask_good picks pixels by bits that must"),
+        (
+            "mask_good = 0x0",
+            "mask = /x/pixel_mask\nmask_bad = all",
+            'line 10: mask_bad is "all", which is no number of',
+        ),
+        ("mask_good = 0x0", "mask9_data = /x/pixel_mask", "line 9: the key mask9_data is not known"),
+        ("mask_good = 0x0", "mask_goodbits = 1", "line 9: the key mask_goodbits is not known"),
+        ("mask_good = 0x0", "flag_lessthan = low", 'line 9: flag_lessthan: "low" is no number'),
+        ("mask_good = 0x0", "flag_above = 3", "line 9: the key flag_above is not known"),
         ("bad_spot/panel = a", "no_index = 1", "no_index stands behind all panels, where it has no effect"),
     ],
 )
@@ -164,6 +207,63 @@ def test_panels_that_are_not_to_be_used(tmp_path: Path, text: str, used: bool) -
         found = read_crystfel_geometry("geometry", path, SHAPE)
         assert np.isnan(found.radius(SHAPE)[:, 30:]).all() == (not used)
         assert len(found.rectangles()) == 1 + used
+
+
+@pytest.mark.parametrize(
+    ("flag", "counts", "met"),
+    [
+        ("flag_lessthan = 0", (0, 65534), True),
+        ("flag_lessthan = 1", (0, 65534), False),
+        ("flag_lessthan = -30000", (-32767, 32767), False),
+        ("flag_morethan = 65534", (0, 65534), True),
+        ("flag_morethan = 65533", (0, 65534), False),
+        ("flag_morethan = 65534", (0, 65535), False),
+        ("flag_equal = 65535", (0, 65534), True),
+        ("flag_equal = 7", (0, 65534), False),
+        ("a/flag_equal = 7", (0, 65534), False),
+        ("flag_morethan = 1000", (-np.inf, np.inf), False),
+        ("flag_morethan = 1000", None, False),
+    ],
+)
+def test_values_that_are_bad_are_those_that_are_masked_or_refused(
+    tmp_path: Path, flag: str, counts: tuple[float, float] | None, met: bool
+) -> None:
+    old = "a/fs = +1.0x" if flag.startswith("a/") else "clen = 0.1 m"
+    path = written(tmp_path, GEOMETRY.replace(old, f"{flag}\n{old}", 1))
+    image = Image(*SHAPE, counts=counts)
+    if met:
+        assert "radius" in given_arrays("sparsify", {"geometry": path}, image)
+        return
+    with pytest.raises(GivenError, match=rf"^kernel sparsify: geometry: .*: line \d+: {flag.removeprefix('a/')} "):
+        given_arrays("sparsify", {"geometry": path}, image)
+
+
+@pytest.mark.parametrize("kernel", ["peakfinder8", "peakfinder", "sparsify"])
+@pytest.mark.parametrize(
+    ("dtype", "options", "flag", "met"),
+    [
+        ("uint16", {}, "flag_morethan = 65534", False),
+        ("uint16", {"masked": "delivered"}, "flag_morethan = 65534", True),
+        ("uint16", {"special": {60000: "gap"}}, "flag_morethan = 59999", True),
+        ("uint16", {"special": {60000: "gap"}}, "flag_equal = 60000", True),
+        ("int32", {}, "flag_lessthan = 0", False),
+        ("int32", {"masked": "delivered"}, "flag_lessthan = 0", True),
+        ("float32", {}, "flag_lessthan = -30000", False),
+    ],
+)
+def test_pipelines_know_which_values_are_masked(
+    tmp_path: Path, kernel: str, dtype: str, options: dict[str, Any], flag: str, met: bool
+) -> None:
+    native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+    from rashpa.data.pipeline import Pipeline
+
+    path = written(tmp_path, GEOMETRY.replace("clen", f"{flag}\nclen", 1))
+    kernels = [{"name": kernel, "geometry": path}]  # and no beam_x, beam_y
+    if met:
+        Pipeline(kernels, SHAPE, dtype, **options)
+        return
+    with pytest.raises(native.ConfigError, match=f"{flag} makes pixels bad by their value"):
+        Pipeline(kernels, SHAPE, dtype, **options)
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
