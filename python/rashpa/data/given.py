@@ -3,11 +3,13 @@
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rashpa.data.pixels import Masking, counts_of, delivered
 
 Values = Mapping[str, Any]
 """Parameters of a kernel by name; paths of files are absolute, or count from the current folder."""
@@ -20,7 +22,7 @@ class GivenError(ValueError):
 @dataclass(frozen=True)
 class Image:
     """What a kernel is going to see. `mask`: NXmx pixel_mask bits [height][width], not 0: no valid pixel; None: nothing is known. `counts`: the least and
-    the largest value of a pixel that is not masked; None: a kernel makes the pixels."""
+    the largest value of a pixel that is not masked; None: nobody knows."""
 
     height: int
     width: int
@@ -35,6 +37,21 @@ class Image:
     def masked(self) -> NDArray[np.bool_]:
         """True where there is no valid pixel."""
         return np.zeros(self.shape, np.bool_) if self.mask is None else np.asarray(self.mask != 0)
+
+
+def behind(image: Image, declared: Mapping[str, Any], values: Values) -> Image:
+    """What the next kernel sees behind one, whose declaration and parameters are given: pixels that it makes are masked as kernels mask them."""
+    port = next((one for one in declared.get("makes", ()) if one["port"] == "pixels"), None)
+    if port is None:
+        return image
+    types = list(port["pixels"])
+    by = next((one for one in declared["parameters"] if one["name"] == port.get("by")), None)
+    chosen = types[0]
+    if by is not None:
+        chosen = types[list(by["choices"]).index(str(values.get(by["name"]) or by.get("default")))]
+    return replace(
+        image, counts=counts_of(chosen, Masking("minimum") if chosen.startswith("int") else delivered(chosen))
+    )
 
 
 Maker = Callable[[Values, Image], dict[str, NDArray[Any]]]

@@ -2,6 +2,7 @@
 """Inputs of the kernels `peakfinder8`, `peakfinder` and `sparsify`: how far each pixel is from the beam, and the panels that a peak may not cross, of a
 PONI or a CrystFEL geometry."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -40,12 +41,8 @@ def pixel_distances(values: Values, image: Image) -> dict[str, NDArray[Any]]:
 def _check_flags(path: str, found: CrystfelGeometry, image: Image) -> None:
     """That no pixel would have to be left out for its value."""
     for flag in found.flags:
-        if image.counts is None:
-            raise ValueError(
-                f"geometry: {path}: line {flag.line}: {flag.key} = {flag.value:g} is of pixels as they are stored, and a kernel has made these; leave it out"
-            )
-        if not flag.marks_none(image.counts):
-            least, most = image.counts
+        least, most = image.counts or (-math.inf, math.inf)
+        if not flag.marks_none((least, most)):
             raise ValueError(
                 f"geometry: {path}: line {flag.line}: {flag.key} = {flag.value:g} makes pixels bad by their value, and here those from {least:g} to {most:g} "
                 "count; leave it out, and say in the images which values are masked (masked, special)"

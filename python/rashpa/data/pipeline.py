@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Protocol, cast, overload
 
@@ -342,9 +342,7 @@ def _kernels(
     made = []
     for one in kernels:
         made.append(_kernel(one, maps, image, given_by_kernel))
-        makes = kernel_declarations().get(str(one.get("name")), {}).get("makes", ())
-        if any(port["port"] == "pixels" for port in makes):
-            image = replace(image, counts=None)
+        image = given.behind(image, kernel_declarations().get(str(one.get("name")), {}), one)
     return made
 
 

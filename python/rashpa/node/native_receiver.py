@@ -21,10 +21,12 @@ from rashpa.data.calibration_reference import file_of
 from rashpa.data.calibration_spec import CalibrationSpec
 from rashpa.data.dataset_spec import AnyDatasetSpec
 from rashpa.data.file_names import expanded
-from rashpa.data.given import GivenError, Image, given_arrays
+from rashpa.data.given import GivenError, Image, behind, given_arrays
 from rashpa.data.kernel import Column
 from rashpa.data.laboratory import Axes, Plane, Vector
 from rashpa.data.new_folders import missing_folders
+from rashpa.data.pipeline import kernel_declarations
+from rashpa.data.pixels import counts_of, named
 from rashpa.node.calibration import Maps, gaps_of_buffer, maps_of_buffer
 from rashpa.node.dataset_parts import calibration_spec_of, spec_of
 from rashpa.node.engine import EngineError
@@ -242,15 +244,25 @@ def _buffer_config(
     if origin.read_mask is not None:
         mask = mask | origin.read_mask
     made: list[_native.Kernel] = []
+    arriving = Image(buffer.height, buffer.width, counts=_counts_of(buffer))
     for kernel in kernels:
         seen = _Image(_native.Reshaping(made, buffer.width, buffer.height), mask).mask()
-        made.append(_kernel(kernel, native_maps, Image(seen.shape[0], seen.shape[1], seen), folders))
+        arriving = replace(arriving, height=seen.shape[0], width=seen.shape[1], mask=seen)
+        made.append(_kernel(kernel, native_maps, arriving, folders))
+        arriving = behind(arriving, kernel_declarations().get(kernel.name, {}), parameters_of(kernel))
     config.kernels = made
     code = {code: sha256_of(folders.kernel_file(code)) for one in kernels if (code := code_of(one))}
     origin = replace(origin, code=code, reasons=[one.veto_reasons for one in config.kernels])
     image = _Image(_native.Reshaping(config.kernels, buffer.width, buffer.height), mask)
     config.sinks = [_sink(sink, kernels, image, origin) for sink in buffer.sinks]
     return config
+
+
+def _counts_of(buffer: telegram.Buffer) -> tuple[float, float]:
+    """The least and the largest value of a pixel that arrives and is not masked."""
+    masking = named(buffer.masked, buffer.pixel)
+    largest = min((one.value - 1 for one in buffer.special if one.value > 0), default=None)
+    return counts_of(buffer.pixel, masking._replace(largest_count=largest))
 
 
 def _turned_sides(buffer: telegram.Buffer, module: _Module) -> tuple[int, int]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rashpa.data.crystfel_geometry import read_crystfel_geometry
-from rashpa.data.given import GivenError, Image, given_arrays
+from rashpa.data.given import GivenError, Image, behind, given_arrays
 
 SHAPE = (40, 60)  # rows, columns
 GEOMETRY = """\
@@ -363,3 +363,33 @@ def test_sparse_images_are_made_again_with_the_distances_of_their_geometry(tmp_p
     np.testing.assert_allclose(made, expected, rtol=1e-5)
     with pytest.raises(OSError, match=r"^geometry: /nowhere\.geom: "):
         densify(SHAPE, np.array([7]), np.array([5], np.uint16), table, {**parameters, "geometry": "/nowhere.geom"})
+
+
+@pytest.mark.parametrize(
+    ("kernel", "dtype", "flag", "met"),
+    [
+        ({"name": "unpack", "bits": "12"}, "uint8", "flag_morethan = 65534", True),
+        ({"name": "unpack", "bits": "12"}, "uint8", "flag_morethan = 65533", False),
+        ({"name": "unpack", "bits": "24"}, "uint8", "flag_morethan = 65534", False),
+        ({"name": "jungfrau", "photon_energy_kev": 8.0}, "uint16", "flag_lessthan = -32767", True),
+        ({"name": "jungfrau", "photon_energy_kev": 8.0}, "uint16", "flag_lessthan = -30000", False),
+        ({"name": "jungfrau", "photon_energy_kev": 8.0, "output": "kev"}, "uint16", "flag_equal = 7", False),
+    ],
+)
+def test_values_are_those_of_pixels_that_a_kernel_has_made(
+    tmp_path: Path, kernel: dict[str, Any], dtype: str, flag: str, met: bool
+) -> None:
+    made = behind(Image(*SHAPE, counts=(0, 5)), declared_kernels()[kernel["name"]], kernel)
+    values = {"geometry": written(tmp_path, GEOMETRY.replace("clen", f"{flag}\nclen", 1))}
+    if met:
+        given_arrays("peakfinder8", values, made)
+        return
+    with pytest.raises(GivenError, match=f"{flag} makes pixels bad by their value"):
+        given_arrays("peakfinder8", values, made)
+
+
+def declared_kernels() -> dict[str, Any]:
+    pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+    from rashpa.data.pipeline import kernel_declarations
+
+    return kernel_declarations()
