@@ -5,15 +5,19 @@ import json
 import os
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import h5py
 import hdf5plugin
 import numpy as np
 import pytest
+import typer
 
 _native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 cbor2 = pytest.importorskip("cbor2")
@@ -104,6 +108,7 @@ COMMANDS = {
     "calibrate": Command(("calibrate", "pedestal", "made.h5", *DARKS, "--least-frames", "2"), "dark_b", ("made.h5",)),
     "process": Command(("process", "dense_b_master.h5", "-p", "dense.toml", "-o", "out", "-q"), "dense_b"),
     "receive-stream": Command(("receive-stream", "stream", "made"), "stream", ("made_master.h5",)),
+    "check": Command(("check", "dense_b_master.h5"), "dense_b"),
 }
 
 
@@ -350,3 +355,74 @@ def test_peaks_of_a_run_that_has_stored_no_image_are_a_file_of_none(folder: Path
     with h5py.File("none_b_peaks.cxi") as file:
         assert file["entry_1/result_1/nPeaks"].shape == (0,)
         assert file["entry_1/result_1/peakXPosRaw"].shape[0] == 0
+
+
+WITHOUT_DATA = {
+    *("demo", "stop", "pause", "resume", "abort", "join", "plan", "emulator", "receiver", "status", "top", "dashboard", "tango", "epics", "free", "trigger", "node status", "node abort", "node reset", "node log", "node audit", "card"),
+    *("conformance", "packet decode", "packet encode"),  # of vectors and packets
+    *(f"bench {name}" for name in ("list", "link", "kernel", "gpu", "opencl", "chain", "feedback", "group", "rtl")),
+}  # fmt: skip
+"""Commands that neither read nor make data of detectors."""
+BY_OTHERS = {
+    "run": "tests/chain, and the replay below; its books are in report.json",
+    "attach": "tests/chain/test_attach.py",
+    "feedback": "python/tests/cli: a document a line, and 3 where some were lost",
+    "dataset preview": "a picture of one frame, which is refused where it cannot be read",
+}
+"""Commands whose books are judged elsewhere."""
+
+
+def names_of(command: Any, path: str = "") -> Iterator[str]:
+    """Every command that can be typed."""
+    if not hasattr(command, "list_commands"):
+        yield path
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        yield from names_of(command.get_command(context, name), f"{path} {name}".strip())
+
+
+def test_every_command_that_reads_or_makes_data_is_in_these_tables() -> None:
+    judged = {
+        found for one in (*COMMANDS.values(), *RECORDED.values()) for found in (one.words[0], " ".join(one.words[:2]))
+    }
+    there = set(names_of(typer.main.get_command(app)))
+    assert {"process", "dataset make", "calibrate pedestal"} <= there
+    assert there - judged - WITHOUT_DATA - set(BY_OTHERS) == set()
+    assert (WITHOUT_DATA | set(BY_OTHERS)) - there == set()
+
+
+@pytest.mark.parametrize(("allowed", "limit", "code", "played", "missing"), [("false", 0, 2, 0, 0), ("true", 0, 3, 8, 4), ("true", 4, 0, 4, 0)])  # fmt: skip
+def test_a_replay_keeps_books_of_what_it_plays(
+    folder: Path, allowed: str, limit: int, code: int, played: int, missing: int
+) -> None:
+    """Of 12 stored images the data file of four is gone."""
+    DAMAGES["a data file is gone"]("dark_b")
+    run = pipeline("hdf5", A_FILE, "", keep_darks=True)
+    stored = f'[dataset]\nkind = "stored"\npath = "dark_b_master.h5"\nallow_missing = {allowed}\nframes = {limit}\n'
+    head, _, tail = run.partition("[dataset]")
+    frames = played or IMAGES
+    text = head.replace(f"frames = {IMAGES}", f"frames = {frames}") + stored + tail[tail.index("[[buffer]]") :]
+    Path("again.toml").write_text(text.replace('name = "x"', 'name = "again"\noutput = "."'), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "rashpa.cli.entry", "run", "again.toml", "--quiet", "--report", "report", "--no-page"],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    if code == 2:
+        assert "data_000002" in done.stderr
+        return
+    report = json.loads(Path("report/report.json").read_text(encoding="utf-8"))
+    expected = {"expected": played + missing, "made": played, "missing": missing, "errored": 0}
+    assert report["replayed"] == expected
+    assert report["run"]["good"] == (code == 0)
+    assert ("4 are missing" in " ".join(report["run"]["reasons"])) == bool(missing)
+    with open_run("again_b_master.h5") as again:
+        wanted = [frame for number, frame in enumerate(FRAMES) if number // A_FILE != 1][:played]
+        assert len(again) == played
+        for index, frame in enumerate(wanted):
+            np.testing.assert_array_equal(again.image(index), frame)

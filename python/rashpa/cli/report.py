@@ -110,6 +110,7 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
         # of the worst buffer: percentiles of several cannot be merged
         "latency_us": worst_latencies(latency for buffer in buffers for latency in buffer.latencies),
         "injected": _injected(outcome),
+        "replayed": outcome.replayed or None,
         "overruns": [{**dataclasses.asdict(overrun), "text": overrun.text} for overrun in outcome.overruns],
         "link": link,
         "icrc": {

@@ -91,6 +91,13 @@ class Outcome:
         return total
 
     @property
+    def replayed(self) -> dict[str, int]:
+        """Of a stored run that was played: how many of its images were `expected`, `made`, `missing`, `errored`. Each emulator reads the same; empty: it was none,
+        or nobody has said."""
+        counts = (telegram.count_of(source.counts, "dataset") for source in self.sources.values())
+        return next((counted for counted in counts if counted), {})
+
+    @property
     def frames(self) -> int:
         """Of the run; where nobody knew how many, those that had their turn."""
         if not self.plan.end_told and not self.stopped_by:
@@ -173,6 +180,7 @@ class Outcome:
         if self.unexplained:
             first = next(account.first_unexplained for account in self.accounts if account.first_unexplained)
             lines.append(f"{self.unexplained} images are not as the emulator's log says; the first: {first}")
+        lines += _reasons_of_replay(self.plan, self.replayed)
         lines += [f"run.on_overrun: {overrun.text}" for overrun in self.overruns if overrun.action == "stopped"]
         return tuple(lines)
 
@@ -220,6 +228,15 @@ def _lost_by_sinks(buffer: BufferStatus) -> Iterator[str]:
         what = f"; the first: image {first.index} (frame {first.frame}), {first.reason}: {first.text}" if first else ""
         if sink.errored:
             yield f"buffer {buffer.name}: sink {sink.name} lost {sink.errored} of {sink.accepted} images{what}"
+
+
+def _reasons_of_replay(plan: Plan, counts: Mapping[str, int]) -> Iterator[str]:
+    """Where images of a stored run could not be played."""
+    if counts.get("missing") or counts.get("errored"):
+        yield (
+            f"dataset: {counts['made']} of {counts['expected']} images of {getattr(plan.file.dataset, 'path', '')} were played, {counts['missing']} are missing, "
+            f"{counts['errored']} errored; the log of the emulator says which"
+        )
 
 
 def _reasons_of(buffer: BufferStatus) -> list[str]:

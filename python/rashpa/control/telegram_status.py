@@ -3,6 +3,9 @@
 
 from dataclasses import dataclass, field
 
+REPLAYED = ("expected", "made", "missing", "errored")
+"""Of the images of a stored run that is played, as rashpa.data.books counts them."""
+
 
 @dataclass(frozen=True)
 class Books:
@@ -232,7 +235,7 @@ class GroupStatus:
 @dataclass(frozen=True)
 class SourceStatus:
     """Of an emulator, under the run file's name for it; counts: groups `injected`, `trigger` (accepted, refused, frames let through) where it waits
-    for triggers and, of what a card has counted, `card`. `rate_hz`: frames a
+    for triggers, `dataset` (REPLAYED) where it plays a stored run and, of what a card has counted, `card`. `rate_hz`: frames a
     second that it was told; 0: as fast as it goes. `frames_begun`: up to the latest that a DTP has begun."""
 
     elapsed_s: float

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from rashpa import _native
 from rashpa.data.bad_file import advised
+from rashpa.data.books import DataBooks
 from rashpa.data.calibration import Calibration, load_calibration, simulated_calibration, simulated_rms
 from rashpa.data.calibration_spec import CalibrationSpec
 from rashpa.data.dataset_directory import Description, be_new, read_description
@@ -52,6 +53,7 @@ class LoadedDataset:
     energy_kev: float | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     times: "Times | None" = None  # at which the frames are due; None: nobody asked for them
+    books: DataBooks | None = None  # of the images of a stored run; None: of other kinds all frames are there
 
     def flags(self) -> NDArray[np.uint32]:
         """Flag bits of each frame."""
@@ -88,7 +90,14 @@ def _loaded(spec: AnyDatasetSpec, making: _native.Making | None, folders: tuple[
 
         replay = load_replay(spec, folders)
         _log.info("%s", replay.said)
-        return LoadedDataset(replay.dataset, spec.path, "recorded", parameters=spec.model_dump(), times=replay.times)
+        return LoadedDataset(
+            replay.dataset,
+            spec.path,
+            "recorded",
+            parameters=spec.model_dump(),
+            times=replay.times,
+            books=replay.books,
+        )
     return load_directory(Path(spec.path), making)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa import _native
+from rashpa.data.books import DataBooks
 from rashpa.data.dataset_spec import StoredSpec
 from rashpa.data.orientation import UPRIGHT, Orientation
 from rashpa.data.run_facts import COMPLETENESS
@@ -34,11 +35,12 @@ class Times:
 
 @dataclass(frozen=True)
 class Replay:
-    """`said`: what was found, in words."""
+    """`said`: what was found, in words. `books`: of the stored images up to the last one that is played."""
 
     dataset: _native.Dataset
     times: Times | None
     said: str
+    books: DataBooks
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,15 @@ def load_replay(spec: StoredSpec, folders: tuple[Path, ...] = ()) -> Replay:
         finally:
             stored.close()
     said = _said(path, facts, count, stored.frames)
-    return Replay(dataset, _times(spec, facts), f"{said}; {stored.absent.said}" if stored.absent.said else said)
+    books = _books(path, stored, there, limited=spec.frames > 0)
+    return Replay(dataset, _times(spec, facts), f"{said}; {stored.absent.said}" if stored.absent.said else said, books)
+
+
+def _books(path: Path, stored: Stored, there: NDArray[np.int64], *, limited: bool) -> DataBooks:
+    """What lies behind the last of so many images is not asked for."""
+    due = int(there[-1]) + 1 if limited else stored.frames
+    gone = due - int(there.size)
+    return DataBooks(due, int(there.size), gone, 0, (f"{path}: {stored.absent.said}",) if gone else ())
 
 
 @contextmanager

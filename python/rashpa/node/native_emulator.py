@@ -11,6 +11,7 @@ from rashpa import _native
 from rashpa.control import telegram
 from rashpa.control.links import LinkOptions, parameters_of
 from rashpa.control.telegram import Endpoint
+from rashpa.data.books import DataBooks
 from rashpa.node.dataset_parts import spec_of
 from rashpa.node.engine import EngineError
 from rashpa.node.folders import Folders
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 def emulator_config(
     order: telegram.Source, run: int, folders: Folders, making: _native.Making | None
-) -> _native.EmulatorConfig:
-    """Everything but a card. EngineError when the dataset cannot be had, or does not fit."""
+) -> tuple[_native.EmulatorConfig, DataBooks | None]:
+    """Everything but a card, and the books of a dataset that is a stored run. EngineError when the dataset cannot be had, or does not fit."""
     config = _native.EmulatorConfig()
     loaded = _dataset_of(order, folders, making)
     config.dataset = loaded.dataset
@@ -50,7 +51,7 @@ def emulator_config(
     config.first_processor = order.first_processor
     config.faults = _fault_plan(order.faults)
     config.groups = [native_group(group) for group in order.groups]
-    return config
+    return config, loaded.books
 
 
 def link_of(dtp: telegram.SourceDtp, links: Mapping[str, _native.LinkOptions]) -> _native.LinkOptions:

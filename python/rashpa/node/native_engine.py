@@ -25,6 +25,7 @@ from rashpa.control.telegram import (
     Endpoint,
     SourceStatus,
 )
+from rashpa.control.telegram_status import REPLAYED
 from rashpa.data.new_folders import remove_empty
 from rashpa.node.engine import EngineError, Table
 from rashpa.node.folders import EVERYWHERE, Folders
@@ -100,7 +101,7 @@ class NativeSource:
             self._place = place_for(f"emulator {order.emulator}", order.numa, _near_source(order))
         try:
             with native_errors(), self._place.bind():
-                config = emulator_config(order, run, folders, making)
+                config, self._replayed = emulator_config(order, run, folders, making)
                 if order.card is not None:
                     config.card = self._card_config(order.card, folders)
                 self._engine = _native.Emulator(config)
@@ -198,6 +199,8 @@ class NativeSource:
         counts = counts_of("injected", self._engine.injected()) + counts_of("card", status.card)
         if self._trigger == "software":
             counts += counts_of("trigger", status.triggers)
+        if (books := self._replayed) is not None:
+            counts += counts_of("dataset", {name: getattr(books, name) for name in REPLAYED})
         groups = tuple(map(group_status, self._groups, self._engine.groups()))
         begun = self._engine.begun()
         return SourceStatus(status.elapsed_s, counts, dtps, self._emulator, self._rate_hz, begun, groups)
