@@ -14,7 +14,7 @@ from typing import Any
 import h5py
 
 from rashpa.data.bad_file import BadFileError, blaming, is_own
-from rashpa.data.combined_entry import write_entry
+from rashpa.data.combined_entry import write_entry, write_entry_of_one
 from rashpa.data.combined_member import Identity, Member, identity_of, member_of
 from rashpa.data.hdf5.files import folders_of
 from rashpa.data.hdf5.tree import Hdf5File
@@ -60,7 +60,7 @@ def combine(
             file.attrs["default"] = next(iter(read))
             for name, many in read.items():
                 if len(many) == 1:
-                    file[name] = h5py.ExternalLink(_relative(many[0].master, out), "/entry")
+                    write_entry_of_one(file, name, many[0].master, _relative(many[0].master, out))
                 else:
                     write_entry(file, name, many, lambda master: _relative(master, out))
             if _ENTRY not in read:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.combined_member import COUNTS, IMAGES, STATES, Member, differing
-from rashpa.data.hdf5.tree import Group, Hdf5File
+from rashpa.data.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.older_files import MASTER
 from rashpa.data.run_parts import RunFileError
 from rashpa.data.stored_piece import no_value
@@ -21,6 +21,8 @@ from rashpa.data.stored_piece import no_value
 _LINKED = ("definition", "sample", "source")
 _DETECTOR = "instrument/detector"
 _SPECIFIC = f"{_DETECTOR}/detectorSpecific"
+_PIXELS = "pixel"
+"""The images, where a detector is looked at."""
 _OWN = ("instrument", _DETECTOR, _SPECIFIC)
 """Groups of the entry itself; all else of theirs is a link into the first master."""
 
@@ -46,13 +48,36 @@ def write_entry(file: h5py.File, name: str, members: Sequence[Member], relative:
             made = entry.create_group(group)
             made.attrs.update({key: value for key, value in found.attrs.items() if isinstance(value, str | int)})
             kept = {"detector", "detectorSpecific", "pixel_mask"} | (set(COUNTS) if group == _SPECIFIC else set())
+            kept |= {one for one in found if _is_of_images(found, one, first.images)}
             _link(made, master, ("entry", group), [one for one in found if one not in kept], relative(first.master))
+            if group == _DETECTOR and _PIXELS in found:
+                made[_PIXELS] = h5py.SoftLink(f"/{name}/data/data")
     if _DETECTOR in entry:
         _write_mask(entry[_DETECTOR], members, relative(first.master))
     if _SPECIFIC in entry:
         for count, value in counts.items():
             entry[_SPECIFIC][count] = value
     _write_members(entry.create_group("rashpa"), members, chosen, relative)
+
+
+def write_entry_of_one(file: h5py.File, name: str, master: Path, relative: str) -> None:
+    """Writes the group `name`, of which each member leads to the one of the master's entry. Programs that make paths of names need groups of this file: one link
+    to the entry of another would call itself by the name that it has there."""
+    with Hdf5File(master, kind=RunFileError) as found:
+        entry = file.create_group(name)
+        entry.attrs.update(_attributes(found["entry"]))
+        _link(entry, found, ("entry",), [one for one in found["entry"] if one != "data"], relative)
+        data = found.find("entry/data")
+        if isinstance(data, Group):
+            made = entry.create_group("data")
+            made.attrs.update(_attributes(data))
+            _link(made, found, ("entry", "data"), list(data), relative)
+
+
+def _attributes(group: Group) -> dict[str, Any]:
+    """Those that say what a group is, and what of it is shown."""
+    kept = {"NX_class", "default", "signal", "axes", "auxiliary_signals"}
+    return {name: value for name, value in group.attrs.items() if name in kept or name.endswith("_indices")}
 
 
 def _check_fit(members: Sequence[Member]) -> None:
@@ -69,6 +94,12 @@ def _check_fit(members: Sequence[Member]) -> None:
             raise RunFileError(
                 f"{one.master}: it says something else of {', '.join(places)} than {first.master}; give them entries of their own"
             )
+
+
+def _is_of_images(group: Group, name: str, images: int) -> bool:
+    """Whether it is the images of the first master alone, which would be taken for all."""
+    found = group.find(name)
+    return name == _PIXELS or (isinstance(found, Array) and len(found.shape) > 2 and found.shape[0] == images)
 
 
 class _Chosen:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
@@ -13,20 +13,26 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data.bad_file import blaming
 from rashpa.data.combined import left_out_in, parts_in
+from rashpa.data.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.image_sequence import ImageSequence
 from rashpa.data.pixels import Masking
 from rashpa.data.reader import Run, open_run
 from rashpa.data.run_facts import COMPLETENESS, RunFacts, RunTables
 from rashpa.data.run_parts import RunFileError
+from rashpa.data.stored_piece import no_value
+from rashpa.data.stored_places import MASTER_GONE
 
 
 class JoinedRun:
-    """Members of a group. What an image has is asked of the member that has stored it; `members` are the runs themselves."""
+    """Members of a group. What an image has is asked of the member that has stored it; `members` are the runs themselves. `gone`: frames of members whose masters
+    are gone, and why; they count among the stored ones, and are absent."""
 
-    def __init__(self, path: Path, members: Sequence[Run]) -> None:
+    def __init__(self, path: Path, members: Sequence[Run], gone: Mapping[int, str] | None = None) -> None:
         """RunFileError when their images are not of one kind."""
         self.path = path
+        self.gone: dict[int, str] = dict(gone or {})
         self.members = tuple(members)
         first = self.members[0]
         for one in self.members:
@@ -42,8 +48,8 @@ class JoinedRun:
         self._absent_in = [one.absent() for one in self.members]
         self._of, self._row = self._chosen()
         self._index = np.concatenate([one.tables.stored_index for one in self.members])[self._flat]
-        self._stored = np.flatnonzero(self._index >= 0)
         self.tables = self._joined_tables()
+        self._stored = np.flatnonzero(self.tables.stored_index >= 0)
         self.frame_numbers: NDArray[np.uint64] = self.tables.frame_number[self._stored]
 
     def _chosen(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -72,19 +78,41 @@ class JoinedRun:
         columns: dict[str, Any] = {
             name: np.concatenate([getattr(one.tables, name) for one in self.members])[self._flat] for name in names
         }
-        stored = np.full(len(self._flat), -1, np.int64)
-        stored[self._stored] = np.arange(len(self._stored))
         scalars = {
             name: np.concatenate([one.tables.scalars[name] for one in self.members])[self._flat]
             for name in self.members[0].tables.scalars
             if all(name in one.tables.scalars for one in self.members)
         }
+        there = self._index >= 0
+        if self.gone:
+            there = self._with_gone(columns, scalars, there)
+        stored = np.full(len(there), -1, np.int64)
+        stored[there] = np.arange(np.count_nonzero(there))
         return RunTables(**columns, stored_index=stored, scalars=scalars)
+
+    def _with_gone(
+        self, columns: dict[str, Any], scalars: dict[str, Any], there: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Put rows of frames that are gone among the others; nothing is known of them but that they were stored."""
+        frames = np.array(sorted(self.gone), np.uint64)
+        kept = ~np.isin(columns["frame_number"], frames)  # others may know that they have not stored them
+        order = np.argsort(np.concatenate([columns["frame_number"][kept], frames]), kind="stable")
+        for name, values in columns.items():
+            none = {"frame_number": frames, "completeness": COMPLETENESS.index("missing")}.get(name, 0)
+            columns[name] = np.append(values[kept], np.full(len(frames), none, values.dtype))[order]
+        for name, values in scalars.items():
+            scalars[name] = np.append(values[kept], np.full(len(frames), no_value(values.dtype), values.dtype))[order]
+        self._of, self._row, self._index = (
+            np.append(known[kept], np.full(len(frames), _GONE))[order] for known in (self._of, self._row, self._index)
+        )
+        return np.append(there[kept], np.ones(len(frames), np.bool_))[order]
 
     def _place(self, index: int) -> tuple[Run, int]:
         if not 0 <= index < len(self):
             raise IndexError(f"{self.path.name} leads to {len(self)} images; there is no image {index}")
         row = self._stored[index]
+        if self._of[row] == _GONE:
+            raise RunFileError(f"{self.path}: {self.gone[int(self.frame_numbers[index])]}")
         return self.members[int(self._of[row])], int(self._index[row])
 
     def __len__(self) -> int:
@@ -142,10 +170,13 @@ class JoinedRun:
     @property
     def peaks(self) -> ImageSequence[NDArray[np.void]]:
         """Of each stored image the peaks that a peak finder has listed, as Run.peaks. KeyError when there was none in the pipeline."""
-        known = [one.peaks for one in self.members]
-        return ImageSequence(
-            lambda index: known[int(self._of[self._stored[index]])][self._place(index)[1]], range(len(self))
-        )
+        known = {id(one): one.peaks for one in self.members}
+
+        def of(index: int) -> NDArray[np.void]:
+            run, place = self._place(index)
+            return known[id(run)][place]
+
+        return ImageSequence(of, range(len(self)))
 
     @property
     def facts(self) -> RunFacts:
@@ -158,7 +189,7 @@ class JoinedRun:
         counts = {name: int(np.count_nonzero(self.tables.completeness == n)) for n, name in enumerate(COMPLETENESS)}
         decided = {name: int(np.count_nonzero(self.tables.decision == n)) for n, name in _DECIDED}
         return {
-            "expected": len(self._flat),
+            "expected": len(self.tables.frame_number),
             **{name: counts[name] for name in ("complete", "partial", "missing")},
             **decided,
             "written": len(self),
@@ -174,23 +205,64 @@ class JoinedRun:
         places = zip(
             self._stored.tolist(), self._of[self._stored].tolist(), self._row[self._stored].tolist(), strict=True
         )
-        return {row: self._absent_in[of][own] for row, of, own in places if own in self._absent_in[of]}
+        found = {row: self._absent_in[of][own] for row, of, own in places if of != _GONE and own in self._absent_in[of]}
+        gone = np.flatnonzero(self._of == _GONE).tolist()
+        return found | {row: f"{self.path}: {self.gone[int(self.tables.frame_number[row])]}" for row in gone}
 
 
+_GONE = -1
+"""In place of the number of a member."""
 _DECIDED = ((1, "accepted"), (2, "vetoed"), (3, "errored"))
 
 
-def open_parts(path: Path, *, folders: Iterable[Path] = (), whole: bool = False) -> dict[str, Run | JoinedRun]:
-    """What a file leads to that leads to several masters, by entry. `whole`: a master that was left out is an error. RunFileError."""
+class RunParts(dict[str, Run | JoinedRun]):
+    """Runs by name. `gone`: those of which every master is gone, and why, which is the error of who asks for them."""
+
+    def __init__(self) -> None:
+        """Of none, to begin with."""
+        super().__init__()
+        self.gone: dict[str, str] = {}
+
+    def __missing__(self, name: str) -> Run | JoinedRun:
+        """RunFileError for what is gone, KeyError for what never was."""
+        if name in self.gone:
+            raise RunFileError(self.gone[name])
+        raise KeyError(name)
+
+
+def open_parts(path: Path, *, folders: Iterable[Path] = (), whole: bool = False) -> RunParts:
+    """What a file leads to that leads to several masters, by entry. `whole`: a master that was left out, or is gone, is an error. RunFileError, also when all of
+    them are gone."""
     folders = tuple(folders)
     left_out = left_out_in(path) if whole else {}
     for name, why in left_out.items():
         raise RunFileError(f"{path}: it lacks the images of {name}: {why}")
     with contextlib.ExitStack() as stack:
-        found: dict[str, Run | JoinedRun] = {}
+        found = RunParts()
         for name, masters in parts_in(path, folders).items():
-            runs = [stack.enter_context(open_run(master, folders=folders)) for master in masters]
-            if runs:
-                found[name] = runs[0] if len(runs) == 1 else JoinedRun(path, runs)
+            there = masters if whole else [master for master in masters if master.exists()]
+            runs = [stack.enter_context(open_run(master, folders=folders)) for master in there]
+            lost = [str(master) for master in masters if master not in there]
+            if not runs and lost:
+                found.gone[name] = f"{path}: {MASTER_GONE}: {', '.join(lost)}; put it there"
+            elif len(runs) == 1 and not lost:
+                found[name] = runs[0]
+            elif runs:
+                found[name] = JoinedRun(path, runs, _gone_frames(path, name, runs, folders, lost) if lost else {})
+        if found.gone and not found:
+            raise RunFileError(next(iter(found.gone.values())))
         stack.pop_all()
     return found
+
+
+def _gone_frames(
+    path: Path, name: str, runs: Sequence[Run], folders: tuple[Path, ...], lost: Sequence[str]
+) -> dict[int, str]:
+    """Frames of the entry that none of these runs has, and why."""
+    with Hdf5File(path, kind=RunFileError, folders=folders) as file, blaming(f"{path}: it is damaged", RunFileError):
+        data = file.find(f"{name}/data")
+        numbers = data.find("frame_number") if isinstance(data, Group) else None
+        frames = numbers[()].tolist() if isinstance(numbers, Array) else []
+    known = {frame for one in runs for frame in one.frame_numbers.tolist()}
+    said = f"{MASTER_GONE}: {', '.join(lost)}; put it there"
+    return {int(frame): said for frame in frames if frame not in known}

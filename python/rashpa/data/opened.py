@@ -9,9 +9,10 @@ from rashpa.data.reader import Run, open_run
 
 
 def opened(file: Path | str) -> Run | JoinedRun | dict[str, Run | JoinedRun]:
-    """The run of a master, one run of the members of a group, or, by their names, those of several buffers. RunFileError."""
+    """The run of a master, one run of the members of a group, or, by their names, those of several buffers. Of masters that are gone the images are absent, or the
+    name is an error that says it. RunFileError."""
     path = Path(file)
     if not is_combined(path):
         return open_run(path)
     parts = open_parts(path)
-    return next(iter(parts.values())) if len(parts) == 1 else parts
+    return next(iter(parts.values())) if len(parts) == 1 and not parts.gone else parts

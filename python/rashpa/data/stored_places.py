@@ -18,6 +18,15 @@ Part = Callable[[str], Array]
 """The images of a data file, by the name of its link. RunFileError when they cannot be opened."""
 
 
+GONE = {
+    "file": "data file gone",
+    "short": "data file cut",
+    "unwritten": "receiver ended early",
+}
+"""By kind of absence: what has become of an image that was stored, in words that programs may look for."""
+MASTER_GONE = "master gone"
+
+
 @dataclass(frozen=True)
 class StoredPlaces:
     """Of stored images: row in the tables, name of the data file's link, place in it."""
@@ -48,20 +57,22 @@ def absent_images(master: Path, part: Part, places: StoredPlaces) -> dict[int, s
         here = np.flatnonzero(names == name)
         rows = places.row[here].tolist()
         if not name:
-            found |= dict.fromkeys(rows, f"{master}: its data files hold fewer images than it says; copy them again")
+            found |= dict.fromkeys(
+                rows, f"{master}: {GONE['short']}: its data files hold fewer images than it says; copy them again"
+            )
             continue
         try:
             images = part(name)
             absences = images.absences()
         except RunFileError as error:
-            found |= dict.fromkeys(rows, str(error))
+            found |= dict.fromkeys(rows, f"{GONE['file']}: {error}")
             continue
-        text = f"{master}: image {{}} is not in its {name}: {{}}; copy it again"
+        text = f"{master}: {{}}: image {{}} is not in its {name}: {{}}; copy it again"
         for row, place in zip(rows, places.place[here].tolist(), strict=True):
             if place >= len(images):
-                found[row] = text.format(row, "it holds fewer images than the master says")
+                found[row] = text.format(GONE["short"], row, "it holds fewer images than the master says")
             elif place in absences:
-                found[row] = text.format(row, absences[place].text)
+                found[row] = text.format(GONE[absences[place].kind], row, absences[place].text)
     return found
 
 
