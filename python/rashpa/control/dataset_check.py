@@ -20,7 +20,7 @@ from rashpa.data.calibration_spec import CalibrationSpec
 from rashpa.data.regular_file import json_of, read_regular, reason
 
 _LONGEST_PATH = 200  # of what a message repeats
-_MOST_DESCRIPTION = 64 << 20  # bytes of dataset.json
+MOST_DESCRIPTION = 64 << 20  # bytes of dataset.json
 _PIXEL_BYTES = {"uint8": 1, "uint16": 2, "int16": 2, "uint32": 4, "int32": 4, "float32": 4}
 JUNGFRAU_SHAPE = (1024, 512, "uint16")
 
@@ -169,7 +169,7 @@ def _size_problems(file: RunFile, spec: FilesSpec) -> Iterator[str]:
 def _description_problems(file: RunFile, folder: Path) -> Iterator[str]:
     """Of a dataset's folder: its description says what [detector] says, and has the calibration that kernels need."""
     try:
-        said = json_of(read_regular(folder / "dataset.json", _MOST_DESCRIPTION))
+        said = json_of(read_regular(folder / "dataset.json", MOST_DESCRIPTION))
         shape = [said[name] for name in ("modules", "width", "height", "pixel")]
         files = [str(name) for name in said["files"]]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

@@ -52,8 +52,9 @@ def grant_of(plan: Plan, role: str, token: str) -> Grant:
     """What the run file names, and nothing else: the dataset, and for a receiver the files of its calibration and kernels, the output folder, and its own folder where it names code there; and the
     addresses where it publishes; for each the cards that it drives."""
     calibration = resolved_calibration(plan.file, plan.source, "local") if role == "receiver" else None
-    # a receiver looks into the dataset for calibration alone
-    named = [] if calibration else [path for _, path in files_of(resolved_dataset(plan.file, plan.source, "local"))]
+    # a receiver looks into the dataset for calibration and masks
+    needed = calibration is None or isinstance(plan.file.dataset, StoredSpec)
+    named = [] if not needed else [path for _, path in files_of(resolved_dataset(plan.file, plan.source, "local"))]
     # a dataset's folder may hold links to where its files really lie
     folders = [] if isinstance(plan.file.dataset, StoredSpec) else [path for path in named if path.is_dir()]
     inside = [entry for path in folders for entry in path.iterdir()]

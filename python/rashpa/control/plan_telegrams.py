@@ -19,6 +19,7 @@ from rashpa.control.run_file import MOST_PATIENCE_S, Feedback
 from rashpa.control.run_plan import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.series import images_of_series
 from rashpa.control.sink_sections import Hdf5Sink, RawSink, Sink, Stream2Sink
+from rashpa.control.source_plan import makes_pixels
 from rashpa.control.stall import patience_s
 from rashpa.data.file_names import located
 from rashpa.data.laboratory import HC_KEV_ANGSTROM
@@ -116,7 +117,8 @@ def metadata_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, object]:
         "count_time_s": detector.count_time_s,
         "frame_time_s": buffer.section.every / detector.rate_hz if detector.rate_hz > 0 else 0.0,
         "bit_depth_readout": 8 * PIXEL_BYTES[detector.pixel],
-        "labels": ["synthetic data"] if file.dataset.kind in SYNTHETIC else [],
+        "labels": ["synthetic data"] if file.dataset.kind in SYNTHETIC else [*plan.of_source.labels],
+        "saturation_value": 0.0 if makes_pixels(buffer.section.kernel) else plan.of_source.saturation_value,
         "image_fast": plan.placed.axes.fast,
         "image_slow": plan.placed.axes.slow,
         "modules": module_entries(plan, buffer),

@@ -13,6 +13,7 @@ from pathlib import Path
 from rashpa.control import run_file as toml
 from rashpa.control import special_values
 from rashpa.control.dataset_check import calibration_problems, dataset_calibrates, dataset_problems
+from rashpa.control.dataset_spec import DirectorySpec, StoredSpec
 from rashpa.control.device_images_check import PlacedBuffer, device_images_problems
 from rashpa.control.emulators import (
     SIMULATED,
@@ -78,6 +79,14 @@ class PlannedBuffer:
 
 
 @dataclass(frozen=True)
+class OfSource:
+    """What a stored dataset says that no key of a run file holds. `labels`: where values of files come from; `saturation_value`: 0: it does not say."""
+
+    labels: tuple[str, ...] = ()
+    saturation_value: float = 0.0
+
+
+@dataclass(frozen=True)
 class Plan:
     """A run that is consistent in itself."""
 
@@ -88,6 +97,7 @@ class Plan:
     buffers: tuple[PlannedBuffer, ...]
     groups: tuple[PlannedGroup, ...] = ()
     placed: PlacedDetector = UNPLACED
+    of_source: OfSource = OfSource()
 
     def group_of(self, receiver: str) -> PlannedGroup | None:
         """That the receiver is a member of."""
@@ -288,7 +298,11 @@ def plan_run(file: toml.RunFile, source: RunFileSource, *, plays: bool = True) -
         problems += device_images_problems(file, receivers, by_receiver, source)
     if problems:
         raise RunFileError("\n".join(dict.fromkeys(problems)))
-    return plan
+    if not plays or not isinstance(file.dataset, StoredSpec | DirectorySpec):
+        return plan
+    from rashpa.control.stored_source import with_source  # it needs plans, and NumPy
+
+    return with_source(plan)
 
 
 def joined_plan(plan: Plan, joined: Joined) -> Plan:
@@ -297,7 +311,7 @@ def joined_plan(plan: Plan, joined: Joined) -> Plan:
         file = with_joined(plan.file, plan.groups, joined)
     except ValueError as error:
         raise RunFileError(str(error)) from None
-    return replace(plan_run(file, plan.source), placed=plan.placed)
+    return replace(plan_run(file, plan.source), placed=plan.placed, of_source=plan.of_source)
 
 
 def _count_problems(plan: Plan) -> Iterator[str]:

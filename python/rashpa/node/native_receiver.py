@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,9 @@ from rashpa.node.folders import Folders
 from rashpa.node.output_files import prepare_output
 from rashpa.node.provenance import CalibrationFact, calibration_facts, pixel_units, sha256_of
 from rashpa.node.python_kernel import load_python_kernel
+from rashpa.node.stored_mask import stored_masks
+
+_NO_MASKS: Mapping[str, NDArray[np.uint32]] = MappingProxyType({})
 
 
 def receiver_config(order: telegram.Destination, run: int, folders: Folders) -> _native.ReceiverConfig:
@@ -41,7 +45,7 @@ def receiver_config(order: telegram.Destination, run: int, folders: Folders) -> 
     chosen = links.parameters_of(order.options)
     proof = "{} ({})".format(*proof_of(order.link, chosen.get("verify", "all"), chosen.get("records", True)))
     config = _native.ReceiverConfig()
-    config.buffers = buffer_configs(order, folders, proof)
+    config.buffers = buffer_configs(order, folders, proof, stored_masks(order, folders))
     config.memory = order.memory
     config.source_link = order.peer_link
     config.bind_address = order.bind_address
@@ -55,14 +59,14 @@ def receiver_config(order: telegram.Destination, run: int, folders: Folders) -> 
 
 
 def buffer_configs(
-    order: telegram.Destination, folders: Folders, proof: str, read_mask: NDArray[np.uint32] | None = None
+    order: telegram.Destination, folders: Folders, proof: str, read_masks: Mapping[str, NDArray[np.uint32]] = _NO_MASKS
 ) -> list[_native.BufferConfig]:
-    """Of all buffers. `proof`: what the files say of how it is known that pixels are complete; `read_mask`: NXmx bits that images bring with them.
+    """Of all buffers. `proof`: what the files say of how it is known that pixels are complete; `read_masks`: by buffer, NXmx bits that images bring with them.
     EngineError as for `receiver_config`."""
     check_allowed(order, folders)  # all of it, before the first file is touched
     calibration, facts = _calibration_of(order, folders)
     module = _Module(order.module_width, order.module_height)
-    origin = _Origin(proof, facts, read_mask)
+    origin = _Origin(proof, facts, read_masks)
     return [_buffer_config(buffer, module, calibration, origin, folders) for buffer in order.buffers]
 
 
@@ -97,7 +101,7 @@ class _Origin:
 
     proof: str
     calibration: Sequence[CalibrationFact]
-    read_mask: NDArray[np.uint32] | None = None
+    read_masks: Mapping[str, NDArray[np.uint32]] = field(default_factory=dict)
     code: Mapping[str, str] = field(default_factory=dict)  # of kernels from outside: file, SHA-256
     reasons: Sequence[list[str]] = ()  # of each kernel's verdict
 
@@ -241,8 +245,8 @@ def _buffer_config(
     config.special = [_native.SpecialValue(one.value, one.meaning) for one in buffer.special]
     config.masked = buffer.masked
     mask = maps.mask if maps is not None else gaps_of_buffer(buffer)
-    if origin.read_mask is not None:
-        mask = mask | origin.read_mask
+    if (read := origin.read_masks.get(buffer.name)) is not None:
+        mask = mask | read
     made: list[_native.Kernel] = []
     arriving = Image(buffer.height, buffer.width, counts=_counts_of(buffer))
     for kernel in kernels:

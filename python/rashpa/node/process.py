@@ -22,6 +22,7 @@ from rashpa.control.plan_telegrams import destination_telegram
 from rashpa.control.run_file import Buffer, RunFile
 from rashpa.control.run_file_reader import RunFileError, RunFileSource, read_run_file
 from rashpa.control.run_plan import Plan, plan_run
+from rashpa.control.source_plan import ordered, with_facts
 from rashpa.data.books import DataBooks
 from rashpa.data.file_names import NumberingError, encoding_trouble, in_order, without_packing
 from rashpa.data.images import is_image
@@ -37,7 +38,7 @@ from rashpa.node.native_engine import native_errors
 from rashpa.node.native_receiver import buffer_configs, missing_folders_of, prefixes_of
 from rashpa.node.native_status import buffer_status
 from rashpa.node.output_files import OlderFiles, release_output
-from rashpa.node.process_facts import ordered, with_facts, write_origins
+from rashpa.node.process_facts import write_origins
 
 PROOF = "read from stored files"
 _MOST_BYTES = 256 << 20
@@ -252,7 +253,7 @@ def _processed(job: Job, here: Path, progress: Callable[[int], None] | None) -> 
             for output in prefixes_of(order):
                 at_end.callback(release_output, output)
             older = [OlderFiles(output) for output in prefixes_of(order) if output.parent.is_dir()]
-            (config,) = buffer_configs(order, folders, PROOF, facts.mask)
+            (config,) = buffer_configs(order, folders, PROOF, {} if facts.mask is None else {buffer.name: facts.mask})
             recorder = _native.Recorder(config, file.run.number)
             at_end.callback(recorder.finish)
             recorder.begin()
