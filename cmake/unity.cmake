@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Several sources in one translation unit: most of a small file's time goes into the headers of all. `make demo` builds so;
-# other builds compile files alone, so that a changed one is all that is compiled again.
+# Several sources in one translation unit: most of a small file's time goes into the headers of all. `make demo` and the
+# sanitizers build so; other builds compile files alone, so that a changed one is all that is compiled again.
 option(RASHPA_UNITY "Compile several sources as one" OFF)
 
 # rashpa_unity(rashpa_link): sources of that library. Kernels with vectors include themselves once for every kind, and stay alone.

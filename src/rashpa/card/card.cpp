@@ -14,8 +14,8 @@ namespace {
 namespace status = registers::status;
 namespace doorbells = registers::doorbells;
 
-constexpr std::uint32_t kMagic = 0x43505352;  // "RSPC" in memory
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kSenderMagic = 0x43505352;  // "RSPC" in memory
+constexpr std::uint32_t kSenderVersion = 1;
 
 struct CommandWords {
   std::uint32_t doorbell;
@@ -77,7 +77,7 @@ std::string text_of(const CardError& error) {
 }
 
 Card::Card(const std::filesystem::path& directory, const std::string& device)
-    : Nodes(directory, device, {"a sender", kMagic, kVersion}) {}
+    : Nodes(directory, device, {"a sender", kSenderMagic, kSenderVersion}) {}
 
 void Card::write_table(std::size_t dtp, const registers::DtpTable& table) {
   if (dtp >= registers::dtp_table::kCount) {

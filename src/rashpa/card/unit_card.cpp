@@ -18,8 +18,8 @@ namespace settings = unit_registers::settings;
 namespace stacks = unit_registers::stacks;
 namespace doorbells = unit_registers::doorbells;
 
-constexpr std::uint32_t kMagic = 0x55505352;  // "RSPU" in memory
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kUnitMagic = 0x55505352;  // "RSPU" in memory
+constexpr std::uint32_t kUnitVersion = 2;
 constexpr std::uint32_t kMostBlocks = 0xFFFF;
 constexpr std::uint32_t kMostListPages = 0x3FFFF;
 
@@ -86,7 +86,7 @@ std::string text_of(const UnitError& error) {
 }
 
 UnitCard::UnitCard(const std::filesystem::path& directory, const std::string& device)
-    : Nodes(directory, device, {"a processing unit", kMagic, kVersion}) {
+    : Nodes(directory, device, {"a processing unit", kUnitMagic, kUnitVersion}) {
   const std::uint32_t capabilities = read32(identity::kCapabilities);
   most_images_ = identity::kCapabilitiesMostImages.get(capabilities);
   slots_ = identity::kCapabilitiesSlots.get(capabilities);

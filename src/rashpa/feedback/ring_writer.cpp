@@ -18,6 +18,7 @@
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
+#include "rashpa/core/page.hpp"
 #include "rashpa/core/writer_lock.hpp"
 
 namespace rashpa::feedback {
@@ -25,7 +26,6 @@ namespace rashpa::feedback {
 namespace {
 
 constexpr std::uint64_t kLine = 64;
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kUsualRowsBytes = 16U << 20U;
 constexpr int kTries = 100;
 

@@ -23,13 +23,12 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/file_descriptor.hpp"
+#include "rashpa/core/page.hpp"
 
 namespace rashpa::memory {
 
 namespace {
 
-constexpr std::size_t kPage = 4096;
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr unsigned kPagesOf2MiB = 21U << 26U;  // MFD_HUGE_2MB of <linux/memfd.h>, which glibc's headers lack
 constexpr std::array<std::pair<MemoryKind, std::string_view>, 2> kKinds{
     {{MemoryKind::pageable, "pageable"}, {MemoryKind::huge, "huge"}}};

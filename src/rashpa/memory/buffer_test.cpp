@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/page.hpp"
 
 namespace rashpa::memory {
 namespace {
@@ -32,7 +33,6 @@ TEST(Buffer, every_kind_gives_zeroed_writable_memory) {
 }
 
 TEST(Buffer, every_page_of_a_large_buffer_is_there_at_once) {
-  constexpr std::size_t kPage = 4096;
   for (auto sharing : {Sharing::process, Sharing::machine}) {
     const Buffer buffer((std::size_t{100} << 20) + 1, MemoryKind::pageable, sharing);  // of parts, the last one smaller
     std::vector<unsigned char> there(buffer.size() / kPage + 1);

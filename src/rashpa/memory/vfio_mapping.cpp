@@ -12,13 +12,12 @@
 #include <climits>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/page.hpp"
 
 namespace rashpa::memory {
 
 namespace {
 
-constexpr std::uint64_t kHugePage = 2U << 20;
-constexpr std::uint64_t kPage = 4096;
 constexpr off_t kCommandRegister = 4;  // of the PCI configuration space
 constexpr std::uint16_t kBusMaster = 1U << 2;
 

@@ -9,12 +9,12 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/page.hpp"
 
 namespace rashpa::offline {
 
 namespace {
 
-constexpr std::size_t kPage = 4096;
 constexpr std::chrono::milliseconds kLongestSleep{50};  // nobody waits for that: who has something rings
 
 }  // namespace

@@ -8,12 +8,11 @@
 #include "rashpa/core/dtp_id.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame_record.hpp"
+#include "rashpa/core/page.hpp"
 
 namespace rashpa::receiver {
 
 namespace {
-
-constexpr std::uint64_t kPage = 4096;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 

@@ -6,13 +6,12 @@
 #include <cerrno>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/page.hpp"
 #include "rashpa/link/verbs/device.hpp"
 
 namespace rashpa::link::verbs {
 
 namespace {
-
-constexpr std::uint64_t kPage = 4096;
 
 // Null, with errno set, when the device refuses.
 ibv_mr* attempt(Way way, Device& device, const memory::DmaBlock& block, memory::DmaAccess access) {
