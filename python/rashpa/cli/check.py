@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`rashpa check`: what is wrong in an NXmx file."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -9,8 +11,9 @@ import typer
 from rashpa.cli.told import AsJson, Follow, Teller
 from rashpa.data.bad_file import BadFileError, no_memory
 from rashpa.data.books import DataBooks
+from rashpa.data.combined import is_combined, left_out_in, parts_in
 from rashpa.data.hdf5.files import folders_of
-from rashpa.data.nxmx_check import check_file, picture
+from rashpa.data.nxmx_check import Checked, Finding, check_file, picture
 
 
 def check(
@@ -27,22 +30,40 @@ def check(
     """
     tell = Teller("check", as_json)
     try:
-        found = check_file(file, folders_of(file, follow or ()))
+        checked = _checked(file, follow or ())
     except BadFileError as error:
         tell.refuse(str(error))
     except MemoryError as error:
         tell.fail(f"{file}: {no_memory(error)}")
-    for line in picture(found):
-        tell.say(line)
-    if found.modules:
-        tell.say("seen from the sample, x to the left and y up: o first pixel, > end of its first row, + beam")
-    for one in found.findings:
-        tell.say(str(one))
-    wrong = sum(one.level == "wrong" for one in found.findings)
-    text = f"{file}: {found.images} images; {wrong} wrong, {len(found.findings) - wrong} odd"
-    findings = [{"level": one.level, "where": one.where, "text": one.text} for one in found.findings]
-    books = DataBooks(1, int(found.good), errored=int(not found.good), unit="files")
-    tell.end(text, books, [file], images=found.images, beam=found.beam, findings=findings)
+    for name, found in checked.items():
+        if len(checked) > 1:
+            tell.say(f"entry {name}:")
+        for line in picture(found):
+            tell.say(line)
+        if found.modules:
+            tell.say("seen from the sample, x to the left and y up: o first pixel, > end of its first row, + beam")
+        for one in found.findings:
+            tell.say(str(one))
+    findings = [one for found in checked.values() for one in found.findings]
+    images = sum(found.images for found in checked.values())
+    wrong = sum(one.level == "wrong" for one in findings)
+    text = f"{file}: {images} images; {wrong} wrong, {len(findings) - wrong} odd"
+    said = [{"level": one.level, "where": one.where, "text": one.text} for one in findings]
+    books = DataBooks(1, int(not wrong), errored=int(wrong > 0), unit="files")
+    beam = next(iter(checked.values())).beam
+    tell.end(text, books, [file], images=images, beam=beam, findings=said)
+
+
+def _checked(file: Path, follow: Sequence[Path]) -> dict[str, Checked]:
+    """By entry: one of most files, several of those that lead to several buffers. A file that lacks masters says so."""
+    folders = folders_of(file, follow)
+    names = list(parts_in(file, follow)) if is_combined(file) else []
+    checked = {name: check_file(file, folders, name) for name in (names if len(names) > 1 else ["entry"])}
+    if names:
+        first = next(iter(checked))
+        lacking = [Finding("wrong", f"/{name}", f"is left out: {why}") for name, why in left_out_in(file).items()]
+        checked[first] = replace(checked[first], findings=(*checked[first].findings, *lacking))
+    return checked
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from rashpa.control.part_orders import ENDINGS
 from rashpa.data.bad_file import no_memory
 from rashpa.data.books import DataBooks, all_of
 from rashpa.data.combined import combine as combine_masters
-from rashpa.data.combined import is_combined, parts_of
+from rashpa.data.combined import is_combined, left_out_in, masters_of, parts_of
 from rashpa.data.hdf5.files import folders_of
 from rashpa.data.older_files import MASTER
 from rashpa.data.reader import open_run
@@ -34,13 +34,23 @@ def combine(
     """
     tell = Teller("combine", as_json)
     try:
-        books = all_of([_books_of(master, follow or ()) for master in masters])
-        combine_masters(parts_of(masters, follow or ()), out, follow=follow or ())
+        single = [one for master in masters for one in _singles_of(master, follow or ())]
+        books = all_of([_books_of(master, follow or ()) for master in single])
+        combine_masters(parts_of(single, follow or ()), out, follow=follow or ())
     except RunFileError as error:
         tell.refuse(str(error))
     except MemoryError as error:
         tell.fail(no_memory(error))
     tell.end(f"wrote {out}: {books.text()}", books, [out])
+
+
+def _singles_of(master: Path, follow: Sequence[Path]) -> list[Path]:
+    """Itself, or all those to which it leads. RunFileError when it lacks one."""
+    if not is_combined(master):
+        return [master]
+    for name, why in left_out_in(master).items():
+        raise RunFileError(f"{master}: it lacks the images of {name}: {why}")
+    return masters_of(master, follow)
 
 
 def _books_of(master: Path, follow: Sequence[Path]) -> DataBooks:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`rashpa inspect`: what a stored run holds, and pictures of it."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,10 +12,13 @@ from rich.table import Table
 
 from rashpa.cli.told import AsJson, Follow, Teller
 from rashpa.data.bad_file import blaming, no_memory
-from rashpa.data.books import DataBooks, all_of
+from rashpa.data.books import NOT_WHOLE, DataBooks, all_of
+from rashpa.data.combined import is_combined, left_out_in
 from rashpa.data.hdf5.files import folders_of
 from rashpa.data.hits import no_hits
 from rashpa.data.image_values import brightest_image
+from rashpa.data.joined_run import JoinedRun
+from rashpa.data.opened import open_one
 from rashpa.data.reader import Run, open_run
 from rashpa.data.run_books import run_books
 from rashpa.data.run_facts import IncompleteImage, RunSummary
@@ -49,52 +54,104 @@ def inspect(
     tell = Teller("inspect", as_json)
     try:
         masters = masters_at(file, follow or ())
-        if len(masters) > 1 and (png is not None or hits is not None or image is not None):
+        wanted = _Pictures(image, png, hits)
+        if len(masters) > 1 and wanted and not is_combined(file):
             names = ", ".join(map(str, masters))
             tell.refuse(f"{file}: leads to {len(masters)} files, and a picture is of one; give one of {names}")
-        looked = [_inspect(tell, master, folders_of(master, follow or ()), image, png, hits) for master in masters]
+        each = _Pictures() if is_combined(file) else wanted
+        looked, unread = _looked(tell, masters, follow or (), each)
+        books = all_of(books for books, _ in looked)
+        lacking = tuple(_lacking(file)) if is_combined(file) else unread
+        if is_combined(file) and wanted:
+            with open_one(file, follow or ()) as run:
+                _check(tell, run, wanted)
+                _draw(tell, run, wanted)
     except RunFileError as error:
         tell.refuse(str(error))
-    tell.end("", all_of(books for books, _ in looked), masters, runs=[facts for _, facts in looked])
+    books = replace(books, troubles=(*books.troubles, *lacking))
+    tell.end("", books, masters, code=NOT_WHOLE if lacking else None, runs=[facts for _, facts in looked])
+
+
+_Looked = list[tuple[DataBooks, dict[str, Any]]]
+
+
+def _looked(
+    tell: Teller, masters: Sequence[Path], follow: Sequence[Path], wanted: "_Pictures"
+) -> tuple[_Looked, tuple[str, ...]]:
+    """What could be read, and why the rest could not. RunFileError when nothing could."""
+    looked: _Looked = []
+    unread: list[str] = []
+    for master in masters:
+        try:
+            looked.append(_inspect(tell, master, folders_of(master, follow), wanted))
+        except RunFileError as error:
+            unread.append(str(error))
+    if not looked:
+        raise RunFileError("\n".join(unread))
+    return looked, tuple(unread)
+
+
+@dataclass(frozen=True)
+class _Pictures:
+    """Which are asked for."""
+
+    image: int | None = None
+    png: Path | None = None
+    hits: Path | None = None
+
+    def __bool__(self) -> bool:
+        return (self.image, self.png, self.hits) != (None, None, None)
+
+
+def _lacking(file: Path) -> Iterator[str]:
+    """A line for each master that a leading file lacks."""
+    for name, why in left_out_in(file).items():
+        yield f"{file}: it lacks the images of {name}: {why}"
+
+
+def _check(tell: Teller, run: Run | JoinedRun, wanted: _Pictures) -> None:
+    """End when a picture cannot be."""
+    if wanted.image is not None and wanted.png is None:
+        tell.refuse("--image chooses what --png draws; add --png FILE.png")
+    if wanted.image is not None and not 0 <= wanted.image < len(run):
+        tell.refuse(f"{run.path}: there is no image {wanted.image}; it holds {len(run)} (counted from 0)")
+    if wanted.png is not None and len(run) == 0:
+        tell.refuse(f"{run.path}: holds no image to draw")
+    if wanted.hits is not None and (why := no_hits(run)):
+        tell.refuse(f"{run.path}: {why}")
 
 
 def _inspect(
-    tell: Teller, file: Path, folders: tuple[Path, ...], image: int | None, png: Path | None, hits: Path | None
+    tell: Teller, file: Path, folders: tuple[Path, ...], wanted: _Pictures
 ) -> tuple[DataBooks, dict[str, Any]]:
     try:
         with open_run(file, folders=folders) as run:
-            if image is not None and png is None:
-                tell.refuse("--image chooses what --png draws; add --png FILE.png")
-            if image is not None and not 0 <= image < len(run):
-                tell.refuse(f"{file}: there is no image {image}; it holds {len(run)} (counted from 0)")
-            if png is not None and len(run) == 0:
-                tell.refuse(f"{file}: holds no image to draw")
-            if hits is not None and (why := no_hits(run)):
-                tell.refuse(f"{file}: {why}")
+            _check(tell, run, wanted)
             with blaming(f"{file}: it is damaged", RunFileError):
                 summary, books = run.summary(), run_books(run)
             if not tell.as_json:
                 _show(Console(), summary)
-            _draw(tell, run, image, png, hits)
+            _draw(tell, run, wanted)
             return books, _document(summary)
     except MemoryError as error:
         tell.fail(f"{file}: {no_memory(error)}")
 
 
-def _draw(tell: Teller, run: Run, image: int | None, png: Path | None, hits: Path | None) -> None:
-    if png is None and hits is None:
+def _draw(tell: Teller, run: Run | JoinedRun, wanted: _Pictures) -> None:
+    if wanted.png is None and wanted.hits is None:
         return
     from rashpa.data import plot  # matplotlib takes a second to load, and a summary does not need it
 
     try:
-        if png is not None:
+        if wanted.png is not None:
             with blaming(f"{run.path}: it is damaged", RunFileError):
-                image = brightest_image(run) if image is None else image
-            plot.draw_image(run, image, png)
-        if hits is not None:
-            plot.draw_hits(run, hits)
+                image = brightest_image(run) if wanted.image is None else wanted.image
+            plot.draw_image(run, image, wanted.png)
+        if wanted.hits is not None:
+            plot.draw_hits(run, wanted.hits)
     except OSError as error:
-        tell.refuse(f"{error.filename or png or hits}: the picture cannot be written: {error.strerror or error}")
+        where = error.filename or wanted.png or wanted.hits
+        tell.refuse(f"{where}: the picture cannot be written: {error.strerror or error}")
 
 
 def _document(summary: RunSummary) -> dict[str, Any]:

@@ -9,15 +9,16 @@ import typer
 from rashpa.cli.told import AsJson, Follow, Teller
 from rashpa.data.bad_file import blaming, no_memory
 from rashpa.data.cxi import MASTER, geometry_of, has_peak_lists, peak_table, write_cxi
-from rashpa.data.hdf5.files import folders_of
-from rashpa.data.reader import Run, open_run
+from rashpa.data.joined_run import JoinedRun
+from rashpa.data.opened import open_one
+from rashpa.data.reader import Run
 from rashpa.data.run_books import run_books
 from rashpa.data.run_parts import RunFileError, prefix_of
 from rashpa.data.staged_files import staged_file
 
 
 def peaks(
-    file: Annotated[Path, typer.Argument(help="The _master.h5 file of a run.")],
+    file: Annotated[Path, typer.Argument(help="The _master.h5 file of a run, or of a group of receivers.")],
     output: Annotated[
         Path | None, typer.Option("--output", help="The CXI file; by default beside the master, _peaks.cxi.")
     ] = None,
@@ -44,7 +45,7 @@ def peaks(
     name = prefix_of(file).name.removesuffix(".h5")
     output = output or file.parent / f"{name}_peaks.cxi"
     try:
-        with open_run(file, folders=folders_of(file, follow or ())) as run:
+        with open_one(file, follow or ()) as run:
             with blaming(f"{file}: it is damaged", RunFileError):
                 books = run_books(run)
             if master and geometry is not None:
@@ -72,7 +73,7 @@ def peaks(
     tell.end(text, books, [output, *([geometry] if geometry else [])], peaks=done.peaks, images=done.images)
 
 
-def _check_master(tell: Teller, run: Run) -> None:
+def _check_master(tell: Teller, run: Run | JoinedRun) -> None:
     """End when CrystFEL cannot read peaks and images from the master itself."""
     peak_table(run)
     if run.form != "dense":

@@ -12,6 +12,9 @@ from typing import Any, Literal
 
 from rashpa import _native
 from rashpa.data.books import DataBooks
+from rashpa.data.combined import is_combined, masters_of
+from rashpa.data.file_names import is_hdf5
+from rashpa.data.hdf5.files import folders_of
 from rashpa.data.images import Patience
 from rashpa.data.limited_answer import answer_of, give_answer
 from rashpa.data.limited_process import Limits
@@ -50,6 +53,7 @@ def convert_run(
     """`run`: the _raw_master.h5, or the prefix of its name; `to`: a master, or a prefix. `patience`: of the clock, and of as many
     processors as there are threads. `follow`: folders to which names of its files may lead. RunFileError says why it cannot be; nothing is left of it
     then."""
+    _check_raw(run, follow)
     source, target = (str(path).removesuffix(MASTER) for path in (run, to))
     if real_path(source) == real_path(target):
         raise RunFileError(f"{to}: these are the raw files themselves, which stay as they are; choose another name")
@@ -62,6 +66,23 @@ def convert_run(
             raise RunFileError(text if source in text else f"{run}: {text}")
         counts = _Counts(**{name: int(said[name]) for name in _Counts.__dataclass_fields__})
         return Converted(staged.publish(), counts.stored, counts.lost, counts.unknown, _books(run, counts))
+
+
+def _check_raw(run: Path, follow: Iterable[Path]) -> None:
+    """RunFileError when it is a file of images already."""
+    master = run if is_hdf5(run) else Path(f"{run}{MASTER}")
+    if not master.is_file():
+        return
+    if is_combined(master):
+        names = ", ".join(map(str, masters_of(master, follow)))
+        raise RunFileError(f"{master}: it leads to {names}, which are NXmx; there is nothing to convert")
+    try:
+        with open_run(master, folders=folders_of(master, follow)) as stored:
+            form = stored.form
+    except (RunFileError, OSError):
+        return  # what the process that converts can say better
+    if form != "raw":
+        raise RunFileError(f"{master}: it is NXmx, as the sink hdf5 writes it; there is nothing to convert")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import h5py
 import numpy as np
 
 from rashpa.data.hdf5.tree import Group, Hdf5File
+from rashpa.data.joined_run import JoinedRun
 from rashpa.data.laboratory import AS_SEEN_FROM_THE_SAMPLE, Plane, Vector
 from rashpa.data.reader import Run
 from rashpa.data.regular_file import real_path
@@ -43,7 +44,7 @@ class CxiPeaks:
     with_pixels: bool  # whether the file leads to images
 
 
-def peak_table(run: Run) -> str:
+def peak_table(run: Run | JoinedRun) -> str:
     """The table of the run that has peaks. RunFileError when there is none."""
     for name, facts in run.table_facts.items():
         if set(_NEEDED) <= set(facts.columns):
@@ -51,13 +52,14 @@ def peak_table(run: Run) -> str:
     raise RunFileError(f"{run.path}: no kernel of this run has made a table of peaks; peakfinder8 and peakfinder do")
 
 
-def write_cxi(run: Run, file: Path, named: Path | None = None) -> CxiPeaks:
+def write_cxi(run: Run | JoinedRun, file: Path, named: Path | None = None) -> CxiPeaks:
     """Writes the peaks of all stored images into `file`, beside links to the images. Raises RunFileError, OSError.
 
     Positions are as the kernel finds them: the middle of the first pixel is 0, 0. The file names the master by its path from the folder of `named`,
     where `file` is put afterwards; without it, from its own.
     """
     name = peak_table(run)
+    _check_leading(run)
     tables = [run.table(name, index) for index in range(len(run))]
     counts = np.array([len(table["x"]) for table in tables], np.int32)
     most = max(1, int(counts.max(initial=0)))
@@ -88,6 +90,17 @@ def write_cxi(run: Run, file: Path, named: Path | None = None) -> CxiPeaks:
     return CxiPeaks(file, name, len(tables), int(counts.sum()), run.form == "dense")
 
 
+def _check_leading(run: Run | JoinedRun) -> None:
+    """RunFileError when the file that leads to several masters has the images in another order than the run."""
+    if isinstance(run, Run):
+        return
+    with Hdf5File(run.path, kind=RunFileError) as file:
+        if file["/entry/data/frame_number"][()].tolist() != run.frame_numbers.tolist():
+            raise RunFileError(
+                f"{run.path}: its images are others than those of its masters; make it again: rashpa combine"
+            )
+
+
 @dataclass(frozen=True)
 class Places:
     """Where CrystFEL finds images, mask and peaks in a file."""
@@ -101,13 +114,13 @@ CXI = Places(f"{DATA}/data", f"{DATA}/mask", RESULT)
 MASTER = Places("/entry/data/data", "/entry/instrument/detector/pixel_mask", "/entry/result_1")
 
 
-def has_peak_lists(run: Run) -> bool:
+def has_peak_lists(run: Run | JoinedRun) -> bool:
     """Whether CrystFEL finds peaks in the master itself: masters of before have them in tables only."""
     with Hdf5File(run.path, kind=RunFileError) as file:
         return f"{MASTER.peaks}/nPeaks" in file
 
 
-def geometry_of(run: Run, places: Places = CXI) -> str:
+def geometry_of(run: Run | JoinedRun, places: Places = CXI) -> str:
     """CrystFEL's geometry of the run: a panel for each module as the master places it, as a start for refinement."""
     with Hdf5File(run.path, kind=RunFileError) as file:
         detector = file["/entry/instrument/detector"]

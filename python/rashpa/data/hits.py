@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a run has a hit curve."""
 
+from rashpa.data.joined_run import JoinedRun
 from rashpa.data.reader import Run
 
 
-def no_hits(run: Run) -> str:
+def no_hits(run: Run | JoinedRun) -> str:
     """Why there is none, and what to do; empty: there is one."""
     column = run.hit_column
-    if column is None or not run.summary(0).judged:
+    members = run.members if isinstance(run, JoinedRun) else (run,)
+    if column is None or not any(one.summary(0).judged for one in members):
         return "no kernel of its pipeline has a verdict, so that there is no hit curve; one that counts spots has, such as bragg_count"
     if not (run.tables.counted(column) >= 0).any():
         return (

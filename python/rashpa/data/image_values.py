@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data.joined_run import JoinedRun
 from rashpa.data.reader import Run
 
 MASKED_COLOUR = "#5c6670"
 GAP_OR_BAD = 0xFFFF
 
 
-def brightest_image(run: Run) -> int:
+def brightest_image(run: Run | JoinedRun) -> int:
     """Place of the stored image with the most bright pixels, or the most of what the pipeline has counted last."""
     stored = run.tables.stored_index
     if run.hit_column is not None:

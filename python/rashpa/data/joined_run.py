@@ -19,7 +19,7 @@ from rashpa.data.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.image_sequence import ImageSequence
 from rashpa.data.pixels import Masking
 from rashpa.data.reader import Run, open_run
-from rashpa.data.run_facts import COMPLETENESS, RunFacts, RunTables
+from rashpa.data.run_facts import COMPLETENESS, RunFacts, RunTables, TableFacts
 from rashpa.data.run_parts import RunFileError
 from rashpa.data.stored_piece import no_value
 from rashpa.data.stored_places import MASTER_GONE
@@ -156,6 +156,27 @@ class JoinedRun:
         """The arrays of a profile for stored image `index`. KeyError when there is no such profile."""
         run, place = self._place(index)
         return run.profile(name, place)
+
+    @property
+    def table_facts(self) -> dict[str, TableFacts]:
+        """The tables that kernels have filled, by name, with the rows of stored images."""
+        known = [one.table_facts for one in self.members]
+        return {name: facts for name, facts in known[0].items() if all(name in one for one in known)}
+
+    @property
+    def hit_column(self) -> str | None:
+        """The number that a hit curve shows, as of each member."""
+        return next(reversed(self.tables.scalars), None)
+
+    def row_of(self, index: int) -> int:
+        """The table row of stored image `index`."""
+        return int(self._stored[index])
+
+    def lost_mask(self, row: int) -> NDArray[np.bool_]:
+        """True where the image in table row `row` lost its pixels."""
+        if self._of[row] == _GONE:
+            return np.ones(self.shape, np.bool_)
+        return self.members[int(self._of[row])].lost_mask(int(self._row[row]))
 
     def images(self) -> Iterator[tuple[int, NDArray[Any]]]:
         """Frame number and pixels of each stored image, in order."""

@@ -65,12 +65,13 @@ class Checked:
         return all(one.level != "wrong" for one in self.findings)
 
 
-def check_file(path: Path, folders: Sequence[Path] = ()) -> Checked:
-    """Judge the NXmx file `path`. `folders`: where what it leads to may lie, by default in its own. Raises BadFileError when it cannot be read, OSError."""
+def check_file(path: Path, folders: Sequence[Path] = (), name: str = "entry") -> Checked:
+    """Judge the NXmx file `path`, its entry `name`. `folders`: where what it leads to may lie, by default in its own. Raises BadFileError when it cannot be
+    read, OSError."""
     with Hdf5File(path, folders=folders) as file:
-        entry = file.find("entry")
+        entry = file.find(name)
         if not isinstance(entry, Group):
-            return Checked((Finding("wrong", "/entry", "is not there; the file is no NXmx"),), 0, None, (), None)
+            return Checked((Finding("wrong", f"/{name}", "is not there; the file is no NXmx"),), 0, None, (), None)
         return _Check(entry).all()
 
 
@@ -131,8 +132,22 @@ class _Check:
             self._wrong("/entry/data", "its parts have images of different shapes")
             return []
         if not found and not self._found and self._fields.text("definition") == "NXmx":
-            self._wrong("/entry/data", "has no images")
+            raw = (
+                "; they are in raw files, of which `rashpa convert` makes NXmx"
+                if self._entry.find("rashpa/raw")
+                else ""
+            )
+            self._wrong("/entry/data", f"has no images{raw}")
         return found
+
+    def _why_none(self) -> str:
+        """What is known of a run of ours."""
+        ours = self._entry.find("rashpa")
+        if not isinstance(ours, Group):
+            return ""
+        if "raw" in ours:
+            return "; they are in raw files, of which `rashpa convert` makes NXmx"
+        return "" if "books" in ours else "; its receiver has not completed the file: `rashpa repair` does"
 
     def _needed(self) -> None:
         for path in _NEEDED:

@@ -13,6 +13,7 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from rashpa.data.image_values import GAP_OR_BAD, MASKED_COLOUR, blocks, bounds_of, largest_of_blocks
+from rashpa.data.joined_run import JoinedRun
 from rashpa.data.reader import Run
 from rashpa.data.run_facts import COMPLETENESS, DECISIONS
 
@@ -37,7 +38,7 @@ def _further_vetoes(outcomes: NDArray[Any]) -> dict[str, str]:
     return {name: shades[number % len(shades)] for number, name in enumerate(further)}
 
 
-def draw_image(run: Run, index: int, path: Path) -> None:
+def draw_image(run: Run | JoinedRun, index: int, path: Path) -> None:
     """Stored image `index` in logarithmic colours; masked pixels are grey, lost ones red. Every spot survives the scaling."""
     row = run.row_of(index)
     pixels = run.image(index)
@@ -75,7 +76,7 @@ def draw_image(run: Run, index: int, path: Path) -> None:
     figure.savefig(path, format="png")
 
 
-def draw_hits(run: Run, path: Path) -> None:
+def draw_hits(run: Run | JoinedRun, path: Path) -> None:
     """Bright pixels (or what the pipeline has counted last) against frame number, coloured by what became of each image; missing ones are marked on the axis."""
     tables = run.tables
     figure = Figure(figsize=(11, 5), dpi=_DPI, layout="constrained")
@@ -138,7 +139,7 @@ def colours() -> Any:
     return colormaps["inferno"].with_extremes(under="black", over="white", bad="black")
 
 
-def _outcomes(run: Run) -> NDArray[np.str_]:
+def _outcomes(run: Run | JoinedRun) -> NDArray[np.str_]:
     """The key into _OUTCOMES of each image."""
     reasons = np.array([f"vetoed: {name.replace('_', ' ')}" for name in run.veto_reasons])
     names = np.array(DECISIONS)[np.minimum(run.tables.decision, len(DECISIONS) - 1)]

@@ -446,15 +446,13 @@ def open_run(path: Path | str, *, folders: Iterable[Path] = ()) -> Run:
         if "lock" in str(error):
             raise RunFileError(f"{path}: it is still being written; wait for the end of the run") from error
         raise
+    if LEADS_TO in file.attrs:
+        file.close()
+        raise RunFileError(f"{path}: it leads to other files of a run; open it by rashpa.open, or give one of those")
     try:
         with blaming(f"{path}: is not a run of rashpa", RunFileError, "give the _master.h5 file of a finished run"):
             return Run(file, path)
     except BaseException as error:
-        if LEADS_TO in file.attrs:
-            file.close()
-            raise RunFileError(
-                f"{path}: it leads to several files of a run; open it by rashpa.open, or give one of those"
-            ) from error
         unfinished = isinstance(error, BadFileError) and "entry/rashpa" in file and not is_complete(file)
         file.close()
         if unfinished:

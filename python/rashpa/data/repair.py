@@ -12,7 +12,8 @@ from typing import Any
 
 from rashpa import _native
 from rashpa.data.books import DataBooks
-from rashpa.data.combined import remake
+from rashpa.data.combined import is_combined, left_out_in, remake
+from rashpa.data.file_names import is_hdf5
 from rashpa.data.hdf5.files import folders_of
 from rashpa.data.images import Patience
 from rashpa.data.limited_answer import answer_of, give_answer
@@ -52,6 +53,7 @@ def repair_run(run: Path, *, follow: Iterable[Path] = (), patience: Patience | N
     text says why and what to try."""
     prefix = Path(str(run).removesuffix(MASTER))
     folders = tuple(follow)
+    _check_single(run)
     size = size_of_parts(prefix, folders)
     allowed = math.ceil((patience or Patience(seconds=300.0)).of(size))
     limits = Limits(seconds=allowed)
@@ -72,6 +74,20 @@ def repair_run(run: Path, *, follow: Iterable[Path] = (), patience: Patience | N
         if leading.name.endswith(MASTER):
             remake(leading, folders)
     return Repaired(Path(done.master), done.was_complete, done.written, done.lost, done.unknown, books)
+
+
+def _check_single(run: Path) -> None:
+    """RunFileError when it leads to other files, which are repaired one by one; it is made again with each."""
+    leading = run if is_hdf5(run) else Path(f"{run}{MASTER}")
+    if not is_combined(leading):
+        return
+    lacking = left_out_in(leading)
+    if not lacking:
+        raise RunFileError(f"{leading}: it leads to other files, which are complete; there is nothing to do")
+    commands = ", ".join(f"`rashpa repair {leading.parent / name}`" for name in lacking)
+    raise RunFileError(
+        f"{leading}: it leads to other files, of which {len(lacking)} are not complete; repair those, and it is made again: {commands}"
+    )
 
 
 def _repair(asked: list[Any]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from rashpa.data.hdf5.tree import Hdf5File
 from rashpa.data.images import is_image, read_images
 from rashpa.data.joined_run import JoinedRun, open_parts
 from rashpa.data.limited_stored import LimitedStored, Served, serve
+from rashpa.data.opened import leads_to
 from rashpa.data.reader import Run, open_run
 from rashpa.data.regular_file import open_regular, reason
 from rashpa.data.run_books import run_books
@@ -141,8 +142,7 @@ def _opened(path: Path, folders: Sequence[Path], allow_missing: bool) -> Served:
         return _OurRun(open_run(path, folders=folders)) if ours else Foreign(path, folders)
     masters = parts_in(path, folders)
     if len(masters) > 1:
-        names = ", ".join(f"{name} ({', '.join(one.name for one in many)})" for name, many in masters.items())
-        raise StoredError(f"{path}: it leads to several buffers: {names}; give the file of one of them")
+        raise StoredError(f"{path}: {leads_to(masters)}; give the file of one of them")
     if not all(one.exists() for many in masters.values() for one in many):
         return Foreign(path, folders)  # which knows how many images are gone
     (run,) = open_parts(path, folders=folders, whole=not allow_missing).values()

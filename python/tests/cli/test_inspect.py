@@ -95,7 +95,7 @@ def test_folders_reports_and_combined_masters_lead_to_the_files(master: Path, tm
         assert "run_master.h5" in done.output
         assert "second_master.h5" in done.output
     assert "run_master.h5" in call(tmp_path).output  # the combined one is no run of its own
-    assert "leads to 2 files" in call(combined, "--png", tmp_path / "x.png").stderr
+    assert "leads to several buffers" in call(combined, "--png", tmp_path / "x.png").stderr
     second.unlink()
     assert call(report).exit_code == 0
     master.unlink()

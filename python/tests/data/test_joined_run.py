@@ -58,7 +58,7 @@ def test_several_buffers_are_a_mapping(tmp_path: Path, masters: list[Path]) -> N
 
 def test_who_wants_one_run_is_told_what_the_file_is(tmp_path: Path, masters: list[Path]) -> None:
     out = combine({"farm": masters}, tmp_path / "all_master.h5")
-    with pytest.raises(RunFileError, match=r"leads to several files of a run; open it by rashpa\.open"):
+    with pytest.raises(RunFileError, match=r"leads to other files of a run; open it by rashpa\.open"):
         open_run(out)
 
 
