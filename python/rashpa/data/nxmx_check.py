@@ -132,12 +132,7 @@ class _Check:
             self._wrong("/entry/data", "its parts have images of different shapes")
             return []
         if not found and not self._found and self._fields.text("definition") == "NXmx":
-            raw = (
-                "; they are in raw files, of which `rashpa convert` makes NXmx"
-                if self._entry.find("rashpa/raw")
-                else ""
-            )
-            self._wrong("/entry/data", f"has no images{raw}")
+            self._wrong("/entry/data", f"has no images{self._why_none()}")
         return found
 
     def _why_none(self) -> str:
