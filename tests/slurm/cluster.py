@@ -41,7 +41,9 @@ AccountingStorageType=accounting_storage/none
 ReturnToService=2
 SlurmdTimeout=300
 KillWait=15
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} State=UNKNOWN
+SlurmdParameters=config_overrides
+GresTypes=gpu
+NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} Gres=gpu:1 State=UNKNOWN
 PartitionName=daq Nodes={host} Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:8
 """
 
@@ -58,8 +60,8 @@ def _free_port() -> int:
 
 
 @contextlib.contextmanager
-def cluster(folder: Path) -> Iterator[dict[str, str]]:
-    """The environment in which Slurm's commands find it."""
+def cluster(folder: Path, cpus: int | None = None) -> Iterator[dict[str, str]]:
+    """The environment in which Slurm's commands find it. `cpus`: that Slurm takes the machine to have, and a GPU that nobody opens."""
     for name in ("state", "spool"):
         (folder / name).mkdir()
     key = folder / "munge.key"
@@ -67,7 +69,8 @@ def cluster(folder: Path) -> Iterator[dict[str, str]]:
     key.chmod(0o400)
     host = socket.gethostname().split(".")[0]
     conf = folder / "slurm.conf"
-    values = {"host": host, "user": getpass.getuser(), "folder": folder, "cpus": os.cpu_count()}
+    values = {"host": host, "user": getpass.getuser(), "folder": folder, "cpus": cpus or os.cpu_count()}
+    (folder / "gres.conf").write_text(f"NodeName={host} Name=gpu File=/dev/null\n")
     conf.write_text(CONF.format(controller=_free_port(), daemon=_free_port(), **values))
     environment = {**os.environ, "SLURM_CONF": str(conf), "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"}
     files = [
