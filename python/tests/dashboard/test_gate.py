@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who gets through the gate of the page: by name, by the page that asks, by token and cookie; requests of HTTP and of WebSockets alike."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -46,9 +47,8 @@ class Served:
         return {"cookie": given.partition(";")[0]}
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    folder: Path = tmp_path_factory.mktemp("served")
+@contextlib.contextmanager
+def dashboard(folder: Path) -> Iterator[Served]:
     words = [sys.executable, "-m", "rashpa.cli.entry", "dashboard", "--port", "0", "--alias", "beamline"]
     environment = {**os.environ, "RASHPA_TOKEN": TOKEN}
     with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, env=environment, text=True) as process:
@@ -58,6 +58,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield found
         process.send_signal(signal.SIGTERM)
     assert process.returncode == 0
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with dashboard(tmp_path_factory.mktemp("served")) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -132,3 +138,43 @@ def test_whoever_guesses_is_slowed_down_and_who_has_the_cookie_is_not(served: Se
     said = [httpx.get(f"{served.base}?token=guess{n}").text for n in range(15)]
     assert "too many wrong tokens" in said[-1]
     assert httpx.get(served.base, headers=cookie).status_code == 200
+
+
+def test_one_browser_has_two_pages_of_a_machine_open(served: Served, tmp_path: Path) -> None:
+    with (
+        dashboard(tmp_path) as other,
+        httpx.Client() as browser,
+    ):  # as browsers do, it sends all cookies of a host to each of its ports
+        for page in (served, other, served):
+            assert browser.get(page.way).status_code == 303
+        assert (browser.get(served.base).status_code, browser.get(other.base).status_code) == (200, 200)
+        assert len(browser.cookies) == 2
+
+
+STRANGE = [
+    'a={"x": 1}',
+    "a b=1",
+    "=",
+    ";;",
+    "x=é",
+    "y=%00",
+    "no_value",
+    'z="',
+    "rashpa_page_1=K",
+    "{own}=of somebody else",
+    "{own}=",
+    "{own}",
+]
+
+
+@pytest.mark.parametrize("strange", STRANGE)
+def test_no_cookie_of_another_port_closes_the_page(served: Served, cookie: dict[str, str], strange: str) -> None:
+    own = cookie["cookie"]
+    text = strange.format(own=own.partition("=")[0]) if "{own}" in strange else strange
+    for given in (f"{text}; {own}", f"{own}; {text}", f"{text};{own};{text}"):
+        assert httpx.get(f"{served.base}page.js", headers=[("cookie", given.encode())]).status_code == 200, given
+    assert httpx.get(f"{served.base}page.js", headers=[("cookie", text.encode())]).status_code == 401
+    assert (
+        httpx.get(f"{served.base}page.js", headers=[("cookie", text.encode()), ("cookie", own.encode())]).status_code
+        == 200
+    )
