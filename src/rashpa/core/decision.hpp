@@ -34,7 +34,8 @@ enum class ErrorReason : std::uint8_t {
 
 /// What `overwritten` means, for messages.
 inline constexpr std::string_view kWrittenAgain =
-    "its slot was written again before it was stored: by a later image, or by lines that came after they were given up";
+    "its slot was written again before it was stored: by a later image, by lines that came after they were given up, "
+    "or by another process";
 inline constexpr std::uint8_t kErrorReasons = 5;
 
 constexpr std::string_view name_of(Decision decision) noexcept {

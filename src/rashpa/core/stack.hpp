@@ -11,6 +11,7 @@
 
 #include "rashpa/core/books.hpp"
 #include "rashpa/core/decision.hpp"
+#include "rashpa/core/payload_sum.hpp"
 #include "rashpa/core/results.hpp"
 
 namespace rashpa {
@@ -30,17 +31,6 @@ struct SparseView {
   std::uint32_t count = 0;
 };
 
-/// What a source says of the part of an image that it has sent: the CRC32C of its lines in order, without the gaps
-/// between them. Line i lies `first` + i · `pitch` bytes behind the image's first one.
-struct PayloadSum {
-  std::uint64_t first = 0;
-  std::uint64_t pitch = 0;
-  std::uint32_t line_bytes = 0;
-  std::uint32_t lines = 0;
-  std::uint32_t crc32c = 0;
-  bool known = false;  ///< false: lines are lost, or no record has come
-};
-
 /// Most columns that a pipeline has.
 inline constexpr std::size_t kMostColumns = 64;
 
@@ -57,7 +47,7 @@ struct StackImage {
   std::uint32_t lost_count = 0;        ///< valid entries of `lost`
   LostRun* lost = nullptr;             ///< room for every run that can occur; owned by the scheduler
   std::int64_t last_packet_ns = 0;     ///< monotonic, of the last packet of the image
-  std::span<const PayloadSum> sums{};  ///< one for each DTP; none where nobody says it. Of the scheduler, for the unit
+  std::span<const PayloadSum> sums{};  ///< one for each DTP; none where nobody says it. Of the scheduler
 
   // results
   Decision decision = Decision::none;
@@ -80,6 +70,8 @@ struct StackImage {
   [[nodiscard]] bool lies_in_slot() const noexcept {
     return pixels == nullptr ? sparse.index == nullptr && chunk.empty() : pixels == raw;
   }
+  /// Whether others can write into the slot that a sink reads: only a copy that was compared is sure to stay as it is.
+  [[nodiscard]] bool may_change() const noexcept { return lies_in_slot() && any_compared(sums); }
   void fail(ErrorReason why) noexcept {
     decision = Decision::errored;
     reason = VetoReason::none;
@@ -111,9 +103,15 @@ struct Stack {
   [[nodiscard]] std::span<StackImage> view() noexcept { return {images.data(), count}; }
   [[nodiscard]] std::span<const StackImage> view() const noexcept { return {images.data(), count}; }
   /// For who reads an image straight from its slot: after the last read, before what was read is used for anything.
-  /// False: it was overwritten meanwhile and is worth nothing.
-  [[nodiscard]] bool intact(const StackImage& image) const noexcept {
-    return guard == nullptr || !image.lies_in_slot() || !guard->overwritten(image);
+  /// False: it was overwritten or changed meanwhile and is worth nothing.
+  [[nodiscard]] bool intact(const StackImage& image) const noexcept { return intact(image, image.raw); }
+  /// The same for who has made a copy of all of its pixels and uses that: it is the copy that is proven.
+  [[nodiscard]] bool intact(const StackImage& image, const std::byte* copy) const noexcept {
+    return !image.lies_in_slot() || slot_intact(image, copy);
+  }
+  /// The same for who has read the slot itself, or has a copy of it, whatever the unit has made of the image.
+  [[nodiscard]] bool slot_intact(const StackImage& image, const std::byte* read) const noexcept {
+    return guard == nullptr || (still_agree(image.sums, read) && !guard->overwritten(image));
   }
 };
 

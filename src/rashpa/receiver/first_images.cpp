@@ -41,7 +41,7 @@ void FirstImages::keep(const Stack& stack) {
         std::find_if(images.begin(), images.end(), [what](const StackImage& image) { return is(image, what); });
     if (found == images.end()) continue;
     copy_image(*found, output_, arriving_, room.preview);
-    if (!stack.intact(*found)) continue;  // another will come
+    if (!stack.intact(*found, room.preview.pixels.data())) continue;  // another will come
     room.filled.store(true, std::memory_order_release);
     --awaited_;
   }

@@ -60,7 +60,7 @@ void Previews::keep(const Stack& stack) {
     if (spare->readers > 0) return;  // the next stack will do
   }
   copy_image(*newest, output_, {}, spare->preview);
-  if (!stack.intact(*newest)) return;
+  if (!stack.intact(*newest, spare->preview.pixels.data())) return;
   const std::lock_guard lock(rooms_->lock);
   rooms_->latest = 1 - rooms_->latest;
   rooms_->filled = true;

@@ -99,7 +99,7 @@ void StackCopies::copy_image(const Stack& stack, const StackImage& from, StackIm
     std::memcpy(target, from.dense(), pixel_bytes_);
     to.pixels = target;
   }
-  if (!stack.intact(from)) to.fail(ErrorReason::overwritten);
+  if (!stack.intact(from, to.pixels)) to.fail(ErrorReason::overwritten);
 }
 
 }  // namespace rashpa::receiver

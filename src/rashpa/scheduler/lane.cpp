@@ -223,6 +223,7 @@ void Lane::take(std::size_t dtp, const link::Arrival& come, std::int64_t now) no
     PayloadSum& sum = sums_[arrival.index % config_.slots * dtps_.size() + dtp];
     sum.crc32c = arrival.record.payload_crc32c;
     sum.known = arrival.record.payload_bytes == config_.dtps[dtp].placement.payload_bytes();
+    sum.compared = sum.known && sources_write_ && arrival.proof == link::Proof::crc;
   } else {
     if (arrival.completeness == Completeness::missing) ++seen.missing;
     if (seen.loss == link::Loss::none) {
@@ -414,10 +415,13 @@ bool Lane::overwritten(const StackImage& image) const noexcept {
                      [&](const LaneDtp& dtp) { return link_.overwritten(dtp.position, image.index); });
 }
 
+// The unit has read the slot. Where it has not, or sinks read it once more, they compare when they have.
 void Lane::refuse_overwritten(Stack& stack) noexcept {
   for (StackImage& image : stack.view()) {
     const bool decided = image.decision == Decision::accepted || image.decision == Decision::vetoed;
-    if (decided && overwritten(image)) image.fail(ErrorReason::overwritten);
+    if (!decided) continue;
+    const bool later = image.decision == Decision::accepted && !image.measured && image.lies_in_slot();
+    if (overwritten(image) || (!later && !still_agree(image.sums, image.raw))) image.fail(ErrorReason::overwritten);
   }
 }
 

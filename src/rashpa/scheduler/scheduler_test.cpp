@@ -63,6 +63,60 @@ TEST(Lane, what_was_overwritten_while_it_was_processed_is_errored_and_counted) {
   EXPECT_EQ(b.lane.overwritten(), 2U) << "those that were refused";
 }
 
+// Somebody writes pixels into slots behind the back of a link that has compared their CRC32C.
+TEST(Lane, pixels_that_change_after_they_were_compared_are_errored) {
+  for (const bool direct : {true, false}) {
+    SCOPED_TRACE(direct ? "sources write" : "the link places the bytes itself");
+    Bench b(12, 2, direct);
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      for (std::uint32_t dtp = 0; dtp < 2; ++dtp) {
+        link::Arrival arrival = Bench::good(dtp, i);
+        if (dtp == 1 && i == 2) arrival.proof = link::Proof::none;  // verify = "sampled" has left it out
+        b.give(b.with_checksum(arrival));
+      }
+    }
+    ASSERT_TRUE(b.lane.advance(100));
+    Stack& stack = *b.unit.stacks[0];
+    for (StackImage& image : stack.view()) {
+      image.decision = Decision::accepted;
+      image.measured = true;
+      EXPECT_EQ(image.may_change(), direct);
+    }
+    std::vector<std::byte> copy(stack.images[3].raw, stack.images[3].raw + 1024);
+    stack.images[0].raw[512] = std::byte{7};
+    stack.images[1].decision = Decision::vetoed;
+    stack.images[1].raw[1023] = std::byte{7};
+    stack.images[2].raw[1023] = std::byte{7};
+    b.lane.refuse_overwritten(stack);
+    EXPECT_EQ(stack.images[0].error == ErrorReason::overwritten, direct) << "the unit has read it";
+    EXPECT_EQ(stack.images[1].error == ErrorReason::overwritten, direct) << "what it has vetoed, too";
+    EXPECT_EQ(stack.images[2].decision, Decision::accepted) << "nobody has compared that part";
+    EXPECT_EQ(stack.images[3].decision, Decision::accepted);
+    EXPECT_TRUE(stack.intact(stack.images[3]));
+    stack.images[3].raw[0] = std::byte{7};
+    EXPECT_EQ(stack.intact(stack.images[3]), !direct) << "a sink has read that from its slot";
+    EXPECT_TRUE(stack.intact(stack.images[3], copy.data())) << "a sink had a copy";
+    copy[0] = std::byte{7};
+    stack.images[3].raw[0] = std::byte{0};
+    EXPECT_EQ(stack.intact(stack.images[3], copy.data()), !direct) << "the pixels were changed back meanwhile";
+  }
+}
+
+TEST(Lane, what_no_unit_has_read_is_left_to_the_sinks_that_read_it) {
+  Bench b;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    for (std::uint32_t dtp = 0; dtp < 2; ++dtp) b.give(b.with_checksum(Bench::good(dtp, i)));
+  }
+  ASSERT_TRUE(b.lane.advance(100));
+  Stack& stack = *b.unit.stacks[0];
+  for (StackImage& image : stack.view()) image.decision = Decision::accepted;
+  stack.images[0].raw[5] = std::byte{7};
+  b.lane.refuse_overwritten(stack);
+  EXPECT_EQ(stack.images[0].decision, Decision::accepted);
+  EXPECT_FALSE(stack.intact(stack.images[0]));
+  EXPECT_TRUE(stack.intact(stack.images[1]));
+}
+
 // The source of DTP 1 still has the credits of images that were given up, and writes into their slots.
 TEST(Lane, lines_that_come_after_they_were_given_up_are_never_taken_for_lost_ones) {
   Bench b;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "rashpa/core/checksum.hpp"
 #include "rashpa/scheduler/lane.hpp"
 
 namespace rashpa::scheduler::testing {
@@ -35,6 +36,7 @@ class EchoUnit final : public unit::Unit {
 /// Remembers what it is asked.
 class RecordingLink final : public link::Receiver {
  public:
+  explicit RecordingLink(bool sources_write = true) : direct(sources_write) {}
   void start() override {}
   void release(std::uint32_t dtp, std::uint64_t end) noexcept override { released.at(dtp) = end; }
   void close(std::uint32_t dtp, std::uint64_t end) noexcept override { closed.at(dtp) = end; }
@@ -46,15 +48,15 @@ class RecordingLink final : public link::Receiver {
     return dtp == 1 && std::find(spoilt.begin(), spoilt.end(), index) != spoilt.end();
   }
   [[nodiscard]] bool sources_write() const noexcept override { return direct; }
-  bool direct = true;
+  bool direct;
   std::vector<std::uint64_t> spoilt;  // images of DTP 1
   std::vector<std::uint64_t> released = std::vector<std::uint64_t>(4);
   std::vector<std::uint64_t> closed = std::vector<std::uint64_t>(4);
 };
 
 struct Bench {
-  explicit Bench(std::uint64_t images = 12, std::uint32_t dtps = 2)
-      : memory(8UL * 1024), lane(config(images, dtps, memory), unit, link) {}
+  explicit Bench(std::uint64_t images = 12, std::uint32_t dtps = 2, bool direct = true)
+      : memory(8UL * 1024), link(direct), lane(config(images, dtps, memory), unit, link) {}
 
   static LaneConfig config(std::uint64_t images, std::uint32_t dtps, std::vector<std::byte>& memory) {
     LaneConfig config{.name = "full",
@@ -85,6 +87,13 @@ struct Bench {
     arrival.record.flags = dtp == 0 ? 1U : 2U;
     arrival.record.timestamp_ns = 1000 + index;
     arrival.last_packet_ns = 50;
+    return arrival;
+  }
+  /// What a source says of what lies in the slot now.
+  [[nodiscard]] link::Arrival with_checksum(link::Arrival arrival) const {
+    const std::size_t half = memory.size() / 16;
+    arrival.record.payload_bytes = half;
+    arrival.record.payload_crc32c = crc32c({memory.data() + (arrival.index % 8 * 2 + arrival.dtp) * half, half});
     return arrival;
   }
   static link::Arrival lost(std::uint32_t dtp, std::uint64_t index, link::Loss loss) {

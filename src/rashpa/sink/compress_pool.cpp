@@ -16,6 +16,7 @@ CompressPool::CompressPool(unsigned threads, std::size_t element_bytes, std::siz
   for (Slot& slot : slots_) {
     slot.chunk.resize(place_of(threads, threads));
     slot.bytes.resize(threads);
+    slot.copy = std::make_unique_for_overwrite<std::byte[]>(image_bytes);
   }
   for (unsigned i = 0; i < threads; ++i) {
     threads_.emplace_back([this, i, compressor = bslz4::Compressor(element_bytes)]() mutable {
@@ -47,6 +48,20 @@ std::size_t CompressPool::place_of(std::size_t number, std::size_t parts) const 
   return place;
 }
 
+// A part of an image into its place; says where it was read.
+const std::byte* CompressPool::compress(Slot& slot, const Given& image, std::size_t number, std::size_t parts,
+                                        bslz4::Compressor& compressor) const {
+  const std::byte* read = image.pixels;
+  const bslz4::Part one = part(number, parts);
+  if (image.may_change) {
+    std::memcpy(slot.copy.get() + one.first, image.pixels + one.first, one.last - one.first);
+    read = slot.copy.get();
+  }
+  slot.bytes[number] =
+      compressor.compress_part({read, image_bytes_}, one, std::span(slot.chunk).subspan(place_of(number, parts)));
+  return read;
+}
+
 void CompressPool::work(bslz4::Compressor compressor) {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -59,12 +74,17 @@ void CompressPool::work(bslz4::Compressor compressor) {
     ++next_claim_;
     ++working_;
     Slot& slot = slots_[i % slots_.size()];
-    const std::span image(images_[i], image_bytes_);
+    const Given image = images_[i];
+    const Judge& judge = *judge_;
     lock.unlock();
-    const std::span<std::byte> room = std::span(slot.chunk).subspan(place_of(number, parts));
-    slot.bytes[number] = compressor.compress_part(image, part(number, parts), room);
+    const std::byte* read = compress(slot, image, number, parts, compressor);
     lock.lock();
-    slot.done += 1;
+    if (++slot.done == parts) {
+      lock.unlock();
+      slot.good = judge(i, read);
+      lock.lock();
+      slot.judged = true;
+    }
     --working_;
     finished_.notify_one();
   }
@@ -80,9 +100,10 @@ void CompressPool::join(Slot& slot, std::size_t parts) noexcept {
   slot.bytes[0] = end;
 }
 
-void CompressPool::run(std::span<const std::byte* const> images, const Write& write) {
+void CompressPool::run(std::span<const Given> images, const Judge& judge, const Write& write) {
   std::unique_lock lock(mutex_);
   images_ = images;
+  judge_ = &judge;
   parts_ = images.size() < threads_.size() ? threads_.size() : 1;
   next_claim_ = 0;
   next_write_ = 0;
@@ -100,17 +121,18 @@ void CompressPool::run(std::span<const std::byte* const> images, const Write& wr
 void CompressPool::write_all(std::unique_lock<std::mutex>& lock, const Write& write) {
   for (std::size_t i = 0; i < images_.size(); ++i) {
     Slot& slot = slots_[i % slots_.size()];
-    finished_.wait(lock, [this, &slot] { return slot.done == parts_; });
+    finished_.wait(lock, [&slot] { return slot.judged; });
     lock.unlock();
     join(slot, parts_);
     try {
-      write(i, std::span<const std::byte>(slot.chunk).first(slot.bytes[0]));
+      write(i, std::span<const std::byte>(slot.chunk).first(slot.good ? slot.bytes[0] : 0));
     } catch (...) {
       lock.lock();
       throw;
     }
     lock.lock();
     slot.done = 0;
+    slot.judged = false;
     next_write_ = i + 1;
     claimable_.notify_all();
   }
@@ -120,7 +142,10 @@ void CompressPool::write_all(std::unique_lock<std::mutex>& lock, const Write& wr
 void CompressPool::give_up(std::unique_lock<std::mutex>& lock) noexcept {
   images_ = {};
   finished_.wait(lock, [this] { return working_ == 0; });
-  for (Slot& slot : slots_) slot.done = 0;
+  for (Slot& slot : slots_) {
+    slot.done = 0;
+    slot.judged = false;
+  }
 }
 
 }  // namespace rashpa::sink

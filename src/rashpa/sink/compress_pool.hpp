@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <thread>
@@ -23,19 +24,32 @@ class CompressPool {
   CompressPool& operator=(const CompressPool&) = delete;
   ~CompressPool();
 
-  /// Receives image i's chunk; called in order, on the thread that called run().
+  /// An image. `may_change`: others may write into it meanwhile, so that it is compressed from a copy.
+  struct Given {
+    const std::byte* pixels = nullptr;
+    bool may_change = false;
+  };
+  /// Says of image i whether what was compressed, `read`, is worth its chunk; called behind the last read of the image,
+  /// on any of the pool's threads.
+  using Judge = std::function<bool(std::size_t i, const std::byte* read)>;
+  /// Receives image i's chunk, an empty one when it was refused; called in order, on the thread that called run().
   using Write = std::function<void(std::size_t i, std::span<const std::byte> chunk)>;
-  /// Compresses `images` and hands each to `write`. Returns when all are written. Fewer images than threads: all
-  /// threads work on each of them. Throws what `write` throws, after the threads have left `images` alone; the pool
-  /// can be used again then.
-  void run(std::span<const std::byte* const> images, const Write& write);
+  /// Compresses `images`, has each judged and hands it to `write`. Returns when all are written. Fewer images than
+  /// threads: all threads work on each of them. Throws what `write` throws, after the threads have left `images` alone;
+  /// the pool can be used again then.
+  void run(std::span<const Given> images, const Judge& judge, const Write& write);
 
  private:
   struct Slot {
     std::vector<std::byte> chunk;
-    std::vector<std::size_t> bytes;  // of its pieces
-    std::size_t done = 0;            // pieces
+    std::vector<std::size_t> bytes;     // of its pieces
+    std::unique_ptr<std::byte[]> copy;  // of an image that may change: pages that nobody touches cost nothing
+    std::size_t done = 0;               // pieces
+    bool judged = false;                // all pieces are done …
+    bool good = false;                  // … and worth something
   };
+  [[nodiscard]] const std::byte* compress(Slot& slot, const Given& image, std::size_t number, std::size_t parts,
+                                          kernel::bitshuffle_lz4::Compressor& compressor) const;
   void join(Slot& slot, std::size_t parts) noexcept;
   [[nodiscard]] kernel::bitshuffle_lz4::Part part(std::size_t number, std::size_t parts) const noexcept;
   [[nodiscard]] std::size_t place_of(std::size_t number, std::size_t parts) const noexcept;
@@ -50,7 +64,8 @@ class CompressPool {
   std::condition_variable finished_;
   // Guarded by the mutex. Image i uses slot i mod slots, so it may be claimed only while i < next_write_ + slots. A
   // claim is one part of an image.
-  std::span<const std::byte* const> images_;
+  std::span<const Given> images_;
+  const Judge* judge_ = nullptr;
   std::size_t parts_ = 1;  // of each image
   std::size_t next_claim_ = 0;
   std::size_t next_write_ = 0;

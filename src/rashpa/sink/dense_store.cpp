@@ -77,7 +77,7 @@ class DenseStore final : public ImageStore {
   std::vector<Part> parts_;
   std::size_t first_open_ = 0;       // parts before are complete
   std::vector<std::size_t> places_;  // of accepted images in the stack
-  std::vector<const std::byte*> pixels_;
+  std::vector<CompressPool::Given> given_;
   std::uint64_t written_ = 0;
   std::uint64_t bytes_stored_ = 0;
 };
@@ -204,17 +204,17 @@ void DenseStore::keep(const Target& to, std::size_t i, std::span<const std::byte
 }
 
 void DenseStore::compress(const Target& to) {
-  pixels_.clear();
-  for (const std::size_t i : places_) pixels_.push_back(to.stack.view()[i].dense());
-  pool_->run(pixels_, [this, &to](std::size_t n, std::span<const std::byte> chunk) {
+  const auto images = to.stack.view();
+  given_.clear();
+  for (const std::size_t i : places_) given_.push_back({images[i].dense(), images[i].may_change()});
+  const auto intact = [&](std::size_t n, const std::byte* read) { return to.stack.intact(images[places_[n]], read); };
+  pool_->run(given_, intact, [&](std::size_t n, std::span<const std::byte> chunk) {
     const std::size_t i = places_[n];
-    const StackImage& image = to.stack.view()[i];
-    // The chunk is made: nothing is read of the image any more.
-    if (!to.stack.intact(image)) {
+    if (chunk.empty()) {
       to.results[i] = ErrorReason::overwritten;
       return;
     }
-    if (config_.chunks) config_.chunks->offer(image.index, chunk);
+    if (config_.chunks) config_.chunks->offer(images[i].index, chunk);
     keep(to, i, chunk);
   });
 }

@@ -51,7 +51,7 @@ Put MemorySink::put(const Stack& stack, std::span<ErrorReason> results) {
   for (std::size_t i = 0; i < images.size(); ++i) {
     if (images[i].decision != Decision::accepted) continue;
     const bool kept = keep(images[i]);
-    if (!stack.intact(images[i])) {
+    if (!stack.intact(images[i], pixels_.data() + written_ % places_ * image_bytes_)) {
       results[i] = ErrorReason::overwritten;
     } else if (kept) {
       written_ += 1;

@@ -30,8 +30,9 @@ constexpr std::size_t kReserved = std::size_t{1} << 24;                        /
 constexpr std::size_t kMostDirty = BlockWriter::kMostSyncs - 1;
 
 /// <prefix>_data_NNNNNN.raw. Images that lie in memory as they will in the file are written from where they lie, as
-/// many as possible at once, and put() waits for them. Others, and stacks that are shorter than a write, are gathered:
-/// they are written behind put(), which is faster than waiting. One that fails then is lost, as settle() tells.
+/// many as possible at once, and put() waits for them. Others, those that somebody may change meanwhile, and stacks
+/// that are shorter than a write, are gathered: they are written behind put(), which is faster than waiting. One that
+/// fails then is lost, as settle() tells.
 class RawStore final : public ImageStore {
  public:
   RawStore(const Hdf5Config& config, const OutputFiles& files, std::unique_ptr<BlockWriter> writer)
@@ -95,12 +96,14 @@ class RawStore final : public ImageStore {
     std::size_t part = 0;
     std::uint64_t slot = 0;
     bool failed = false;
+    bool in_place = false;  // written from where it lies
+    bool intact = true;     // its copy, where it was gathered
   };
 
   void open_part();
   void begin_image(std::size_t image);
-  void add(const Given& given, const std::byte* pixels);
-  void gather(const Given& given, const std::byte* pixels);
+  void add(const Stack& stack, Given& given);
+  void gather(const Stack& stack, Given& given);
   void flush_run();
   void finish_writes() {
     flush_run();
@@ -197,7 +200,7 @@ void RawStore::put(const Stack& stack, std::span<StoredPlace> stored, std::span<
     if (images[i].decision != Decision::accepted) continue;
     try {
       begin_image(i);
-      add(given_.back(), images[i].dense());
+      add(stack, given_.back());
     } catch (const Error& failure) {
       if (why_.empty()) why_ = fmt::format("frame {}: {}", images[i].frame_number, failure.what());
       results[i] = ErrorReason::storage;
@@ -207,7 +210,7 @@ void RawStore::put(const Stack& stack, std::span<StoredPlace> stored, std::span<
   for (const Given& given : given_) {  // while they are written; those that were gathered are done
     RawPlace& place = places_[given.image];
     const StackImage& image = images[given.image];
-    if (place.length != 0) continue;
+    if (!given.in_place) continue;
     place = {.offset = facts_.offset_of(given.slot), .length = image_bytes_, .crc32c = 0, .unused = 0};
     place.crc32c = crc32c({image.dense(), image_bytes_});
   }
@@ -216,7 +219,7 @@ void RawStore::put(const Stack& stack, std::span<StoredPlace> stored, std::span<
     ErrorReason& result = results[given.image];
     if (given.failed) {
       result = ErrorReason::storage;
-    } else if (!stack.intact(images[given.image])) {  // nothing is read of it any more
+    } else if (given.in_place ? !stack.intact(images[given.image]) : !given.intact) {
       result = ErrorReason::overwritten;
     } else {
       stored[given.image] = {.file = static_cast<std::uint32_t>(given.part + 1),
@@ -230,12 +233,15 @@ void RawStore::put(const Stack& stack, std::span<StoredPlace> stored, std::span<
   if (error.empty()) error = std::exchange(why_, {});
 }
 
-void RawStore::add(const Given& given, const std::byte* pixels) {
+void RawStore::add(const Stack& stack, Given& given) {
+  const StackImage& image = stack.images[given.image];
+  const std::byte* pixels = image.dense();
   const std::size_t alignment = parts_[given.part].memory_alignment();
-  if (gathers_ || image_bytes_ != stride_ || reinterpret_cast<std::uintptr_t>(pixels) % alignment != 0) {
-    return gather(given, pixels);
+  if (gathers_ || image.may_change() || image_bytes_ != stride_ ||
+      reinterpret_cast<std::uintptr_t>(pixels) % alignment != 0) {
+    return gather(stack, given);
   }
-  waits_ = true;
+  waits_ = given.in_place = true;
   const std::uint64_t offset = facts_.offset_of(given.slot);
   const bool follows = run_.bytes > 0 && run_.bounce == nullptr && run_.part == given.part &&
                        run_.offset + run_.bytes == offset && run_.data + run_.bytes == pixels;
@@ -246,7 +252,8 @@ void RawStore::add(const Given& given, const std::byte* pixels) {
   run_.bytes += image_bytes_;
 }
 
-void RawStore::gather(const Given& given, const std::byte* pixels) {
+void RawStore::gather(const Stack& stack, Given& given) {
+  const StackImage& image = stack.images[given.image];
   const std::uint64_t offset = facts_.offset_of(given.slot);
   const bool follows = run_.bounce != nullptr && run_.part == given.part && run_.offset + run_.bytes == offset &&
                        run_.bytes + stride_ <= block_images_ * stride_;
@@ -256,7 +263,8 @@ void RawStore::gather(const Given& given, const std::byte* pixels) {
     run_ = {.part = given.part, .offset = offset, .data = bounce.data, .bytes = 0, .bounce = &bounce};
   }
   std::byte* to = run_.bounce->data + run_.bytes;
-  const std::uint32_t crc = memory::stream_copy_crc32c(to, {pixels, image_bytes_}, 0);
+  const std::uint32_t crc = memory::stream_copy_crc32c(to, {image.dense(), image_bytes_}, 0);
+  given.intact = stack.intact(image, to);
   std::memset(to + image_bytes_, 0, stride_ - image_bytes_);
   places_[given.image] = {.offset = offset, .length = image_bytes_, .crc32c = crc, .unused = 0};
   run_.bytes += stride_;

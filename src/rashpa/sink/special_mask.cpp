@@ -19,7 +19,7 @@ void SpecialMask::find(const Stack& stack) noexcept {
     if (image.completeness != Completeness::complete || image.raw == nullptr) continue;
     std::fill(bits_.begin(), bits_.end(), 0U);
     mark_special(type_, special_, image.raw, bits_);
-    if (stack.guard != nullptr && stack.guard->overwritten(image)) continue;  // it was written over meanwhile
+    if (!stack.slot_intact(image, image.raw)) continue;  // it was written over meanwhile
     found_.store(true, std::memory_order_release);
     return;
   }

@@ -116,8 +116,8 @@ void Stream2Sink::skip(std::span<const SkippedImage> images) {
   }
 }
 
-/// Null: nobody wants it, it was overwritten, or cannot be compressed.
-ChunkRef Stream2Sink::chunk_of(const Stack& stack, const StackImage& image, bool wanted) {
+/// Null: nobody wants it, it was overwritten, which `why` says then, or cannot be compressed.
+ChunkRef Stream2Sink::chunk_of(const Stack& stack, const StackImage& image, bool wanted, ErrorReason& why) {
   if (output_.chunked) {
     const bool whole = bslz4::uncompressed_bytes(image.chunk) == output_.image_bytes();
     return wanted && whole ? std::make_shared<Chunk>(image.chunk) : nullptr;
@@ -126,19 +126,24 @@ ChunkRef Stream2Sink::chunk_of(const Stack& stack, const StackImage& image, bool
   if (chunk || !wanted) return chunk;
   const std::byte* pixels = image.dense();
   if (pixels == nullptr) return nullptr;
+  if (image.may_change()) {
+    copy_.assign(pixels, pixels + output_.image_bytes());
+    pixels = copy_.data();
+  }
   const std::size_t bytes = compressor_.compress({pixels, output_.image_bytes()}, scratch_);
-  if (bytes == 0 || !stack.intact(image)) return nullptr;
+  if (!stack.intact(image, pixels)) why = ErrorReason::overwritten;
+  if (bytes == 0 || why == ErrorReason::overwritten) return nullptr;
   return std::make_shared<Chunk>(std::span<const std::byte>(scratch_).first(bytes));
 }
 
 ErrorReason Stream2Sink::send(const Stack& stack, const StackImage& image) {
   send_start();
   const bool wanted = lane_.wants_image();
-  const ChunkRef chunk = chunk_of(stack, image, wanted);
+  ErrorReason why = wanted ? ErrorReason::storage : ErrorReason::dropped;
+  const ChunkRef chunk = chunk_of(stack, image, wanted, why);
   if (!wanted || !chunk) {
     lane_.miss_image();
-    if (!wanted) return ErrorReason::dropped;
-    return stack.intact(image) ? ErrorReason::storage : ErrorReason::overwritten;
+    return why;
   }
   stream2::write_image(cbor_, series_, tally_, output_, metadata_, image, chunk->bytes().size());
   const std::optional<std::uint32_t> taken = lane_.send_image(cbor_.bytes(), chunk->bytes());

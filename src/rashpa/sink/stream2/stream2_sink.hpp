@@ -55,7 +55,7 @@ class Stream2Sink final : public Sink {
   void wait_for_consumers();
   void send_start();
   [[nodiscard]] ErrorReason send(const Stack& stack, const StackImage& image);
-  [[nodiscard]] ChunkRef chunk_of(const Stack& stack, const StackImage& image, bool wanted);
+  [[nodiscard]] ChunkRef chunk_of(const Stack& stack, const StackImage& image, bool wanted, ErrorReason& why);
   void send_ends(const Books* books);
 
   Output output_;
@@ -63,6 +63,7 @@ class Stream2Sink final : public Sink {
   stream2::Lane lane_;
   kernel::bitshuffle_lz4::Compressor compressor_;
   std::vector<std::byte> scratch_;  // of the compressor
+  std::vector<std::byte> copy_;     // of an image that may change while it is compressed
   stream2::Cbor cbor_;
   stream2::Series series_;
   stream2::Tally tally_;
