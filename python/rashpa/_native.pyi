@@ -284,7 +284,7 @@ class DtpSourceStatus:
     connection_errors: Final[int]  # 1: given up
     late_ns: Final[int]  # worst lag behind the planned rate
     cnps_received: Final[int]  # congestion notifications
-    credits_refused: Final[int]  # packets that came to the place of its credits and were none
+    credits_refused: Final[int]  # packets that came to the place of its credits and were none, words that cannot be
 
 class EmulatorStatus:
     state: Final[str]  # "configured" | "running" | "finished" | "stopped"

@@ -77,7 +77,7 @@ class Latency:
 @dataclass(frozen=True)
 class SourceDtpStatus:
     """What the emulator counts of one DTP. `images_due`: that had their turn, whether sent, skipped or withheld;
-    `credits_refused`: packets that came to the place of its credits and were none."""
+    `credits_refused`: packets that came to the place of its credits and were none, and words that cannot be credits."""
 
     id: int
     images_sent: int

@@ -52,7 +52,7 @@ GROUPS: dict[str, tuple[Described, ...]] = {
         Described("rashpa_window_timeouts_total", "counter", _DTP_SENT, "Times that the window was opened again without news of the receiver."),
         Described("rashpa_late_seconds", "gauge", _DTP_SENT, "The worst lag behind the rate that is asked for."),
         Described("rashpa_congestion_notifications_total", "counter", _DTP_SENT, "Received from the destination."),
-        Described("rashpa_credits_refused_total", "counter", _DTP_SENT, "Packets that came to the place of a DTP's credits and were none: from another address, damaged, or of another length."),
+        Described("rashpa_credits_refused_total", "counter", _DTP_SENT, "What came to the place of a DTP's credits and was refused: packets from another address, damaged, or of another length; words that cannot be."),
         Described("rashpa_send_errors_total", "counter", _DTP_SENT, "Packets or writes that were not sent."),
         Described("rashpa_acknowledgements_total", "counter", _DTP_SENT, "Received; rc alone."),
         Described("rashpa_naks_total", "counter", ("dtp", "kind", "emulator"), "Negative acknowledgements; kind: sequence, or rnr (receiver not ready). rc alone."),

@@ -43,7 +43,8 @@ class SoftwarePlayer::DtpThread final : public transfer::FrameSource {
         link_(links.make({.destination = source.destination,
                           .id = source.dtp.id,
                           .images = source.dtp.images,
-                          .payload_bytes = source.dtp.placement.payload_bytes()})),
+                          .payload_bytes = source.dtp.placement.payload_bytes(),
+                          .slots = source.dtp.placement.slots})),
         dtp_(dtp_config(config, source, frames.shape(), processor, gate), *this, *link_, dealt) {}
 
   [[nodiscard]] const std::byte* frame(std::uint64_t frame) const noexcept override {

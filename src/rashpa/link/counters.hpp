@@ -91,6 +91,8 @@ struct SenderCounters : CounterList {
   NamedCounter window_timeouts{*this, "window_timeouts"};  ///< times the window was reopened without news
   NamedCounter send_errors{*this, "send_errors"};  ///< writes and events refused for good: lost, as if on the wire; of
                                                    ///< a connection in error: what it lost and took for nothing
+  NamedCounter credits_refused{*this, "credits_refused"};  ///< words that cannot be credits (credit_bound.hpp), and
+                                                           ///< what came to their place and is none
 };
 
 }  // namespace rashpa::link

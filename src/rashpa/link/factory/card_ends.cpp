@@ -17,6 +17,7 @@ std::unique_ptr<Sender> Senders::make(const fpga::Options& options, const Sender
   config.flow = options_.flow;
   config.poll = options_.poll;
   config.dtp = dtp.id;
+  config.slots = dtp.slots;
   config.images = dtp.images;
   config.payload_bytes = dtp.payload_bytes;
   config.faults = faults_;

@@ -138,6 +138,7 @@ std::unique_ptr<Sender> Senders::make(const roce::Options& options, const Sender
   config.options = options;
   config.flow = options_.flow;
   config.dtp = dtp.id;
+  config.slots = dtp.slots;
   config.images = dtp.images;
   config.payload_bytes = dtp.payload_bytes;
   config.faults = faults_;
@@ -146,8 +147,11 @@ std::unique_ptr<Sender> Senders::make(const roce::Options& options, const Sender
 
 std::unique_ptr<Sender> Senders::make(const pcie::Options& options, const SenderDtp& dtp) {
   if (remote_ == nullptr || !remote_->is(dtp.destination)) remote_ = pcie::RemoteMemory::open(dtp.destination);
-  const pcie::SenderConfig config{
-      .memory = remote_, .destination = dtp.destination, .flow = options_.flow, .poll = options_.poll};
+  const pcie::SenderConfig config{.memory = remote_,
+                                  .destination = dtp.destination,
+                                  .flow = options_.flow,
+                                  .poll = options_.poll,
+                                  .slots = dtp.slots};
   switch (options.engine) {
     case pcie::EngineKind::cpu:
       break;

@@ -48,6 +48,7 @@ struct SenderDtp {
   std::uint32_t id = 0;
   std::uint64_t images = 0;
   std::uint64_t payload_bytes = 0;
+  std::uint64_t slots = 0;  ///< of the receiver; 0: nobody knows
 };
 
 /// Makes the senders of one emulator: those of one local address share the device, the registered frames and the socket

@@ -37,6 +37,7 @@ std::unique_ptr<Sender> Senders::make(const verbs::Options& options, const Sende
   config.flow = options_.flow;
   config.poll = options_.poll;
   config.dtp = dtp.id;
+  config.slots = dtp.slots;
   return std::make_unique<verbs::VerbsSender>(config);
 }
 

@@ -206,6 +206,7 @@ bool FpgaSender::post_event(const Event& event) {
   }
   if (faults_) faults_->posted();
   count(FrameRecord::kBytes);
+  credits_.announce(event.immediate);
   ++events_posted_;
   return true;
 }
@@ -217,8 +218,8 @@ void FpgaSender::look() noexcept {
   writes_done_ = progress.writes;
   events_done_ = progress.events;
   if (config_.flow == Flow::credits) {
-    const std::uint32_t more = progress.granted - static_cast<std::uint32_t>(granted_);
-    if (more < 1U << 31U) granted_ += more;
+    const auto more = static_cast<std::int32_t>(progress.granted - static_cast<std::uint32_t>(granted_));
+    granted_ = credits_.granted(granted_ + static_cast<std::uint64_t>(std::int64_t{more}));
   }
   if (!progress.ended) return;
   ended_ = true;

@@ -8,6 +8,7 @@
 
 #include "rashpa/core/log.hpp"
 #include "rashpa/link/counters.hpp"
+#include "rashpa/link/credit_bound.hpp"
 #include "rashpa/link/fpga/options.hpp"
 #include "rashpa/link/fpga/packet_faults.hpp"
 #include "rashpa/link/link.hpp"
@@ -25,6 +26,7 @@ struct SenderConfig {
   Flow flow = Flow::credits;
   Poll poll = Poll::event;
   std::uint32_t dtp = 0;                ///< DTP id
+  std::uint64_t slots = 0;              ///< of the receiver; 0: credits are not bounded
   std::uint64_t images = 0;             ///< of the run; the fate log has one entry each
   std::uint64_t payload_bytes = 0;      ///< of one image; sizes the fault model
   std::optional<FaultConfig> faults{};  ///< drop and corrupt, by a card that makes faults on order
@@ -75,6 +77,7 @@ class FpgaSender final : public Sender {
   std::size_t done_ = 0;  // writes, not yet reported
   std::uint64_t granted_ = 0;
   Counters counters_;
+  CreditBound credits_{config_.slots, counters_.credits_refused};
   std::optional<PacketFaults> faults_;
   log::Limiter refusals_;
 };

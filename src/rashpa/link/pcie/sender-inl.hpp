@@ -24,7 +24,8 @@ SenderWith<EngineType>::SenderWith(const SenderConfig& config, EngineType engine
       record_bytes_(config.memory->region().size()),
       shared_(&config.memory->dtp(config.destination.qpn)),
       thread_(&config.memory->thread_of(config.destination.qpn)),
-      engine_(std::move(engine)) {}
+      engine_(std::move(engine)),
+      credits_(config.slots, counters_.credits_refused) {}
 
 constexpr bool lies_inside(std::uint64_t offset, std::uint64_t bytes, std::uint64_t all) noexcept {
   return offset <= all && bytes <= all - offset;
@@ -51,7 +52,7 @@ bool SenderWith<EngineType>::given_up() noexcept {
 
 template <typename EngineType>
 std::size_t SenderWith<EngineType>::post(std::span<const BufferDescriptor> writes) {
-  if (!begun_) begin(announced_);
+  if (!begun_) begin(credits_.announced());
   if (given_up()) {
     done_ += writes.size();
     return writes.size();
@@ -92,7 +93,6 @@ std::size_t SenderWith<EngineType>::post(std::span<const BufferDescriptor> write
 
 template <typename EngineType>
 bool SenderWith<EngineType>::post_event(const Event& event) {
-  constexpr std::uint32_t kIndexMask = 0xFFFFFF;
   const bool refused = withhold_ || !lies_inside(event.destination, FrameRecord::kBytes, record_bytes_);
   const bool withheld = refused || given_up_;
   if (!withheld && !engine_.announce(event, shared_->lock)) {
@@ -100,7 +100,7 @@ bool SenderWith<EngineType>::post_event(const Event& event) {
     return false;
   }
   withhold_ = begun_ = given_up_ = false;
-  announced_ += (event.immediate - (announced_ - 1)) & kIndexMask;
+  credits_.announce(event.immediate);
   if (withheld) {
     engine_.drop_image();
     if (refused) counters_.send_errors.add(1);
@@ -125,7 +125,8 @@ template <typename EngineType>
 std::uint64_t SenderWith<EngineType>::granted() const noexcept {
   // Nothing is sent any more: its caller shall come to its end.
   if (config_.flow == Flow::paced || engine_.failed()) return kUnlimited;
-  return told_ = shared_->granted.load(std::memory_order_acquire);
+  told_ = shared_->granted.load(std::memory_order_acquire);
+  return credits_.granted(told_);
 }
 
 template <typename EngineType>

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "rashpa/link/counters.hpp"
+#include "rashpa/link/credit_bound.hpp"
 #include "rashpa/link/link.hpp"
 #include "rashpa/link/pcie/control_block.hpp"
 #include "rashpa/link/pcie/copy_engine.hpp"
@@ -20,6 +21,7 @@ struct SenderConfig {
   Endpoint destination;                        ///< from the receiver's endpoints()
   Flow flow = Flow::credits;
   Poll poll = Poll::event;  ///< while waiting for credits
+  std::uint64_t slots = 0;  ///< of the receiver; 0: credits are not bounded
 };
 
 /// The same. Throws ConfigError when the destination is not of its memory.
@@ -75,9 +77,9 @@ class SenderWith final : public Sender {
   bool begun_ = false;              // an image is in hand …
   std::uint64_t image_ = 0;         // … and its index
   bool given_up_ = false;           // the receiver does not wait for it
-  std::uint64_t announced_ = 0;     // images up to the latest event
-  mutable std::uint64_t told_ = 0;  // the credits that the caller knows
+  mutable std::uint64_t told_ = 0;  // the word of credits that the caller knows
   SenderCounters counters_;
+  mutable CreditBound credits_;
 };
 
 using PcieSender = SenderWith<CpuEngine>;

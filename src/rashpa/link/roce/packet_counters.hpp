@@ -12,8 +12,10 @@ struct PacketCounters : ReceiverCounters {
   NamedCounter malformed{*this, "malformed"};  ///< not a RoCE packet, wrong length, wrong P_Key or version
   NamedCounter unknown_qp{*this, "unknown_qp"};
   NamedCounter wrong_source{*this, "wrong_source"};  ///< not from the connected address; UD: nor from its queue pair
+  NamedCounter empty_writes{*this, "empty_writes"};  ///< writes of no bytes: good packets that change nothing
   NamedCounter sequence_drops{*this, "sequence_drops"};  ///< dropped by the responder's state machine
   NamedCounter acks{*this, "acks"};                      ///< rc: acknowledgements sent
+  NamedCounter acks_received{*this, "acks_received"};    ///< rc: of credits, by their sources
   NamedCounter naks{*this, "naks"};                      ///< rc: negative ones, for gaps or refusals
   NamedCounter rnr_naks{*this, "rnr_naks"};              ///< rc: "receiver not ready"
   NamedCounter sequence_gaps{*this, "sequence_gaps"};    ///< ud: packets missing at the moment a later one came

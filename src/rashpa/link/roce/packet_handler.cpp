@@ -151,8 +151,11 @@ void PacketHandler::deliver(PacketDtp& port, const AcceptedWrite& write, std::op
     // A message is bound to the image that its first packet meets: what comes after the image was decided is late.
     port.target = write.message_bytes == 0 ? Target{} : port.assembly.locate(write.offset, write.message_bytes);
     port.target_offset = write.offset;
-    if (port.target.kind == Target::Kind::refused && write.message_bytes != 0) return counters_->refused_key.add(1);
+    if (write.message_bytes == 0) counters_->empty_writes.add(1);
   }
+  const bool refused = port.target.kind == Target::Kind::refused && write.message_bytes != 0;
+  if (refused) counters_->refused_key.add(1);
+  if (refused && write.starts_message) return;
   switch (port.target.kind) {
     case Target::Kind::lines:
       port.assembly.put_lines(port.target.index, write.offset, port.target.linear + (write.offset - port.target_offset),

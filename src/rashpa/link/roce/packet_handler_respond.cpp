@@ -26,6 +26,7 @@ bool PacketHandler::respond(RcResponder& responder, PacketDtp& port, const wire:
                             std::span<const std::byte> bytes, AcceptedWrite& write) noexcept {
   if (Acknowledgement acknowledgement; read_acknowledgement(bth, bytes, acknowledgement)) {
     port.credit_acknowledged = acknowledgement;
+    counters_->acks_received.add(1);
     return false;
   }
   // As an RNIC has it: twice the slots are posted at the start, and one more for each image released.

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "rashpa/core/checksum.hpp"
 #include "rashpa/link/testing.hpp"
+#include "rashpa/wire/icrc.hpp"
 #include "rashpa/wire/packet.hpp"
 
 namespace rashpa::link::roce {
@@ -100,6 +102,89 @@ class Handler : public ::testing::Test, public ArrivalOutput {
   std::uint32_t psn = 0;
   std::int64_t now = 1000;
 };
+
+// Whatever an opcode, a length and a RETH say: a packet that reaches a queue pair of ours is in a counter of its own
+// kind.
+TEST_F(Handler, no_packet_of_any_opcode_and_length_is_uncounted) {
+  const wire::Address from("127.0.0.1", 5000);
+  const wire::Address to("127.0.0.1", 6000);
+  wire::IcrcPath path(from, to);
+  const auto counted = [&] {
+    std::uint64_t sum = 0;
+    for (const auto& [name, value] : stats()) {
+      if (name != "packets" && name != "icrc_exact" && name != "icrc_modulo_id") sum += value;
+    }
+    return sum;
+  };
+  std::size_t sent = 0;
+  for (const Transport transport : {Transport::uc, Transport::rc, Transport::ud}) {
+    for (const bool records : {true, false}) {
+      options.transport = transport;
+      options.records = records;
+      make(NotFree::late, 100, Packetisation::first_middle_last);
+      for (unsigned opcode = 0; opcode < 256; ++opcode) {
+        for (std::size_t size = 0; size < 340; size += opcode % 32 < 12 ? 1 : 13) {
+          for (unsigned way = 0; way < 4; ++way) {
+            std::vector<std::byte> bytes(size, way == 3 ? std::byte{0xA5} : std::byte{0});
+            if (size >= wire::kBth + wire::kIcrc) {
+              const std::uint32_t number = port->rc() != nullptr ? port->rc()->expected_psn() : psn++;
+              wire::store_bth(bytes.data(), static_cast<std::uint8_t>(opcode), 0, kQpn, number);
+              const std::size_t reth = (opcode >> 5U) == 3 ? wire::kBth + wire::kDeth : wire::kBth;
+              if (way > 0 && way < 3 && size >= reth + wire::kReth + wire::kIcrc) {
+                const std::size_t payload = size - reth - wire::kReth - wire::kIcrc;
+                const std::uint64_t place = way == 1 ? dtp.placement.image_offset(0) : region.size() - 64;
+                wire::store_reth(bytes.data() + reth, {place, kKey, static_cast<std::uint32_t>(payload)});
+              }
+              const std::size_t covered = size - wire::kIcrc;
+              bytes[4] = std::byte{0xFF};
+              const std::uint32_t icrc = crc32(std::span(bytes).first(covered), path.start(size, 0));
+              bytes[4] = std::byte{0};
+              std::memcpy(bytes.data() + covered, &icrc, sizeof icrc);
+            }
+            const std::uint64_t before = counted();
+            handler->handle({bytes, 0, &from, &to, ++now}, *this);
+            handler->decide_touched(now, *this);
+            ++sent;
+            ASSERT_GT(counted(), before) << "opcode " << opcode << ", " << size << " bytes, way " << way
+                                         << ", transport " << static_cast<int>(transport) << ", records " << records;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(sent, 4800U);
+}
+
+// Lengths that datagrams are cut into by the system, and what is left of them.
+TEST_F(Handler, every_piece_of_a_datagram_is_counted) {
+  make();
+  const wire::Address from("127.0.0.1", 5000);
+  const wire::Address to("127.0.0.1", 6000);
+  for (std::size_t size = 0; size < 200; ++size) {
+    for (std::size_t segment = 0; segment <= size + 1; ++segment) {
+      std::vector<std::byte> bytes(size);
+      const std::uint64_t before = stats()["malformed"] + stats()["icrc_bad"];
+      handler->handle({bytes, segment, &from, &to, ++now}, *this);
+      const std::size_t pieces = segment == 0 || size == 0 ? 1 : (size + segment - 1) / segment;
+      ASSERT_EQ(stats()["malformed"] + stats()["icrc_bad"], before + pieces) << size << " by " << segment;
+    }
+  }
+}
+
+TEST_F(Handler, a_refused_message_is_counted_with_each_of_its_packets) {
+  make(NotFree::late, 100, Packetisation::first_middle_last);
+  std::vector<std::byte> bytes(256);
+  wire::Packet first = packet(0x26, dtp.placement.image_offset(0) + 300, bytes);  // across the end of a line
+  first.reth->dma_length = 3 * 256;
+  give(first);
+  wire::Packet next = packet(0x27, 0, bytes);
+  next.reth.reset();
+  give(next);
+  next = packet(0x28, 0, bytes);
+  next.reth.reset();
+  give(next);
+  EXPECT_EQ(stats()["refused_key"], 3U);
+}
 
 TEST_F(Handler, a_whole_image_is_complete_and_lies_where_it_belongs) {
   make();

@@ -22,6 +22,7 @@ struct SenderConfig {
   Options options{};
   Flow flow = Flow::credits;
   std::uint32_t dtp = 0;            ///< DTP id
+  std::uint64_t slots = 0;          ///< of the receiver; 0: credits are not bounded
   std::uint64_t images = 0;         ///< of the run; the fate log has one entry each
   std::uint64_t payload_bytes = 0;  ///< of one image; sizes the fault model
   /// Towards an RNIC: where its credits come in, shared by all DTPs of this address. Null: they come to the sender's

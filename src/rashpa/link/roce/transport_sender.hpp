@@ -9,6 +9,7 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/link/counters.hpp"
+#include "rashpa/link/credit_bound.hpp"
 #include "rashpa/link/roce/credits/return_path.hpp"
 #include "rashpa/link/roce/packet_sender.hpp"
 #include "rashpa/link/roce/sockets/packet_batch.hpp"
@@ -52,12 +53,13 @@ class TransportSender final : public PacketSender {
   std::size_t poll(std::uint32_t wait_us) noexcept override;
   [[nodiscard]] std::size_t pending() const noexcept override;
   [[nodiscard]] std::uint64_t granted() const noexcept override {
-    return credits() && !in_error() ? return_.words().images : kUnlimited;
+    return credits() && !in_error() ? bound_.granted(return_.words().images) : kUnlimited;
   }
   [[nodiscard]] Answers answers() const noexcept override {
     // Without a window nothing that was lost is ever written off.
     const bool known = kReliable || (credits() && start_.config.options.window_bytes > 0);
-    return {return_.words().bytes, known && !in_error() ? in_flight() : 0, in_error()};
+    return {std::min(return_.words().bytes, counters_.payload_bytes.get()), known && !in_error() ? in_flight() : 0,
+            in_error()};
   }
   [[nodiscard]] std::optional<std::uint32_t> payload_crc32c() const noexcept override {
     return pending_active_ ? std::nullopt : std::optional(payload_crc_);
@@ -120,6 +122,7 @@ class TransportSender final : public PacketSender {
   bool error_counted_ = false;
   std::uint64_t refused_ = 0;  // datagrams, at the last look
   SenderCounters counters_;
+  mutable CreditBound bound_{start_.config.slots, counters_.credits_refused};
 };
 
 // True when one more packet can be made, whatever becomes of it.
@@ -289,6 +292,7 @@ bool TransportSender<Requester, Outlet>::post_event(const Event& event) noexcept
     image = of_image ? record->index : start_.config.images;
   }
   send(packet, Ends::event, image);
+  bound_.announce(event.immediate);
   payload_crc_ = 0;
   counters_.messages.add(1);
   return true;

@@ -15,6 +15,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/pause.hpp"
 #include "rashpa/link/counters.hpp"
+#include "rashpa/link/credit_bound.hpp"
 #include "rashpa/link/verbs/queue_pair.hpp"
 #include "rashpa/link/verbs/send_order.hpp"
 #include "rashpa/memory/buffer.hpp"
@@ -57,7 +58,9 @@ class VerbsSender::Impl {
     return std::atomic_ref(reinterpret_cast<std::uint64_t*>(own_memory_.data())[number])
         .load(std::memory_order_acquire);
   }
-  [[nodiscard]] std::uint64_t granted() const noexcept { return config_.flow == Flow::credits ? word(0) : kUnlimited; }
+  [[nodiscard]] std::uint64_t granted() noexcept {
+    return config_.flow == Flow::credits ? credits_.granted(word(0)) : kUnlimited;
+  }
 
   SenderConfig config_;
   std::shared_ptr<Device> device_;
@@ -73,6 +76,7 @@ class VerbsSender::Impl {
   std::uint64_t events_completed_ = 0;
   const Registration* block_ = nullptr;  // the one used last
   SenderCounters counters_;
+  CreditBound credits_{config_.slots, counters_.credits_refused};
 
  private:
   [[nodiscard]] const Registration* block_of(const std::byte* data, std::size_t bytes) noexcept;
@@ -205,6 +209,7 @@ bool VerbsSender::Impl::post_event(const Event& event) noexcept {
   } else {
     ++events_posted_;
   }
+  credits_.announce(event.immediate);
   window_.sent(FrameRecord::kBytes);
   counters_.messages.add(1);
   counters_.packets.add(1);
@@ -227,12 +232,12 @@ void VerbsSender::Impl::reap() noexcept {
 }
 
 std::size_t VerbsSender::Impl::poll(std::uint32_t wait_us) noexcept {
-  const std::uint64_t credits = granted();
+  const std::uint64_t credits = word(0);
   const std::uint64_t bytes = word(1);
   reap();
   const std::int64_t until = now_ns() + std::int64_t{wait_us} * 1000;
   // Credits are words in memory that no interrupt announces: a nap, or a spin, between looks.
-  while (done_ == 0 && granted() == credits && word(1) == bytes && now_ns() < until) {
+  while (done_ == 0 && word(0) == credits && word(1) == bytes && now_ns() < until) {
     if (config_.poll == Poll::spin) {
       pause_spinning();
     } else {

@@ -129,8 +129,7 @@ CreditReader::Taken CreditReader::look_at(std::span<std::byte> packet, const wir
   CreditWords news = words_;
   std::memcpy(&news, write.payload.data(), write.payload.size());
   if (news.images == words_.images && news.bytes == words_.bytes) ++repeats_;
-  words_.images = std::max(words_.images, news.images);
-  words_.bytes = std::max(words_.bytes, news.bytes);
+  words_ = news;
   return Taken::credit;
 }
 

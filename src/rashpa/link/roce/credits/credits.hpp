@@ -2,7 +2,7 @@
 #pragma once
 /// Flow control of one DTP: two 64-bit little-endian words in the source's memory, images granted and payload bytes
 /// received, which the receiver writes on the DTP's queue pair: RDMA WRITE ONLY, with UD a SEND. Both only grow, so a
-/// lost or late packet does no harm.
+/// lost or late packet does no harm: the latest word counts, as far as it can be (credit_bound.hpp).
 #include <array>
 #include <cstddef>
 #include <cstdint>
