@@ -7,6 +7,7 @@ import signal
 import struct
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,15 @@ def without_file_numbers(found: dict[str, Any]) -> dict[str, Any]:
     return {path: value for path, value in found.items() if not path.startswith(("/start_time", "/end_time"))}
 
 
+def assert_lasted(master: Path) -> None:
+    """The end is as long behind the start as its images say."""
+    with h5py.File(master) as file:
+        start, end = (datetime.fromisoformat(file[f"entry/{name}"][()].decode()) for name in ("start_time", "end_time"))
+        times = file["entry/rashpa/timestamp_ns"][()]
+        taken = times[times > 0]
+        assert (end - start).total_seconds() == pytest.approx(float(taken.max() - taken.min()) * 1e-9, abs=0.002)
+
+
 def test_what_is_converted_is_what_the_sink_hdf5_of_the_same_run_has_written(
     warm_nodes: WarmNodes, tmp_path: Path
 ) -> None:
@@ -113,6 +123,9 @@ def test_what_is_converted_is_what_the_sink_hdf5_of_the_same_run_has_written(
     done = convert_run(tmp_path / "both_full_raw_master.h5", tmp_path / "again", images_per_file=7)
     assert (done.stored, done.lost, done.unknown) == (report["books"]["written"], 0, 0)
     with h5py.File(tmp_path / "both_full_master.h5") as expected, h5py.File(done.master) as found:
+        with h5py.File(tmp_path / "both_full_raw_master.h5") as raw_run:
+            for name in ("entry/start_time", "entry/end_time"):
+                assert found[name][()] == raw_run[name][()], "when it was converted is no matter"
         wanted, got = without_file_numbers(datasets(expected)), without_file_numbers(datasets(found))
         assert wanted.keys() == got.keys()
         assert "/data/data" in wanted
@@ -214,7 +227,9 @@ def test_a_run_whose_receiver_is_killed_is_there_up_to_what_was_written(tmp_path
         for number, image in run_.images():
             parts = [pattern_frame("uint16", module, number % 16, 512, 1024) for module in (0, 1)]
             np.testing.assert_array_equal(image, np.vstack(parts))
+    assert_lasted(done.master)
     repaired = repair_run(master)
+    assert_lasted(master)
     assert (repaired.stored, repaired.unknown) == (done.stored, done.unknown)
     with open_run(master) as raw:
         assert len(raw) == done.stored

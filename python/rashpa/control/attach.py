@@ -12,6 +12,7 @@ from rashpa.control.node_client import NodeError
 from rashpa.control.planned_node import PlannedNode
 from rashpa.control.run_nodes import RunNodes
 from rashpa.control.run_plan import Plan
+from rashpa.control.running_time import since_boot
 from rashpa.control.telegram import Status
 
 _BEGUN = {"receiver": ("running", "finished"), "emulator": ("running", "paused", "finished")}
@@ -43,7 +44,7 @@ class AttachedManager(Manager):
         nodes = AdoptedNodes(record, plan.file.nodes.token or token)
         super().__init__(plan, observer, journal=journal, nodes=nodes)
         self._record = record
-        self._began = time.monotonic() - max(0.0, time.time() - record.began) if record.began else time.monotonic()
+        self._began = time.monotonic() - (max(0.0, since_boot() - record.began) if record.began else 0.0)
         self._groups.begin(self._began)
         self._joined = record.joined
         self._outcome.cautions = (f"{record.holder} was gone; {self._holder} has taken the run over",)

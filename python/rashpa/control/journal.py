@@ -50,7 +50,7 @@ class KnownNode:
 
 @dataclass(frozen=True)
 class Record:
-    """What the file says. `began`: when the emulators were started, seconds since 1970; 0: they were not. Paths are absolute."""
+    """What the file says. `began`: when the emulators were started, as `since_boot()` says; 0: they were not. Paths are absolute."""
 
     version: int
     holder: str

@@ -47,7 +47,7 @@ from rashpa.control.pictures import take_pictures
 from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.run_nodes import RunNodes
 from rashpa.control.run_plan import Plan
-from rashpa.control.running_time import within
+from rashpa.control.running_time import since_boot, within
 from rashpa.control.stall import StallWatch
 from rashpa.control.steering import Steering
 from rashpa.control.telegram import Capabilities, Endpoint, Status
@@ -239,7 +239,7 @@ class Manager:
         if self._journal is None:
             return
         try:
-            began = time.time() if self._began else 0.0
+            began = since_boot() - (time.monotonic() - self._began) if self._began else 0.0
             note(self._journal, self._plan, self._holder, self._nodes, began, self._joined)
         except OSError as error:
             text = f"{self._journal.path}: the journal of the run cannot be written: {error.strerror}; choose another run.output"

@@ -11,6 +11,11 @@ _STEP_S = 0.25  # between two looks at the clock while something is waited for
 _LATE_S = 0.25  # a look that comes later than this has found a gap
 
 
+def since_boot() -> float:
+    """Return seconds that processes of this machine agree about, whoever sets its clock."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
 class RunningClock:
     """Seconds between looks, of which none counts for more than `longest_s`. `now`: monotonic."""
 

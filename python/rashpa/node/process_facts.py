@@ -15,10 +15,12 @@ def write_origins(master: Path, facts: SourceFacts, merged: Merged, source: Path
     """Add to a complete master that it was processed, of which file, when and by which version, and where its values come from. OSError."""
     with h5py.File(master, "r+") as file:
         entry = file["entry"]
-        if (end := facts.texts.get("end_time")) is not None:
-            if "end_time" in entry:
-                del entry["end_time"]
-            entry["end_time"] = end
+        if facts.texts.get(
+            "start_time"
+        ):  # then that of the file is the source's, too: the time of this processing ends nothing
+            entry.pop("end_time", None)
+            if end := facts.texts.get("end_time"):
+                entry["end_time"] = end
         process = entry.create_group("process")
         process.attrs["NX_class"] = "NXprocess"
         process["program"] = "rashpa process"

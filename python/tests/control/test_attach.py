@@ -201,6 +201,7 @@ def test_who_attaches_may_die_too(tmp_path: Path) -> None:
         second = subprocess.Popen([sys.executable, "-c", program, str(path)])
         try:
             eventually(lambda: path.stat().st_ino != first)  # it has written its own
+            assert json.loads(path.read_text())["began"] == pytest.approx(record.began, abs=0.5), "the run began once"
             with pytest.raises(JournalError, match=rf"process {second.pid}\) lives"):
                 attach(out)
         finally:

@@ -81,6 +81,16 @@ def test_what_only_the_source_says_is_taken_over(tmp_path: Path) -> None:
         assert texts_of(process["source"].attrs["given_values"]) == []
 
 
+def test_a_source_that_does_not_say_its_end_is_given_none(tmp_path: Path) -> None:
+    source = foreign(tmp_path / "f.h5")
+    with h5py.File(source, "r+") as file:
+        del file["entry/end_time"]
+    _, master = processed(tmp_path, source)
+    with h5py.File(master) as file:
+        assert file["entry/start_time"][()] == b"2025-03-01T10:00:00Z"
+        assert "end_time" not in file["entry"], "when it was processed is no end of the run"
+
+
 def test_modules_lie_where_the_source_has_them(tmp_path: Path) -> None:
     _, master = processed(tmp_path, foreign(tmp_path / "f.h5"))
     with h5py.File(master) as file:

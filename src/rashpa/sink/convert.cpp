@@ -146,6 +146,12 @@ class Mover {
   std::vector<ErrorReason> results_;
 };
 
+/// When the run ended, as its complete master says; empty: it does not.
+std::string end_of(const fs::path& master) {
+  const h5::Handle file(H5Fopen(master.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "open " + master.string());
+  return h5::read_text(h5::open_group(file.get(), "entry").get(), "end_time");
+}
+
 }  // namespace
 
 Converted convert(const ConvertOptions& options) {
@@ -183,9 +189,13 @@ Converted convert(const ConvertOptions& options) {
   const std::vector<std::int64_t> places = index_stored(rows, [](const StoredPlace&) { return true; });
   const std::vector<std::uint32_t> special = special_mask_of(files.prefix(), rows);
   // Peaks that cannot be listed are still in the tables, where rashpa peaks finds them.
-  static_cast<void>(complete_master(
-      files.prefix(),
-      {.rows = rows, .stored_index = places, .books = done.books, .unknown = done.unknown, .special_mask = special}));
+  static_cast<void>(complete_master(files.prefix(), {.rows = rows,
+                                                     .stored_index = places,
+                                                     .books = done.books,
+                                                     .unknown = done.unknown,
+                                                     .lasted_ns = rows.lasted_ns(),
+                                                     .end_time = facts == master ? std::string() : end_of(master),
+                                                     .special_mask = special}));
   files.complete();
   return done;
 }

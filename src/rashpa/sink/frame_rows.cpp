@@ -179,6 +179,16 @@ void FrameRows::give_back_reserve() noexcept {
   [[maybe_unused]] const int done = ::ftruncate(journal_, static_cast<off_t>(end_));
 }
 
+std::uint64_t FrameRows::lasted_ns() const noexcept {
+  std::uint64_t first = 0, last = 0;
+  for (const FrameRow& row : rows_) {
+    if (row.timestamp_ns == 0) continue;
+    first = first == 0 ? row.timestamp_ns : std::min(first, row.timestamp_ns);
+    last = std::max(last, row.timestamp_ns);
+  }
+  return last - first;
+}
+
 void FrameRows::fill_up() {
   while (header_.end_known() && rows_.size() < header_.images) {
     FrameRow row;

@@ -100,6 +100,8 @@ class FrameRows {
   [[nodiscard]] Scalar scalar(std::size_t image, std::size_t column) const noexcept {
     return scalars_[image * columns() + column];
   }
+  /// From the first to the last image whose time is known, by their source.
+  [[nodiscard]] std::uint64_t lasted_ns() const noexcept;
   /// Of runs in raw files.
   [[nodiscard]] const RawPlace& raw_place(std::size_t image) const noexcept { return raw_[image]; }
   [[nodiscard]] const std::vector<LostRun>& lost() const noexcept { return lost_; }  ///< of all rows, in order

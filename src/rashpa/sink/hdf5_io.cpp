@@ -169,6 +169,20 @@ std::string read_text_attribute(hid_t parent, const std::string& object, const s
   return value;
 }
 
+std::string read_text(hid_t parent, const std::string& name) {
+  if (H5Lexists(parent, name.c_str(), H5P_DEFAULT) <= 0) return {};
+  const Handle from = open_dataset(parent, name);
+  const Handle stored(H5Dget_type(from.get()), H5Tclose, "look at " + name);
+  const Handle space(H5Dget_space(from.get()), H5Sclose, "look at " + name);
+  if (H5Tis_variable_str(stored.get()) <= 0 || H5Sget_simple_extent_npoints(space.get()) != 1) return {};
+  const Handle type = text_type();
+  char* bytes = nullptr;
+  check(H5Dread(from.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &bytes), "read " + name);
+  std::string value(bytes != nullptr ? bytes : "");
+  H5free_memory(bytes);
+  return value;
+}
+
 void texts_attribute(hid_t object, const std::string& name, std::span<const std::string> values) {
   if (values.empty()) return;
   const Handle type = text_type();

@@ -60,6 +60,8 @@ void text_attribute(hid_t object, const std::string& name, std::string_view valu
 void texts_attribute(hid_t object, const std::string& name, std::span<const std::string> values);
 /// An attribute that text_attribute() wrote; empty when it is not there.
 std::string read_text_attribute(hid_t parent, const std::string& object, const std::string& name);
+/// A dataset that text() wrote; empty when it is not there, or is none.
+std::string read_text(hid_t parent, const std::string& name);
 void texts(hid_t parent, const std::string& name, std::span<const std::string> values);
 
 template <typename T>

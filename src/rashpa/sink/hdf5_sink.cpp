@@ -11,8 +11,8 @@
 #include <thread>
 #include <utility>
 
+#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/steady_utc.hpp"
 #include "rashpa/sink/accumulation_store.hpp"
 #include "rashpa/sink/frame_rows.hpp"
 #include "rashpa/sink/image_store.hpp"
@@ -123,7 +123,7 @@ struct Hdf5Sink::Impl {
             complete_master(files.prefix(), {.rows = rows,
                                              .stored_index = places,
                                              .books = books,
-                                             .end_utc_ns = utc.now(),
+                                             .lasted_ns = static_cast<std::uint64_t>(now_ns() - made_ns),
                                              .special_mask = mask ? mask->bits() : std::span<const std::uint32_t>()});
         if (!without_peaks.empty()) keep_error("the master is without lists of peaks: " + without_peaks);
         return {};
@@ -138,7 +138,7 @@ struct Hdf5Sink::Impl {
                              : "its tables could not be kept in " + prefix + "_master.journal either, not all of them");
   }
 
-  SteadyUtc utc;  // from when the master was made on
+  std::int64_t made_ns = now_ns();  // the master, whose start_time is of then
   OutputFiles files;
   FrameRows rows;
   h5::Handle master;  // for its lock

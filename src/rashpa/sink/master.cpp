@@ -9,6 +9,7 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/iso_time.hpp"
 #include "rashpa/sink/accumulation_store.hpp"
 #include "rashpa/sink/data_file.hpp"
 #include "rashpa/sink/frame_tables.hpp"
@@ -147,6 +148,13 @@ std::uint64_t stored_in(const MasterContents& contents) {
 
 enum class Peaks : std::uint8_t { listed, left_out };
 
+std::string end_time_of(hid_t entry, const MasterContents& contents) {
+  if (!contents.end_time.empty()) return contents.end_time;
+  const auto start = utc_of_iso(h5::read_text(entry, "start_time"));
+  return iso_time(start ? *start + contents.lasted_ns
+                        : now_utc_ns());  // an RFC 3339 text of somebody else: by the clock
+}
+
 void write_contents(const fs::path& path, const fs::path& prefix, const MasterContents& contents, Peaks peaks) {
   h5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose, "open " + path.string());
   {
@@ -181,7 +189,7 @@ void write_contents(const fs::path& path, const fs::path& prefix, const MasterCo
     add_to_pixel_mask(detector.get(), contents.special_mask);
     finish_nxmx_tree(entry.get(), detector.get(), contents.books.expected,
                      contents.books.complete + contents.books.partial, stored_in(contents),
-                     contents.end_utc_ns.value_or(now_utc_ns()));
+                     end_time_of(entry.get(), contents));
     write_books(entry.get(), contents.books, contents.unknown);
   }
   h5::check(H5Fflush(file.get(), H5F_SCOPE_LOCAL), "write " + path.string());

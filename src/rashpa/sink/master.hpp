@@ -2,7 +2,6 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,8 +27,9 @@ struct MasterContents {
   const std::vector<std::int64_t>& stored_index;
   Books books;
   std::uint64_t unknown = 0;
-  /// Since 1970: of a run that this process has begun by SteadyUtc; empty: now.
-  std::optional<std::uint64_t> end_utc_ns{};
+  /// By a monotonic clock: the end is so long behind the start_time that the master has, whoever has set a clock since.
+  std::uint64_t lasted_ns = 0;
+  std::string end_time{};                         ///< of a master that has one already; empty: see above
   std::span<const std::uint32_t> special_mask{};  ///< bits to be added to pixel_mask; empty: none
 };
 

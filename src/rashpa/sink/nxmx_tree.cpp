@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <ctime>
 #include <optional>
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/fill.hpp"
+#include "rashpa/core/iso_time.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
 #include "rashpa/sink/value_range.hpp"
 
@@ -175,12 +175,6 @@ void write_detector(hid_t detector, const NxmxMetadata& metadata, const NxmxImag
 
 }  // namespace
 
-std::string iso_time(std::uint64_t utc_ns) {
-  constexpr std::uint64_t kSecond = 1'000'000'000, kMillisecond = 1'000'000;
-  const auto whole = static_cast<std::time_t>(utc_ns / kSecond);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(whole), utc_ns % kSecond / kMillisecond);
-}
-
 h5::Handle write_nxmx_tree(hid_t file, hid_t entry, const NxmxMetadata& metadata, const NxmxImages& images) {
   h5::text_attribute(file, "NX_class", "NXroot");
   h5::text_attribute(file, "default", images.lists ? "entry" : "view");
@@ -224,11 +218,10 @@ h5::Handle write_nxmx_tree(hid_t file, hid_t entry, const NxmxMetadata& metadata
 }
 
 void finish_nxmx_tree(hid_t entry, hid_t detector, std::uint64_t expected, std::uint64_t collected,
-                      std::uint64_t written, std::uint64_t end_utc_ns) {
-  const std::string now = iso_time(end_utc_ns);
-  h5::text(entry, "end_time", now);
+                      std::uint64_t written, const std::string& end_time) {
+  h5::text(entry, "end_time", end_time);
   const h5::Handle specific = h5::open_group(detector, "detectorSpecific");
-  if (H5Lexists(entry, kEstimate, H5P_DEFAULT) == 0) h5::text(entry, kEstimate, now);
+  if (H5Lexists(entry, kEstimate, H5P_DEFAULT) == 0) h5::text(entry, kEstimate, end_time);
   if (H5Lexists(specific.get(), kImages, H5P_DEFAULT) > 0) {  // a run may have been ended before
     h5::check(H5Ldelete(specific.get(), kImages, H5P_DEFAULT), "remove nimages");
   }

@@ -27,12 +27,8 @@ struct NxmxImages {
 /// detector's group.
 h5::Handle write_nxmx_tree(hid_t file, hid_t entry, const NxmxMetadata& metadata, const NxmxImages& images);
 
-/// What is known at the end: end_time (`end_utc_ns`: since 1970), the counts of detectorSpecific, and what was not
-/// known at the beginning.
+/// What is known at the end: `end_time`, the counts of detectorSpecific, and what was not known at the beginning.
 void finish_nxmx_tree(hid_t entry, hid_t detector, std::uint64_t expected, std::uint64_t collected,
-                      std::uint64_t written, std::uint64_t end_utc_ns);
-
-/// A time, nanoseconds since 1970, as ISO 8601 with milliseconds and Z.
-std::string iso_time(std::uint64_t utc_ns);
+                      std::uint64_t written, const std::string& end_time);
 
 }  // namespace rashpa::sink

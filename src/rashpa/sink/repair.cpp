@@ -131,9 +131,12 @@ Repaired repair(const std::string& prefix) {
   if (is_raw) keep_facts(prefix);
   const std::vector<std::uint32_t> special = special_mask_of(prefix, rows);
   // Peaks that cannot be listed are still in the tables, where rashpa peaks finds them.
-  static_cast<void>(complete_master(
-      prefix,
-      {.rows = rows, .stored_index = places, .books = done.books, .unknown = done.unknown, .special_mask = special}));
+  static_cast<void>(complete_master(prefix, {.rows = rows,
+                                             .stored_index = places,
+                                             .books = done.books,
+                                             .unknown = done.unknown,
+                                             .lasted_ns = rows.lasted_ns(),
+                                             .special_mask = special}));
   if (!is_raw) ::unlink(OutputFiles::journal_path(prefix).c_str());
   return done;
 }

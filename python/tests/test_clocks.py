@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may ask the system's clock, which anybody with the right to may set during a run: for the day of something, never for how long it took."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+ASKS = re.compile(
+    r"time\.time(?:_ns)?\(|datetime\.(?:now|utcnow|today)\(|date\.today\(|time\.(?:gmtime|localtime)\(\)"
+    r"|system_clock::now|CLOCK_REALTIME|gettimeofday\(|now_utc_ns\(|[^_]tai_ns\(\)"
+)
+MAY = {
+    "python/rashpa/beamline/epics.py": "records of EPICS carry the time of the server",
+    "python/rashpa/cli/calibrate.py": "the day of a calibration",
+    "python/rashpa/cli/plan.py": "how many days old a calibration is",
+    "python/rashpa/cli/report.py": "when a report was made",
+    "python/rashpa/cli/run.py": "how many days old a calibration is",
+    "python/rashpa/cli/watch.py": "lines of a terminal",
+    "python/rashpa/dashboard/orders.py": "the name of a run",
+    "python/rashpa/data/tai.py": "whether the table of leap seconds is out of date",
+    "python/rashpa/node/audit.py": "when somebody gave an order",
+    "python/rashpa/node/load.py": "when a process has begun, beside the time of its machine",
+    "python/rashpa/node/log.py": "lines of logs, as the machine's own logs have them",
+    "python/rashpa/node/measure.py": "the day of a measurement",
+    "python/rashpa/node/process_facts.py": "when images were processed",
+    "src/bindings/log.cpp": "lines of logs",
+    "src/rashpa/core/clock.hpp": "the only place of the engine",
+    "src/rashpa/core/log.cpp": "lines of logs",
+    "src/rashpa/emulator/emulator.cpp": "when a run begins; its frames are so long behind as a monotonic clock says",
+    "src/rashpa/sink/master.cpp": "the end of a run whose start is no time",
+    "src/rashpa/sink/nxmx_tree.cpp": "the start of a run; its end is so long behind as a monotonic clock says",
+    "src/rashpa/sink/stream2/messages.cpp": "the name of a series",
+    "src/rashpa/sink/stream2/stream2_sink.cpp": "when a series was armed",
+}
+
+
+def test_nobody_else_asks_the_systems_clock() -> None:
+    sources = [*ROOT.glob("python/rashpa/**/*.py"), *ROOT.glob("src/**/*.cpp"), *ROOT.glob("src/**/*.hpp")]
+    ask = set()
+    for path in sources:
+        name = str(path.relative_to(ROOT))
+        testing = "testing" in name or name.endswith(("_test.cpp", "_bench.cpp", "_fuzz.cpp")) or "/bench/" in name
+        if not testing and ASKS.search(path.read_text(encoding="utf-8")):
+            ask.add(name)
+    assert ask - MAY.keys() == set(), "a duration wants time.monotonic() or now_ns(); a day wants a line above"
+    assert MAY.keys() - ask == set(), "they do not ask any more"
