@@ -92,7 +92,7 @@ class Variables:
             "AcquireTime": detector.count_time_s,
             "AcquirePeriod": 1.0 / detector.rate_hz if detector.rate_hz else detector.count_time_s,
             "NumImages": 0 if isinstance(run.frames, str) else run.frames,
-            "FilePath": str(Path(run.output).absolute()),
+            "FilePath": str(run.folder.absolute()),
             "FileName": run.name,
         }
         self._session: RunSession | None = None
@@ -197,7 +197,7 @@ class Variables:
         going = session is not None and session.going
         counts = session.counts(self._images.buffer) if session is not None else Counts()
         run = self._plan.file.run
-        master = f"{run.output}/{run.name}_{self._images.buffer}_master.h5"
+        master = f"{run.folder}/{run.name}_{self._images.buffer}_master.h5"
         return {
             f"{CAMERA}Acquire_RBV": int(going),
             f"{CAMERA}DetectorState_RBV": self._state,

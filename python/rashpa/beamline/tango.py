@@ -99,7 +99,7 @@ class Rashpa(Device):
         period = 1.0 / detector.rate_hz if detector.rate_hz else 0.0
         self._latency_time = max(0.0, period - detector.count_time_s)
         self._trigger_mode = INTERNAL
-        self._directory = str(_absolute(of_run.output))
+        self._directory = str(_absolute(str(of_run.folder)))
         self._prefix, self._number = f"{of_run.name}_", 0
         self._policy = next(policy for policy, existing in _POLICIES.items() if existing == of_run.existing)
         self._roi: tuple[int, int, int, int] | None = None

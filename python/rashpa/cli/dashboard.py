@@ -69,7 +69,7 @@ def dashboard(
         from rashpa.dashboard.serve import Place, serve
 
         nodes = Nodes(plan, USUAL, token, authority)
-        folder = reports or (Path(plan.file.run.output) if plan is not None else Path())
+        folder = reports or (plan.file.run.folder if plan is not None else Path())
         own = token or new_token()
         starter = Starter(plan, folder, token)
 

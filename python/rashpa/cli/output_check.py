@@ -31,13 +31,13 @@ def output_problems(plan: Plan) -> Iterator[str]:
     ]
     if not names:
         return
-    if trouble := folder_trouble(Path(run.output)):
+    if trouble := folder_trouble(run.folder):
         yield f"{plan.source.where(('run', 'output'))}: {trouble}; choose another"
         return
-    if run.existing == "replace" or not Path(run.output).is_dir():
+    if run.existing == "replace" or not run.folder.is_dir():
         return
     for name in (name + ending for name in names for ending in ENDINGS.values()):
-        if old := older_files(Path(run.output) / f"{run.name}_{name}"):
+        if old := older_files(run.folder / f"{run.name}_{name}"):
             yield (
                 f"{plan.source.where(('run', 'name'))}: {old[0]} exists; move it, choose another run.name or run.output, or set "
                 'run.existing = "replace"'

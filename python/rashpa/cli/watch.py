@@ -103,7 +103,7 @@ def _clients_of(named: Sequence[str], authority: str) -> list[NodeClient]:
             plan = load_plan(Path(one))
             of_file = plan.file.nodes
             clients += [
-                NodeClient(node.label, node.node, of_file.token or token, authority or of_file.authority)
+                NodeClient(node.label, node.node, of_file.token or token, authority or plan.authority)
                 for node in plan.nodes
                 if node.node != "local"
             ]

@@ -17,7 +17,7 @@ def planned_file(outcome: Outcome, buffer: PlannedBuffer) -> str:
     """Give the master file that a buffer has by the plan; empty when none of its sinks stores images."""
     kept = [ENDINGS[sink.kind] for sink in buffer.section.sink if sink.kind in ENDINGS]
     run = outcome.plan.file.run
-    return f"{run.output}/{run.name}_{buffer.section.name}{min(kept)}{MASTER}" if kept else ""
+    return f"{run.folder}/{run.name}_{buffer.section.name}{min(kept)}{MASTER}" if kept else ""
 
 
 def ways_to_images(outcome: Outcome) -> Iterator[str]:

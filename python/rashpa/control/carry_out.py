@@ -11,13 +11,14 @@ from rashpa.control.run_file_reader import run_file_of
 from rashpa.control.run_plan import Plan, load_plan, plan_run
 from rashpa.control.run_session import RunSession
 from rashpa.control.token import token_of_environment
+from rashpa.data.file_names import expanded
 
 
 def plan_of(config: Path | str | Mapping[str, Any]) -> Plan:
     """Of a run file, or of its tables as a dict. RunFileError names what is wrong."""
     if isinstance(config, Mapping):
         return plan_run(*run_file_of(config))
-    return load_plan(Path(config))
+    return load_plan(Path(expanded(str(config))))
 
 
 def carry_out(config: Path | str | Mapping[str, Any], observer: Observer = unobserved) -> Outcome:

@@ -70,7 +70,7 @@ def grant_of(plan: Plan, role: str, token: str) -> Grant:
             for one in kernels_of_run
             for name in files_of_kernel(one).values()
         }
-    write = (str(Path(plan.file.run.output).resolve()),) if role == "receiver" else ()
+    write = (str(plan.file.run.folder.resolve()),) if role == "receiver" else ()
     outside = any(code_of(kernel) for buffer in plan.buffers for kernel in buffer.section.kernel)
     kernels = str(plan.source.path.parent.resolve()) if role == "receiver" and outside else ""
     played = [one for one in plan.emulators if one.engine == "fpga" and one.node == "local"]

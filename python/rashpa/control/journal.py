@@ -155,7 +155,7 @@ def read_record(path: Path) -> Record:
 def journal_path(plan: Plan) -> Path:
     """Where a run of this plan has its journal."""
     run = plan.file.run
-    return Path(run.output).resolve() / f"{run.name}{SUFFIX}"
+    return run.folder.resolve() / f"{run.name}{SUFFIX}"
 
 
 def journal_of(plan: Plan, report: Path | None = None) -> Journal:

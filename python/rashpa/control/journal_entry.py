@@ -2,7 +2,6 @@
 """What a manager notes of its run."""
 
 import socket
-from pathlib import Path
 
 from rashpa.control.groups import Joined
 from rashpa.control.journal import VERSION, Journal, KnownNode, Record
@@ -29,7 +28,7 @@ def note(journal: Journal, plan: Plan, holder: str, nodes: RunNodes, began: floa
             str(plan.source.path.resolve()),
             plan.source.text,
             plan.source.is_toml,
-            str(Path(plan.file.run.output).resolve()),
+            str(plan.file.run.folder.resolve()),
             journal.report,
             began,
             tuple(known),

@@ -16,6 +16,7 @@ from pydantic import Field, create_model
 
 from rashpa.control.schemas import schema_path
 from rashpa.control.section import Section
+from rashpa.data.spec import PATH
 
 PIXEL_TYPES = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
 OUTSIDE = {
@@ -248,6 +249,8 @@ def _field_of(parameter: Parameter) -> tuple[Any, Any]:
     facts = {name: value for name, value in facts.items() if value is not None}
     if parameter.doc:
         facts["description"] = parameter.doc
+    if parameter.file:
+        facts["json_schema_extra"] = PATH
     if not parameter.needed:
         facts["default"] = parameter.default
     return _type_of(parameter), Field(**facts)

@@ -326,4 +326,4 @@ def unit_card_of(plan: Plan, buffer: PlannedBuffer, node: str) -> str:
 
 
 def _card_place(plan: Plan, card: str, node: str) -> str:
-    return card if card == SIMULATED or node != "local" else str(plan.source.path.resolve().parent / card)
+    return card if card == SIMULATED or node != "local" else located(card, plan.source.path.resolve().parent)

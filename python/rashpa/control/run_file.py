@@ -4,6 +4,7 @@
 These models check every value on its own; `run_plan` checks what only makes sense together.
 """
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, Strict, field_validator, model_validator
@@ -15,9 +16,11 @@ from rashpa.control.section import Section
 from rashpa.control.sink_sections import Sink
 from rashpa.control.token import checked_token
 from rashpa.data.calibration_spec import CalibrationSpec
+from rashpa.data.file_names import expanded
 from rashpa.data.laboratory import Direction
 from rashpa.data.masking_names import MaskedName
 from rashpa.data.orientation import Orientation, Turn
+from rashpa.data.spec import PATH
 
 MOST_MODULES = 4096  # as src/rashpa/dataset/memory_dataset.hpp
 ModuleNumber = Annotated[int, Field(ge=0, le=MOST_MODULES - 1)]
@@ -55,7 +58,11 @@ class Run(Section):
         description="a new series, with output files and books of its own, every so many frames",
     )
     number: int = Field(default=1, ge=0, le=2**32 - 1, description="run number, carried by every frame record")
-    output: str = Field(default="out", description="folder of the output files, relative to where the receiver runs")
+    output: str = Field(
+        default="out",
+        description="folder of the output files, relative to where the receiver runs; ~ is the home of who runs it",
+        json_schema_extra=PATH,
+    )
     existing: Literal["refuse", "replace"] = Field(
         default="refuse", description="what becomes of output files of the same name"
     )
@@ -90,6 +97,11 @@ class Run(Section):
         if value > 2**40:
             raise PydanticKnownError("less_than_equal", {"le": 2**40})
         return value
+
+    @property
+    def folder(self) -> Path:
+        """`output` as it is on this machine."""
+        return Path(expanded(self.output))
 
     @property
     def open_ended(self) -> bool:
@@ -165,6 +177,7 @@ class Detector(Section):
     )
     geometry: str | None = Field(
         default=None,
+        json_schema_extra=PATH,
         min_length=1,
         description="CrystFEL geometry (.geom) of images that are the modules one below the other: their places in whole pixels, their turns, and the beam, in place of "
         "[[detector.module]]",
@@ -301,6 +314,7 @@ class Emulator(Section):
     )
     card: Annotated[str, Field(min_length=1, max_length=1024)] | None = Field(
         default=None,
+        json_schema_extra=PATH,
         description='fpga: "sim" for a simulated one that lasts as long as the run, or the directory of a card\'s nodes: /dev of a real one',
     )
     card_mac: MacAddress | None = Field(default=None, description="fpga, a card in a network: its MAC address")
@@ -436,6 +450,7 @@ class Buffer(Section):
     )
     card: Annotated[str, Field(min_length=1, max_length=256)] | None = Field(
         default=None,
+        json_schema_extra=PATH,
         description='fpga, in place of device: "sim" for a simulated card that lasts as long as the run, or the directory of a card\'s nodes: /dev of a real one',
     )
     kernel: list[Kernel] = Field(default=[], max_length=64)
@@ -487,7 +502,9 @@ class Nodes(Section):
         description="bearer token of nodes that are running; the environment's RASHPA_TOKEN when not given",
     )
     authority: str = Field(
-        default="", description="certificate file that remote nodes are checked against; the system's when not given"
+        default="",
+        description="certificate file that remote nodes are checked against, from the run file's folder; the system's when not given",
+        json_schema_extra=PATH,
     )
 
     @field_validator("token")

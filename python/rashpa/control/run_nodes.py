@@ -116,7 +116,7 @@ class RunNodes:
             certificate = self.launcher.certificate
             trusted = certificate.context() if certificate is not None else None
             return NodeClient(label, self.local[name].url, self.local_token, owner=self.owner, trusted=trusted)
-        return NodeClient(label, node.node, self._token, plan.file.nodes.authority, owner=self.owner)
+        return NodeClient(label, node.node, self._token, plan.authority, owner=self.owner)
 
     async def _renew(self, name: str, client: NodeClient, part: float = 0.0) -> None:
         """For ever; that a node does not answer is found by who needs the answer. `part`: of the time between two renewals, by which it comes after

@@ -36,6 +36,7 @@ from rashpa.control.receivers import PlannedReceiver, plan_receivers, receiver_p
 from rashpa.control.rectangle import Rectangle, Rectangles
 from rashpa.control.run_check import run_problems
 from rashpa.control.run_file_reader import KeyPath, RunFileError, RunFileSource, read_run_file
+from rashpa.data.file_names import located
 from rashpa.data.orientation import UPRIGHT, Orientation
 
 MAX_DTPS = 65536
@@ -98,6 +99,12 @@ class Plan:
     groups: tuple[PlannedGroup, ...] = ()
     placed: PlacedDetector = UNPLACED
     of_source: OfSource = OfSource()
+
+    @property
+    def authority(self) -> str:
+        """The certificate file of `nodes.authority`; empty: that of the system."""
+        named = self.file.nodes.authority
+        return located(named, self.source.path.resolve().parent) if named else ""
 
     def group_of(self, receiver: str) -> PlannedGroup | None:
         """That the receiver is a member of."""

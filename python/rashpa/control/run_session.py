@@ -23,6 +23,7 @@ from rashpa.control.run_file_reader import RunFileSource, read_run_file, run_fil
 from rashpa.control.run_plan import Plan, plan_run
 from rashpa.control.steering import Way, stacks_end_every, steer
 from rashpa.control.telegram import Books, Status
+from rashpa.data.file_names import expanded
 from rashpa.data.telling import Apart, OnlyTells
 
 _STEER_S = 30.0
@@ -71,7 +72,7 @@ def plan_with(
     if isinstance(config, Mapping):
         path, tables = Path("run"), dict(config)
     else:
-        path = Path(config)
+        path = Path(expanded(str(config)))
         tables = tomllib.loads(read_run_file(path)[1].text)
     for table, values in changes.items():
         tables[table] = {**tables.get(table, {}), **values}

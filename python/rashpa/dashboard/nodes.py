@@ -68,7 +68,7 @@ class Nodes:
             of_file = self.plan.file.nodes
             return {
                 node.name: NodeClient(
-                    node.label, node.node, of_file.token or self._token, of_file.authority or self._authority
+                    node.label, node.node, of_file.token or self._token, self.plan.authority or self._authority
                 )
                 for node in self.plan.nodes
                 if node.node != "local"
@@ -86,6 +86,6 @@ class Nodes:
             if known.pid:
                 found[known.name] = NodeClient(label, known.url, record.local_token, trusted=trusted)
             else:
-                token, authority = of_file.token or self._token, of_file.authority or self._authority
+                token, authority = of_file.token or self._token, going.plan.authority or self._authority
                 found[known.name] = NodeClient(label, known.url, token, authority)
         return found

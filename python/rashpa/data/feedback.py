@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from rashpa.data.feedback_record import Description, FeedbackError, Image, image_of
+from rashpa.data.file_names import expanded
 
 FEEDBACK_FOLDER = Path("/dev/shm")  # noqa: S108 (POSIX shared memory lies there)
 """Where rings lie, unless the receiver was told otherwise."""
@@ -111,7 +112,7 @@ def open_feedback(
     `spin`: waits with a processor of its own, some microseconds shorter. `begin`: in a ring, "oldest" or "next". `buffer`: by ZeroMQ, of several
     that publish there the only one that counts.
     """
-    text = str(source)
+    text = expanded(str(source))
     if text.startswith("tcp://"):
         return Feedback(_Socket(text, buffer, spin), timeout_s)
     if "://" in text:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data.file_names import expanded
 from rashpa.data.pixels import Masking, counts_of, delivered
 
 Values = Mapping[str, Any]
@@ -73,6 +74,7 @@ def given_arrays(kernel: str, values: Values, image: Image) -> dict[str, NDArray
     module, _, name = MAKERS[kernel].partition(":")
     maker: Maker = getattr(importlib.import_module(module), name)
     try:
-        return {key: np.ascontiguousarray(array) for key, array in maker(values, image).items()}
+        named = {key: expanded(value) if isinstance(value, str) else value for key, value in values.items()}
+        return {key: np.ascontiguousarray(array) for key, array in maker(named, image).items()}
     except (ValueError, OSError) as error:
         raise GivenError(f"kernel {kernel}: {error}") from error

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.bad_file import BadFileError, is_own
+from rashpa.data.file_names import expanded
 from rashpa.data.hdf5.selection import whole
 from rashpa.data.hdf5.tree import Array, Hdf5File
 from rashpa.data.older_files import MASTER
@@ -267,7 +268,7 @@ class Live(Iterator[LiveImage]):
 
 def open_live(file: Path | str, timeout_s: float | None = None) -> Live:
     """`file`: what the `_master.h5` of the buffer is called, or will be; a run that has not begun is waited for like an image. ValueError: it is no such name."""
-    path = Path(file)
+    path = Path(expanded(str(file)))
     if not path.name.endswith(MASTER):
         raise ValueError(
             f"{file}: give the name of a buffer's master, RUN_BUFFER_master.h5; RUN and BUFFER are those of the run file"

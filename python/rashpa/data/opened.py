@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rashpa.data.combined import is_combined, left_out_in, parts_in
+from rashpa.data.file_names import expanded
 from rashpa.data.hdf5.files import folders_of
 from rashpa.data.joined_run import JoinedRun, open_parts
 from rashpa.data.reader import Run, open_run
@@ -15,7 +16,7 @@ from rashpa.data.run_parts import RunFileError
 def opened(file: Path | str) -> Run | JoinedRun | dict[str, Run | JoinedRun]:
     """The run of a master, one run of the members of a group, or, by their names, those of several buffers. Of masters that are gone the images are absent, or the
     name is an error that says it. Warns of masters that the file lacks, since their receivers died. RunFileError."""
-    path = Path(file)
+    path = Path(expanded(str(file)))
     if not is_combined(path):
         return open_run(path)
     for name, why in left_out_in(path).items():

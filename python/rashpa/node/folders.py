@@ -10,6 +10,7 @@ from rashpa.control.dataset_check import files_of
 from rashpa.control.dataset_spec import AnyDatasetSpec, DirectorySpec
 from rashpa.control.emulators import SIMULATED
 from rashpa.data.feedback import FEEDBACK_FOLDER, address_of, ring_name
+from rashpa.data.file_names import expanded
 from rashpa.data.regular_file import real_path
 from rashpa.node.engine import EngineError
 
@@ -75,7 +76,7 @@ class Folders:
                 raise EngineError("config", "card sim: this node simulates no card; start it with --card sim")
             return None
         try:
-            path = real_path(name)
+            path = real_path(expanded(name))
         except (OSError, RuntimeError, ValueError) as error:  # a loop of links; a byte 0
             raise EngineError("file", f"card {name!r} is no path: {error}") from None
         if path not in self._cards and self._cards.isdisjoint(path.parents):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rashpa.control import telegram
 from rashpa.control.part_orders import FILE_ORDERS
+from rashpa.data.file_names import located
 
 
 @contextlib.contextmanager
@@ -22,11 +23,11 @@ def staying_here() -> Iterator[Path]:
 
 
 def rooted(order: telegram.Destination, here: Path) -> telegram.Destination:
-    """The order with absolute paths of its output."""
+    """The order with paths of its output that count from `here`; `~` is the home of who runs this."""
     buffers = []
     for buffer in order.buffers:
         sinks = tuple(
-            sink.model_copy(update={"prefix": str(here / sink.prefix)}) if isinstance(sink, FILE_ORDERS) else sink
+            sink.model_copy(update={"prefix": located(sink.prefix, here)}) if isinstance(sink, FILE_ORDERS) else sink
             for sink in buffer.sinks
         )
         buffers.append(replace(buffer, sinks=sinks))

@@ -87,7 +87,7 @@ def measure_files(path: Path, seconds: float, progress: Callable[[str], None] = 
         sinks = [sink for sink in section.sink if isinstance(sink, Hdf5Sink)]
         alone = section.model_copy(update={"sink": sinks, "receiver": None})
         fingerprint = file_fingerprint_of(alone, file.detector.pixel, file.run.output)
-        beside = Path(file.run.output).absolute().parent
+        beside = file.run.folder.absolute().parent
         what = f"{words_of(alone)}, in files in {beside}"
         progress(f"{section.name}: {what}")
         try:

@@ -265,6 +265,7 @@ class NativeDestination:
     """A receiver."""
 
     def __init__(self, order: telegram.Destination, run: int, folders: Folders) -> None:
+        order = rooted(order, Path())
         self._receiver = order.receiver
         self._positions = {buffer.name: position for position, buffer in enumerate(order.buffers)}
         self._slots = [buffer.slots for buffer in order.buffers]
