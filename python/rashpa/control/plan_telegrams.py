@@ -13,6 +13,7 @@ from rashpa.control.image_places import beam_center, module_entries
 from rashpa.control.kernels import Kernel, declaration, files_of
 from rashpa.control.links import options_of
 from rashpa.control.part_orders import ENDINGS, Hdf5Order, RawOrder, SinkOrder, Stream2Order
+from rashpa.control.patience import patience_s
 from rashpa.control.pipeline import PIXEL_BYTES
 from rashpa.control.receivers import PlannedReceiver
 from rashpa.control.run_file import MOST_PATIENCE_S, Feedback
@@ -20,7 +21,6 @@ from rashpa.control.run_plan import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.series import images_of_series
 from rashpa.control.sink_sections import Hdf5Sink, RawSink, Sink, Stream2Sink
 from rashpa.control.source_plan import makes_pixels
-from rashpa.control.stall import patience_s
 from rashpa.data.file_names import located
 from rashpa.data.laboratory import HC_KEV_ANGSTROM
 

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Notices that nothing happens any more, for each node on its own: others that go on must not hide one that stands still."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from rashpa.control.heard import status_of
-from rashpa.control.run_file import RunFile
-from rashpa.control.run_plan import Plan, PlannedBuffer
+from rashpa.control.patience import patience_s
+from rashpa.control.run_plan import Plan
 from rashpa.control.running_time import RunningClock
 from rashpa.control.telegram import Status
 
-_STALL_S = 8.0  # without any news, beyond what rate and deadlines explain
 _LONGEST_STEP_S = (
     2.0  # between two looks: a manager that stood still has seen nothing, and nobody stood still for that long
 )
@@ -176,14 +175,6 @@ def decided_by(status: Status) -> object:
         (buffer.books, buffer.bytes_stored, [(dtp.complete, dtp.partial, dtp.missing) for dtp in buffer.dtps])
         for buffer in buffers
     ]
-
-
-def patience_s(file: RunFile, buffers: Sequence[PlannedBuffer]) -> float:
-    """How long a healthy run may be without news of these buffers."""
-    period = 1.0 / file.detector.rate_hz if file.detector.rate_hz > 0 else 0.0
-    slowest = max(buffer.section.every * buffer.section.stack for buffer in buffers) * period
-    deadline_s = max(buffer.section.deadline_ms for buffer in buffers) / 1000.0
-    return _STALL_S + 2.0 * slowest + deadline_s + file.faults.stall_us / 1e6
 
 
 def storing(status: Status) -> bool:

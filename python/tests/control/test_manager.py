@@ -440,7 +440,7 @@ def test_an_answer_that_is_no_telegram_is_explained() -> None:
 
 
 def test_a_run_in_which_nothing_happens_any_more_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rashpa.control.stall._STALL_S", 0.2)
+    monkeypatch.setattr("rashpa.control.patience._STALL_S", 0.2)
     monkeypatch.setattr("rashpa.testing.fake_engine.FakeDestination.stop", lambda _self, _order: None)
     plan = plan_of(tmp_path, "[faults]\ndead_modules = [{ module = 1, from_frame = 0 }]\n")
     outcome = run_in_process(plan, nodes())

@@ -112,7 +112,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(TRANSITIONS, name, Transition(known.sources, known.target, 4.0))
     monkeypatch.setattr("rashpa.control.manager._POLL_S", 0.02)
     monkeypatch.setattr("rashpa.node.node._END_WATCH_S", 1.0)
-    monkeypatch.setattr("rashpa.control.stall._STALL_S", 1.5)
+    monkeypatch.setattr("rashpa.control.patience._STALL_S", 1.5)
 
 
 @pytest.mark.parametrize("role", ROLES)
