@@ -25,6 +25,7 @@ LONG = {
     "python/tests/docs/test_pages.py": 140,
     "tests/chain/test_examples.py": 100,
     "tests/chain/test_groups.py": 70,
+    "tests/chain/test_group_losses.py": 45,
     "tests/browser/test_dashboard.py": 65,
     "tests/chain/test_overrun.py": 60,
     "python/tests/cli/test_watchers.py": 45,

@@ -103,7 +103,7 @@ def _is_of_images(group: Group, name: str, images: int) -> bool:
 
 
 class _Chosen:
-    """Of each frame the best copy: one that can be reached, complete before partial, by the order of the masters."""
+    """Of each frame the best copy: one that can be reached, complete before partial, with fewer lost lines, by the order of the masters."""
 
     def __init__(self, members: Sequence[Member]) -> None:
         frames = np.concatenate([one.frames for one in members])
@@ -111,7 +111,8 @@ class _Chosen:
         self.place = np.concatenate([np.arange(one.images) for one in members])
         self.state = np.concatenate([one.state for one in members])
         self.partial = np.concatenate([one.partial for one in members])
-        order = np.lexsort((self.place, self.of, self.partial, self.state != 0, frames))
+        lost = np.concatenate([one.lost for one in members])
+        order = np.lexsort((self.place, self.of, lost, self.partial, self.state != 0, frames))
         best = np.ones(len(order), np.bool_)
         best[1:] = np.diff(frames[order]) != 0
         self.frames: NDArray[np.uint64] = frames

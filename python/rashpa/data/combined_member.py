@@ -71,6 +71,7 @@ class Member:
     said: Mapping[str, object]
     frames: NDArray[np.uint64]
     partial: NDArray[np.bool_]
+    lost: NDArray[np.int64]
     state: NDArray[np.uint8]
     rows: NDArray[np.uint64]
     collected: NDArray[np.uint64]
@@ -121,6 +122,7 @@ def _member(master: Path, run: Run, file: Hdf5File) -> Member:
         {"pixel_units": run.facts.pixel_units, "kernels": _as_text(run.facts.kernels), **_said_of(file)},
         run.frame_numbers,
         np.asarray(tables.completeness[stored] == COMPLETENESS.index("partial")),
+        run.lost_lines[stored],
         state,
         tables.frame_number,
         tables.frame_number[came],

@@ -53,7 +53,7 @@ class JoinedRun:
         self.frame_numbers: NDArray[np.uint64] = self.tables.frame_number[self._stored]
 
     def _chosen(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Of each frame the member and its row: stored before not, reachable, complete, by the order of the members."""
+        """Of each frame the member and its row: stored before not, reachable, complete, with fewer lost lines, by the order of the members."""
         tables = [one.tables for one in self.members]
         frames = np.concatenate([one.frame_number for one in tables])
         of = np.repeat(np.arange(len(tables)), [len(one.frame_number) for one in tables])
@@ -67,7 +67,8 @@ class JoinedRun:
                 for one, absent in zip(tables, self._absent_in, strict=True)
             ]
         )
-        order = np.lexsort((of, partial, open_, gone, ~stored, frames))
+        lost = np.concatenate([one.lost_lines for one in self.members])
+        order = np.lexsort((of, lost, partial, open_, gone, ~stored, frames))
         best = np.ones(len(order), np.bool_)
         best[1:] = np.diff(frames[order]) != 0
         self._flat = order[best]

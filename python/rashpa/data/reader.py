@@ -286,6 +286,17 @@ class Run:
         columns = (group[name][first:end].tolist() for name in ("dtp", "first_line", "lines"))
         return tuple(LostRun(*values) for values in zip(*columns, strict=True))
 
+    @cached_property
+    def lost_lines(self) -> NDArray[np.int64]:
+        """Of each table row, how many lines of regions did not arrive: of two copies of an image the one with fewer is the better."""
+        group = self._rashpa["lost_runs"]
+        ends = self._lost_ptr.astype(np.int64)
+        runs = ends[1:] - ends[:-1]
+        lines = group["lines"][()].astype(np.int64)
+        if (runs < 0).any() or runs.sum() != len(lines):
+            raise RunFileError(f"{self.path}: it is damaged: its lost lines do not fit its rows; copy it again")
+        return np.bincount(np.repeat(np.arange(len(runs)), runs), lines, minlength=len(runs)).astype(np.int64)
+
     def lost_mask(self, row: int) -> NDArray[np.bool_]:
         """True where the image in table row `row` lost its pixels. Without the table of DTPs nothing can be placed: all False."""
         lost = np.zeros(self.shape, dtype=np.bool_)
