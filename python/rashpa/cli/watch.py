@@ -99,7 +99,7 @@ def _clients_of(named: Sequence[str], authority: str) -> list[NodeClient]:
     for one in named:
         if one.startswith(("http://", "https://")):
             clients.append(NodeClient(one, one, token, authority))
-        elif one.endswith(".toml"):
+        elif one.lower().endswith(".toml"):
             plan = load_plan(Path(one))
             of_file = plan.file.nodes
             clients += [

@@ -111,3 +111,13 @@ def parameters_of_function(function: Callable[..., Any]) -> Mapping[str, bool | 
         if type(one.default) not in (bool, int, float, str):
             raise ValueError(f"its parameter {one.name} must have a default: a bool, int, float or str")
     return {one.name: one.default for one in by_name}
+
+
+def check_declared(part: str, columns: Sequence[Column], found: Any) -> None:
+    """ValueError for what a function gives and does not declare: no file would have it."""
+    names = {column.name for column in columns}
+    more = [str(name) for name in found if name not in names] if isinstance(found, Mapping) else []
+    if more:
+        raise ValueError(
+            f"it gives {', '.join(more)[:200]}, which its @kernel does not declare in {part}; declare it there, or leave it out"
+        )

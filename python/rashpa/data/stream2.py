@@ -162,6 +162,8 @@ class Image(Message):
     image_id: int
     data: Mapping[str, PackedArray] = field(repr=False)
     began_ns: int = 0
+    further: tuple[str, ...] = ()
+    """What it says besides, by name: of nothing of this the interface, or docs/reference/stream2.md, says what it means."""
 
 
 @dataclass(frozen=True)
@@ -214,10 +216,49 @@ def read_message(data: bytes | memoryview) -> Start | Image | End | Other:
         images = due if isinstance(due, int) and not isinstance(due, bool) and 0 <= due < 1 << 64 else None
         return Start(*common, images, _channels(found.get("channels")), found)
     if found["type"] == "image":
-        return Image(*common, _count(found, "image_id"), _data(found.get("data")), _began_ns(found))
+        return Image(
+            *common, _count(found, "image_id"), _data(found.get("data")), _began_ns(found), _further(found, common[2])
+        )
     if found["type"] == "end":
         return End(*common)
     return Other(*common, text_of(found["type"], 32))
+
+
+_OF_IMAGES = {
+    "type",
+    "series_id",
+    "series_unique_id",
+    "image_id",
+    "real_time",
+    "series_date",
+    "start_time",
+    "stop_time",
+    "user_data",
+    "data",
+}
+_OF_USERS = {
+    "frame_number",
+    "index",
+    "completeness",
+    "flags",
+    "timestamp_ns",
+    "lost_runs",
+    "lost",
+    "vetoed_before",
+    "errored_before",
+}
+_MOST_FURTHER = 16
+
+
+def _further(found: Mapping[str, Any], user: Mapping[str, Any]) -> tuple[str, ...]:
+    """Names that are not known; of the numbers of a pipeline each."""
+    names = [str(name) for name in found if name not in _OF_IMAGES]
+    for name, value in user.items():
+        if isinstance(value, Mapping):
+            names += [f"user_data.{name}.{one}" for one in value]
+        elif name not in _OF_USERS:
+            names.append(f"user_data.{name}")
+    return tuple(sorted(text_of(name, 64) for name in names[:_MOST_FURTHER]))
 
 
 def _count(found: Mapping[str, Any], name: str) -> int:

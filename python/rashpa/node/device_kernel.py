@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from rashpa.data.device_images import DeviceImages
-from rashpa.data.kernel import Column, PythonKernel
+from rashpa.data.kernel import Column, PythonKernel, check_declared
 from rashpa.node.printed import PrintsAs
 
 Numbers = tuple[int, int, str]
@@ -42,6 +42,7 @@ class DeviceFunction:
                 raise TypeError(f"it must return columns and verdicts, not {_shown(given)}")
             columns, verdicts = given
         numbers = [_column(column, columns, count) for column in declared.columns]
+        check_declared("columns", declared.columns, columns)
         verdict = _numbers("its verdicts", verdicts, count, _WHOLE) if declared.reasons else NONE
         return numbers, verdict, given
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data.kernel import ATTRIBUTE, PIXELS, Axis, Column, PythonKernel, parameters_of_function
+from rashpa.data.kernel import ATTRIBUTE, PIXELS, Axis, Column, PythonKernel, check_declared, parameters_of_function
 from rashpa.node.device_kernel import DeviceFunction
 from rashpa.node.engine import EngineError
 from rashpa.node.here import staying_here
@@ -94,6 +94,9 @@ class LoadedKernel:
         )
         rows = _rows(declared.table, found["table"]) if declared.table else np.zeros((0, 0), np.uint64)
         profile = _arrays(declared, found["profile"]) if declared.profile else np.zeros(0, np.float64)
+        for part, columns in (("columns", declared.columns), ("table", declared.table), ("profile", declared.profile)):
+            if columns:
+                check_declared(part, columns, found[part])
         return scalars, self._verdict(found.get("reason")), rows, profile
 
     def _verdict(self, reason: Any) -> int:

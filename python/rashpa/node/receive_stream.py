@@ -279,6 +279,8 @@ class _Series:
         except StreamError as error:
             self._refuse(f"image {image.image_id}: {error}", image.image_id)
             return
+        if image.further:
+            self.received.note(f"images say {', '.join(image.further)}, which is not in the files")
         missed = image.image_id - self._next
         if missed:
             self._gaps.append((self._next, image.image_id))

@@ -105,6 +105,8 @@ def _contradictions(start: Start, channel: str, first: NDArray[Any]) -> Iterator
     for name in (*_NUMBERS, "incident_energy", "incident_wavelength", "saturation_value"):
         if start.fields.get(name) is not None and not start.has_number(name):
             yield f"{name} of the start is no number; it is not in the files"
+    if len(_text_of_start(start)) > _MOST_TEXT:
+        yield f"what the start says has more than {_MOST_TEXT} letters; /entry/rashpa/stream_start of the files is empty"
     if start.fields.get("detector_translation") is not None and _translation(start) is None:
         yield "detector_translation of the start is no three numbers; it is not in the files"
 
@@ -206,8 +208,12 @@ def write_facts(file: h5py.File, start: Start | None, facts: ChannelFacts) -> No
         axis = detector["transformations/translation"]
         axis[()] = length
         axis.attrs["vector"] = np.array(translation) / length
-    text = json.dumps(_plain(start.fields), ensure_ascii=False)
+    text = _text_of_start(start)
     file["entry/rashpa"].create_dataset("stream_start", data=text if len(text) <= _MOST_TEXT else "")
+
+
+def _text_of_start(start: Start) -> str:
+    return json.dumps(_plain(start.fields), ensure_ascii=False)
 
 
 def _put_unknown(file: h5py.File, start: Start | None) -> None:

@@ -100,6 +100,7 @@ def test_one_thing_alone_is_returned_as_it_is() -> None:
     [
         (3, "must return a dict with a"),
         ({}, "it gives no a"),
+        ({"a": Array("<i8"), "more": Array("<i8")}, "it gives more, which its @kernel does not declare in columns"),
         ({"a": 3}, "a: an array on the device with a number for each image, not <class 'int'>"),
         ({"a": Array(shape=(COUNT, 1))}, r"a: an array of 4, a number for each image, not of \[4, 1\]"),
         ({"a": Array(shape=(3,))}, r"not of \[3\]"),

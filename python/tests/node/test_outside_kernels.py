@@ -284,6 +284,7 @@ ANSWERS = {
     "None": "TypeError: it must return a dict with n, not None",
     "{'n': 1}, None": "it must return a dict with n, not ({'n': 1}, None)",
     "{'m': 1}": "ValueError: it gives no n",
+    "{'n': 1, 'm': 2}": "ValueError: it gives m, which its @kernel does not declare in columns; declare it there, or leave it out",
     "{'n': -1}": "n is -1, which is not uint32",
     "{'n': 1.5}": "n is 1.5, which is not uint32",
     "{'n': 'many'}": "ValueError: n holds what is not uint32",

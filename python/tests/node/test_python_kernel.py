@@ -170,3 +170,20 @@ def test_a_function_that_writes_all_the_same_changes_no_image() -> None:
     found = _native.Pipeline([configured(function)], 30, 20, "uint16", stack=1).run(images, None, None)
     assert (images == 7).all()
     assert (found.pixels == 7).all()
+
+
+@pytest.mark.parametrize(
+    ("part", "declared"),
+    [
+        ("columns", {"columns": (Column("n", "uint32"),)}),
+        ("table", {"table": (Column("n", "uint32"),), "table_rows": 9}),
+        ("profile", {"profile": (Column("n", "float64"),), "axes": (Axis("q", np.arange(3.0)),)}),
+    ],
+)
+def test_what_is_not_declared_is_never_dropped_in_silence(part: str, declared: Any) -> None:
+    value = 1 if part == "columns" else np.arange(3.0 if part == "profile" else 3)
+    loaded({"n": value}, **declared)(PIXELS)
+    with pytest.raises(
+        ValueError, match=f"it gives more, which its @kernel does not declare in {part}; declare it there"
+    ):
+        loaded({"n": value, "more": value}, **declared)(PIXELS)

@@ -225,3 +225,20 @@ def test_modules_that_lie_nowhere_are_the_whole_image(tmp_path: Path, modules: A
     one = received(tmp_path, messages(user_data={"modules": modules}))
     with h5py.File(one.files[0]) as file:
         assert file["entry/instrument/detector/module_0/data_size"][()].tolist() == [HEIGHT, WIDTH]
+
+
+def test_what_images_say_besides_is_never_dropped_in_silence(tmp_path: Path) -> None:
+    said = [cbor2.loads(one) for one in messages()]
+    said[1] |= {"motor": 3.0, "user_data": {"flags": 0, "values": {"total_counts": 7, "n_peaks": 2}, "spots_count": 1}}
+    one = received(tmp_path, [cbor2.dumps(each) for each in said])
+    assert one.whole, one
+    (note,) = [text for text in one.notes if "not in the files" in text]
+    for name in ("motor", "user_data.values.total_counts", "user_data.values.n_peaks", "user_data.spots_count"):
+        assert name in note
+    assert "flags" not in note
+
+
+def test_a_start_that_is_too_long_for_the_files_says_so(tmp_path: Path) -> None:
+    one = received(tmp_path, messages(comment="x" * (1 << 20)))
+    assert one.whole, one
+    assert any("stream_start of the files is empty" in note for note in one.notes), one.notes
