@@ -46,6 +46,7 @@ KINDS: dict[Kind, int] = {
     "still": 12,
     "unheard": 4,
     "neighbours": 4,
+    "pairs": 4,
 }
 PRIMES = (
     7,
@@ -90,6 +91,8 @@ def draw(seed: int, number: int, kind: Kind | None = None) -> Plan:
         return _unheard(dice, draw(seed, number, "none"))
     if kind == "neighbours":
         return _beside(dice, draw(seed, number, "none"))
+    if kind == "pairs":
+        return _pair(dice, draw(seed, number, "none"))
     flow: Flow = "paced" if dice.random() < (0.5 if slow else 0.25) else "credits"
     return Plan(
         seed=seed,
@@ -192,6 +195,26 @@ def _beside(dice: Random, plan: Plan) -> Plan:
         rate_hz=rate,
         buffers=tuple(replace(buffer, phase=0) for buffer in plan.buffers),
         disturbance=Disturbance(kind="neighbours", amount=dice.randrange(1 << 32)),
+    )
+
+
+def _pair(dice: Random, plan: Plan) -> Plan:
+    """The second of two runs of one name, of which processes are killed; pairs.py draws the first, and the moments."""
+    if dice.random() < 0.6:
+        plan = replace(_grouped(dice, plan), blows=())
+    rate = round(dice.uniform(100, 300), 1)
+    return replace(
+        plan,
+        flow="credits",
+        on_full="pause",
+        nodes="local",
+        fixed_port=False,
+        jungfrau=False,
+        frames=int(rate * dice.uniform(0.7, 2.0)),
+        rate_hz=rate,
+        buffers=tuple(replace(buffer, kernel="raw", phase=0) for buffer in plan.buffers),
+        faults=Faults(),
+        disturbance=Disturbance(kind="pairs"),
     )
 
 

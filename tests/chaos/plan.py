@@ -30,6 +30,7 @@ Kind = Literal[
     "still",
     "unheard",
     "neighbours",
+    "pairs",
 ]
 STORAGE: tuple[Kind, ...] = ("disk_full", "failing_writes", "slow_writes", "folder_removed")
 SIGNALS: tuple[Kind, ...] = ("kill", "stop", "pause", "terminate", "interrupt", "replace_killed")

@@ -15,6 +15,7 @@ from tests.chaos.check_report import check_report
 from tests.chaos.disturb import RASHPA, SmallDisk, taken_port
 from tests.chaos.execute import Stage, carry_through, leftovers, make_stage
 from tests.chaos.facts import Facts
+from tests.chaos.pairs import play_pair
 from tests.chaos.plan import Disturbance, Faults, Plan
 from tests.chaos.processes import end_all, marked, wait_until
 from tests.chaos.run_file import buffers_of
@@ -103,6 +104,9 @@ def _repaired(facts: Facts, stored: dict[str, Stored]) -> dict[str, Stored]:
 
 def _run(stage: Stage, disk: SmallDisk | None) -> Verdict:
     plan = stage.plan
+    if plan.disturbance.kind == "pairs":
+        problems, images = play_pair(stage)
+        return Verdict(plan, tuple(problems), effective=True, images=images)
     problems = stage.start_nodes()
     if problems:
         return Verdict(plan, tuple(problems))

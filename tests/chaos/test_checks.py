@@ -13,6 +13,8 @@ import pytest
 from tests.chaos.draw import draw
 from tests.chaos.execute import carry_through, make_stage
 from tests.chaos.facts import Facts
+from tests.chaos.frames import coverage, raw_image
+from tests.chaos.pairs import Shown, wrong
 from tests.chaos.plan import Disturbance, Faults, Plan
 from tests.chaos.processes import end_all
 from tests.chaos.run import check
@@ -165,3 +167,30 @@ def test_another_number_in_the_terminal_is_found(good: tuple[Plan, Facts]) -> No
     assert said != facts.said
     problems, _ = check(plan, dataclasses.replace(facts, said=said))
     assert problems
+
+
+def shown_pair() -> tuple[Shown, tuple[Plan, Plan]]:
+    """What a reader shows of the second of two runs."""
+    second = next(plan for plan in (draw(5, number, "pairs") for number in range(1000)) if plan.pixel == "uint16")
+    second = dataclasses.replace(second, dataset_frames=7)
+    first = dataclasses.replace(second, number=second.number + 1_000_003)
+    buffer = second.buffers[0]
+    images = np.stack([raw_image(second, buffer, frame) for frame in range(20)])
+    valid = np.broadcast_to(coverage(buffer) >= 0, images.shape)
+    return Shown("a file", buffer, np.arange(20), images, valid), (first, second)
+
+
+def test_an_image_of_another_frame_or_run_is_seen() -> None:
+    shown, plans = shown_pair()
+    assert not wrong(shown, plans)
+    moved = dataclasses.replace(shown, frames=shown.frames + 1)
+    assert "frame 1 is of no run" in wrong(moved, plans)[0]
+    images = shown.images.copy()
+    images[7] = raw_image(plans[0], shown.buffer, 7)
+    assert wrong(dataclasses.replace(shown, images=images), plans)[0].endswith(
+        "frame 7 is of another run than those before"
+    )
+    images[7] = 0
+    assert "frame 7 is of no run" in wrong(dataclasses.replace(shown, images=images), plans)[0]
+    twice = dataclasses.replace(shown, frames=np.where(shown.frames == 19, 12, shown.frames))
+    assert wrong(twice, plans)[0] == "a file: frames are shown twice"

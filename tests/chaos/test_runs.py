@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sixteen runs for CI: every kind of disturbance, each with a fixed plan. `make test-chaos` makes as many others as are wanted."""
+"""Twenty runs for CI: every kind of disturbance, each with a fixed plan. `make test-chaos` makes as many others as are wanted."""
 
 from pathlib import Path
 
@@ -9,8 +9,8 @@ from tests.chaos.plan import Kind
 from tests.chaos.run import run_plan
 
 SEED = 9
-# By their places in KINDS; a pause by a number that stands still for one second and not for five.
-NUMBERS: dict[Kind, int] = {**{kind: place for place, kind in enumerate(KINDS)}, "pause": 46}
+# By their places in KINDS; a pause by a number that stands still for one second and not for five, pairs by a short one of a group.
+NUMBERS: dict[Kind, int] = {**{kind: place for place, kind in enumerate(KINDS)}, "pause": 46, "pairs": 48}
 MORE: list[tuple[int, Kind]] = [(20, "kill"), (21, "terminate"), (25, "members")]
 PLANS = [*((number, kind) for kind, number in NUMBERS.items()), *MORE]
 
