@@ -2,6 +2,7 @@
 """Serves the page: Bokeh's server, everything it needs from this machine, nothing from elsewhere."""
 
 import asyncio
+import logging
 import signal
 import ssl
 from collections.abc import Callable
@@ -16,10 +17,11 @@ from bokeh.resources import Resources
 from bokeh.server.server import BaseServer
 from bokeh.server.tornado import BokehTornado
 from bokeh.server.util import bind_sockets
-from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPServerRequest
 from tornado.ioloop import IOLoop
+from tornado.web import RequestHandler
 
+from rashpa.dashboard.door import Door
 from rashpa.dashboard.files import patterns
 from rashpa.dashboard.gate import Answer, Gate, token_address
 from rashpa.dashboard.keys import Keys
@@ -30,10 +32,16 @@ from rashpa.dashboard.past_runs import PastRuns
 from rashpa.dashboard.style import PLAIN_TABLES
 from rashpa.dashboard.views import Views
 from rashpa.dashboard.watch import Watch
+from rashpa.data.plain_text import ONE_LINE
 from rashpa.node.access import names_of
+from rashpa.node.request_limits import Rate, RequestLimits
 from rashpa.node.serve_error import ServeError
 
+_log = logging.getLogger("tornado.access")
 _PAGE = "page.html"
+_REFUSED = 400  # and above: status of an answer
+_TOLD = Rate(1.0, 20.0)  # lines about refused requests
+_LONGEST = 200  # characters of such a line
 _MOST_PAGES = 32
 _MOST_BYTES = 1 << 20  # of what a browser sends
 _TIMES = {
@@ -59,12 +67,31 @@ class _Site(BokehTornado):  # type: ignore[misc]  # Bokeh is Any to mypy
 
     def __init__(self, gate: Gate, *args: Any, **options: Any) -> None:
         self._gate = gate
+        self._told = RequestLimits(_TOLD)
+        self._untold = 0
+        self.door: Door | None = None
         super().__init__(*args, **options)
 
     def find_handler(self, request: HTTPServerRequest, **options: Any) -> Any:
-        if (instead := self._gate.answer_to(request)) is not None:
+        instead = self._gate.answer_to(request)
+        if self.door is not None:
+            self.door.heard(request, may_look=instead is None)
+        if instead is not None:
             return self.get_handler_delegate(request, Answer, instead)
         return super().find_handler(request, **options)
+
+    def log_request(self, handler: RequestHandler) -> None:
+        """Says what was refused, as far as that fills no disk."""
+        if handler.get_status() < _REFUSED:
+            return
+        if self._told.wait_s("", trusted=False):
+            self._untold += 1
+            return
+        if self._untold:
+            _log.warning("%d requests more were refused", self._untold)
+            self._untold = 0
+        asked = f"{handler.request.method} {handler.request.uri} ({handler.request.remote_ip})"
+        _log.warning("%d %s", handler.get_status(), asked.translate(ONE_LINE)[:_LONGEST])
 
     def resources(self, absolute_url: str | bool | None = None) -> Resources:
         found = super().resources(absolute_url)
@@ -110,7 +137,7 @@ async def serve(
         include_cookies=[],
         **_TIMES,
     )
-    listening = HTTPServer(application, ssl_options=place.secure, max_buffer_size=_MOST_BYTES)
+    listening = application.door = Door(application, ssl_options=place.secure, max_buffer_size=_MOST_BYTES)
     listening.add_sockets(sockets)
     server = BaseServer(IOLoop.current(), application, listening)
     host = f"[{place.host}]" if ":" in place.host else place.host

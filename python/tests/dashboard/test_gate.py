@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who gets through the gate of the page: by name, by the page that asks, by token and cookie; requests of HTTP and of WebSockets alike."""
 
-import contextlib
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import pytest
 
-TOKEN = "a-token-for-orders"
+from rashpa.testing.served_page import TOKEN, Served, dashboard
+
 WEB_SOCKET = {
     "connection": "upgrade",
     "upgrade": "websocket",
@@ -23,46 +18,10 @@ WEB_SOCKET = {
 PATHS = ["", "ws", "metadata", "autoload.js", "page.js", "image.js", "static/js/bokeh.min.js", "favicon.ico", "views/x", "reports/x/1/report.html", "nothing"]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Served:
-    """A dashboard. `way`: its address as it is printed."""
-
-    way: str
-
-    @property
-    def base(self) -> str:
-        return self.way.partition("?")[0]
-
-    @property
-    def place(self) -> str:
-        """Host and port."""
-        return self.base.removeprefix("http://").rstrip("/")
-
-    def cookie(self, way: str = "") -> dict[str, str]:
-        answer = httpx.get(way or self.way)
-        assert (answer.status_code, answer.headers["location"]) == (303, "/")
-        given = answer.headers["set-cookie"]
-        assert "HttpOnly" in given
-        assert "SameSite=Lax" in given
-        return {"cookie": given.partition(";")[0]}
-
-
-@contextlib.contextmanager
-def dashboard(folder: Path) -> Iterator[Served]:
-    words = [sys.executable, "-m", "rashpa.cli.entry", "dashboard", "--port", "0", "--alias", "beamline"]
-    environment = {**os.environ, "RASHPA_TOKEN": TOKEN}
-    with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, env=environment, text=True) as process:
-        assert process.stdout is not None
-        found = Served(process.stdout.readline().removeprefix("dashboard: ").strip())
-        assert TOKEN not in found.way  # what is printed may be kept by who keeps logs
-        yield found
-        process.send_signal(signal.SIGTERM)
-    assert process.returncode == 0
-
-
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with dashboard(tmp_path_factory.mktemp("served")) as found:
+        assert TOKEN not in found.way  # what is printed may be kept by who keeps logs
         yield found
 
 
