@@ -13,11 +13,11 @@
 #include <exception>
 #include <span>
 #include <thread>
+#include <vector>
 
 #include "../pipes.hpp"
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/histogram.hpp"
 #include "rashpa/feedback/ring_reader.hpp"
 
 namespace rashpa::bench {
@@ -33,18 +33,23 @@ class Latencies {
  public:
   void record(std::span<const std::uint64_t> record) {
     const std::int64_t now = now_ns();
-    from_packet_.record(now - static_cast<std::int64_t>(record[entry::kLastPacket]));
-    from_ring_.record(now - static_cast<std::int64_t>(record[entry::kPublished]));
+    from_packet_.push_back(now - static_cast<std::int64_t>(record[entry::kLastPacket]));
+    from_ring_.push_back(now - static_cast<std::int64_t>(record[entry::kPublished]));
   }
-  [[nodiscard]] Heard heard(std::uint64_t lost) const {
-    const auto us = [](const Histogram& of, double p) { return static_cast<double>(of.percentile_ns(p)) * 1e-3; };
-    return {from_packet_.count(), lost, us(from_packet_, 0.5), us(from_packet_, 0.99), us(from_ring_, 0.5),
+  [[nodiscard]] Heard heard(std::uint64_t lost) {
+    const auto us = [](std::vector<std::int64_t>& of, double p) {
+      if (of.empty()) return 0.0;
+      const auto place = of.begin() + static_cast<std::ptrdiff_t>(p * static_cast<double>(of.size() - 1));
+      std::nth_element(of.begin(), place, of.end());
+      return static_cast<double>(*place) * 1e-3;
+    };
+    return {from_packet_.size(), lost, us(from_packet_, 0.5), us(from_packet_, 0.99), us(from_ring_, 0.5),
             us(from_ring_, 0.99)};
   }
 
  private:
-  Histogram from_packet_;
-  Histogram from_ring_;
+  std::vector<std::int64_t> from_packet_;
+  std::vector<std::int64_t> from_ring_;
 };
 
 Heard read_ring(const std::string& path, feedback::Wait wait, int ready) {
@@ -92,7 +97,8 @@ Heard read_zeromq(const std::string& endpoint, int ready) {
 }  // namespace
 
 std::string_view name_of(Way way) noexcept {
-  constexpr std::array<std::string_view, 3> names{"ring, spinning", "ring, asleep", "ZeroMQ"};
+  constexpr std::array<std::string_view, 4> names{"ring, spinning", "ring, asleep", "ZeroMQ",
+                                                  "ZeroMQ by a thread of the receiver"};
   return names[static_cast<std::size_t>(way)];
 }
 
@@ -120,7 +126,7 @@ void SubscriberProcess::live(Way way) noexcept {
     Place place{};
     take(from_, place.data(), place.size());
     const Heard heard =
-        way == Way::zeromq
+        speaks_zeromq(way)
             ? read_zeromq(place.data(), to_)
             : read_ring(place.data(), way == Way::ring_spin ? feedback::Wait::spin : feedback::Wait::sleep, to_);
     give(to_, &heard, sizeof heard);

@@ -9,7 +9,8 @@
 
 namespace rashpa::bench {
 
-enum class Way : std::uint8_t { ring_spin, ring_sleep, zeromq };
+enum class Way : std::uint8_t { ring_spin, ring_sleep, zeromq, zeromq_inside };
+constexpr bool speaks_zeromq(Way way) noexcept { return way == Way::zeromq || way == Way::zeromq_inside; }
 std::string_view name_of(Way way) noexcept;
 
 /// What came: from the last byte of each image until it was there, and from when it was in the ring.
