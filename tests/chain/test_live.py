@@ -90,8 +90,10 @@ def test_a_slow_reader_has_every_accepted_image_as_it_is_stored(tmp_path: Path, 
         assert (run.books["vetoed"] > 0) == bool(kernels)
         for index, image in enumerate(seen):
             np.testing.assert_array_equal(image.pixels, run.image(index))
+            assert image.pixels.masked == run.image(index).masked == run.masked
             assert image.complete
             row = run.row_of(index)
+            np.testing.assert_array_equal(image.lost_mask, run.lost_mask(row))
             assert image.index == row
             assert image.timestamp_ns == run.tables.timestamp_ns[row]
             for column, value in image.numbers.items():

@@ -138,6 +138,23 @@ def test_what_is_no_regular_file_is_never_waited_for(run: Path, part: str) -> No
             replay(run)
 
 
+def test_a_journal_that_is_a_link_is_called_so(run: Path) -> None:
+    """Its lock would be another file's, so that nobody could tell whether the run is being written."""
+    path = file_of(run, "master.journal")
+    path.rename(file_of(run, "elsewhere.journal"))
+    path.symlink_to("run_b_raw_elsewhere.journal")
+    for words in (("repair", str(run)), ("convert", str(run), str(run.with_name("out")))):
+        result = CliRunner().invoke(app, list(words))
+        assert result.exit_code == 2
+        assert "run_b_raw_master.journal is a link; put the file itself there" in result.stderr
+    with h5py.File(file_of(run, "master.h5"), "r+") as file:
+        del file["entry/rashpa/books"]
+    with pytest.raises(
+        RunFileError, match=r"run_b_raw_master\.journal: it is a link, which is not followed; put the file"
+    ):
+        open_run(file_of(run, "master.h5"))
+
+
 def test_tables_of_more_axes_than_there_can_be_end_nobody(run: Path) -> None:
     with h5py.File(file_of(run, "tables.h5"), "r+") as file:
         names: list[str] = []

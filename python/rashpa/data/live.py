@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -16,11 +16,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data.bad_file import BadFileError, is_own
+from rashpa.data.bad_file import BadFileError, blaming, is_own
 from rashpa.data.file_names import expanded
 from rashpa.data.hdf5.selection import whole
 from rashpa.data.hdf5.tree import Array, Hdf5File
+from rashpa.data.image_facts import ImageFacts
 from rashpa.data.older_files import MASTER
+from rashpa.data.pixels import Pixels
 from rashpa.data.regular_file import open_shared
 from rashpa.data.run_facts import COMPLETENESS, DECISIONS, LostRun
 from rashpa.data.run_parts import data_file, is_complete, prefix_of
@@ -47,6 +49,7 @@ class LiveImage:
     lost: tuple[LostRun, ...]
     shape: tuple[int, int]
     stored: NDArray[Any] | tuple[NDArray[np.uint32], NDArray[Any]]
+    facts: ImageFacts = field(repr=False)
 
     @property
     def list(self) -> tuple[NDArray[np.uint32], NDArray[Any]]:
@@ -56,14 +59,16 @@ class LiveImage:
         return self.stored
 
     @cached_property
-    def pixels(self) -> NDArray[Any]:
-        """[row][column]; of a list, unlisted pixels are 0."""
-        if not isinstance(self.stored, tuple):
-            return self.stored
-        index, values = self.stored
-        image = np.zeros(self.shape, values.dtype)
-        image.ravel()[index] = values
-        return image
+    def pixels(self) -> Pixels:
+        """[row][column], as rashpa.open gives them: they know what is `masked`. Of a list, unlisted pixels are 0, masked and lost ones the masked value."""
+        if isinstance(self.stored, tuple):
+            return self.facts.expanded(*self.stored, self.lost)
+        return self.facts.described(self.stored)
+
+    @cached_property
+    def lost_mask(self) -> NDArray[np.bool_]:
+        """True where the image lost its pixels."""
+        return self.facts.lost(self.lost)
 
     def _repr_html_(self) -> str:
         from rashpa.data.notebook import image_html
@@ -85,6 +90,8 @@ class Live(Iterator[LiveImage]):
         self._timeout_s = timeout_s
         self._journal: Any = None
         self._part: tuple[int, Hdf5File] | None = None
+        self._master: Hdf5File | None = None
+        self._facts: ImageFacts | None = None
         self._ends: dict[int, int] = {}  # of sparse files: where the image before ends
         self._closed = False
         self.counts = dict.fromkeys(DECISIONS[1:], 0)
@@ -132,6 +139,9 @@ class Live(Iterator[LiveImage]):
         part, self._part = self._part, None
         if part is not None:
             part[1].close()
+        master, self._master = self._master, None
+        if master is not None:
+            master.close()
 
     def __enter__(self) -> Self:
         return self
@@ -191,7 +201,16 @@ class Live(Iterator[LiveImage]):
             lost=lost,
             shape=self.shape,
             stored=self._pixels(row),
+            facts=self._said(),
         )
+
+    def _said(self) -> ImageFacts:
+        """What the master says of all images; it is there before the first of them."""
+        if self._facts is None:
+            self._master = self._opened(self.path, swmr=False)
+            with self._read(self.path), blaming(f"{self.path}: it is damaged"):
+                self._facts = ImageFacts(self._master["entry"])
+        return self._facts
 
     def _pixels(self, row: dict[str, Any]) -> NDArray[Any] | tuple[NDArray[np.uint32], NDArray[Any]]:
         if self._journal.form == "raw":
@@ -232,11 +251,11 @@ class Live(Iterator[LiveImage]):
             self._part = (number, opened)
         return self._part[1]
 
-    def _opened(self, path: Path) -> Hdf5File:
+    def _opened(self, path: Path, *, swmr: bool = True) -> Hdf5File:
         until = time.monotonic() + _FOLLOW_S
         while True:
             try:
-                return Hdf5File(path, swmr=True, locking=False)
+                return Hdf5File(path, swmr=swmr, locking=False)
             except (OSError, BadFileError) as error:  # it gets its name after the journal
                 if is_own(error):
                     raise

@@ -13,6 +13,7 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from rashpa.data.live import LiveError
+from rashpa.data.pixels import Masking, Pixels, delivered, with_masking
 from rashpa.data.stream2 import End, Image, Message, Start, StreamError, read_message
 
 ENDPOINT = re.compile(r"(tcp://([^\s:/\[\]]+|\[[0-9A-Fa-f:.%\w]+\]):\d{1,5})|ipc://.+")
@@ -31,10 +32,11 @@ class StreamedImage:
     missed: int
     complete: bool
     numbers: dict[str, int | float]
-    channels: dict[str, NDArray[Any]]
+    channels: dict[str, Pixels]
+    """By name [row][column]; they know what is `masked`."""
 
     @property
-    def pixels(self) -> NDArray[Any]:
+    def pixels(self) -> Pixels:
         """[row][column], of the first channel."""
         return next(iter(self.channels.values()))
 
@@ -150,7 +152,7 @@ class LiveStream(Iterator[StreamedImage]):
         return True
 
     def _image(self, image: Image) -> StreamedImage:
-        channels = {name: packed.unpack() for name, packed in image.data.items()}
+        channels = {name: self._described(packed.unpack()) for name, packed in image.data.items()}
         missed, self._next = image.image_id - self._next, image.image_id + 1
         self.missed += missed
         user = image.user_data
@@ -165,3 +167,9 @@ class LiveStream(Iterator[StreamedImage]):
             else {},
             channels=channels,
         )
+
+    def _described(self, pixels: NDArray[Any]) -> Pixels:
+        """As detectors mask; of pixels that a kernel of ours has made, whose units are said, the least value of signed ones alone."""
+        made = self.start is not None and bool(self.start.user_data.get("pixel_units"))
+        masking = Masking("minimum") if made and pixels.dtype.kind == "i" else delivered(pixels.dtype)
+        return with_masking(pixels, masking)

@@ -16,9 +16,10 @@ from rashpa.data import densify
 from rashpa.data.bad_file import BadFileError, blaming, is_own
 from rashpa.data.file_names import natural
 from rashpa.data.hdf5.tree import Array, Group, Hdf5File
+from rashpa.data.image_facts import ImageFacts
 from rashpa.data.image_sequence import ImageSequence
 from rashpa.data.orientation import UPRIGHT, Orientation
-from rashpa.data.pixels import Masking, Pixels, delivered, with_masking
+from rashpa.data.pixels import Masking, Pixels, with_masking
 from rashpa.data.raw_places import RawPlaces
 from rashpa.data.regular_file import open_shared, reason
 from rashpa.data.run_facts import (
@@ -51,7 +52,6 @@ _OLD_COLUMNS = ("masked_pixels", "saturated_pixels", "bright_pixels")  # of file
 VETO_REASONS = ("none", "too_few", "too_many", "dark", "partial")
 
 _BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written")
-_GAP_OR_BAD = 0xFFFF  # NXmx: a pixel with one of these pixel_mask bits holds no measurement
 
 
 class Run:
@@ -70,9 +70,10 @@ class Run:
         self.form: Literal["dense", "sparse", "raw"] = "sparse" if "frame_ptr" in self._data else "dense"
         if self._raw is not None:
             self.form = "raw"
-        self.pixel_mask: NDArray[np.uint32] = self._entry["instrument/detector/pixel_mask"][()]
-        self.shape: tuple[int, int] = cast("tuple[int, int]", self.pixel_mask.shape)
-        self.special_values: dict[int, str] = self._special()
+        self._facts = ImageFacts(self._entry)
+        self.pixel_mask: NDArray[np.uint32] = self._facts.pixel_mask
+        self.shape: tuple[int, int] = self._facts.shape
+        self.special_values: dict[int, str] = self._facts.special_values
         """Values of the detector's pixels that are no counts, and what they say; empty where none were declared."""
         self.frame_numbers: NDArray[np.uint64] = self._data["frame_number"][()]
         known = {name: self._rashpa[name][()] for name in RunTables.__dataclass_fields__ if name in self._rashpa}
@@ -84,13 +85,6 @@ class Run:
         self._lost_ptr: NDArray[np.uint64] = self._rashpa["lost_runs/ptr"][()]
         self._products = StoredProducts(self._rashpa, path)
         self._frame_ptr: NDArray[np.uint64] | None = self._data["frame_ptr"][()] if self.form == "sparse" else None
-
-    def _special(self) -> dict[int, str]:
-        group = self._rashpa.get("special_values")
-        if group is None:
-            return {}
-        names = (text_of(name) for name in group["meaning"][()])
-        return dict(zip(group["value"][()].tolist(), names, strict=True))
 
     def _scalars(self) -> dict[str, NDArray[Any]]:
         columns = self._rashpa.attrs.get("columns", _OLD_COLUMNS)
@@ -134,12 +128,7 @@ class Run:
     @cached_property
     def masked(self) -> Masking:
         """Which values of pixels are no counts, as the file states it."""
-        if self.dtype.kind == "i" and (least := self._measurable[0]) is not None and least < 0:
-            return Masking("minimum")
-        if self.dtype.kind == "f":
-            return delivered(self.dtype)
-        special = [value for value in self.special_values if value > 0]
-        return delivered(self.dtype)._replace(largest_count=min(special) - 1 if special else None)
+        return self._facts.masked(self.dtype)
 
     def image(self, index: int) -> Pixels:
         """Stored image `index` [row][column], which knows what is `masked`. A sparse one is expanded: unlisted pixels are 0, masked and lost ones the masked value."""
@@ -152,10 +141,7 @@ class Run:
             return self._raw.image(self.row_of(index))
         if self.form == "dense":
             return self._dense(index)
-        index_, intensity = self.sparse(index)
-        image = np.zeros(self.shape, dtype=intensity.dtype)
-        image.ravel()[index_] = intensity
-        return self._masked(image, index)
+        return self._facts.expanded(*self.sparse(index), self.lost_runs(self.row_of(index)))
 
     def densify(self, index: int, random: np.random.Generator | None = None) -> Pixels:
         """Stored image `index`, made again of listed pixels and background by the kernel `sparsify`: that of image(), with the background in place of
@@ -163,14 +149,8 @@ class Run:
         background = self.table(densify.KERNEL, index)
         parameters = next(values for name, values in self.facts.kernels if name == densify.KERNEL)
         made = densify.densify(self.shape, *self.sparse(index), background, parameters, random)
-        return with_masking(self._masked(made, index), self.masked)
-
-    def _masked(self, image: NDArray[Any], index: int) -> NDArray[Any]:
-        """With the masked value where there is no measurement."""
-        masked = densify.masked_value(image.dtype)
-        image[self._gap_or_bad] = masked
-        image[self.lost_mask(self.row_of(index))] = masked
-        return image
+        made = self._facts.without_measurement(made, self.lost_runs(self.row_of(index)))
+        return with_masking(made, self.masked)
 
     def invalid(self, index: int) -> NDArray[np.bool_]:
         """True where stored image `index` holds no measurement: masked, lost, or a value beyond `underload_value` and `saturation_value`."""
@@ -178,28 +158,15 @@ class Run:
 
     def invalid_of(self, pixels: NDArray[Any], index: int) -> NDArray[np.bool_]:
         """invalid() for who has image `index` already."""
-        found = self.lost_mask(self.row_of(index)) | self._gap_or_bad
+        found = self.lost_mask(self.row_of(index)) | self._facts.gap_or_bad
         if pixels.dtype.kind == "f":
             found |= ~np.isfinite(pixels)
-        least, most = self._measurable
+        least, most = self._facts.least, self._facts.most
         if least is not None:
             found |= pixels < least
         if most is not None:
             found |= pixels > most
         return np.asarray(found, np.bool_)
-
-    @cached_property
-    def _gap_or_bad(self) -> NDArray[np.bool_]:
-        return np.asarray((self.pixel_mask & _GAP_OR_BAD) != 0)
-
-    @cached_property
-    def _measurable(self) -> tuple[Any, Any]:
-        """The least and the largest value of a measurement; None where the file names none."""
-        detector = self._entry["instrument/detector"]
-        least, most = (
-            detector[name][()] if name in detector else None for name in ("underload_value", "saturation_value")
-        )
-        return least, most
 
     @property
     def frames(self) -> ImageSequence[Pixels]:
@@ -299,26 +266,7 @@ class Run:
 
     def lost_mask(self, row: int) -> NDArray[np.bool_]:
         """True where the image in table row `row` lost its pixels. Without the table of DTPs nothing can be placed: all False."""
-        lost = np.zeros(self.shape, dtype=np.bool_)
-        runs = self.lost_runs(row)
-        if not runs or "dtps" not in self._rashpa:
-            return lost
-        places, line_rows = self._dtp_places
-        for run in runs:
-            x, y, width = places[run.dtp]
-            first, end = run.first_line, run.first_line + run.lines
-            top, bottom = (line_rows[run.dtp][first], line_rows[run.dtp][end]) if line_rows else (y + first, y + end)
-            lost[top:bottom, x : x + width] = True
-        return lost
-
-    @cached_property
-    def _dtp_places(self) -> tuple[dict[int, tuple[int, int, int]], dict[int, Any]]:
-        """By id of a DTP: x, y, width; and the row of each of its lines, where those are not one below the other."""
-        dtps = self._rashpa["dtps"]
-        columns = (dtps[name][()].tolist() for name in ("id", "x", "y", "width"))
-        places = {number: (x, y, width) for number, x, y, width in zip(*columns, strict=True)}
-        line_rows = dict(zip(places, dtps["line_rows"][()].tolist(), strict=True)) if "line_rows" in dtps else {}
-        return places, line_rows
+        return self._facts.lost(self.lost_runs(row))
 
     @property
     def module_places(self) -> list[tuple[int, int, int, int]]:
@@ -478,11 +426,13 @@ def _unfinished(path: Path) -> str:
         with open_shared(path.parent / f"{prefix.name}_master.journal") as journal:
             if has_writer(journal.fileno()):
                 return "it is still being written; wait for the end of the run"
-    except OSError:
+    except FileNotFoundError:
         return (
             "its receiver ended early, and its tables are gone with it; the images stored until then are in the data files, "
             "which h5py opens with swmr=True"
         )
+    except OSError as error:
+        return f"its receiver ended early, and its journal cannot be read: {error.filename}: {reason(error)}"
     return (
         "its receiver ended before it could complete the file: it was killed, or there was no room; what it has stored is there, "
         f"and `rashpa repair {prefix}` completes the file"

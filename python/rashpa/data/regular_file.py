@@ -107,7 +107,14 @@ def read_own(path: Path | str, most: int) -> bytes:
 
 def _opened(path: Path | str, flags: int, at: int | None = None) -> io.BufferedReader:
     # Without O_NONBLOCK the open of a pipe waits for a writer; regular files do not know the flag.
-    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags, dir_fd=at)
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags, dir_fd=at)
+    except OSError as error:
+        if error.errno == errno.ELOOP and flags & os.O_NOFOLLOW:
+            raise OSError(
+                errno.ELOOP, "it is a link, which is not followed; put the file itself there", str(path)
+            ) from None
+        raise
     try:
         mode = os.fstat(number).st_mode
         if stat.S_ISDIR(mode):

@@ -124,11 +124,13 @@ FileDescriptor locked_copy(int old, const fs::path& path) {
   }
 }
 
-/// What lies under this name, to write where that is allowed; a negative number, and errno.
+/// What lies under this name, to write where that is allowed; a negative number, and errno: ELOOP for a link, since
+/// whoever may write into its folder would choose what is locked, and repaired.
 int open_journal(const fs::path& path) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
+  constexpr int kUsual = O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
+  const int file = ::open(path.c_str(), O_RDWR | kUsual);
   if (file >= 0 || (errno != EROFS && errno != EACCES)) return file;
-  return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // an archive
+  return ::open(path.c_str(), O_RDONLY | kUsual);  // an archive
 }
 
 }  // namespace
@@ -148,11 +150,12 @@ int lock_journal_of(const fs::path& prefix, const std::string& who) {
     FileDescriptor file(open_journal(path));
     if (file.get() < 0) {
       if (errno == ENOENT) return -1;
+      if (errno == ELOOP) throw FileError(who + path.string() + " is a link; put the file itself there");
       throw FileError(who + "cannot open " + path.string() + ": " + errno_text(errno));
     }
     struct stat found {};
     if (::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode)) {
-      throw FileError(who + path.string() + " is not a regular file");
+      throw FileError(who + path.string() + " is not a regular file; put the journal of the run there");
     }
     const WriterLock lock = take_writer_lock(file.get());
     if (lock == WriterLock::other) break;

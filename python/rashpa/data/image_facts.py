@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a master says of the pixels of all images: which values are no counts, which pixels never are, and where lost lines lie. The same while it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.data.densify import masked_value
+from rashpa.data.hdf5.tree import Group
+from rashpa.data.pixels import Masking, Pixels, delivered, with_masking
+from rashpa.data.run_facts import LostRun
+from rashpa.data.stored_facts import text_of
+
+_GAP_OR_BAD = 0xFFFF  # NXmx: a pixel with one of these pixel_mask bits holds no measurement
+
+
+class ImageFacts:
+    """Of the entry of a master; its arrays are read when it is made, but for those that few ask for."""
+
+    def __init__(self, entry: Group) -> None:
+        """LookupError, ValueError when the entry is none of a run."""
+        self._rashpa: Group = entry["rashpa"]
+        detector = entry["instrument/detector"]
+        self.pixel_mask: NDArray[np.uint32] = detector["pixel_mask"][()]
+        self.shape = cast("tuple[int, int]", self.pixel_mask.shape)
+        self.least, self.most = (
+            detector[name][()] if name in detector else None for name in ("underload_value", "saturation_value")
+        )
+        """The least and the largest value of a measurement; None where the file names none."""
+        self.special_values = self._special()
+
+    def _special(self) -> dict[int, str]:
+        group = self._rashpa.get("special_values")
+        if group is None:
+            return {}
+        names = (text_of(name) for name in group["meaning"][()])
+        return dict(zip(group["value"][()].tolist(), names, strict=True))
+
+    def masked(self, dtype: np.dtype[Any]) -> Masking:
+        """Which values of pixels are no counts, as the file states it."""
+        if dtype.kind == "i" and self.least is not None and self.least < 0:
+            return Masking("minimum")
+        if dtype.kind == "f":
+            return delivered(dtype)
+        special = [value for value in self.special_values if value > 0]
+        return delivered(dtype)._replace(largest_count=min(special) - 1 if special else None)
+
+    @cached_property
+    def gap_or_bad(self) -> NDArray[np.bool_]:
+        """True where no image holds a measurement."""
+        return np.asarray((self.pixel_mask & _GAP_OR_BAD) != 0)
+
+    def lost(self, runs: Iterable[LostRun]) -> NDArray[np.bool_]:
+        """True where these lines did not arrive. Without the table of DTPs nothing can be placed: all False."""
+        lost = np.zeros(self.shape, dtype=np.bool_)
+        for run in runs if "dtps" in self._rashpa else ():
+            places, line_rows = self._dtp_places
+            x, y, width = places[run.dtp]
+            first, end = run.first_line, run.first_line + run.lines
+            top, bottom = (line_rows[run.dtp][first], line_rows[run.dtp][end]) if line_rows else (y + first, y + end)
+            lost[top:bottom, x : x + width] = True
+        return lost
+
+    @cached_property
+    def _dtp_places(self) -> tuple[dict[int, tuple[int, int, int]], dict[int, Any]]:
+        """By id of a DTP: x, y, width; and the row of each of its lines, where those are not one below the other."""
+        dtps = self._rashpa["dtps"]
+        columns = (dtps[name][()].tolist() for name in ("id", "x", "y", "width"))
+        places = {number: (x, y, width) for number, x, y, width in zip(*columns, strict=True)}
+        line_rows = dict(zip(places, dtps["line_rows"][()].tolist(), strict=True)) if "line_rows" in dtps else {}
+        return places, line_rows
+
+    def described(self, pixels: NDArray[Any]) -> Pixels:
+        """A dense image that says what is masked."""
+        return with_masking(pixels, self.masked(pixels.dtype))
+
+    def expanded(self, index: NDArray[np.uint32], values: NDArray[Any], runs: Iterable[LostRun]) -> Pixels:
+        """An image of listed pixels: others are 0, masked and lost ones the masked value."""
+        image = np.zeros(self.shape, values.dtype)
+        image.ravel()[index] = values
+        return self.described(self.without_measurement(image, runs))
+
+    def without_measurement(self, image: NDArray[Any], runs: Iterable[LostRun]) -> NDArray[Any]:
+        """With the masked value where there is no measurement."""
+        value = masked_value(image.dtype)
+        image[self.gap_or_bad] = value
+        image[self.lost(runs)] = value
+        return image
