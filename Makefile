@@ -96,7 +96,7 @@ build/.demo: $(VENV)/.run build/.packages-run pyproject.toml python/rashpa/__ini
 	  --config-settings=build-dir=build/demo --config-settings=cmake.args=--preset=demo \
 	  --config-settings=cmake.define.RASHPA_COMPONENTS=$(DEMO_COMPONENTS)
 	$(COMPILE_PYTHON)
-	@$(BIN)/python -m rashpa.data.components
+	@$(BIN)/python -m rashpa.data.base.components
 	touch $@
 
 # A clone that has the whole build uses it.

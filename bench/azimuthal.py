@@ -18,8 +18,8 @@ import pyFAI
 from pyFAI.detectors import Detector
 from pyFAI.integrator.azimuthal import AzimuthalIntegrator
 
-from rashpa.control.machine import machine_facts
-from rashpa.data.pipeline import Pipeline
+from rashpa.control.nodes.machine import machine_facts
+from rashpa.data.kernels.pipeline import Pipeline
 
 BINS, IMAGES, ROUNDS = 1000, 16, 3
 

@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.control.machine import machine_facts
-from rashpa.data.calibration import Calibration
-from rashpa.data.datasets import dataset_from_spec
-from rashpa.data.pipeline import Pipeline
+from rashpa.control.nodes.machine import machine_facts
+from rashpa.data.datasets.calibration import Calibration
+from rashpa.data.datasets.datasets import dataset_from_spec
+from rashpa.data.kernels.pipeline import Pipeline
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / "build/release/src/rashpa/unit/rashpa_cpu_unit_bench"

@@ -23,18 +23,18 @@ from typing import Any
 
 import uvicorn
 
-from rashpa.control.capacity import overloads
-from rashpa.control.limits import limits_of
-from rashpa.control.machine import machine_facts
-from rashpa.control.manager import Manager
-from rashpa.control.outcome import Progress
-from rashpa.control.plan_telegrams import destination_telegram, source_telegram
-from rashpa.control.run_plan import Plan, load_plan, plan_run
-from rashpa.control.telegram import Endpoint, Placement
-from rashpa.control.telegram_xml import decode, encode
-from rashpa.node.gate import KEEP_S
-from rashpa.node.node import Node
-from rashpa.node.server import NodeApp
+from rashpa.control.books.outcome import Progress
+from rashpa.control.capacity.capacity import overloads
+from rashpa.control.capacity.limits import limits_of
+from rashpa.control.nodes.machine import machine_facts
+from rashpa.control.orders.plan_telegrams import destination_telegram, source_telegram
+from rashpa.control.plan.run_plan import Plan, load_plan, plan_run
+from rashpa.control.run.manager import Manager
+from rashpa.control.telegrams.telegram import Endpoint, Placement
+from rashpa.control.telegrams.telegram_xml import decode, encode
+from rashpa.node.door.gate import KEEP_S
+from rashpa.node.door.server import NodeApp
+from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 
 WIDTH, HEIGHT, GAP = 256, 64, 4

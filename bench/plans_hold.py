@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rashpa.control.machine import machine_facts
+from rashpa.control.nodes.machine import machine_facts
 from rashpa.testing.random_systems import Trial, try_out
 
 

@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from rashpa.control.machine import machine_facts
+from rashpa.control.nodes.machine import machine_facts
 
 SIDE = 1024
 RUN = """\

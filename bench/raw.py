@@ -17,8 +17,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from rashpa.control.machine import machine_facts
-from rashpa.control.native_program import native_program
+from rashpa.control.nodes.machine import machine_facts
+from rashpa.control.nodes.native_program import native_program
 
 FIO = ["--name=seq", "--rw=write", "--bs=4M", "--iodepth=16", "--ioengine=io_uring", "--direct=1", "--end_fsync=1"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rashpa
-from rashpa.control.machine import machine_facts
+from rashpa.control.nodes.machine import machine_facts
 
 WIDTH, HEIGHT, SLOTS, STACK = 512, 256, 128, 16
 

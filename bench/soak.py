@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rashpa.control.machine import machine_facts
+from rashpa.control.nodes.machine import machine_facts
 
 RUN = """\
 [run]

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rashpa.control.machine import machine_facts
+from rashpa.control.nodes.machine import machine_facts
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "01_first_light.toml"
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
@@ -29,7 +29,7 @@ SAYING = """\
 import sys, time
 sys.argv = ["rashpa", *sys.argv[1:]]
 from rashpa.cli import entry
-from rashpa.control import telegram_xml
+from rashpa.control.telegrams import telegram_xml
 encode = telegram_xml.encode
 def saying(message):
     print("telegram", type(message).__name__, time.monotonic(), file=sys.stderr, flush=True)

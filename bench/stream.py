@@ -24,9 +24,9 @@ import zmq
 
 import rashpa
 from rashpa import _native
-from rashpa.control.machine import machine_facts
-from rashpa.control.outcome import Outcome
-from rashpa.data.reader import open_run
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.nodes.machine import machine_facts
+from rashpa.data.stored.reader import open_run
 from rashpa.testing.free_ports import free_ports
 
 SIDE, SLOTS, STACK, WAITING = 1024, 120, 10, 1024

@@ -23,11 +23,11 @@ import numpy as np
 from playwright.sync_api import Page, sync_playwright
 
 import rashpa
-from rashpa.control.machine import machine_facts
-from rashpa.control.run_plan import load_plan
+from rashpa.control.nodes.machine import machine_facts
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.dashboard.nodes import Nodes
 from rashpa.dashboard.views import Views
-from rashpa.data.view_bytes import view_of_bytes
+from rashpa.data.figures.view_bytes import view_of_bytes
 
 RING = "bench_watching"
 RUN = """\

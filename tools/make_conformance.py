@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from rashpa import _native
-from rashpa.data.calibration import Calibration
-from rashpa.data.conformance import Vector, carry_out, compare, vectors, write_vectors
-from rashpa.data.pipeline import kernel_declarations
+from rashpa.data.datasets.calibration import Calibration
+from rashpa.data.kernels.conformance import Vector, carry_out, compare, vectors, write_vectors
+from rashpa.data.kernels.pipeline import kernel_declarations
 
 FOLDER = Path(__file__).resolve().parents[1] / "schema" / "conformance"
 SHAPE = (33, 50)  # rows, columns: no multiples of anything

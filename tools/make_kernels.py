@@ -29,8 +29,8 @@ def _stale(name: str, text: str) -> bool:
 def _without_vectors() -> bool:
     """Whether a kernel has no conformance vectors; without --check they are made. Those that are there stay: they change on purpose only."""
     import make_conformance
-    from rashpa.data.conformance import write_vectors
-    from rashpa.data.pipeline import kernel_declarations
+    from rashpa.data.kernels.conformance import write_vectors
+    from rashpa.data.kernels.pipeline import kernel_declarations
 
     make_conformance.FOLDER.mkdir(exist_ok=True)
     missing = [one for one in kernel_declarations() if not (make_conformance.FOLDER / f"{one}.npz").is_file()]
@@ -50,10 +50,10 @@ def _without_vectors() -> bool:
 def main() -> int:
     """Exit status."""
     stale = [_stale("schema/kernels.json", _native.kernels_json()), _stale("schema/links.json", _native.links_json())]
-    from rashpa.control.part_schema import schema_text  # whose models are made of the two files
+    from rashpa.control.telegrams.part_schema import schema_text  # whose models are made of the two files
 
     stale.append(_stale("schema/telegram_parts.xsd", schema_text()))
-    from rashpa.data.kernel_functions import stub_text
+    from rashpa.data.kernels.kernel_functions import stub_text
 
     stale.append(_stale("python/rashpa/kernel.pyi", stub_text()))
     stale.append(_without_vectors())

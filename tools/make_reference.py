@@ -19,14 +19,14 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 import command_pages
-from rashpa.control.run_file import RunFile
-from rashpa.node.http_interface import interface
-from rashpa.node.metric_list import GROUPS
+from rashpa.control.runfile.run_file import RunFile
+from rashpa.node.door.http_interface import interface
+from rashpa.node.door.metric_list import GROUPS
 
 ROOT = Path(__file__).resolve().parents[1]
 RUN_FILE_HEAD = """# Run file
 
-<!-- Made by tools/make_reference.py from python/rashpa/control/run_file.py; do not edit. -->
+<!-- Made by tools/make_reference.py from python/rashpa/control/runfile/run_file.py; do not edit. -->
 
 A run is described by one TOML file. It is checked against `schema/run.schema.json` before anything starts; an error names the file, the line or key, and
 what would be right. Tables in double brackets may be repeated. Examples that run lie in `examples/`.
@@ -34,7 +34,7 @@ what would be right. Tables in double brackets may be repeated. Examples that ru
 
 METRICS_HEAD = """# Metrics
 
-<!-- Made by tools/make_reference.py from python/rashpa/node/metric_list.py; do not edit. -->
+<!-- Made by tools/make_reference.py from python/rashpa/node/door/metric_list.py; do not edit. -->
 
 What `/metrics` of a node says to Prometheus ([how to scrape it](../how-to/watch_nodes.md)). They are made of the node's counters at each scrape, so that they are those of status telegrams and reports. A metric
 of what a node does not do, or has not seen yet, is absent. Counters of a run begin at 0 with each run. A histogram has `_bucket`, `_sum` and `_count` behind its name; buckets of
@@ -42,7 +42,7 @@ latencies are powers of two, 1.024 µs to 17 s, and hold exactly what the engine
 """
 HTTP_HEAD = """# The HTTP interface of a node
 
-<!-- Made by tools/make_reference.py from python/rashpa/node/http_interface.py; do not edit. -->
+<!-- Made by tools/make_reference.py from python/rashpa/node/door/http_interface.py; do not edit. -->
 
 """
 

@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial import cKDTree
 
-from rashpa.control.machine import machine_facts
-from rashpa.data.pipeline import Pipeline
+from rashpa.control.nodes.machine import machine_facts
+from rashpa.data.kernels.pipeline import Pipeline
 
 ROOT = Path(__file__).resolve().parents[2]
 THAUMATIN = ROOT / "../shared/data/mx"

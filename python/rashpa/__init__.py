@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, overload
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rashpa.control.outcome import Outcome
-    from rashpa.data.feedback import Feedback
-    from rashpa.data.live import Live
-    from rashpa.data.live_stream import LiveStream
-    from rashpa.data.pipeline import Found, Pipeline
+    from rashpa.control.books.outcome import Outcome
+    from rashpa.data.kernels.pipeline import Found, Pipeline
+    from rashpa.data.stored.live import Live
+    from rashpa.data.stream.feedback import Feedback
+    from rashpa.data.stream.live_stream import LiveStream
 
 __all__ = ["Found", "Pipeline", "feedback", "live", "open", "run"]
 
@@ -24,14 +24,14 @@ __all__ = ["Found", "Pipeline", "feedback", "live", "open", "run"]
 def open(file: Path | str) -> Any:  # noqa: A001 (rashpa.open, as with other formats)
     """A stored run, by its `_master.h5` file: a `Run`. Of the file that leads to several: of a group one run of all its members (`JoinedRun`), of several
     buffers a mapping of their names to runs. RunFileError says what is wrong with it."""
-    from rashpa.data.opened import opened
+    from rashpa.data.stored.opened import opened
 
     return opened(file)
 
 
 def run(config: Path | str | Mapping[str, Any]) -> Outcome:
     """Carries out a run file, or its tables as a dict, and returns what came of it: `good`, `problem`, the books of all buffers."""
-    from rashpa.control.carry_out import carry_out
+    from rashpa.control.run.carry_out import carry_out
 
     return carry_out(config)
 
@@ -47,10 +47,10 @@ def live(source: Path | str, timeout_s: float | None = None, *, pattern: str = "
     From "tcp://ADDRESS:PORT" those of a sender of DECTRIS Stream V2, such as the sink `stream2`: who is slow misses images, and `missed` says how many.
     `pattern` is the sender's, "push" or "pub"."""
     if isinstance(source, str) and source.startswith(("tcp://", "ipc://")):
-        from rashpa.data.live_stream import LiveStream
+        from rashpa.data.stream.live_stream import LiveStream
 
         return LiveStream(source, timeout_s, pattern=pattern)
-    from rashpa.data.live import open_live
+    from rashpa.data.stored.live import open_live
 
     return open_live(source, timeout_s)
 
@@ -59,7 +59,7 @@ def feedback(
     source: Path | str, timeout_s: float | None = None, *, spin: bool = False, begin: str = "oldest", buffer: str = ""
 ) -> Feedback:
     """Images as a receiver decides them, until the run is over: from the ring of that name or file, or from tcp://ADDRESS:PORT."""
-    from rashpa.data.feedback import open_feedback
+    from rashpa.data.stream.feedback import open_feedback
 
     return open_feedback(source, timeout_s, spin=spin, begin=begin, buffer=buffer)
 
@@ -67,7 +67,7 @@ def feedback(
 def __getattr__(name: str) -> Any:
     # what needs the native module, which is not there where only the manager runs
     if name in ("Found", "Pipeline"):
-        from rashpa.data import pipeline
+        from rashpa.data.kernels import pipeline
 
         return getattr(pipeline, name)
     raise AttributeError(f"module 'rashpa' has no attribute {name!r}")

@@ -387,7 +387,7 @@ def python_kernel(
     axes: Sequence[tuple[str, str, str, Sequence[float]]],  # name, unit, doc, centres of the bins
     on_device: bool,
 ) -> Kernel:
-    """`on_device`: it is for unit cuda, and `function` a DeviceFunction of rashpa.node.device_kernel. Otherwise `function`: of the pixels of an image, a read-only copy that it may keep; gives the 64 bits of each column, the verdict
+    """`on_device`: it is for unit cuda, and `function` a DeviceFunction of rashpa.node.engine.device_kernel. Otherwise `function`: of the pixels of an image, a read-only copy that it may keep; gives the 64 bits of each column, the verdict
     (0: kept, n: the n-th reason), rows of the table [row][column], the profile's arrays one after the other. One thread calls it, whatever the unit has."""
 
 class NxmxModule:

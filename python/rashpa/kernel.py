@@ -13,7 +13,7 @@ Made of the kernels' own declarations; `kernel.pyi` is written by tools/make_ker
     array([0])
 """
 
-from rashpa.data.kernel_functions import function_of, kernel_names
+from rashpa.data.kernels.kernel_functions import function_of, kernel_names
 
 __all__ = list(kernel_names())
 

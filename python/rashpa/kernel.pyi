@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
-from rashpa.data.pipeline import CalibrationMaps, Found
-from rashpa.data.pixels import Masking
+from rashpa.data.base.pixels import Masking
+from rashpa.data.kernels.pipeline import CalibrationMaps, Found
 
 def jungfrau(
     images: NDArray[Any],

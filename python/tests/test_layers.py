@@ -76,12 +76,12 @@ def test_a_spinning_wait_of_one_kind_of_processor_is_found(check: ModuleType, tm
 @pytest.mark.parametrize(
     ("name", "line", "says"),
     [
-        ("control/manager.py", "from rashpa.node import server", "control may use data"),
-        ("control/manager.py", "import rashpa._native", "imports the native module"),
-        ("cli/packet.py", "from rashpa import _native", "imports the native module"),
-        ("cli/packet.py", "def f():\n    from .. import _native", "imports the native module"),
-        ("data/reader.py", "from ..control.telegram import Status", "data may use no other package"),
-        ("node/server.py", "import rashpa.cli.main", "node may use"),
+        ("control/run/manager.py", "from rashpa.node.door import server", "control may use data"),
+        ("control/run/manager.py", "import rashpa._native", "imports the native module"),
+        ("cli/bench/packet.py", "from rashpa import _native", "imports the native module"),
+        ("cli/bench/packet.py", "def f():\n    from .. import _native", "imports the native module"),
+        ("data/stored/reader.py", "from ..control.telegram import Status", "data may use no other package"),
+        ("node/door/server.py", "import rashpa.cli.main", "node may use"),
         ("__init__.py", "from .node import server", "root imports control, data"),
         ("kernel.py", "from .control import telegram", "root imports data"),
         ("other.py", "from .data import reader", "root imports none of its parts"),
@@ -99,8 +99,8 @@ def test_imports_that_point_down_pass(check: ModuleType, tmp_path: Path) -> None
     tree(
         tmp_path,
         {
-            "python/rashpa/cli/run.py": "from rashpa.control import run_plan\nfrom ..data.packet import decode\nimport json\n",
-            "python/rashpa/node/engine.py": "from rashpa import _native, __version__\nfrom ..control import telegram\n",
+            "python/rashpa/cli/run/run.py": "from rashpa.control.plan import run_plan\nfrom ..data.packet import decode\nimport json\n",
+            "python/rashpa/node/engine/engine.py": "from rashpa import _native, __version__\nfrom ..control import telegram\n",
             "python/rashpa/data/arrays.py": "from .. import _native\nimport numpy as np\n",
             "python/rashpa/kernel.py": "from rashpa.data import arrays\n",
         },

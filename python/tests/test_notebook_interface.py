@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 import rashpa
-from rashpa.control.run_file_reader import RunFileError as WrongRunFile
-from rashpa.data import image_sequence
-from rashpa.data.run_parts import RunFileError
+from rashpa.control.runfile.run_file_reader import RunFileError as WrongRunFile
+from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.stored import image_sequence
 
 FRAMES = 12
 

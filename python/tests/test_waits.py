@@ -36,7 +36,7 @@ def check() -> ModuleType:
         ("src/rashpa/core/testing.hpp", "std::this_thread::yield();\n", []),
         ("python/tests/node/test_a.py", "x = 1\ntime.sleep(3)\nawait asyncio.sleep(0)\n", [2, 3]),
         ("python/tests/node/test_a.py", "time.sleep(3)  # wait: it is slow\n", []),
-        ("python/rashpa/node/node.py", "await asyncio.sleep(1)\n", []),
+        ("python/rashpa/node/state/node.py", "await asyncio.sleep(1)\n", []),
     ],
 )
 def test_a_wait_without_a_condition_is_found(check: ModuleType, name: str, text: str, lines: list[int]) -> None:

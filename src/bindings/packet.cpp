@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// decode_packet and encode_packet: the packet tree of wire/packet.hpp as Python dicts. Numbers are int, addresses
-/// and payloads are bytes; rashpa.data.packet makes text of them.
+/// and payloads are bytes; rashpa.data.wire.packet makes text of them.
 #include "rashpa/wire/packet.hpp"
 
 #include <fmt/format.h>

@@ -61,7 +61,7 @@ struct Latency {
   std::vector<std::uint64_t> below;
 };
 
-// python/rashpa/control/latency.py: below 2^10 ns (1 µs), … below 2^34 ns (17 s)
+// python/rashpa/control/telegrams/latency.py: below 2^10 ns (1 µs), … below 2^34 ns (17 s)
 constexpr unsigned kFirstPower = 10;
 constexpr std::size_t kPowers = 25;
 

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from tests.browser.dashboard_site import GROUP, NUMBERS, TOKEN, Site, View
 
-from rashpa.control.launcher import run_certificate
+from rashpa.control.nodes.launcher import run_certificate
 from rashpa.dashboard.image_plot import MAPS
 from rashpa.dashboard.style import MARKED
-from rashpa.data.reader import open_run
+from rashpa.data.stored.reader import open_run
 
 pytestmark = pytest.mark.timeout(600)
 MASKED = 65535

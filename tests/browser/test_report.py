@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from rashpa.cli.report import write_report
-from rashpa.control.run_plan import load_plan
-from rashpa.node.node import Node
+from rashpa.cli.report.report import write_report
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import run_in_process
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data.reader import open_run
+from rashpa.data.stored.reader import open_run
 from rashpa.testing.warm_nodes import WarmNodes
 
 RASHPA = [sys.executable, "-m", "rashpa.cli.entry"]
@@ -178,7 +178,7 @@ def test_what_cannot_work_is_said_before_the_run(tmp_path: Path) -> None:
 
 SLOW = """\
 import time
-from rashpa.data.kernel import Column, kernel
+from rashpa.data.kernels.kernel import Column, kernel
 @kernel(takes=["uint16"], columns=[Column("a", "uint32")])
 def slow(pixels):
     time.sleep(0.008)  # wait: a kernel that is slower than the source

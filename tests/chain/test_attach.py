@@ -15,7 +15,7 @@ import httpx
 import pytest
 from tests.chain.test_nodes import COMMAND, node
 
-from rashpa.control.process_identity import is_process
+from rashpa.control.nodes.process_identity import is_process
 from rashpa.testing.waiting import eventually
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")

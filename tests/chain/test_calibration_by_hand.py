@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
-from rashpa.data.reader import open_run
+from rashpa.data.stored.reader import open_run
 
 pytestmark = pytest.mark.whole
 

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
-from rashpa.control.run_file_reader import RunFileError, parse_run_file
-from rashpa.control.run_plan import plan_run
-from rashpa.data.calibration import Calibration, simulated_calibration
-from rashpa.data.calibration_file import ModuleMaps, write_calibration
-from rashpa.data.datasets import dataset_from_spec, save_dataset
-from rashpa.data.pipeline import Pipeline
-from rashpa.data.reader import open_run
+from rashpa.control.plan.run_plan import plan_run
+from rashpa.control.runfile.run_file_reader import RunFileError, parse_run_file
+from rashpa.data.datasets.calibration import Calibration, simulated_calibration
+from rashpa.data.datasets.calibration_file import ModuleMaps, write_calibration
+from rashpa.data.datasets.datasets import dataset_from_spec, save_dataset
+from rashpa.data.kernels.pipeline import Pipeline
+from rashpa.data.stored.reader import open_run
 
 pytestmark = pytest.mark.whole
 

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rashpa.control.native_program import native_program
-from rashpa.node.engine import EngineError
-from rashpa.node.simulated_card import SimulatedCard
+from rashpa.control.nodes.native_program import native_program
+from rashpa.node.engine.engine import EngineError
+from rashpa.node.engine.simulated_card import SimulatedCard
 from rashpa.testing.waiting import eventually
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -128,7 +128,7 @@ def test_a_card_ends_with_its_owner_and_leaves_nothing(tmp_path: Path, monkeypat
 
 def test_a_card_ends_when_its_owner_is_killed(tmp_path: Path) -> None:
     said = (
-        "import signal\nfrom rashpa.node.simulated_card import SimulatedCard\ncard = SimulatedCard()\n"
+        "import signal\nfrom rashpa.node.engine.simulated_card import SimulatedCard\ncard = SimulatedCard()\n"
         "print(card.directory, flush=True)\nsignal.pause()\n"
     )
     owner = subprocess.Popen([sys.executable, "-c", said], stdout=subprocess.PIPE, text=True)

@@ -16,7 +16,7 @@ from typing import Final
 
 import pytest
 
-from rashpa.control.native_program import native_program
+from rashpa.control.nodes.native_program import native_program
 
 PROGRAM = native_program("rashpa_card")
 pytestmark = pytest.mark.skipif(

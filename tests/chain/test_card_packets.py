@@ -15,8 +15,8 @@ import pytest
 from typer.testing import CliRunner
 
 from rashpa.cli.main import app
-from rashpa.control.native_program import native_program
-from rashpa.data.packet import decode, encode
+from rashpa.control.nodes.native_program import native_program
+from rashpa.data.wire.packet import decode, encode
 from rashpa.sim.pattern import pattern_frame
 from rashpa.testing.waiting import GUARD_S
 

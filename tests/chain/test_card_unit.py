@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rashpa.control.native_program import native_program
-from rashpa.data.reader import Run, open_run
-from rashpa.node.simulated_card import SimulatedCard
+from rashpa.control.nodes.native_program import native_program
+from rashpa.data.stored.reader import Run, open_run
+from rashpa.node.engine.simulated_card import SimulatedCard
 from rashpa.testing.waiting import eventually
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "12_card_unit.toml"

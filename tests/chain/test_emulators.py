@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rashpa.cli.report import report_of
+from rashpa.cli.report.report import report_of
 from rashpa.sim import pattern_frame
 from rashpa.testing.waiting import GUARD_S, eventually
 from rashpa.testing.warm_nodes import WarmNodes

@@ -19,8 +19,8 @@ import pytest
 import zstandard
 from numpy.typing import NDArray
 
-from rashpa.data.combined import masters_of
-from rashpa.node.native_engine import NativeFactory
+from rashpa.data.stored.combined import masters_of
+from rashpa.node.engine.native_engine import NativeFactory
 from rashpa.testing.waiting import GUARD_S
 
 ROOT = Path(__file__).parents[2]

@@ -21,7 +21,7 @@ from tests.chain.test_nodes import COMMAND
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
-from rashpa.data.reader import open_run
+from rashpa.data.stored.reader import open_run
 from rashpa.testing.run_file import small_run
 from rashpa.testing.waiting import eventually
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rashpa.cli.report import report_of
-from rashpa.control.run_plan import load_plan
-from rashpa.data.calibration import to_photons
-from rashpa.data.datasets import dataset_from_spec
-from rashpa.data.orientation import Orientation
+from rashpa.cli.report.report import report_of
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.data.datasets.calibration import to_photons
+from rashpa.data.datasets.datasets import dataset_from_spec
+from rashpa.data.geometry.orientation import Orientation
 from rashpa.testing.warm_nodes import WarmNodes
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "09_four_modules.toml"
@@ -142,7 +142,7 @@ def test_the_example_gives_photons_of_every_module_as_it_lies(warm_nodes: WarmNo
 
 SLOW = """\
 import time
-from rashpa.data.kernel import Column, kernel
+from rashpa.data.kernels.kernel import Column, kernel
 
 
 @kernel(takes=["int16", "int32"], columns=[Column("lines", "uint32")])

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 import rashpa
-from rashpa.cli.combine import combine_run
+from rashpa.cli.files.combine import combine_run
 from rashpa.cli.main import app
-from rashpa.data.reader import open_run
-from rashpa.data.run_facts import COMPLETENESS
+from rashpa.data.stored.reader import open_run
+from rashpa.data.stored.run_facts import COMPLETENESS
 from rashpa.sim import pattern_frame
 from rashpa.testing.warm_nodes import WarmNodes
 

@@ -22,15 +22,15 @@ from typer.testing import CliRunner
 
 import rashpa
 from rashpa.cli.main import app
-from rashpa.cli.report import report_of
-from rashpa.control.manager import Manager
-from rashpa.control.node_client import NodeClient
-from rashpa.control.run_plan import load_plan
-from rashpa.control.telegram import Status
-from rashpa.data.joined_run import open_parts
-from rashpa.data.reader import open_run
-from rashpa.data.run_facts import COMPLETENESS
-from rashpa.data.run_parts import RunFileError
+from rashpa.cli.report.report import report_of
+from rashpa.control.nodes.node_client import NodeClient
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.run.manager import Manager
+from rashpa.control.telegrams.telegram import Status
+from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.stored.joined_run import open_parts
+from rashpa.data.stored.reader import open_run
+from rashpa.data.stored.run_facts import COMPLETENESS
 from rashpa.sim import pattern_frame
 from rashpa.testing.waiting import GUARD_S, eventually
 

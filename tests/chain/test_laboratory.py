@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rashpa.data.crystfel_geometry import read_crystfel_geometry
+from rashpa.data.geometry.crystfel_geometry import read_crystfel_geometry
 from rashpa.testing.random_geometry import HEIGHT, PITCH, WAYS, WIDTH, Panel, one_geometry, text_of
 
 _RUN = """\

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import rashpa
-from rashpa.data.live import LiveError, LiveImage
+from rashpa.data.stored.live import LiveError, LiveImage
 from rashpa.testing.waiting import GUARD_S
 
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry", "run"]

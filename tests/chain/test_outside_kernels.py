@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rashpa.data.reader import Run, open_run
+from rashpa.data.stored.reader import Run, open_run
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "kernels"

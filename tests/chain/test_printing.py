@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rashpa.node.log import MOST_PRINTED
+from rashpa.node.logs.log import MOST_PRINTED
 from rashpa.testing.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +39,7 @@ kind = "null"
 """
 PYTHON = """\
 import ctypes, logging, os, subprocess, sys, threading, time, warnings
-from rashpa.data.kernel import Column, kernel
+from rashpa.data.kernels.kernel import Column, kernel
 HELD = ctypes.PyDLL(None)  # calls of it keep the interpreter's lock
 IMAGES = [0]
 LONG = "x" * 2000

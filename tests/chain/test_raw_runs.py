@@ -18,10 +18,10 @@ import pytest
 
 _native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
-from rashpa.cli.report import report_of  # noqa: E402
-from rashpa.data.convert import convert_run  # noqa: E402
-from rashpa.data.reader import RunFileError, open_run  # noqa: E402
-from rashpa.data.repair import repair_run  # noqa: E402
+from rashpa.cli.report.report import report_of  # noqa: E402
+from rashpa.data.making.convert import convert_run  # noqa: E402
+from rashpa.data.making.repair import repair_run  # noqa: E402
+from rashpa.data.stored.reader import RunFileError, open_run  # noqa: E402
 from rashpa.testing.waiting import eventually  # noqa: E402
 from rashpa.testing.warm_nodes import WarmNodes  # noqa: E402
 
@@ -259,8 +259,8 @@ def test_a_stored_run_is_played_again_bit_by_bit(warm_nodes: WarmNodes, tmp_path
 
 
 def test_frames_that_are_not_stored_are_left_out_and_said(warm_nodes: WarmNodes, tmp_path: Path) -> None:
-    from rashpa.data.dataset_spec import StoredSpec
-    from rashpa.data.replay import load_replay
+    from rashpa.data.datasets.dataset_spec import StoredSpec
+    from rashpa.data.datasets.replay import load_replay
 
     run(warm_nodes, write(tmp_path, "vetoed", SIMULATED + PHOTONS + '[[buffer.sink]]\nkind = "raw"\n', 40, 50))
     master = tmp_path / "vetoed_full_raw_master.h5"

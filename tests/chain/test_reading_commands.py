@@ -20,12 +20,12 @@ from typer.testing import CliRunner
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 import rashpa
-from rashpa.cli.combine import combine_run
+from rashpa.cli.files.combine import combine_run
 from rashpa.cli.main import app
-from rashpa.data.combined import combine, parts_of
-from rashpa.data.dataset_spec import StoredSpec
-from rashpa.data.replay import load_replay
-from rashpa.data.run_parts import RunFileError
+from rashpa.data.datasets.dataset_spec import StoredSpec
+from rashpa.data.datasets.replay import load_replay
+from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.stored.combined import combine, parts_of
 from rashpa.testing.warm_nodes import WarmNodes
 
 pytestmark = pytest.mark.whole

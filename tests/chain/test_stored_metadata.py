@@ -12,9 +12,9 @@ import pytest
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
-from rashpa.control.capacity import cautions
-from rashpa.control.run_plan import Plan, load_plan
-from rashpa.data.datasets import dataset_from_spec, save_dataset
+from rashpa.control.capacity.capacity import cautions
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.data.datasets.datasets import dataset_from_spec, save_dataset
 from rashpa.testing.foreign_nxmx import COLUMNS, CORNERS, PITCH, ROWS, foreign, put
 
 RUN = """\
@@ -141,7 +141,7 @@ def test_the_beam_is_not_taken_where_modules_lie_elsewhere(tmp_path: Path) -> No
     [("", 900.0), ('kernel = [{ name = "total_counts" }]', 900.0), ('kernel = [{ name = "jungfrau" }]', 0.0)],
 )
 def test_saturation_is_that_of_pixels_that_no_kernel_makes(tmp_path: Path, kernel: str, saturation: float) -> None:
-    from rashpa.control.plan_telegrams import metadata_of
+    from rashpa.control.orders.plan_telegrams import metadata_of
 
     foreign(tmp_path / "f.h5", put("entry/data/data", np.zeros((4, 512, 1024), np.uint16)))
     calibration = "[detector.calibration]\nsimulated_seed = 1\n" if "jungfrau" in kernel else ""

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rashpa.cli.report import report_of
-from rashpa.control.native_program import native_program
-from rashpa.control.run_file_reader import read_run_file
-from rashpa.data.calibration import to_photons
-from rashpa.data.dark_runs import dark_frames
-from rashpa.data.datasets import dataset_from_spec
-from rashpa.data.orientation import Orientation
-from rashpa.data.reader import open_run
+from rashpa.cli.report.report import report_of
+from rashpa.control.nodes.native_program import native_program
+from rashpa.control.runfile.run_file_reader import read_run_file
+from rashpa.data.datasets.calibration import to_photons
+from rashpa.data.datasets.dark_runs import dark_frames
+from rashpa.data.datasets.datasets import dataset_from_spec
+from rashpa.data.geometry.orientation import Orientation
+from rashpa.data.stored.reader import open_run
 from rashpa.sim import pattern_frame
 from rashpa.testing.warm_nodes import WarmNodes
 

@@ -46,7 +46,7 @@ for place, file in enumerate(files):
                 invalid=np.array([run.invalid(index) for index in there]),
             )
             said.append([file, name, made])
-    except rashpa.data.run_parts.RunFileError as error:
+    except rashpa.data.parts.run_parts.RunFileError as error:
         print(f"{file}: {error}", file=sys.stderr)
 print(json.dumps(said))
 """

@@ -12,11 +12,11 @@ import pytest
 
 _native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
-from rashpa.data.dataset_spec import StoredSpec  # noqa: E402
-from rashpa.data.hdf5.tree import Hdf5File  # noqa: E402
-from rashpa.data.replay import load_replay  # noqa: E402
-from rashpa.data.stored_images import RawShape, describe  # noqa: E402
-from rashpa.data.stored_piece import Reading, StoredError  # noqa: E402
+from rashpa.data.datasets.dataset_spec import StoredSpec  # noqa: E402
+from rashpa.data.datasets.replay import load_replay  # noqa: E402
+from rashpa.data.files.hdf5.tree import Hdf5File  # noqa: E402
+from rashpa.data.stored.stored_images import RawShape, describe  # noqa: E402
+from rashpa.data.stored.stored_piece import Reading, StoredError  # noqa: E402
 
 HEIGHT, WIDTH, IMAGES = 16, 24, 6
 FRAMES = np.random.default_rng(1).integers(1, 200, (IMAGES, HEIGHT, WIDTH)).astype(np.uint16)

@@ -26,9 +26,9 @@ from tests.files.twelve_images import FRAMES, HEIGHT, IMAGES, PEAKS, WIDTH, pipe
 from typer.testing import CliRunner  # noqa: E402
 
 from rashpa.cli.main import app  # noqa: E402
-from rashpa.data.reader import open_run  # noqa: E402
-from rashpa.data.writer_lock import take_writer_lock  # noqa: E402
-from rashpa.node.process import Job, Recording, process_recording  # noqa: E402
+from rashpa.data.files.writer_lock import take_writer_lock  # noqa: E402
+from rashpa.data.stored.reader import open_run  # noqa: E402
+from rashpa.node.offline.process import Job, Recording, process_recording  # noqa: E402
 
 A_FILE = 4
 RUNS = {"raw": ("raw", PEAKS), "dense": ("hdf5", PEAKS), "dark": ("hdf5", "")}

@@ -21,12 +21,12 @@ import fabio  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 from rashpa.cli.main import app  # noqa: E402
-from rashpa.control.run_file_reader import RunFileError  # noqa: E402
-from rashpa.control.run_plan import load_plan  # noqa: E402
-from rashpa.data.calibration import load_map  # noqa: E402
-from rashpa.data.dataset_spec import PatternSpec  # noqa: E402
-from rashpa.data.datasets import dataset_from_spec, load_dataset  # noqa: E402
-from rashpa.data.images import Patience, read_images  # noqa: E402
+from rashpa.control.plan.run_plan import load_plan  # noqa: E402
+from rashpa.control.runfile.run_file_reader import RunFileError  # noqa: E402
+from rashpa.data.datasets.calibration import load_map  # noqa: E402
+from rashpa.data.datasets.dataset_spec import PatternSpec  # noqa: E402
+from rashpa.data.datasets.datasets import dataset_from_spec, load_dataset  # noqa: E402
+from rashpa.data.files.images import Patience, read_images  # noqa: E402
 from rashpa.sim import make_dataset  # noqa: E402
 from rashpa.testing.stored_run import make_run  # noqa: E402
 

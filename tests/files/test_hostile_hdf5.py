@@ -27,15 +27,15 @@ from tests.files.twelve_images import FRAMES, HEIGHT, IMAGES, WIDTH, pipeline  #
 from typer.testing import CliRunner  # noqa: E402
 
 from rashpa.cli.main import app  # noqa: E402
-from rashpa.data.array_file import read_array_file  # noqa: E402
-from rashpa.data.bad_file import BadFileError  # noqa: E402
-from rashpa.data.calibration_file import read_facts  # noqa: E402
-from rashpa.data.dark_runs import dark_frames  # noqa: E402
-from rashpa.data.dataset_spec import StoredSpec  # noqa: E402
-from rashpa.data.live import open_live  # noqa: E402
-from rashpa.data.reader import open_run  # noqa: E402
-from rashpa.data.replay import load_replay  # noqa: E402
-from rashpa.node.process import Job, Recording, process_recording  # noqa: E402
+from rashpa.data.base.bad_file import BadFileError  # noqa: E402
+from rashpa.data.datasets.calibration_file import read_facts  # noqa: E402
+from rashpa.data.datasets.dark_runs import dark_frames  # noqa: E402
+from rashpa.data.datasets.dataset_spec import StoredSpec  # noqa: E402
+from rashpa.data.datasets.replay import load_replay  # noqa: E402
+from rashpa.data.files.array_file import read_array_file  # noqa: E402
+from rashpa.data.stored.live import open_live  # noqa: E402
+from rashpa.data.stored.reader import open_run  # noqa: E402
+from rashpa.node.offline.process import Job, Recording, process_recording  # noqa: E402
 
 DATA = "entry/data/data"
 SECRET = b"the secret of somebody else, "

@@ -22,10 +22,10 @@ from tests.files.test_hostile_hdf5 import within_limits  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 from rashpa.cli.main import app  # noqa: E402
-from rashpa.data.bad_file import BadFileError  # noqa: E402
-from rashpa.data.calibration import load_map  # noqa: E402
-from rashpa.data.dark_runs import dark_frames  # noqa: E402
-from rashpa.data.geometry import read_mask, read_numbers  # noqa: E402
+from rashpa.data.base.bad_file import BadFileError  # noqa: E402
+from rashpa.data.datasets.calibration import load_map  # noqa: E402
+from rashpa.data.datasets.dark_runs import dark_frames  # noqa: E402
+from rashpa.data.geometry.geometry import read_mask, read_numbers  # noqa: E402
 
 HEIGHT, WIDTH = 24, 36
 SHAPE = (HEIGHT, WIDTH)

@@ -14,10 +14,10 @@ _native = pytest.importorskip("rashpa._native", reason="the compiled part of ras
 
 from tests.files.test_hostile_hdf5 import PLACES, SaidError, command, within_limits  # noqa: E402
 
-from rashpa.control.run_file_reader import RunFileError  # noqa: E402
-from rashpa.control.run_plan import load_plan  # noqa: E402
-from rashpa.data.given import GivenError, Image, given_arrays  # noqa: E402
-from rashpa.data.pipeline import Pipeline  # noqa: E402
+from rashpa.control.plan.run_plan import load_plan  # noqa: E402
+from rashpa.control.runfile.run_file_reader import RunFileError  # noqa: E402
+from rashpa.data.geometry.given import GivenError, Image, given_arrays  # noqa: E402
+from rashpa.data.kernels.pipeline import Pipeline  # noqa: E402
 
 HEIGHT, WIDTH = 24, 36
 PONI = """# made by hand

@@ -17,10 +17,10 @@ _native = pytest.importorskip("rashpa._native", reason="the compiled part of ras
 from tests.files.twelve_images import FRAMES, IMAGES, pipeline  # noqa: E402
 
 import rashpa  # noqa: E402
-from rashpa.data.combined import combine  # noqa: E402
-from rashpa.data.joined_run import JoinedRun  # noqa: E402
-from rashpa.data.run_parts import RunFileError  # noqa: E402
-from rashpa.node.process import Job, Recording, process_recording  # noqa: E402
+from rashpa.data.parts.run_parts import RunFileError  # noqa: E402
+from rashpa.data.stored.combined import combine  # noqa: E402
+from rashpa.data.stored.joined_run import JoinedRun  # noqa: E402
+from rashpa.node.offline.process import Job, Recording, process_recording  # noqa: E402
 
 OTHER = (FRAMES + np.uint16(1)).astype(np.uint16)
 JOINED = np.stack([FRAMES, OTHER], axis=1).reshape(-1, *FRAMES.shape[1:])

@@ -17,14 +17,14 @@ from tests.files.twelve_images import FRAMES, HEIGHT, IMAGES, WIDTH, pipeline  #
 from typer.testing import CliRunner  # noqa: E402
 
 from rashpa.cli.main import app  # noqa: E402
-from rashpa.data.convert import convert_run  # noqa: E402
-from rashpa.data.dataset_spec import StoredSpec  # noqa: E402
-from rashpa.data.images import Patience  # noqa: E402
-from rashpa.data.limited_stored import LimitedStored  # noqa: E402
-from rashpa.data.reader import RunFileError, open_run  # noqa: E402
-from rashpa.data.replay import load_replay  # noqa: E402
-from rashpa.data.stored_piece import StoredError  # noqa: E402
-from rashpa.node.process import Job, Recording, process_recording  # noqa: E402
+from rashpa.data.datasets.dataset_spec import StoredSpec  # noqa: E402
+from rashpa.data.datasets.replay import load_replay  # noqa: E402
+from rashpa.data.files.images import Patience  # noqa: E402
+from rashpa.data.making.convert import convert_run  # noqa: E402
+from rashpa.data.stored.limited_stored import LimitedStored  # noqa: E402
+from rashpa.data.stored.reader import RunFileError, open_run  # noqa: E402
+from rashpa.data.stored.stored_piece import StoredError  # noqa: E402
+from rashpa.node.offline.process import Job, Recording, process_recording  # noqa: E402
 
 PARTS = ("master.h5", "master.journal", "facts.h5", "tables.h5", "data_000001.raw")
 

@@ -15,8 +15,8 @@ from tests.files.twelve_images import FRAMES, HEIGHT, PEAKS, WIDTH, pipeline  # 
 from typer.testing import CliRunner  # noqa: E402
 
 from rashpa.cli.main import app  # noqa: E402
-from rashpa.data.older_files import JOURNAL, MASTER  # noqa: E402
-from rashpa.node.process import Job, Recording, process_recording  # noqa: E402
+from rashpa.data.parts.older_files import JOURNAL, MASTER  # noqa: E402
+from rashpa.node.offline.process import Job, Recording, process_recording  # noqa: E402
 
 MASK = "entry/instrument/detector/pixel_mask"
 TABLE = "entry/tables/peakfinder8/x"

@@ -20,19 +20,19 @@ import numpy as np
 import zstandard
 
 from rashpa import _native
-from rashpa.control import telegram, telegram_xml
-from rashpa.control.run_file_reader import RunFileError, parse_run_file
-from rashpa.control.run_plan import plan_run
-from rashpa.data.bounded_cbor import item_place
-from rashpa.data.calibration import load_map
-from rashpa.data.dataset_directory import read_description
-from rashpa.data.datasets import dataset_from_spec
-from rashpa.data.packet import decode, encode
-from rashpa.data.packet_hex import PacketError, parse_hex
-from rashpa.data.stream2 import Image, Other, Start, StreamError, read_message
-from rashpa.data.stream_regions import lost_of, regions_of
-from rashpa.node.dataset_parts import spec_of
-from rashpa.node.engine import EngineError
+from rashpa.control.plan.run_plan import plan_run
+from rashpa.control.runfile.run_file_reader import RunFileError, parse_run_file
+from rashpa.control.telegrams import telegram, telegram_xml
+from rashpa.data.datasets.calibration import load_map
+from rashpa.data.datasets.dataset_directory import read_description
+from rashpa.data.datasets.datasets import dataset_from_spec
+from rashpa.data.files.bounded_cbor import item_place
+from rashpa.data.stream.stream2 import Image, Other, Start, StreamError, read_message
+from rashpa.data.stream.stream_regions import lost_of, regions_of
+from rashpa.data.wire.packet import decode, encode
+from rashpa.data.wire.packet_hex import PacketError, parse_hex
+from rashpa.node.engine.dataset_parts import spec_of
+from rashpa.node.engine.engine import EngineError
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tests.oracles import azimuthal
 from tests.oracles.units import on_every_unit
 
-from rashpa.data.pipeline import Found, Pipeline
+from rashpa.data.kernels.pipeline import Found, Pipeline
 
 ORACLES_OF = ("azimuthal",)
 SHAPE, BINS, GAP = (9, 23), 11, 250

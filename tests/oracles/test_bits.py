@@ -9,7 +9,7 @@ from tests.oracles import bits
 from tests.oracles.units import on_every_unit
 
 from rashpa import _native
-from rashpa.data.pipeline import Pipeline
+from rashpa.data.kernels.pipeline import Pipeline
 
 ORACLES_OF = ("checksum", "unpack")
 TYPES = ("uint8", "uint16", "uint32", "int16", "int32", "float32")

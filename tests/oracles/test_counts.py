@@ -9,7 +9,7 @@ import pytest
 from tests.oracles import counts
 from tests.oracles.units import INTEGERS, LARGEST_THRESHOLD, drawn, on_every_unit, shapes_of
 
-from rashpa.data.pipeline import Pipeline
+from rashpa.data.kernels.pipeline import Pipeline
 
 ORACLES_OF = ("bragg_count", "csr", "total_counts", "roi_stats", "accumulate")
 cases = pytest.mark.parametrize("dtype", INTEGERS)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
-from rashpa.data.pipeline import kernel_declarations
+from rashpa.data.kernels.pipeline import kernel_declarations
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs" / "explanations" / "oracles.md"

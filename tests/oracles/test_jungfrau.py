@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tests.oracles import jungfrau
 from tests.oracles.units import on_every_unit
 
-from rashpa.data.pipeline import Found, Pipeline
+from rashpa.data.kernels.pipeline import Found, Pipeline
 
 ORACLES_OF = ("jungfrau",)
 ENERGY = 12.4

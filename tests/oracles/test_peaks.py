@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from tests.oracles import rings
 from tests.oracles.units import on_every_unit
 
-from rashpa.data.densify import densify
-from rashpa.data.pipeline import Found, Pipeline
+from rashpa.data.kernels.pipeline import Found, Pipeline
+from rashpa.data.stored.densify import densify
 
 ORACLES_OF = ("peakfinder8", "peakfinder", "sparsify")
 SHAPE = (47, 61)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from tests.oracles import places
 
-from rashpa.data.given import Image
-from rashpa.data.peak_geometry import peak_geometry
+from rashpa.data.geometry.given import Image
+from rashpa.data.geometry.peak_geometry import peak_geometry
 
 SHAPE = (13, 17)
 PONI = """\

@@ -6,7 +6,7 @@ import pytest
 from tests.oracles import rules
 from tests.oracles.units import on_every_unit
 
-from rashpa.data.pipeline import Pipeline
+from rashpa.data.kernels.pipeline import Pipeline
 
 ORACLES_OF = ("veto",)
 RULES = (

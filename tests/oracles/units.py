@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
-from rashpa.data.pipeline import Found, Pipeline, available_units
+from rashpa.data.kernels.pipeline import Found, Pipeline, available_units
 
 
 def _unit(name: str) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data.kernel import Column, kernel
+from rashpa.data.kernels.kernel import Column, kernel
 
 
 @kernel(

@@ -6,8 +6,8 @@ from typing import Any
 import cupy
 import torch
 
-from rashpa.data.device_images import DeviceImages
-from rashpa.data.kernel import Column, kernel
+from rashpa.data.kernels.device_images import DeviceImages
+from rashpa.data.kernels.kernel import Column, kernel
 
 
 @kernel(

@@ -11,9 +11,9 @@ from typing import Generic, TypeVar
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-from rashpa.cli.pace import SAY_EVERY_S
+from rashpa.cli.run.pace import SAY_EVERY_S
 from rashpa.cli.told import Teller
-from rashpa.data import telling
+from rashpa.data.base import telling
 
 INTERRUPTED = 130
 _LOOK_S = 0.1

@@ -9,7 +9,7 @@ class Listed(NamedTuple):
 
     `module` of this package holds a function of the command's name, or an `app`. `text` is the first paragraph of the command's own help. `native` marks
     a command that is not listed where nothing is compiled, because its module imports the native one. `answers` marks a command that is for nothing but its
-    output: it ends when that is lost, and waits for a slow reader; every other goes on (`rashpa.data.telling`).
+    output: it ends when that is lost, and waits for a slow reader; every other goes on (`rashpa.data.base.telling`).
     """
 
     module: str
@@ -20,155 +20,155 @@ class Listed(NamedTuple):
 
 COMMANDS = {
     "demo": Listed(
-        "demo",
+        "run.demo",
         "Run the first example: a JUNGFRAU 1M in software pushes images over RoCEv2 into a receiver on this machine.",
     ),
     "run": Listed(
-        "run",
+        "run.run",
         "Carry a run through: start or reach its nodes, configure, acquire, and close the books.",
     ),
     "attach": Listed(
-        "attach",
+        "run.attach",
         "Take over a run whose manager has died: watch it to its end, close the books, write its report.",
     ),
     "stop": Listed(
-        "stop",
+        "run.stop",
         "End a run in order at the next frame at which all emulators can end: every image until then is in the books and in the files, none behind it.",
     ),
     "pause": Listed(
-        "steer",
+        "run.steer",
         "Pause a run: all its emulators stop before the same frame, at the end of whole stacks, or at once where these take more than 10 s.",
     ),
     "resume": Listed(
-        "steer",
+        "run.steer",
         "Go on with a run that was paused, at the rate that it had. What was not sent meanwhile comes later, none is left out.",
     ),
     "abort": Listed(
-        "steer",
+        "run.steer",
         "End a run at once, as Ctrl-C in front of it does: files are completed, what has not come is missing. `rashpa stop` ends it in order.",
     ),
     "join": Listed(
-        "join",
+        "run.join",
         "Add a receiver to a group of a run that goes on. It has the group's buffer, kernels and sinks, files of its own, and its share of the images from then on.",
     ),
     "plan": Listed(
-        "plan",
+        "plan.plan",
         "Show what a run would do: which pixels go where and at what rate, what that takes of links, memory and units, and how the images of each buffer are processed. Without --nodes nothing is started or asked; the run file is read, and what calibration files say of themselves.",
         answers=True,
     ),
     "emulator": Listed(
-        "node",
+        "node.node",
         "A detector in software: plays datasets to a receiver when a manager says so.",
     ),
     "receiver": Listed(
-        "node",
+        "node.node",
         "Takes images into memory, corrects, vetoes and stores them when a manager says so.",
     ),
     "status": Listed(
-        "status",
+        "run.status",
         "How far nodes are: state, books, rates and margins, live.",
         answers=True,
     ),
     "top": Listed(
-        "top",
+        "run.top",
         "What nodes take of their machines: processors, memory, files, queues and the busiest threads, live.",
         answers=True,
     ),
     "dashboard": Listed(
-        "dashboard",
+        "doors.dashboard",
         "Show a run in a browser while it lasts: books, rates, margins, nodes, hits, vetoes, latencies, and the image; start, pause, stop and abort it.",
     ),
     "tango": Listed(
-        "tango",
+        "doors.tango",
         "Serve a Tango device of class Rashpa, with commands and attributes as LimaCCDs has them, which carries out runs of a run file.",
     ),
     "epics": Listed(
-        "epics",
+        "doors.epics",
         "Serve variables (PVAccess) with areaDetector's names: orders to acquire, counters, and previews as NTNDArray, which are asked for while a client has them open.",
     ),
     "free": Listed(
-        "free",
+        "node.free",
         "Free a node: end its run, whosever it is. Files are completed as by an interrupt.",
     ),
     "trigger": Listed(
-        "trigger",
+        "node.trigger",
         'Trigger emulators of a run with detector.trigger = "software": all at the same time, as far as the network allows.',
     ),
     "conformance": Listed(
-        "conformance",
+        "bench.conformance",
         "Compare a unit with the public vectors: integers must be identical, floating point numbers within what each vector states.",
         native=True,
         answers=True,
     ),
     "inspect": Listed(
-        "inspect",
+        "files.inspect",
         "Summary of a run: books, rates, vetoes, first incomplete images. Pictures on request.",
         answers=True,
     ),
     "check": Listed(
-        "check",
+        "files.check",
         "Judge an NXmx file, of ours or of others: places of pixels, units, masks, counts, times, links.",
         answers=True,
     ),
     "combine": Listed(
-        "combine",
+        "files.combine",
         "One NeXus file for several masters of a run: an entry each, or one of all frames in their order, each once, where they say the same of the experiment.",
     ),
     "peaks": Listed(
-        "peaks",
+        "files.peaks",
         "Write the peaks that a kernel has found as a CXI file, which indexamajig reads with --peaks=cxi.",
     ),
     "feedback": Listed(
-        "feedback",
+        "doors.feedback",
         "What a receiver decides of each image, as it decides it, until the run is over.",
         answers=True,
     ),
     "receive-stream": Listed(
-        "receive_stream",
+        "doors.receive_stream",
         "Receive images that a detector, or a receiver with a sink stream2, sends as DECTRIS Stream V2, and write NXmx files.",
         native=True,
     ),
     "process": Listed(
-        "process",
+        "files.process",
         "Process stored images as a run would have: the same kernels, files and books.",
         native=True,
     ),
     "repair": Listed(
-        "repair",
+        "files.repair",
         "Complete the master file of a run whose receiver was killed, or had no room for it.",
         native=True,
     ),
     "convert": Listed(
-        "convert",
+        "files.convert",
         "Make NXmx files, as the sink hdf5 writes them, of a run that the sink raw has written.",
         native=True,
     ),
     "node": Listed(
-        "node_orders",
+        "node.node_orders",
         "Look at a node, or end what it does, without its manager. The bearer token is taken from the environment's RASHPA_TOKEN.",
         answers=True,
     ),
     "dataset": Listed(
-        "dataset",
+        "files.dataset",
         "What an emulator plays: make a dataset, describe it, look at a frame.",
     ),
     "calibrate": Listed(
-        "calibrate",
+        "files.calibrate",
         "Make calibration files of a detector.",
         native=True,
     ),
     "packet": Listed(
-        "packet",
+        "bench.packet",
         "RoCE packets as hex and JSON: every header field, the payload, the ICRC's verdict.",
         native=True,
         answers=True,
     ),
     "card": Listed(
-        "card",
+        "node.card",
         "Start a simulated card: the sender in hardware of `rtl/`, or with --unit the processing unit, compiled, in a directory that looks like a card's device nodes.",
     ),
     "bench": Listed(
-        "bench",
+        "bench.bench",
         "Benchmarks: each row is measured beside its peer or floor, in the same run.",
         answers=True,
     ),

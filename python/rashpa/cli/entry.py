@@ -10,7 +10,7 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
-from rashpa.data import limit_said, telling
+from rashpa.data.base import limit_said, telling
 
 INTERRUPTED = 130
 BAD_PLACE = 2

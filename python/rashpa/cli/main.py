@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from typing_extensions import override
 
 from rashpa.cli.commands import COMMANDS
-from rashpa.data.telling import answer
+from rashpa.data.base.telling import answer
 
 _READERS = ("inspect", "check", "peaks")
 _LONG = "rashpa.long"
@@ -84,7 +84,7 @@ def _command(name: str) -> Any:
 
 
 def _only(name: str, function: Any) -> typer.Typer:
-    from rashpa.cli.limited import in_limited_process
+    from rashpa.cli.files.limited import in_limited_process
 
     one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     # a stranger's file may end the library that reads it; what is repaired is our own
@@ -115,7 +115,7 @@ app = typer.Typer(
 def _show_version(ctx: typer.Context, wanted: bool) -> None:
     if not wanted:
         return
-    from rashpa.control.version import software_version
+    from rashpa.control.nodes.version import software_version
 
     typer.echo(f"rashpa {software_version()}")
     if ctx.meta[_LONG]:

@@ -5,9 +5,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from rashpa.control.part_orders import ENDINGS
-from rashpa.control.run_plan import Plan
-from rashpa.data.older_files import older_files
+from rashpa.control.plan.run_plan import Plan
+from rashpa.control.telegrams.part_orders import ENDINGS
+from rashpa.data.parts.older_files import older_files
 
 
 def folder_trouble(folder: Path) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rashpa.cli.output_check import folder_trouble, output_problems
-from rashpa.cli.report import PAGE_NEEDS, REPORT_FILES
-from rashpa.control.run_plan import Plan
+from rashpa.cli.report.report import PAGE_NEEDS, REPORT_FILES
+from rashpa.control.plan.run_plan import Plan
 
 _TRIAL_S = 120.0
 _LONGEST = 2000  # of what a trial that ended says
@@ -36,7 +36,7 @@ def problems_of_nodes(plan: Plan) -> Iterator[str]:
     process of its own, since kernels may do anything."""
     if not any(node.node == "local" for node in plan.nodes) or importlib.util.find_spec("rashpa._native") is None:
         return
-    command = [sys.executable, "-P", "-m", "rashpa.node.trial", str(plan.source.path)]
+    command = [sys.executable, "-P", "-m", "rashpa.node.offline.trial", str(plan.source.path)]
     trial = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # noqa: S603
     try:
         said, errors = trial.communicate(timeout=_TRIAL_S)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from rich.console import Console
 
-from rashpa.data.books import DataBooks
+from rashpa.data.base.books import DataBooks
 
 FAILED, BAD_INPUT = 1, 2
 AsJson = Annotated[

@@ -8,7 +8,7 @@ def lines() -> list[str]:
     """Return one line for Python and one for each component: built, or left out and how to get it. Without the native module one line says so."""
     said = [f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"]
     try:
-        from rashpa.data.components import components
+        from rashpa.data.base.components import components
     except ImportError:
         return [*said, "the compiled part of rashpa is missing; build it with `make`"]
     said += [f"{one.name}: {'built' if one.built else 'left out'} ({one.adds})" for one in components()]

@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from rashpa.control.outcome import Outcome
-from rashpa.control.part_orders import ENDINGS
-from rashpa.control.run_plan import PlannedBuffer
-from rashpa.data.older_files import JOURNAL, MASTER
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.plan.run_plan import PlannedBuffer
+from rashpa.control.telegrams.part_orders import ENDINGS
+from rashpa.data.parts.older_files import JOURNAL, MASTER
 
 
 def planned_file(outcome: Outcome, buffer: PlannedBuffer) -> str:

@@ -8,7 +8,7 @@ from bokeh.core.validation.warnings import MISSING_RENDERERS
 from bokeh.models import ColumnDataSource, CustomJSTickFormatter, FixedTicker, NumeralTickFormatter, Range1d
 from bokeh.plotting import figure
 
-from rashpa.control.latency import BOUNDS_S
+from rashpa.control.telegrams.latency import BOUNDS_S
 from rashpa.dashboard.course import Course
 from rashpa.dashboard.scene import Scene
 from rashpa.dashboard.style import COLOURS, DASHES, HATCHES, LINES

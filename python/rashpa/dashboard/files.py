@@ -9,12 +9,12 @@ from typing import Any
 from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError, RequestHandler
 
-from rashpa.control.node_client import NodeError
+from rashpa.control.nodes.node_client import NodeError
 from rashpa.dashboard.keys import Keys
 from rashpa.dashboard.past_runs import PastRuns
 from rashpa.dashboard.views import Views
 from rashpa.dashboard.watch import Watch
-from rashpa.data.view_bytes import MEDIA_TYPE
+from rashpa.data.figures.view_bytes import MEDIA_TYPE
 
 _TYPES = {"report.html": "text/html", "report.json": "application/json", "nodes.log": "text/plain"}
 _SCRIPTS = ("page.js", "image.js", "image_values.js")

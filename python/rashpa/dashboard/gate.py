@@ -9,7 +9,7 @@ from tornado.httputil import HTTPServerRequest
 from tornado.web import RequestHandler
 
 from rashpa.dashboard.keys import Keys
-from rashpa.node.access import AccessError, Names
+from rashpa.node.door.access import AccessError, Names
 
 LOGIN = "/token"
 _NEEDED = "this page needs its token: it is in the address that `rashpa dashboard` printed"

@@ -7,7 +7,7 @@ from typing import Any
 
 from bokeh.models import CheckboxButtonGroup, Column, Row, Select, Toggle
 
-from rashpa.control.run_plan import Plan
+from rashpa.control.plan.run_plan import Plan
 from rashpa.dashboard.image_plot import LEAST, MAPS, MOST, ImagePlot
 from rashpa.dashboard.rings import beam_of
 from rashpa.dashboard.scene import Scene

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of images: as they come from a node (rashpa.data.view_bytes), in blocks, as colours.
+// Values of images: as they come from a node (rashpa.data.figures.view_bytes), in blocks, as colours.
 
 const TYPES = { uint16: Uint16Array, int16: Int16Array, float32: Float32Array, float64: Float64Array }
 const NONE = { uint16: 65535, int16: -32768, float32: NaN, float64: NaN }

@@ -4,7 +4,7 @@
 import hmac
 import secrets
 
-from rashpa.node.request_limits import Rate, RequestLimits
+from rashpa.node.door.request_limits import Rate, RequestLimits
 
 _GUESSES = Rate(0.5, 10.0)  # a second in the long run, and at once; of all who try together
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rashpa.control.journal import JournalError, Record, journal_lives, journal_path, read_record
-from rashpa.control.launcher import RunCertificate
-from rashpa.control.node_client import NodeClient
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import Plan
+from rashpa.control.handover.journal import JournalError, Record, journal_lives, journal_path, read_record
+from rashpa.control.nodes.launcher import RunCertificate
+from rashpa.control.nodes.node_client import NodeClient
+from rashpa.control.plan.run_plan import Plan
+from rashpa.control.runfile.run_file_reader import RunFileError
 
 USUAL = ("http://127.0.0.1:4780", "http://127.0.0.1:4781")
 

@@ -13,14 +13,14 @@ from pathlib import Path
 from bokeh.document import Document
 from bokeh.models import Button, Column, Div, Row
 
-from rashpa.control.journal import JournalError
-from rashpa.control.run_plan import Plan
-from rashpa.control.steering import SteerError, Way, steer
-from rashpa.control.stop_request import StopError, StopRequest
-from rashpa.control.token import VARIABLE
+from rashpa.control.handover.journal import JournalError
+from rashpa.control.handover.steering import SteerError, Way, steer
+from rashpa.control.handover.stop_request import StopError, StopRequest
+from rashpa.control.plan.run_plan import Plan
+from rashpa.control.runfile.token import VARIABLE
 from rashpa.dashboard.scene import Scene
 from rashpa.dashboard.style import TABLES
-from rashpa.data.plain_text import BIDIRECTIONAL
+from rashpa.data.base.plain_text import BIDIRECTIONAL
 
 _PATIENCE_S = 30.0
 _END_S = 600.0

@@ -16,7 +16,7 @@ from rashpa.dashboard.scene import Scene
 from rashpa.dashboard.style import TABLES
 from rashpa.dashboard.tables import books_table, latency_table, margins_table, nodes_table, past_table, vetoes_table
 from rashpa.dashboard.watch import Watch
-from rashpa.data.plain_text import BIDIRECTIONAL
+from rashpa.data.base.plain_text import BIDIRECTIONAL
 
 _UPDATE_MS = 500
 _PAST_EVERY, _CURVES_EVERY = 10, 2  # updates

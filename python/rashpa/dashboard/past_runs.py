@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rashpa.control.telegram import Books, Count
+from rashpa.control.telegrams.telegram import Books, Count
 from rashpa.dashboard.scene import Ending
-from rashpa.data.regular_file import json_of, open_shared, read_below, read_shared
+from rashpa.data.files.regular_file import json_of, open_shared, read_below, read_shared
 
 REPORT = "report.json"
 _MOST_BYTES = 32 << 20

@@ -4,11 +4,11 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from rashpa.control.limits import Limit
-from rashpa.control.node_load import Load, busy
-from rashpa.control.node_progress import Receiving, Sending, progress_of
-from rashpa.control.run_plan import Plan
-from rashpa.control.telegram import Books, BufferStatus, Count, Status
+from rashpa.control.capacity.limits import Limit
+from rashpa.control.nodes.node_load import Load, busy
+from rashpa.control.nodes.node_progress import Receiving, Sending, progress_of
+from rashpa.control.plan.run_plan import Plan
+from rashpa.control.telegrams.telegram import Books, BufferStatus, Count, Status
 
 
 @dataclass(frozen=True)

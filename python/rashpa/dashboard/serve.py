@@ -32,10 +32,10 @@ from rashpa.dashboard.past_runs import PastRuns
 from rashpa.dashboard.style import PLAIN_TABLES
 from rashpa.dashboard.views import Views
 from rashpa.dashboard.watch import Watch
-from rashpa.data.plain_text import ONE_LINE
-from rashpa.node.access import names_of
-from rashpa.node.request_limits import Rate, RequestLimits
-from rashpa.node.serve_error import ServeError
+from rashpa.data.base.plain_text import ONE_LINE
+from rashpa.node.door.access import names_of
+from rashpa.node.door.request_limits import Rate, RequestLimits
+from rashpa.node.logs.serve_error import ServeError
 
 _log = logging.getLogger("tornado.access")
 _PAGE = "page.html"

@@ -5,8 +5,8 @@ import html
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from rashpa.control.node_progress import Sending
-from rashpa.control.telegram import Books, Latency, count_of
+from rashpa.control.nodes.node_progress import Sending
+from rashpa.control.telegrams.telegram import Books, Latency, count_of
 from rashpa.dashboard.past_runs import PastRun
 from rashpa.dashboard.scene import NodeScene, Scene
 

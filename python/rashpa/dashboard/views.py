@@ -8,8 +8,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rashpa.control.node_client import NodeClient, NodeError
-from rashpa.data.view_bytes import view_of_bytes
+from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.data.figures.view_bytes import view_of_bytes
 
 SHORTEST_S = 1 / 12  # so that ten a second are reached where some come late
 _MOST = 64

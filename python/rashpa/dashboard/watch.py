@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from rashpa.control.at_once import some_at_once
-from rashpa.control.limits import limits_of
-from rashpa.control.node_client import NodeClient, NodeError
-from rashpa.control.running_time import within
-from rashpa.control.telegram import Capabilities, Status
+from rashpa.control.capacity.limits import limits_of
+from rashpa.control.nodes.at_once import some_at_once
+from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.nodes.running_time import within
+from rashpa.control.telegrams.telegram import Capabilities, Status
 from rashpa.dashboard.course import Course
 from rashpa.dashboard.nodes import Going, Nodes
 from rashpa.dashboard.past_runs import ending_of

@@ -10,11 +10,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data.densify import masked_value
-from rashpa.data.hdf5.tree import Group
-from rashpa.data.pixels import Masking, Pixels, delivered, with_masking
-from rashpa.data.run_facts import LostRun
-from rashpa.data.stored_facts import text_of
+from rashpa.data.base.pixels import Masking, Pixels, delivered, with_masking
+from rashpa.data.files.hdf5.tree import Group
+from rashpa.data.stored.densify import masked_value
+from rashpa.data.stored.run_facts import LostRun
+from rashpa.data.stored.stored_facts import text_of
 
 _GAP_OR_BAD = 0xFFFF  # NXmx: a pixel with one of these pixel_mask bits holds no measurement
 

@@ -19,18 +19,18 @@ from typing import TextIO
 
 import uvicorn
 
-from rashpa.control.grant import Grant
-from rashpa.node.access import Access, is_loopback, names_of
-from rashpa.node.audit import Audit
-from rashpa.node.engine import EngineFactory
-from rashpa.node.gate import HEADER_BYTES, KEEP_S, MOST, Gate
-from rashpa.node.log import NodeLog
-from rashpa.node.node import Node
-from rashpa.node.printed import Printed, PrintedStream
-from rashpa.node.printed_drain import OWN
-from rashpa.node.serve_error import ServeError
-from rashpa.node.server import NodeApp
-from rashpa.node.tls import tls_context
+from rashpa.control.orders.grant import Grant
+from rashpa.node.door.access import Access, is_loopback, names_of
+from rashpa.node.door.audit import Audit
+from rashpa.node.door.gate import HEADER_BYTES, KEEP_S, MOST, Gate
+from rashpa.node.door.server import NodeApp
+from rashpa.node.door.tls import tls_context
+from rashpa.node.engine.engine import EngineFactory
+from rashpa.node.host.printed import Printed, PrintedStream
+from rashpa.node.host.printed_drain import OWN
+from rashpa.node.logs.log import NodeLog
+from rashpa.node.logs.serve_error import ServeError
+from rashpa.node.state.node import Node
 
 _CLOSE_S = 12.0  # Abort and Reset have 10 s
 _ANSWER_S = 1.0  # what is still being answered when the node ends has so long

@@ -3,8 +3,8 @@
 
 from pathlib import Path
 
-from rashpa.data.dataset_spec import AnyDatasetSpec, JungfrauSpec
-from rashpa.data.datasets import make_folder
+from rashpa.data.datasets.dataset_spec import AnyDatasetSpec, JungfrauSpec
+from rashpa.data.datasets.datasets import make_folder
 
 
 def make_dataset(spec: AnyDatasetSpec, folder: Path) -> Path:

@@ -9,8 +9,8 @@ from matplotlib.colors import SymLogNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from rashpa.data.calibration import to_photons
-from rashpa.data.datasets import LoadedDataset
+from rashpa.data.datasets.calibration import to_photons
+from rashpa.data.datasets.datasets import LoadedDataset
 
 DEFAULT_ENERGY_KEV = 12.4
 _DPI = 100

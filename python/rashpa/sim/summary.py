@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 
-from rashpa.data.datasets import DARK, LoadedDataset
+from rashpa.data.datasets.datasets import DARK, LoadedDataset
 
 _GAINS = ("G0", "G1", "G2")
 _MOST_SAMPLED = 64

@@ -16,10 +16,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from rashpa.control import telegram
-from rashpa.control.kernels import declarations
-from rashpa.control.latency import BOUNDS_S
-from rashpa.control.telegram import (
+from rashpa.control.runfile.kernels import declarations
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.latency import BOUNDS_S
+from rashpa.control.telegrams.telegram import (
     Capabilities,
     Configure,
     Configured,
@@ -30,9 +30,9 @@ from rashpa.control.telegram import (
     Placement,
     SourceStatus,
 )
-from rashpa.node.engine import EngineError, Table
-from rashpa.node.log import NativeMessage
-from rashpa.node.preview import Masked, Preview, Shown
+from rashpa.node.engine.engine import EngineError, Table
+from rashpa.node.engine.preview import Masked, Preview, Shown
+from rashpa.node.logs.log import NativeMessage
 
 OPEN, COMPLETE, PARTIAL, MISSING = range(4)
 NONE, ACCEPTED, VETOED, ERRORED = range(4)

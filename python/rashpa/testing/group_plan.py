@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from rashpa.control.run_plan import Plan, load_plan
+from rashpa.control.plan.run_plan import Plan, load_plan
 
 RUN = """\
 [run]

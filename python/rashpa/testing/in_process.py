@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import httpx
 
-from rashpa.control.manager import Manager, Observer, unobserved
-from rashpa.control.outcome import Outcome
-from rashpa.control.run_plan import Plan
-from rashpa.node.node import Node
-from rashpa.node.server import NodeApp
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.plan.run_plan import Plan
+from rashpa.control.run.manager import Manager, Observer, unobserved
+from rashpa.node.door.server import NodeApp
+from rashpa.node.state.node import Node
 
 
 def transports_of(nodes: Mapping[str, Node]) -> dict[str, httpx.AsyncBaseTransport]:

@@ -10,23 +10,23 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from rashpa.control.capacity import CapacityError, check_capacity
-from rashpa.control.kernels import parameters_of
-from rashpa.control.manager import Manager
-from rashpa.control.outcome import Outcome
-from rashpa.control.proposals import proposals_for
-from rashpa.control.run_plan import Plan, PlannedBuffer, load_plan, plan_run
-from rashpa.control.telegram import Capabilities, Throughput, count_of
-from rashpa.node.folders import Folders
-from rashpa.node.measure import measure
-from rashpa.node.native_engine import NativeFactory
-from rashpa.node.node import Node
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.capacity.capacity import CapacityError, check_capacity
+from rashpa.control.capacity.proposals import proposals_for
+from rashpa.control.plan.run_plan import Plan, PlannedBuffer, load_plan, plan_run
+from rashpa.control.run.manager import Manager
+from rashpa.control.runfile.kernels import parameters_of
+from rashpa.control.telegrams.telegram import Capabilities, Throughput, count_of
+from rashpa.node.engine.folders import Folders
+from rashpa.node.engine.native_engine import NativeFactory
+from rashpa.node.offline.measure import measure
+from rashpa.node.state.node import Node
 from rashpa.testing.in_process import transports_of
 
 TRIES = 3
 _WAITING = """\
 import time
-from rashpa.data.kernel import Column, kernel
+from rashpa.data.kernels.kernel import Column, kernel
 
 
 @kernel(takes=["uint16"], columns=[Column("first", "uint32")])

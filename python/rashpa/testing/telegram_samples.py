@@ -7,13 +7,13 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from rashpa.control import telegram as t
-from rashpa.control.kernels import Kernel
-from rashpa.control.links import options_of
-from rashpa.control.part_orders import DtpPlace, FileMetadata, Hdf5Order, ModulePlace
-from rashpa.control.run_file import Link
-from rashpa.control.sink_sections import NullSink
-from rashpa.control.telegram_xml import encode
+from rashpa.control.runfile.kernels import Kernel
+from rashpa.control.runfile.links import options_of
+from rashpa.control.runfile.run_file import Link
+from rashpa.control.runfile.sink_sections import NullSink
+from rashpa.control.telegrams import telegram as t
+from rashpa.control.telegrams.part_orders import DtpPlace, FileMetadata, Hdf5Order, ModulePlace
+from rashpa.control.telegrams.telegram_xml import encode
 
 _KERNEL: TypeAdapter[Kernel] = TypeAdapter(Kernel)
 _OWNER = "3f6c0a52d1e94b7f8a2b5c6d7e8f9012"

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from rashpa.control.manager import Manager, Observer, unobserved
-from rashpa.control.outcome import Outcome
-from rashpa.control.planned_node import PlannedNode
-from rashpa.control.run_plan import Plan, load_plan
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.plan.planned_node import PlannedNode
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.run.manager import Manager, Observer, unobserved
 
 Node = TypeVar("Node", bound=PlannedNode)
 _END_S = 20.0

@@ -32,7 +32,7 @@ from python.tests.beamline.pattern_run import HEIGHT, WIDTH, frame, kept, tables
 
 import rashpa
 from rashpa.beamline.bluesky import RashpaDetector
-from rashpa.control.run_file_reader import RunFileError
+from rashpa.control.runfile.run_file_reader import RunFileError
 
 pytestmark = pytest.mark.whole
 

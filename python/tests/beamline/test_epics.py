@@ -26,7 +26,7 @@ from python.tests.beamline.pattern_run import HEIGHT, REPEAT, WIDTH, frame, kept
 
 import rashpa
 from rashpa.beamline.epics import ACQUIRE, STATES, Previews, Variables, served
-from rashpa.control.run_file_reader import RunFileError
+from rashpa.control.runfile.run_file_reader import RunFileError
 
 pytestmark = pytest.mark.whole
 

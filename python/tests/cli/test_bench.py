@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from rashpa.cli import bench
+from rashpa.cli.bench import bench
 
 runner = CliRunner()
 ROWS = [

@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 
 pytest.importorskip("rashpa._native")
 
-from rashpa.cli.calibrate import app
-from rashpa.data.calibration_file import read_facts, read_map
-from rashpa.data.pedestal import CODES
+from rashpa.cli.files.calibrate import app
+from rashpa.data.datasets.calibration_file import read_facts, read_map
+from rashpa.data.datasets.pedestal import CODES
 
 RUNNER = CliRunner()
 LEVEL = (2400, 13500, 14000)

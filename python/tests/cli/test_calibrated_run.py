@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 pytest.importorskip("rashpa._native")
 
-from rashpa.data.calibration_file import ModuleMaps, write_calibration
-from rashpa.data.datasets import LoadedDataset, dataset_from_spec
-from rashpa.data.reader import open_run
+from rashpa.data.datasets.calibration_file import ModuleMaps, write_calibration
+from rashpa.data.datasets.datasets import LoadedDataset, dataset_from_spec
+from rashpa.data.stored.reader import open_run
 
 pytestmark = pytest.mark.whole
 
@@ -89,7 +89,7 @@ def rashpa(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def photons(module: int, frame: int) -> NDArray[np.int16]:
     """Of a module, by the maps of the simulator; no pixel is saturated in these frames."""
     loaded = made()
-    from rashpa.data.pipeline import Pipeline
+    from rashpa.data.kernels.pipeline import Pipeline
 
     pipeline = Pipeline(
         [{"name": "jungfrau", "photon_energy_kev": 12.4}], (512, 1024), calibration=loaded.calibration[module]

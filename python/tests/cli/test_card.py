@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from rashpa.cli import card
 from rashpa.cli.main import app
-from rashpa.control.native_program import native_program
+from rashpa.cli.node import card
+from rashpa.control.nodes.native_program import native_program
 from rashpa.testing.waiting import GUARD_S
 
 pytestmark = pytest.mark.whole

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rashpa.cli.main import app
-from rashpa.data.nxmx_check import Checked, check_file, picture
+from rashpa.data.making.nxmx_check import Checked, check_file, picture
 from rashpa.testing.foreign_nxmx import COLUMNS, CORNERS, PITCH, ROWS, foreign, put
 
 _DETECTOR = "entry/instrument/detector"

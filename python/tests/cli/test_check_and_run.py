@@ -13,10 +13,10 @@ import pytest
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import load_plan
-from rashpa.data.datasets import dataset_from_spec, save_dataset
-from rashpa.node.trial import refusals
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.data.datasets.datasets import dataset_from_spec, save_dataset
+from rashpa.node.offline.trial import refusals
 from rashpa.testing.warm_nodes import WarmNodes
 
 pytestmark = pytest.mark.whole
@@ -119,7 +119,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         save_dataset(loaded, folder / name)
     np.save(folder / "changed/module0_raw.npy", frames[:2] + 1)
     (folder / "lacking/module0_raw.npy").unlink()
-    head = "from rashpa.data.kernel import Column, kernel\n"
+    head = "from rashpa.data.kernels.kernel import Column, kernel\n"
     declared = '@kernel(takes=["uint16"], columns=[Column("total", "uint64")])\ndef total(pixels):\n    return {"total": int(pixels.sum())}\n'
     kernels = {"good_kernel": declared, "no_python": "def (", "raises": "1 / 0\n" + declared}
     kernels |= {"leaves": "raise SystemExit(3)\n" + declared, "dies": "import os\nos._exit(3)\n" + declared}

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from rashpa.cli.demo import RUN_FILE, run_file_text
 from rashpa.cli.main import app
-from rashpa.control.run_plan import load_plan
-from rashpa.data.packaged import packaged_file
+from rashpa.cli.run.demo import RUN_FILE, run_file_text
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.data.base.packaged import packaged_file
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -19,7 +19,7 @@ def fake_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     def command(role: str, name: str) -> tuple[str, ...]:
         return (sys.executable, "-m", "rashpa.testing.fake_node", role, name)
 
-    monkeypatch.setattr("rashpa.cli.run.local_command", command)
+    monkeypatch.setattr("rashpa.cli.run.run.local_command", command)
 
 
 @pytest.mark.usefixtures("fake_nodes")
@@ -61,7 +61,7 @@ def test_a_folder_that_cannot_be_made_is_refused_with_the_reason(tmp_path: Path)
 
 def test_a_broken_run_says_nothing_of_what_is_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "rashpa.cli.run.local_command", lambda role, name: (sys.executable, "-c", "raise SystemExit(7)")
+        "rashpa.cli.run.run.local_command", lambda role, name: (sys.executable, "-c", "raise SystemExit(7)")
     )
     result = CliRunner().invoke(app, ["demo", "--report", str(tmp_path), "--frames", "20", "--quiet"])
     assert result.exit_code not in (0, None)

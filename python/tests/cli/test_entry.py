@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rashpa.cli.commands import COMMANDS
-from rashpa.cli.report import PAGE_NEEDS
+from rashpa.cli.report.report import PAGE_NEEDS
 from rashpa.testing.waiting import GUARD_S
 
 pytestmark = pytest.mark.whole
@@ -200,7 +200,7 @@ def test_a_library_that_is_there_and_does_not_work_costs_the_page_alone(run_file
 
 
 def test_what_is_asked_for_before_a_run_is_what_its_page_imports() -> None:
-    code = "import sys, rashpa.cli.report_html; print(*(name for name in sys.modules if '.' not in name))"
+    code = "import sys, rashpa.cli.report.report_html; print(*(name for name in sys.modules if '.' not in name))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=GUARD_S, check=True)
     assert set(PAGE_NEEDS) <= set(done.stdout.split())
     assert "matplotlib" not in done.stdout.split(), "it takes longer to import than all pictures take"
@@ -211,7 +211,7 @@ AT_FIRST_TELEGRAM = """\
 import os, sys
 sys.argv = ["rashpa", *sys.argv[1:]]
 from rashpa.cli import entry
-from rashpa.control import telegram_xml
+from rashpa.control.telegrams import telegram_xml
 real = telegram_xml.encode
 def first(message):
     print(*(name for name in sys.modules if "." not in name), file=sys.stderr, flush=True)

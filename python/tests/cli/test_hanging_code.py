@@ -30,7 +30,7 @@ kind = "hdf5"
 RUN = small_run(BUFFER, run={"frames": 400})
 KERNEL = """\
 import time
-from rashpa.data.kernel import Column, kernel
+from rashpa.data.kernels.kernel import Column, kernel
 
 looked = 0
 
@@ -49,7 +49,8 @@ QUIET = bool(os.environ.get("RASHPA_QUIET"))
 UNTIMED = """\
 import sys
 sys.argv = ["rashpa", *sys.argv[1:]]
-from rashpa.cli import entry, run
+from rashpa.cli import entry
+from rashpa.cli.run import run
 run._END_S = 600.0
 entry.main()
 """

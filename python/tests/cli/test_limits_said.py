@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.grant import Grant
-from rashpa.control.local_node import LocalNode
-from rashpa.control.node_client import NodeError
-from rashpa.data.limit_said import limit_behind, with_limit
+from rashpa.control.nodes.local_node import LocalNode
+from rashpa.control.nodes.node_client import NodeError
+from rashpa.control.orders.grant import Grant
+from rashpa.data.base.limit_said import limit_behind, with_limit
 from rashpa.testing.run_file import small_run
 
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]

@@ -18,11 +18,11 @@ _LIST = {
     "rashpa.cli.entry",
     "rashpa.cli.main",
     "rashpa.data",
-    "rashpa.data.limit_said",
-    "rashpa.data.plain_text",
-    "rashpa.data.telling",
+    "rashpa.data.base.limit_said",
+    "rashpa.data.base.plain_text",
+    "rashpa.data.base.telling",
 }
-_VERSION = _LIST | {"rashpa.control", "rashpa.control.version"}
+_VERSION = _LIST | {"rashpa.control", "rashpa.control.nodes.version"}
 _HEAVY = {"PIL", "asyncio", "bokeh", "fabio", "h5py", "hdf5plugin", "httpx", "lxml", "matplotlib", "numpy", "prometheus_client", "pydantic", "starlette", "uvicorn", "zstandard"}  # fmt: skip
 
 IMPORTED = """\
@@ -91,7 +91,7 @@ def test_the_table_marks_the_commands_that_nothing_compiled_leaves_without_a_mod
 
 
 def test_the_long_version_says_what_the_build_has() -> None:
-    from rashpa.data.components import components
+    from rashpa.data.base.components import components
 
     said = subprocess.run(
         [sys.executable, "-m", "rashpa.cli.entry", "--version", "--long"],

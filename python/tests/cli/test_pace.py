@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from rashpa.cli.pace import Pace, clock_of
+from rashpa.cli.run.pace import Pace, clock_of
 
 
 def test_a_pace_is_that_of_the_last_seconds() -> None:

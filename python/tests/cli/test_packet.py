@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from rashpa.cli.packet import app
+from rashpa.cli.bench.packet import app
 
 WRITE = (
     "020000000002020000000001080045000048000040004011b951c0a80001c0a80002c00012b7003400002b30ffff00000011"

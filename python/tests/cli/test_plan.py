@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from rashpa.cli.main import app
-from rashpa.control.run_plan import load_plan
-from rashpa.control.telegram import Throughput
-from rashpa.control.throughput import fingerprint_of, words_of
+from rashpa.control.capacity.throughput import fingerprint_of, words_of
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.telegrams.telegram import Throughput
 
 pytestmark = pytest.mark.whole
 
@@ -21,7 +21,7 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 def _nothing_is_loaded(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """What nodes would load is tried by test_check_and_run.py, and here for the examples."""
     if "example" not in request.fixturenames:
-        monkeypatch.setattr("rashpa.cli.plan.problems_of_nodes", lambda _: ())
+        monkeypatch.setattr("rashpa.cli.plan.plan.problems_of_nodes", lambda _: ())
 
 
 def test_the_plan_of_an_example_names_steps_passes_units_and_memory() -> None:
@@ -137,7 +137,7 @@ def test_nodes_that_are_asked_say_what_fits_and_force_tries_what_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
-    from rashpa.node.measured_file import default_path, store_measured
+    from rashpa.node.offline.measured_file import default_path, store_measured
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     path = tmp_path / "slow.toml"

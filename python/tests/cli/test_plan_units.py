@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.cli.plan import lines_of
-from rashpa.control.pipeline import UNITS
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import load_plan
+from rashpa.cli.plan.plan import lines_of
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.runfile.pipeline import UNITS
+from rashpa.control.runfile.run_file_reader import RunFileError
 
 RUN = """\
 [run]

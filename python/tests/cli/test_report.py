@@ -11,15 +11,15 @@ import pytest
 from jsonschema import Draft202012Validator
 from rich.console import Console
 
-from rashpa.cli.report import report_of, worst_latencies, write_report
-from rashpa.cli.report_pictures import column_of
-from rashpa.cli.report_plots import shares
-from rashpa.cli.run_display import print_outcome
-from rashpa.control.outcome import Outcome
-from rashpa.control.run_plan import load_plan
-from rashpa.control.schemas import schema_path
-from rashpa.control.telegram import FirstErrored, Latency, SinkStatus
-from rashpa.node.node import Node
+from rashpa.cli.report.report import report_of, worst_latencies, write_report
+from rashpa.cli.report.report_pictures import column_of
+from rashpa.cli.report.report_plots import shares
+from rashpa.cli.run.run_display import print_outcome
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.runfile.schemas import schema_path
+from rashpa.control.telegrams.telegram import FirstErrored, Latency, SinkStatus
+from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import run_in_process
 

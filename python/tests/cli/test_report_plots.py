@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from bokeh.models import VAreaStep
 
-from rashpa.cli.report_plots import hit_plot, latency_plot, share_plot
-from rashpa.control.latency import BOUNDS_S
-from rashpa.control.run_plan import PlannedBuffer, load_plan
-from rashpa.control.telegram import Latency
+from rashpa.cli.report.report_plots import hit_plot, latency_plot, share_plot
+from rashpa.control.plan.run_plan import PlannedBuffer, load_plan
+from rashpa.control.telegrams.latency import BOUNDS_S
+from rashpa.control.telegrams.telegram import Latency
 
 RUN = """\
 [run]

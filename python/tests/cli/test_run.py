@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from rashpa.cli.main import app
-from rashpa.control.outcome import Outcome
-from rashpa.control.run_plan import load_plan
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.testing.waiting import GUARD_S
 
 pytestmark = pytest.mark.whole
@@ -48,7 +48,7 @@ def fake_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     def command(role: str, name: str) -> tuple[str, ...]:
         return (sys.executable, "-m", "rashpa.testing.fake_node", role, name)
 
-    monkeypatch.setattr("rashpa.cli.run.local_command", command)
+    monkeypatch.setattr("rashpa.cli.run.run.local_command", command)
 
 
 def test_version_and_help_say_where_to_begin() -> None:
@@ -180,7 +180,7 @@ def test_the_report_folder_must_be_possible(tmp_path: Path) -> None:
 
 def test_ctrl_c_exits_with_130_and_names_the_first_missing_image(tmp_path: Path) -> None:
     code = (
-        "import sys, rashpa.cli.run as run\n"
+        "import sys, rashpa.cli.run.run as run\n"
         "run.local_command = lambda role, name: (sys.executable, '-m', 'rashpa.testing.fake_node', role, name)\n"
         "show = run.RunDisplay.show\n"
         "def told(self, progress):\n"
@@ -202,12 +202,14 @@ def test_ctrl_c_exits_with_130_and_names_the_first_missing_image(tmp_path: Path)
 
 
 def test_who_interrupts_twice_has_his_terminal_back_whatever_stands_still() -> None:
-    code = "import time, rashpa.cli.run as run\nrun.end_within(0.1, 130)\ntime.sleep(1000)"  # wait: as code that hangs
+    code = (
+        "import time, rashpa.cli.run.run as run\nrun.end_within(0.1, 130)\ntime.sleep(1000)"  # wait: as code that hangs
+    )
     assert subprocess.run([sys.executable, "-c", code], timeout=GUARD_S, check=False).returncode == 130
 
 
 def test_only_a_run_in_which_all_is_explained_is_good(tmp_path: Path) -> None:
-    from rashpa.cli.run import exit_code
+    from rashpa.cli.run.run import exit_code
 
     plan = load_plan(run_file(tmp_path))
     assert exit_code(Outcome(plan)) == 1

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from rashpa.cli import run_display
-from rashpa.cli.run_display import RunDisplay
+from rashpa.cli.run import run_display
+from rashpa.cli.run.run_display import RunDisplay
 from rashpa.cli.titled import Titled
-from rashpa.control.outcome import Progress
-from rashpa.control.run_plan import load_plan
-from rashpa.control.telegram import Books, BufferStatus, Count, DestinationStatus, Status
+from rashpa.control.books.outcome import Progress
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.telegrams.telegram import Books, BufferStatus, Count, DestinationStatus, Status
 from rashpa.testing.group_plan import plan_of
 
 RUN = """\

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from bokeh.models import Div
 
-from rashpa.control.log_text import lines_of
+from rashpa.control.nodes.log_text import lines_of
 from rashpa.dashboard.page import _set
-from rashpa.data.plain_text import BIDIRECTIONAL
-from rashpa.node.log import NodeLog
+from rashpa.data.base.plain_text import BIDIRECTIONAL
+from rashpa.node.logs.log import NodeLog
 from rashpa.testing.run_file import small_run
 
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]

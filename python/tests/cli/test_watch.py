@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from rashpa.cli.main import app
-from rashpa.control.grant import Grant
-from rashpa.control.telegram_xml import encode
+from rashpa.control.orders.grant import Grant
+from rashpa.control.telegrams.telegram_xml import encode
 from rashpa.testing.telegram_samples import telegram_samples
 
 pytestmark = pytest.mark.whole

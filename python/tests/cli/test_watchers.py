@@ -158,7 +158,8 @@ def test_a_terminal_that_lacks_characters_gets_others(warm_folder: Path, encodin
 UNDRAWN = """\
 import sys
 sys.argv = ["rashpa", *sys.argv[1:]]
-from rashpa.cli import entry, report_html
+from rashpa.cli import entry
+from rashpa.cli.report import report_html
 def fails(*_):
     raise MemoryError("no room for a picture")
 report_html.html_of = fails

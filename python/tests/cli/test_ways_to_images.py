@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rashpa.cli.ways_to_images import ways_to_images
-from rashpa.control.outcome import Outcome
-from rashpa.control.run_plan import load_plan
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.plan.run_plan import load_plan
 
 RUN = """\
 [run]

@@ -9,8 +9,8 @@ from pydantic import BaseModel
 from typer.testing import CliRunner
 
 from rashpa.cli.main import app
-from rashpa.control.run_file import RunFile
-from rashpa.control.value_errors import PATTERNS
+from rashpa.control.runfile.run_file import RunFile
+from rashpa.control.runfile.value_errors import PATTERNS
 
 pytestmark = pytest.mark.whole
 
@@ -180,7 +180,7 @@ def test_a_damaged_file_is_named_with_what_to_try_and_leaves_no_folder(
 
 def test_a_dataset_folder_is_compared_with_the_detector_before_it_is_read(folder: Path) -> None:
     pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
-    from rashpa.data.datasets import dataset_from_spec, save_dataset
+    from rashpa.data.datasets.datasets import dataset_from_spec, save_dataset
 
     spec = {"kind": "pattern", "width": 32, "height": 32, "frames": 2}
     save_dataset(dataset_from_spec(spec, folder), folder / "set")

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rashpa.control.accounting import COMPLETE, MISSING, OPEN, PARTIAL, account_run, image_fates
-from rashpa.control.run_plan import load_plan
+from rashpa.control.books.accounting import COMPLETE, MISSING, OPEN, PARTIAL, account_run, image_fates
+from rashpa.control.plan.run_plan import load_plan
 
 
 def _bytes(*states: int) -> bytes:

@@ -5,7 +5,7 @@ import asyncio
 
 import pytest
 
-from rashpa.control.at_once import all_at_once, outcomes_of, some_at_once
+from rashpa.control.nodes.at_once import all_at_once, outcomes_of, some_at_once
 
 
 class Calls:

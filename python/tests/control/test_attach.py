@@ -14,12 +14,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rashpa.control import telegram
-from rashpa.control.attach import AttachedManager, attached
-from rashpa.control.journal import Journal, JournalError, Record, find_journal
-from rashpa.control.node_client import NodeClient
-from rashpa.control.outcome import Outcome
-from rashpa.control.process_identity import is_process
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.handover.journal import Journal, JournalError, Record, find_journal
+from rashpa.control.nodes.node_client import NodeClient
+from rashpa.control.nodes.process_identity import is_process
+from rashpa.control.run.attach import AttachedManager, attached
+from rashpa.control.telegrams import telegram
 from rashpa.testing.waiting import eventually
 
 pytestmark = pytest.mark.whole
@@ -61,10 +61,10 @@ every = 2
 MANAGER = """\
 import asyncio, sys
 from pathlib import Path
-from rashpa.control.journal import journal_of
-from rashpa.control.launcher import LocalLauncher
-from rashpa.control.manager import Manager
-from rashpa.control.run_plan import load_plan
+from rashpa.control.handover.journal import journal_of
+from rashpa.control.nodes.launcher import LocalLauncher
+from rashpa.control.run.manager import Manager
+from rashpa.control.plan.run_plan import load_plan
 def command(role, name):
     return (sys.executable, "-m", "rashpa.testing.fake_node", role, name)
 plan = load_plan(Path(sys.argv[1]))
@@ -192,8 +192,8 @@ def test_a_manager_that_dies_before_the_run_begins_leaves_no_process(tmp_path: P
 
 def test_who_attaches_may_die_too(tmp_path: Path) -> None:
     program = (
-        "import asyncio, sys; from pathlib import Path; from rashpa.control.attach import attached; "
-        "from rashpa.control.journal import Journal; asyncio.run(attached(Journal(Path(sys.argv[1]))).run())"
+        "import asyncio, sys; from pathlib import Path; from rashpa.control.run.attach import attached; "
+        "from rashpa.control.handover.journal import Journal; asyncio.run(attached(Journal(Path(sys.argv[1]))).run())"
     )
     with killed_manager(tmp_path, "finish", 30, detector='trigger = "software"') as (out, record):
         path = find_journal(out)

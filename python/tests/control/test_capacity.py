@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.capacity import CapacityError, cautions, check_capacity
-from rashpa.control.run_plan import Plan, load_plan
-from rashpa.control.telegram import Capabilities
+from rashpa.control.capacity.capacity import CapacityError, cautions, check_capacity
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.telegrams.telegram import Capabilities
 from rashpa.testing.fake_engine import FakeFactory
 
 

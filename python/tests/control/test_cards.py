@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.grant import Grant, grant_of
-from rashpa.control.plan_telegrams import source_telegram
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import Plan, load_plan
-from rashpa.control.telegram import Card, Endpoint, Neighbour, Placement, Source
-from rashpa.control.telegram_xml import decode, encode
+from rashpa.control.orders.grant import Grant, grant_of
+from rashpa.control.orders.plan_telegrams import source_telegram
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.telegrams.telegram import Card, Endpoint, Neighbour, Placement, Source
+from rashpa.control.telegrams.telegram_xml import decode, encode
 
 HEAD = """\
 [run]

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from rashpa.control.configuring import configure_emulator, configure_receiver, join_emulator
-from rashpa.control.groups import Joined
-from rashpa.control.node_client import NodeError
-from rashpa.control.run_plan import joined_plan
-from rashpa.control.telegram import Configured, Endpoint, Placement
+from rashpa.control.nodes.node_client import NodeError
+from rashpa.control.plan.groups import Joined
+from rashpa.control.plan.run_plan import joined_plan
+from rashpa.control.run.configuring import configure_emulator, configure_receiver, join_emulator
+from rashpa.control.telegrams.telegram import Configured, Endpoint, Placement
 from rashpa.testing.group_plan import plan_of
 
 END = Endpoint("127.0.0.1", 9, 1, 2, 3)

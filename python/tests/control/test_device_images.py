@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.device_memory import memory_on_device
-from rashpa.control.loads import memory_of
-from rashpa.control.plan_telegrams import destination_telegram
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import Plan, load_plan
-from rashpa.control.telegram import UnitDevice
-from rashpa.control.telegram_xml import decode, encode
+from rashpa.control.capacity.device_memory import memory_on_device
+from rashpa.control.capacity.loads import memory_of
+from rashpa.control.orders.plan_telegrams import destination_telegram
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.telegrams.telegram import UnitDevice
+from rashpa.control.telegrams.telegram_xml import decode, encode
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "14_device_memory.toml"
 DEVICE = UnitDevice("cuda", 1, "GPU", 80 << 30, 79 << 30, unified=False)

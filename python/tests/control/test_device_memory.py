@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.capacity import CapacityError, check_capacity
-from rashpa.control.device_memory import device_memory, device_of, memory_on_devices
-from rashpa.control.limits import Limit, limits_of
-from rashpa.control.loads import memory_of
-from rashpa.control.plan_summary import json_of, summary_of
-from rashpa.control.plan_telegrams import destination_telegram
-from rashpa.control.proposals import proposals_for
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import Plan, load_plan, plan_run
-from rashpa.control.strips import rows_of_strips
-from rashpa.control.telegram import Capabilities, Unit, UnitDevice
-from rashpa.control.throughput import fingerprint_of
+from rashpa.control.capacity.capacity import CapacityError, check_capacity
+from rashpa.control.capacity.device_memory import device_memory, device_of, memory_on_devices
+from rashpa.control.capacity.limits import Limit, limits_of
+from rashpa.control.capacity.loads import memory_of
+from rashpa.control.capacity.plan_summary import json_of, summary_of
+from rashpa.control.capacity.proposals import proposals_for
+from rashpa.control.capacity.throughput import fingerprint_of
+from rashpa.control.orders.plan_telegrams import destination_telegram
+from rashpa.control.plan.run_plan import Plan, load_plan, plan_run
+from rashpa.control.plan.strips import rows_of_strips
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.telegrams.telegram import Capabilities, Unit, UnitDevice
 from rashpa.testing.fake_engine import FakeFactory
 
 GPU = UnitDevice("cuda", 0, "NVIDIA H200", 150 << 30, 140 << 30, unified=False)

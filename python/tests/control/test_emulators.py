@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.capacity import CapacityError, cautions, check_capacity
-from rashpa.control.grant import grant_of
-from rashpa.control.plan_telegrams import source_telegram
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import Plan, load_plan
-from rashpa.control.telegram import Capabilities, Endpoint, Placement, Source
-from rashpa.control.telegram_xml import decode, encode
+from rashpa.control.capacity.capacity import CapacityError, cautions, check_capacity
+from rashpa.control.orders.grant import grant_of
+from rashpa.control.orders.plan_telegrams import source_telegram
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.telegrams.telegram import Capabilities, Endpoint, Placement, Source
+from rashpa.control.telegrams.telegram_xml import decode, encode
 from rashpa.testing.fake_engine import FakeFactory
 
 HEAD = """\

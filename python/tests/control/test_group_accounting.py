@@ -4,11 +4,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rashpa.control.group_accounting import GroupAccount, account_groups
-from rashpa.control.group_course import LostMember
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import Plan
-from rashpa.control.telegram import GroupStatus, MemberStatus, SourceStatus
+from rashpa.control.books.group_accounting import GroupAccount, account_groups
+from rashpa.control.books.group_course import LostMember
+from rashpa.control.plan.run_plan import Plan
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.telegrams.telegram import GroupStatus, MemberStatus, SourceStatus
 from rashpa.testing.group_plan import RUN, plan_of
 
 COMPLETE, PARTIAL, MISSING = 1, 2, 3

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rashpa.control.image_places import module_entries
-from rashpa.control.plan_telegrams import metadata_of
-from rashpa.control.run_plan import Plan, PlannedBuffer, load_plan
+from rashpa.control.orders.plan_telegrams import metadata_of
+from rashpa.control.plan.image_places import module_entries
+from rashpa.control.plan.run_plan import Plan, PlannedBuffer, load_plan
 from rashpa.testing.random_geometry import PITCH, WAYS, Panel, direction, one_geometry, text_of
 
 _RUN = """\
@@ -136,7 +136,7 @@ def _upright(panels: list[Panel]) -> bool:
 
 
 def test_columns_and_rows_along_one_axis_are_refused(tmp_path: Path) -> None:
-    from rashpa.control.run_file_reader import RunFileError
+    from rashpa.control.runfile.run_file_reader import RunFileError
 
     panels = one_geometry(random.Random(1), ("+x", "+y"), small_turns=False)
     with pytest.raises(

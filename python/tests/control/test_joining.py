@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.groups import Joined
-from rashpa.control.join_desk import JoinDesk, Request, ask_to_join
-from rashpa.control.journal import VERSION, Journal, JournalError, Record, journal_of
-from rashpa.control.plan_telegrams import join_telegram
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import Plan, joined_plan
-from rashpa.control.telegram import Endpoint, Placement
+from rashpa.control.handover.join_desk import JoinDesk, Request, ask_to_join
+from rashpa.control.handover.journal import VERSION, Journal, JournalError, Record, journal_of
+from rashpa.control.orders.plan_telegrams import join_telegram
+from rashpa.control.plan.groups import Joined
+from rashpa.control.plan.run_plan import Plan, joined_plan
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.telegrams.telegram import Endpoint, Placement
 from rashpa.testing.group_plan import plan_of
 
 ONE_MORE = Joined("farm", {"name": "c", "node": "http://127.0.0.1:9"})

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.journal import VERSION, Journal, JournalError, KnownNode, Record, find_journal, journal_of
-from rashpa.control.process_identity import identity_of, is_process
-from rashpa.control.run_file_reader import run_file_of
-from rashpa.control.run_plan import Plan, load_plan, plan_run
+from rashpa.control.handover.journal import VERSION, Journal, JournalError, KnownNode, Record, find_journal, journal_of
+from rashpa.control.nodes.process_identity import identity_of, is_process
+from rashpa.control.plan.run_plan import Plan, load_plan, plan_run
+from rashpa.control.runfile.run_file_reader import run_file_of
 
 RUN = """\
 [run]

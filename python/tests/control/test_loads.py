@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from pathlib import Path
 
-from rashpa.control.loads import dtp_loads, file_bytes, memory_of
-from rashpa.control.run_plan import load_plan
+from rashpa.control.capacity.loads import dtp_loads, file_bytes, memory_of
+from rashpa.control.plan.run_plan import load_plan
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "06_two_receivers.toml"
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.looks import next_look_s, shortest_run_s
-from rashpa.control.run_file_reader import run_file_of
+from rashpa.control.run.looks import next_look_s, shortest_run_s
+from rashpa.control.runfile.run_file_reader import run_file_of
 
 MOST_S = 0.25
 

@@ -4,7 +4,7 @@
 import json
 import os
 
-from rashpa.control.machine import machine_facts
+from rashpa.control.nodes.machine import machine_facts
 
 
 def test_facts_are_json_and_name_processor_memory_and_system() -> None:

@@ -13,16 +13,16 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rashpa.control import telegram
-from rashpa.control.grant import Grant, grant_of
-from rashpa.control.launcher import LocalLauncher
-from rashpa.control.local_node import LocalNode
-from rashpa.control.manager import Manager
-from rashpa.control.node_client import NodeClient, NodeError
-from rashpa.control.outcome import Outcome, Progress
-from rashpa.control.run_plan import Plan, load_plan
-from rashpa.control.telegram_xml import encode
-from rashpa.node.node import Node
+from rashpa.control.books.outcome import Outcome, Progress
+from rashpa.control.nodes.launcher import LocalLauncher
+from rashpa.control.nodes.local_node import LocalNode
+from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.orders.grant import Grant, grant_of
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.run.manager import Manager
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram_xml import encode
+from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import run_in_process, transports_of
 from rashpa.testing.waiting import eventually_in_loop, slowed
@@ -236,7 +236,7 @@ def test_what_others_refuse_because_a_node_has_died_is_no_refusal(
         await manager.local_nodes["receiver"].ended(30.0)
         raise NodeError("emulator", "memory: cannot open shared memory", "resource")
 
-    monkeypatch.setattr("rashpa.control.manager.configure_emulator", refuse)
+    monkeypatch.setattr("rashpa.control.run.manager.configure_emulator", refuse)
     outcome = asyncio.run(manager.run())
     assert not outcome.refused, "the run file is right"
     assert "was killed by SIGKILL" in outcome.problem
@@ -270,8 +270,8 @@ def test_a_node_that_is_killed_after_its_books_are_taken_costs_the_run_nothing(t
 
 @pytest.mark.parametrize("role", ["receiver", "emulator"])
 def test_a_node_that_hangs_is_named_in_bounded_time(tmp_path: Path, role: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rashpa.control.node_client._SILENCE_S", 1.0)
-    monkeypatch.setattr("rashpa.control.local_node._CLOSE_S", 0.5)
+    monkeypatch.setattr("rashpa.control.nodes.node_client._SILENCE_S", 1.0)
+    monkeypatch.setattr("rashpa.control.nodes.local_node._CLOSE_S", 0.5)
     plan = plan_of(tmp_path, **ENDLESS)  # type: ignore[arg-type]
     outcome, seconds = _run_and_strike(plan, lambda manager: os.kill(_pid(manager, role), signal.SIGSTOP))
     assert f"{role} at http://127.0.0.1" in outcome.problem
@@ -332,7 +332,7 @@ def test_a_node_is_granted_what_the_run_file_names_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # what the files hold is not looked at here
-    monkeypatch.setattr("rashpa.control.run_plan.dataset_problems", lambda *_: iter(()))
+    monkeypatch.setattr("rashpa.control.plan.run_plan.dataset_problems", lambda *_: iter(()))
     plan = plan_of(tmp_path)
     for role, write in (("emulator", ()), ("receiver", (str(Path("out").resolve()),))):
         assert grant_of(plan, role, "secret") == Grant("secret", (), write)
@@ -410,8 +410,8 @@ def test_a_child_of_a_node_that_lives_on_costs_a_moment_and_no_traceback() -> No
     node = f'{child}; print(\'{{"url": "http://here"}}\', flush=True); import sys; sys.stdin.read()'
     script = f"""
 import asyncio, sys
-from rashpa.control import local_node
-from rashpa.control.grant import Grant
+from rashpa.control.nodes import local_node
+from rashpa.control.orders.grant import Grant
 local_node._CLOSE_S = 0.5
 async def run():
     node = await local_node.LocalNode.start("receiver", (sys.executable, "-c", {node!r}), Grant("secret"))
@@ -440,7 +440,7 @@ def test_an_answer_that_is_no_telegram_is_explained() -> None:
 
 
 def test_a_run_in_which_nothing_happens_any_more_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rashpa.control.patience._STALL_S", 0.2)
+    monkeypatch.setattr("rashpa.control.plan.patience._STALL_S", 0.2)
     monkeypatch.setattr("rashpa.testing.fake_engine.FakeDestination.stop", lambda _self, _order: None)
     plan = plan_of(tmp_path, "[faults]\ndead_modules = [{ module = 1, from_frame = 0 }]\n")
     outcome = run_in_process(plan, nodes())

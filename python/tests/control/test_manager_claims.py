@@ -15,11 +15,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rashpa.control import telegram, telegram_xml
-from rashpa.control.manager import Manager
-from rashpa.control.outcome import Outcome
-from rashpa.control.run_plan import Plan, load_plan
-from rashpa.node.node import Node
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.run.manager import Manager
+from rashpa.control.telegrams import telegram, telegram_xml
+from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
 from rashpa.testing.waiting import GUARD_S, eventually_in_loop
@@ -109,7 +109,7 @@ def factory(name: str) -> FakeFactory:
 def test_of_two_managers_at_once_one_is_refused_and_the_other_is_not_disturbed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rashpa.control.manager._POLL_S", 0.001)
+    monkeypatch.setattr("rashpa.control.run.manager._POLL_S", 0.001)
     plans = [plan_of(tmp_path, name) for name in ("red", "blue")]
     refused = 0
     for seed in range(40):
@@ -167,8 +167,8 @@ def awaited(url: str, state: str) -> telegram.Status:
 def test_after_kill_9_of_a_manager_its_nodes_are_free_again(urls: dict[str, str], tmp_path: Path) -> None:
     plan = plan_at(urls, tmp_path, "endless", 1_000_000)
     program = (
-        "import asyncio, sys; from pathlib import Path; from rashpa.control.manager import Manager; "
-        "from rashpa.control.run_plan import load_plan; asyncio.run(Manager(load_plan(Path(sys.argv[1]))).run())"
+        "import asyncio, sys; from pathlib import Path; from rashpa.control.run.manager import Manager; "
+        "from rashpa.control.plan.run_plan import load_plan; asyncio.run(Manager(load_plan(Path(sys.argv[1]))).run())"
     )
     manager = subprocess.Popen([sys.executable, "-c", program, str(plan.source.path)])
     try:

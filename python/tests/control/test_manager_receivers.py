@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.launcher import LocalLauncher
-from rashpa.control.manager import Manager
-from rashpa.control.outcome import Outcome, Progress
-from rashpa.control.run_plan import Plan, load_plan
-from rashpa.control.stall import StallWatch
-from rashpa.node.node import Node
+from rashpa.control.books.outcome import Outcome, Progress
+from rashpa.control.nodes.launcher import LocalLauncher
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.run.manager import Manager
+from rashpa.control.run.stall import StallWatch
+from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeDestination, FakeFactory
 from rashpa.testing.in_process import run_in_process
 from rashpa.testing.waiting import slowed
@@ -159,8 +159,8 @@ def test_a_killed_emulator_ends_both_receivers(tmp_path: Path) -> None:
 
 
 def test_a_receiver_that_hangs_is_named_in_bounded_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rashpa.control.node_client._SILENCE_S", 1.0)
-    monkeypatch.setattr("rashpa.control.local_node._CLOSE_S", 0.5)
+    monkeypatch.setattr("rashpa.control.nodes.node_client._SILENCE_S", 1.0)
+    monkeypatch.setattr("rashpa.control.nodes.local_node._CLOSE_S", 0.5)
     plan = endless(tmp_path)
     outcome, seconds = run_and_strike(plan, lambda manager: os.kill(manager.local_nodes["slice"].pid, signal.SIGSTOP))
     assert "receiver slice at http://127.0.0.1" in outcome.problem

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.capacity import cautions
-from rashpa.control.plan_telegrams import metadata_of
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import Plan, load_plan
-from rashpa.data.orientation import Orientation
+from rashpa.control.capacity.capacity import cautions
+from rashpa.control.orders.plan_telegrams import metadata_of
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.data.geometry.orientation import Orientation
 
 RUN = """\
 [run]

@@ -4,9 +4,9 @@
 import pytest
 from pydantic import TypeAdapter
 
-from rashpa.control.kernels import Kernel
-from rashpa.control.module_shapes import shape_troubles
-from rashpa.data.orientation import Orientation
+from rashpa.control.plan.module_shapes import shape_troubles
+from rashpa.control.runfile.kernels import Kernel
+from rashpa.data.geometry.orientation import Orientation
 
 _KERNEL: TypeAdapter[Kernel] = TypeAdapter(Kernel)
 RAW = _KERNEL.validate_python({"name": "jungfrau"})

@@ -11,13 +11,13 @@ from typing import Any
 import httpx
 import pytest
 
-from rashpa.control import telegram
-from rashpa.control.manager import Manager
-from rashpa.control.outcome import Outcome, modules_behind
-from rashpa.control.run_plan import Plan, load_plan
-from rashpa.control.run_state import TRANSITIONS, Transition
-from rashpa.node.engine import EngineError
-from rashpa.node.node import Node
+from rashpa.control.books.outcome import Outcome, modules_behind
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.run.manager import Manager
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.run_state import TRANSITIONS, Transition
+from rashpa.node.engine.engine import EngineError
+from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
 from rashpa.testing.waiting import eventually_in_loop
@@ -110,9 +110,9 @@ def nodes_with(role: str, method: str, fault: Callable[..., Any]) -> dict[str, N
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, known in TRANSITIONS.items():
         monkeypatch.setitem(TRANSITIONS, name, Transition(known.sources, known.target, 4.0))
-    monkeypatch.setattr("rashpa.control.manager._POLL_S", 0.02)
-    monkeypatch.setattr("rashpa.node.node._END_WATCH_S", 1.0)
-    monkeypatch.setattr("rashpa.control.patience._STALL_S", 1.5)
+    monkeypatch.setattr("rashpa.control.run.manager._POLL_S", 0.02)
+    monkeypatch.setattr("rashpa.node.state.node._END_WATCH_S", 1.0)
+    monkeypatch.setattr("rashpa.control.plan.patience._STALL_S", 1.5)
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -212,7 +212,7 @@ def test_a_node_that_is_cut_off_at_any_step_is_named_and_serves_the_next_run_whe
 
 
 def test_an_answer_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rashpa.control.node_client import NodeClient, NodeError
+    from rashpa.control.nodes.node_client import NodeClient, NodeError
 
     class Trickle(httpx.AsyncByteStream):
         async def __aiter__(self):  # type: ignore[no-untyped-def]
@@ -228,6 +228,6 @@ def test_an_answer_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) 
         finally:
             await client.close()
 
-    monkeypatch.setattr("rashpa.control.node_client._SILENCE_S", 0.2)
+    monkeypatch.setattr("rashpa.control.nodes.node_client._SILENCE_S", 0.2)
     with pytest.raises(NodeError, match="did not answer in time"):
         asyncio.run(ask())

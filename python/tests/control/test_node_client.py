@@ -11,10 +11,10 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
-from rashpa.control import telegram, telegram_xml
-from rashpa.control.node_client import NodeClient, NodeError
-from rashpa.control.run_state import TRANSITIONS, RunState
-from rashpa.control.telegram import Status
+from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.telegrams import telegram, telegram_xml
+from rashpa.control.telegrams.run_state import TRANSITIONS, RunState
+from rashpa.control.telegrams.telegram import Status
 
 pytestmark = pytest.mark.whole
 

@@ -3,9 +3,9 @@ import dataclasses
 
 import pytest
 
-from rashpa.control.node_load import Load, Thread, busy
-from rashpa.control.node_progress import Receiving, Sending, progress_of
-from rashpa.control.telegram import Books, Status
+from rashpa.control.nodes.node_load import Load, Thread, busy
+from rashpa.control.nodes.node_progress import Receiving, Sending, progress_of
+from rashpa.control.telegrams.telegram import Books, Status
 from rashpa.testing.telegram_samples import telegram_samples
 
 SAMPLES = telegram_samples()

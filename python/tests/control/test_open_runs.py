@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control import telegram
-from rashpa.control.manager import Manager
-from rashpa.control.node_client import NodeClient, NodeError
-from rashpa.control.outcome import Outcome, Progress
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import Plan, load_plan
-from rashpa.node.engine import EngineFactory
-from rashpa.node.native_engine import NativeFactory
-from rashpa.node.node import Node
+from rashpa.control.books.outcome import Outcome, Progress
+from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.run.manager import Manager
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.telegrams import telegram
+from rashpa.node.engine.engine import EngineFactory
+from rashpa.node.engine.native_engine import NativeFactory
+from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
 

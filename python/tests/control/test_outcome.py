@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.cli.run_display import _rate_caution
-from rashpa.control.outcome import Outcome
-from rashpa.control.run_plan import load_plan
-from rashpa.control.telegram import (
+from rashpa.cli.run.run_display import _rate_caution
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.telegrams.telegram import (
     Books,
     BufferStatus,
     DestinationStatus,

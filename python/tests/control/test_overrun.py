@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control import overrun_look, telegram
-from rashpa.control.outcome import Outcome
-from rashpa.control.overrun_look import Look, look_at, streams_of
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import Plan, load_plan
-from rashpa.node.node import Node
+from rashpa.control.books import overrun_look
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.books.overrun_look import Look, look_at, streams_of
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.telegrams import telegram
+from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import MISSING, FakeFactory, FakeSource
 from rashpa.testing.in_process import run_in_process
 
@@ -147,8 +148,8 @@ def test_sources_are_stopped_and_the_books_say_what_never_came(tmp_path: Path) -
 
 
 def test_a_source_that_is_slowed_down_in_vain_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rashpa.control.overrun._MOST_TIMES", 1)
-    monkeypatch.setattr("rashpa.control.overrun._MARGIN", 100.0)
+    monkeypatch.setattr("rashpa.control.books.overrun._MOST_TIMES", 1)
+    monkeypatch.setattr("rashpa.control.books.overrun._MARGIN", 100.0)
     outcome, _ = run(plan_of(tmp_path, "slow", 100_000))
     assert [overrun.action for overrun in outcome.overruns] == ["slowed", "stopped"]
     assert outcome.overruns[0].new_rate_hz == 360.0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from rashpa.control.packets import Lines, Traffic, traffic_of
-from rashpa.control.run_file import Link
+from rashpa.control.capacity.packets import Lines, Traffic, traffic_of
+from rashpa.control.runfile.run_file import Link
 
 IPV4, IPV6 = "127.0.0.1", "fd00::2"
 # Ethernet 38, IPv4 20, UDP 8, BTH 12, ICRC 4; the record is 128 bytes behind RETH 16 and immediate 4

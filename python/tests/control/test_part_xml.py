@@ -6,15 +6,15 @@ import pytest
 from lxml import etree
 from pydantic import TypeAdapter
 
-from rashpa.control import telegram
-from rashpa.control.kernels import Kernel
-from rashpa.control.links import options_of, parameters_of
-from rashpa.control.part_orders import Hdf5Order
-from rashpa.control.part_schema import schema_text
-from rashpa.control.part_xml import KINDS
-from rashpa.control.run_file import Link
-from rashpa.control.schemas import schema_path
-from rashpa.control.telegram_xml import TelegramError, decode, encode
+from rashpa.control.runfile.kernels import Kernel
+from rashpa.control.runfile.links import options_of, parameters_of
+from rashpa.control.runfile.run_file import Link
+from rashpa.control.runfile.schemas import schema_path
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.part_orders import Hdf5Order
+from rashpa.control.telegrams.part_schema import schema_text
+from rashpa.control.telegrams.part_xml import KINDS
+from rashpa.control.telegrams.telegram_xml import TelegramError, decode, encode
 from rashpa.testing.telegram_samples import telegram_samples
 
 KERNEL: TypeAdapter[Kernel] = TypeAdapter(Kernel)

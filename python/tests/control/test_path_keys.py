@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from rashpa.control.grant import grant_of
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import Plan, load_plan
-from rashpa.control.schemas import schema_path
+from rashpa.control.orders.grant import grant_of
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.runfile.schemas import schema_path
 
 FILE = """
 [run]

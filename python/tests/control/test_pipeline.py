@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.kernels import declarations
-from rashpa.control.pipeline import plan_pipeline
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import Plan, load_plan
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.runfile.kernels import declarations
+from rashpa.control.runfile.pipeline import plan_pipeline
+from rashpa.control.runfile.run_file_reader import RunFileError
 
 HEAD = """\
 [run]

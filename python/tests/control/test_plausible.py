@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from rashpa.control.capacity import cautions
-from rashpa.control.plausible import plausibility_cautions
-from rashpa.control.run_file_reader import run_file_of
-from rashpa.control.run_plan import plan_run
+from rashpa.control.capacity.capacity import cautions
+from rashpa.control.plan.run_plan import plan_run
+from rashpa.control.runfile.plausible import plausibility_cautions
+from rashpa.control.runfile.run_file_reader import run_file_of
 
 
 def run_file(frames: int = 10, sink: dict[str, Any] | None = None, **detector: float) -> dict[str, Any]:

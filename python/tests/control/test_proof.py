@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from rashpa.control.proof import proof_of
+from rashpa.control.books.proof import proof_of
 
 
 @pytest.mark.parametrize("verify", ["all", "sampled", "off"])

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from rashpa.control import proposals
-from rashpa.control import run_file as toml
-from rashpa.control.limits import limits_of
-from rashpa.control.proposals import proposals_for
-from rashpa.control.run_file_reader import parse_run_file
-from rashpa.control.run_plan import Plan, PlannedBuffer, plan_run
-from rashpa.control.telegram import Capabilities, Interface, Link, Throughput
-from rashpa.control.throughput import fingerprint_of, words_of
+from rashpa.control.capacity import proposals
+from rashpa.control.capacity.limits import limits_of
+from rashpa.control.capacity.proposals import proposals_for
+from rashpa.control.capacity.throughput import fingerprint_of, words_of
+from rashpa.control.plan.run_plan import Plan, PlannedBuffer, plan_run
+from rashpa.control.runfile import run_file as toml
+from rashpa.control.runfile.run_file_reader import parse_run_file
+from rashpa.control.telegrams.telegram import Capabilities, Interface, Link, Throughput
 from rashpa.testing.fake_engine import FakeFactory
 
 pytestmark = pytest.mark.whole

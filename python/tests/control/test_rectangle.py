@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import random
 
-from rashpa.control.rectangle import Rectangle, Rectangles
+from rashpa.control.plan.rectangle import Rectangle, Rectangles
 
 
 def test_those_that_meet_a_place_are_those_that_have_a_pixel_in_common_with_it() -> None:

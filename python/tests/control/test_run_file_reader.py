@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from rashpa.control.run_file_reader import KeyLines, RunFileError, read_run_file, run_schema
-from rashpa.control.schemas import schema_path
+from rashpa.control.runfile.run_file_reader import KeyLines, RunFileError, read_run_file, run_schema
+from rashpa.control.runfile.schemas import schema_path
 
 GOOD = """\
 [run]
@@ -151,7 +151,9 @@ def test_lines_of_dotted_and_quoted_keys_are_found() -> None:
 
 def test_the_schema_file_is_that_of_the_models() -> None:
     stored = json.loads(schema_path("run.schema.json").read_text(encoding="utf-8"))
-    assert stored == run_schema(), "write it anew: python -m rashpa.control.run_file_reader > schema/run.schema.json"
+    assert stored == run_schema(), (
+        "write it anew: python -m rashpa.control.runfile.run_file_reader > schema/run.schema.json"
+    )
     Draft202012Validator.check_schema(stored)
 
 

@@ -3,15 +3,15 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.links import parameters_of
-from rashpa.control.loads import dtp_loads
-from rashpa.control.part_orders import Hdf5Order
-from rashpa.control.plan_telegrams import destination_telegram, source_telegram
-from rashpa.control.rectangle import Rectangle
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import Plan, load_plan
-from rashpa.control.telegram import Endpoint, Placement
-from rashpa.control.telegram_xml import decode, encode
+from rashpa.control.capacity.loads import dtp_loads
+from rashpa.control.orders.plan_telegrams import destination_telegram, source_telegram
+from rashpa.control.plan.rectangle import Rectangle
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.runfile.links import parameters_of
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.telegrams.part_orders import Hdf5Order
+from rashpa.control.telegrams.telegram import Endpoint, Placement
+from rashpa.control.telegrams.telegram_xml import decode, encode
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 

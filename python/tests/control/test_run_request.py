@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from rashpa.control.groups import Joined
-from rashpa.control.join_desk import JOIN, Answer
-from rashpa.control.run_request import (
+from rashpa.control.handover.join_desk import JOIN, Answer
+from rashpa.control.handover.run_request import (
     AnswerError,
     ManagerGoneError,
     RequestDesk,
@@ -18,8 +17,9 @@ from rashpa.control.run_request import (
     RunRequest,
     wanted_before,
 )
-from rashpa.control.stop_request import STOP, Stop, StopAnswer
-from rashpa.data.private_file import put_private
+from rashpa.control.handover.stop_request import STOP, Stop, StopAnswer
+from rashpa.control.plan.groups import Joined
+from rashpa.data.files.private_file import put_private
 
 KINDS = [
     pytest.param(STOP, Stop("a@b"), StopAnswer(frames=7, reasons=("one", "two")), id="stop"),

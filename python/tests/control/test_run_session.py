@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 import rashpa
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_session import RunSession, SessionError, counts_of, plan_with
-from rashpa.control.telegram import Books, Status
+from rashpa.control.run.run_session import RunSession, SessionError, counts_of, plan_with
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.telegrams.telegram import Books, Status
 
 pytestmark = pytest.mark.whole
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from rashpa.control.run_state import TRANSITIONS, RunState, StateError, check_transition
+from rashpa.control.telegrams.run_state import TRANSITIONS, RunState, StateError, check_transition
 
 
 def test_the_regular_course_goes_from_idle_to_running() -> None:

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from rashpa.control.running_time import RunningClock, within
+from rashpa.control.nodes.running_time import RunningClock, within
 
 _GAP_S = 0.8
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.manager import Manager
-from rashpa.control.part_orders import Hdf5Order
-from rashpa.control.plan_telegrams import destination_telegram
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import load_plan
-from rashpa.control.series_books import series_of
-from rashpa.node.node import Node
+from rashpa.control.books.series_books import series_of
+from rashpa.control.orders.plan_telegrams import destination_telegram
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.run.manager import Manager
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.telegrams.part_orders import Hdf5Order
+from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
 

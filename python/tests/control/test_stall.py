@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control import telegram
-from rashpa.control.emulators import ONLY as EMULATOR
-from rashpa.control.first_missing import first_missing
-from rashpa.control.group_accounting import groups_so_far
-from rashpa.control.group_course import GroupCourse
-from rashpa.control.overrun import OverrunGuard
-from rashpa.control.overrun_look import look_at, streams_of
-from rashpa.control.run_plan import Plan, load_plan
-from rashpa.control.running_time import RunningClock
-from rashpa.control.stall import StallWatch
-from rashpa.control.telegram import Books, BufferStatus, DestinationStatus, SourceStatus, Status
+from rashpa.control.books.first_missing import first_missing
+from rashpa.control.books.group_accounting import groups_so_far
+from rashpa.control.books.group_course import GroupCourse
+from rashpa.control.books.overrun import OverrunGuard
+from rashpa.control.books.overrun_look import look_at, streams_of
+from rashpa.control.nodes.running_time import RunningClock
+from rashpa.control.plan.emulators import ONLY as EMULATOR
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.run.stall import StallWatch
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram import Books, BufferStatus, DestinationStatus, SourceStatus, Status
 from rashpa.testing.group_plan import plan_of as dealt_plan
 
 RUN = """\

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.journal import journal_of
-from rashpa.control.manager import Manager
-from rashpa.control.outcome import Outcome, Progress
-from rashpa.control.run_plan import Plan, load_plan
-from rashpa.control.steering import SteerError, stacks_end_every, steer
-from rashpa.control.stop_request import StopRequest
-from rashpa.node.node import Node
+from rashpa.control.books.outcome import Outcome, Progress
+from rashpa.control.handover.journal import journal_of
+from rashpa.control.handover.steering import SteerError, stacks_end_every, steer
+from rashpa.control.handover.stop_request import StopRequest
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.run.manager import Manager
+from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
 

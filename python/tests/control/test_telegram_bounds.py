@@ -7,8 +7,8 @@ import pytest
 from lxml import etree
 from pydantic import BaseModel
 
-from rashpa.control import run_file as toml
-from rashpa.control.schemas import schema_path
+from rashpa.control.runfile import run_file as toml
+from rashpa.control.runfile.schemas import schema_path
 
 SPACE = "{http://www.w3.org/2001/XMLSchema}"
 SCHEMA: Any = etree.parse(str(schema_path("telegram.xsd"))).getroot()

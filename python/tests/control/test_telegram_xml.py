@@ -9,9 +9,9 @@ from typing import Any, get_args
 import pytest
 from lxml import etree
 
-from rashpa.control import telegram
-from rashpa.control.schemas import schema_path
-from rashpa.control.telegram_xml import MAX_BYTES, TelegramError, decode, encode
+from rashpa.control.runfile.schemas import schema_path
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram_xml import MAX_BYTES, TelegramError, decode, encode
 from rashpa.testing.telegram_samples import telegram_samples
 
 GOLDEN = schema_path("telegram.xsd").parent / "golden"

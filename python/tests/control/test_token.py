@@ -3,8 +3,8 @@ import os
 
 import pytest
 
-from rashpa.control.grant import Grant
-from rashpa.control.token import TokenError, checked_token, new_token, token_of_environment
+from rashpa.control.orders.grant import Grant
+from rashpa.control.runfile.token import TokenError, checked_token, new_token, token_of_environment
 
 
 @pytest.mark.parametrize("token", ["", " ", "\t\n", "\u00a0"])

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.grant import grant_of
-from rashpa.control.plan_telegrams import destination_telegram
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import Plan, load_plan
-from rashpa.control.telegram_xml import decode, encode
+from rashpa.control.orders.grant import grant_of
+from rashpa.control.orders.plan_telegrams import destination_telegram
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.telegrams.telegram_xml import decode, encode
 
 RUN = """\
 [run]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.kernels import Column
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import load_plan
-from rashpa.control.veto_rule import RuleError, check_rule
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.runfile.kernels import Column
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.runfile.veto_rule import RuleError, check_rule
 
 CASES = Path(__file__).resolve().parents[3] / "src/rashpa/kernel/veto/cases.txt"
 COLUMNS = [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.run_file_reader import RunFileError, read_run_file
+from rashpa.control.runfile.run_file_reader import RunFileError, read_run_file
 
 RUN = """\
 [run]

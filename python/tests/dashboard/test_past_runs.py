@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.telegram import Books, Count
+from rashpa.control.telegrams.telegram import Books, Count
 from rashpa.dashboard import past_runs
 from rashpa.dashboard.past_runs import PastRuns, ending_of
 from rashpa.dashboard.tables import past_table

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.run_plan import load_plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.dashboard.rings import beam_of, radius_of
 
 

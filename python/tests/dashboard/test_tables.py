@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 
-from rashpa.control.telegram import Books, BufferStatus, Count, DestinationStatus, Status
+from rashpa.control.telegrams.telegram import Books, BufferStatus, Count, DestinationStatus, Status
 from rashpa.dashboard.course import Course
 from rashpa.dashboard.scene import Ending, NodeScene, Scene
 from rashpa.dashboard.tables import books_table, nodes_table, vetoes_table

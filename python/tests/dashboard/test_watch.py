@@ -7,16 +7,16 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rashpa.control.journal import journal_of
-from rashpa.control.manager import Manager
-from rashpa.control.node_client import NodeClient, NodeError
-from rashpa.control.run_plan import Plan, load_plan
-from rashpa.control.telegram import DestinationStatus, Status
+from rashpa.control.handover.journal import journal_of
+from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.run.manager import Manager
+from rashpa.control.telegrams.telegram import DestinationStatus, Status
 from rashpa.dashboard.nodes import Going, Nodes
 from rashpa.dashboard.views import SHORTEST_S, Views
 from rashpa.dashboard.watch import Watch, _with_last_words
-from rashpa.data.view_bytes import bytes_of_view
-from rashpa.node.node import Node
+from rashpa.data.figures.view_bytes import bytes_of_view
+from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
 from rashpa.testing.waiting import eventually_in_loop

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 from rashpa import _native
-from rashpa.data.pipeline import Pipeline
+from rashpa.data.kernels.pipeline import Pipeline
 
 RANDOM = np.random.default_rng(3)
 

@@ -13,10 +13,10 @@ import zstandard
 from numpy.typing import NDArray
 
 from rashpa import _native
-from rashpa.data.azimuthal_arrays import NO_BIN, azimuthal_arrays
-from rashpa.data.given import MAKERS, Image
-from rashpa.data.pipeline import Pipeline as PlainPipeline
-from rashpa.data.pipeline import kernel_declarations
+from rashpa.data.geometry.azimuthal_arrays import NO_BIN, azimuthal_arrays
+from rashpa.data.geometry.given import MAKERS, Image
+from rashpa.data.kernels.pipeline import Pipeline as PlainPipeline
+from rashpa.data.kernels.pipeline import kernel_declarations
 
 pytestmark = pytest.mark.whole
 

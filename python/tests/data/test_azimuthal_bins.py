@@ -14,11 +14,11 @@ pytest.importorskip("pyFAI")
 
 import rashpa.kernel
 from rashpa import _native
-from rashpa.data import azimuthal_bins
-from rashpa.data.azimuthal_arrays import NO_BIN, azimuthal_arrays
-from rashpa.data.azimuthal_bins import Bins, Boxes
-from rashpa.data.given import Image
-from rashpa.data.pipeline import kernel_declarations
+from rashpa.data.geometry import azimuthal_bins
+from rashpa.data.geometry.azimuthal_arrays import NO_BIN, azimuthal_arrays
+from rashpa.data.geometry.azimuthal_bins import Bins, Boxes
+from rashpa.data.geometry.given import Image
+from rashpa.data.kernels.pipeline import kernel_declarations
 
 SHAPE = (120, 160)
 PIXEL, DISTANCE, WAVELENGTH = 1e-4, 0.1, 1e-10

@@ -3,7 +3,7 @@
 
 import pytest
 
-from rashpa.data.books import MOST_TROUBLES, DataBooks, all_of
+from rashpa.data.base.books import MOST_TROUBLES, DataBooks, all_of
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 _native = pytest.importorskip("rashpa._native")
 
-from rashpa.data.calibration import Calibration, load_calibration, load_map, to_photons  # noqa: E402
-from rashpa.data.calibration_spec import CalibrationSpec  # noqa: E402
+from rashpa.data.datasets.calibration import Calibration, load_calibration, load_map, to_photons  # noqa: E402
+from rashpa.data.datasets.calibration_spec import CalibrationSpec  # noqa: E402
 
 HEIGHT, WIDTH = 4, 6
 MAPS = np.arange(3 * HEIGHT * WIDTH, dtype=np.float32).reshape(3, HEIGHT, WIDTH)

@@ -10,16 +10,16 @@ import pytest
 
 _native = pytest.importorskip("rashpa._native")
 
-from rashpa.data.calibration import load_calibration  # noqa: E402
-from rashpa.data.calibration_file import (  # noqa: E402
+from rashpa.data.datasets.calibration import load_calibration  # noqa: E402
+from rashpa.data.datasets.calibration_file import (  # noqa: E402
     CalibrationFileError,
     ModuleMaps,
     read_facts,
     read_map,
     write_calibration,
 )
-from rashpa.data.calibration_reference import split_reference  # noqa: E402
-from rashpa.data.calibration_spec import CalibrationSpec  # noqa: E402
+from rashpa.data.datasets.calibration_reference import split_reference  # noqa: E402
+from rashpa.data.datasets.calibration_spec import CalibrationSpec  # noqa: E402
 
 HEIGHT, WIDTH = 4, 6
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

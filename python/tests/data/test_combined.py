@@ -7,10 +7,10 @@ import h5py
 import numpy as np
 import pytest
 
-from rashpa.data.combined import combine, masters_of, names_in, parts_of, remake
-from rashpa.data.combined_member import STATES
-from rashpa.data.older_files import leaders_of
-from rashpa.data.run_parts import RunFileError
+from rashpa.data.parts.older_files import leaders_of
+from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.stored.combined import combine, masters_of, names_in, parts_of, remake
+from rashpa.data.stored.combined_member import STATES
 from rashpa.testing import stored_run
 from rashpa.testing.stored_run import ACCEPTED, member, pixels
 

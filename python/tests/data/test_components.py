@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rashpa import _native
-from rashpa.data import components
+from rashpa.data.base import components
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -44,6 +44,6 @@ def test_one_line_says_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_it_can_be_asked_from_a_makefile() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "rashpa.data.components"], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-m", "rashpa.data.base.components"], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout == components.sentence() + "\n"

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 from rashpa.cli.main import app
-from rashpa.data import conformance
-from rashpa.data.conformance import STACKS, Vector, carry_out, compare, judge, vectors
-from rashpa.data.pipeline import available_units, kernel_declarations
+from rashpa.data.kernels import conformance
+from rashpa.data.kernels.conformance import STACKS, Vector, carry_out, compare, judge, vectors
+from rashpa.data.kernels.pipeline import available_units, kernel_declarations
 
 pytestmark = pytest.mark.whole
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from rashpa.data.calibration_spec import CalibrationSpec
-from rashpa.data.dataset_spec import FilesSpec, JungfrauSpec, parse_dataset_spec
+from rashpa.data.datasets.calibration_spec import CalibrationSpec
+from rashpa.data.datasets.dataset_spec import FilesSpec, JungfrauSpec, parse_dataset_spec
 
 CALIBRATION = {"pedestal": [["a0", "a1", "a2"]], "gain": ["g.npz:gain"]}
 

@@ -12,15 +12,15 @@ import zstandard
 
 _native = pytest.importorskip("rashpa._native")
 
-from rashpa.data.calibration import to_photons  # noqa: E402
-from rashpa.data.datasets import (  # noqa: E402
+from rashpa.data.datasets.calibration import to_photons  # noqa: E402
+from rashpa.data.datasets.datasets import (  # noqa: E402
     calibration_from_spec,
     dataset_from_spec,
     load_dataset,
     load_directory,
     save_dataset,
 )
-from rashpa.data.images import read_images  # noqa: E402
+from rashpa.data.files.images import read_images  # noqa: E402
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 M049 = DATA / "jungfrau_m049"

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import rashpa
-from rashpa.data.feedback import FEEDBACK_FOLDER, address_of, open_feedback, ring_name
-from rashpa.data.feedback_record import Description, FeedbackError, image_of
+from rashpa.data.stream.feedback import FEEDBACK_FOLDER, address_of, open_feedback, ring_name
+from rashpa.data.stream.feedback_record import Description, FeedbackError, image_of
 
 
 def column(name: str, kind: str = "uint32") -> dict[str, str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.data.file_names import (
+from rashpa.data.files.file_names import (
     ArrayName,
     NumberingError,
     array_name,

@@ -8,8 +8,8 @@ import hdf5plugin  # noqa: F401  (reads the images)
 import numpy as np
 import pytest
 
-from rashpa.data.frames_file import frames_path, no_value, write_frames_file
-from rashpa.data.run_parts import RunFileError
+from rashpa.data.making.frames_file import frames_path, no_value, write_frames_file
+from rashpa.data.parts.run_parts import RunFileError
 from rashpa.testing.stored_run import ACCEPTED, COLUMNS, IMAGES, ROWS, make_run, pixels
 
 

@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
-from rashpa.data.hdf5_array import hdf5_array
+from rashpa.data.files.hdf5_array import hdf5_array
 
 SHAPE = (4, 6)
 VALUES = np.arange(24, dtype=np.uint32).reshape(SHAPE)

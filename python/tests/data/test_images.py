@@ -19,9 +19,9 @@ _native = pytest.importorskip("rashpa._native")
 
 import fabio  # noqa: E402
 
-from rashpa.data.geometry import read_mask  # noqa: E402
-from rashpa.data.images import Patience, _checked, _Wanted, read_images  # noqa: E402
-from rashpa.data.limited_process import Limits, start_limited, why_it_ended  # noqa: E402
+from rashpa.data.files.images import Patience, _checked, _Wanted, read_images  # noqa: E402
+from rashpa.data.files.limited_process import Limits, start_limited, why_it_ended  # noqa: E402
+from rashpa.data.geometry.geometry import read_mask  # noqa: E402
 from rashpa.testing.image_files import edf  # noqa: E402
 
 FRAME = np.arange(48, dtype=np.int32).reshape(6, 8)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import rashpa
-from rashpa.data.combined import combine
-from rashpa.data.joined_run import open_parts
-from rashpa.data.reader import open_run
-from rashpa.data.run_parts import RunFileError
-from rashpa.data.stored_images import RawShape, describe
-from rashpa.data.stored_piece import Reading, StoredError
+from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.stored.combined import combine
+from rashpa.data.stored.joined_run import open_parts
+from rashpa.data.stored.reader import open_run
+from rashpa.data.stored.stored_images import RawShape, describe
+from rashpa.data.stored.stored_piece import Reading, StoredError
 from rashpa.testing import stored_run
 from rashpa.testing.stored_run import ACCEPTED, PARTIAL, member, pixels
 

@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 import rashpa.kernel
 from rashpa import _native
-from rashpa.data.kernel_functions import kernel_names, stub_text
-from rashpa.data.pipeline import kernel_declarations
+from rashpa.data.kernels.kernel_functions import kernel_names, stub_text
+from rashpa.data.kernels.pipeline import kernel_declarations
 
 IMAGES = np.full((2, 4, 8), 3, np.uint16)
 

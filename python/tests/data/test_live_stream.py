@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 import rashpa
-from rashpa.data.live import LiveError
+from rashpa.data.stored.live import LiveError
 from rashpa.testing.waiting import eventually
 
 cbor2 = pytest.importorskip("cbor2")

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 import rashpa.kernel
 from rashpa import _native
-from rashpa.data.pipeline import Found, Pipeline, available_units, kernel_declarations
-from rashpa.data.pixels import Masking, Pixels, masking_of, with_masking
+from rashpa.data.base.pixels import Masking, Pixels, masking_of, with_masking
+from rashpa.data.kernels.pipeline import Found, Pipeline, available_units, kernel_declarations
 
 SHAPE = (48, 130)
 TYPES = ("uint8", "uint16", "uint32", "int16", "int32")

@@ -10,11 +10,11 @@ import pytest
 pytest.importorskip("rashpa._native")
 
 from rashpa.cli.main import _at_home
-from rashpa.control.run_file_reader import read_run_file
-from rashpa.data.array_file import cast_exactly, read_array_file
-from rashpa.data.crystfel_geometry import read_crystfel_geometry
-from rashpa.data.geometry import read_poni
-from rashpa.data.stored_images import RawShape, open_stored
+from rashpa.control.runfile.run_file_reader import read_run_file
+from rashpa.data.files.array_file import cast_exactly, read_array_file
+from rashpa.data.geometry.crystfel_geometry import read_crystfel_geometry
+from rashpa.data.geometry.geometry import read_poni
+from rashpa.data.stored.stored_images import RawShape, open_stored
 
 PONI = "# made\nPixelSize1: 0.0001\nPixelSize2: 0.0001\nDistance: 0.1\nPoni1: 0\nPoni2: 0\nRot1: 0\nRot2: 0\nRot3: 0\nWavelength: 1e-10\n"
 GEOM = "; made\np0/min_fs = 0\np0/max_fs = 3\np0/min_ss = 0\np0/max_ss = 3\np0/corner_x = 0\np0/corner_y = 0\n"

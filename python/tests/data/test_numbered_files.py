@@ -9,11 +9,11 @@ import pytest
 
 pytest.importorskip("rashpa._native")
 
-from rashpa.cli.dataset import _files_of
-from rashpa.data.stored_images import RawShape, open_stored
-from rashpa.data.stored_piece import StoredError
-from rashpa.data.stored_runs import masters_at
-from rashpa.node.process import ProcessError, recordings_of
+from rashpa.cli.files.dataset import _files_of
+from rashpa.data.stored.stored_images import RawShape, open_stored
+from rashpa.data.stored.stored_piece import StoredError
+from rashpa.data.stored.stored_runs import masters_at
+from rashpa.node.offline.process import ProcessError, recordings_of
 
 RAW = RawShape(0, 0, "uint16")
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rashpa.data.reader import open_run
+from rashpa.data.stored.reader import open_run
 from rashpa.testing.waiting import GUARD_S
 
 native = pytest.importorskip("rashpa._native", reason="the native module is not built here; `make` builds it")

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from rashpa.data.orientation import Orientation
+from rashpa.data.geometry.orientation import Orientation
 
 ALL = [Orientation(turn, flip) for turn in (0, 90, 180, 270) for flip in (False, True)]
 FRAME = np.arange(12).reshape(3, 4)

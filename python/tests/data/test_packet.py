@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from rashpa.data.packet import Flow, decode, encode, find_layer
-from rashpa.data.packet_hex import PacketError
+from rashpa.data.wire.packet import Flow, decode, encode, find_layer
+from rashpa.data.wire.packet_hex import PacketError
 
 ROOT = Path(__file__).resolve().parents[3]
 VECTORS = ROOT.parent / "shared" / "reference" / "roce_vectors.json"

@@ -3,7 +3,7 @@
 
 import pytest
 
-from rashpa.data.packet_hex import PacketError, parse_hex
+from rashpa.data.wire.packet_hex import PacketError, parse_hex
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rashpa.data.crystfel_geometry import read_crystfel_geometry
-from rashpa.data.given import GivenError, Image, behind, given_arrays
+from rashpa.data.geometry.crystfel_geometry import read_crystfel_geometry
+from rashpa.data.geometry.given import GivenError, Image, behind, given_arrays
 
 SHAPE = (40, 60)  # rows, columns
 GEOMETRY = """\
@@ -255,7 +255,7 @@ def test_pipelines_know_which_values_are_masked(
     tmp_path: Path, kernel: str, dtype: str, options: dict[str, Any], flag: str, met: bool
 ) -> None:
     native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
-    from rashpa.data.pipeline import Pipeline
+    from rashpa.data.kernels.pipeline import Pipeline
 
     path = written(tmp_path, GEOMETRY.replace("clen", f"{flag}\nclen", 1))
     kernels = [{"name": kernel, "geometry": path}]  # and no beam_x, beam_y
@@ -310,7 +310,7 @@ def test_distances_of_a_poni_are_pixels_from_the_beam(tmp_path: Path) -> None:
 
 def test_a_pipeline_finds_the_peaks_of_each_panel(tmp_path: Path) -> None:
     native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
-    from rashpa.data.pipeline import Pipeline
+    from rashpa.data.kernels.pipeline import Pipeline
 
     image = np.where(np.indices(SHAPE).sum(axis=0) % 2 == 0, 4, 6).astype(np.uint16)
     image[5, 26:34] = 90
@@ -338,7 +338,7 @@ def test_other_kernels_by_radius_are_given_the_same(tmp_path: Path, kernel: str)
 
 def test_pipelines_look_where_a_geometry_says_on_every_unit(tmp_path: Path) -> None:
     pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
-    from rashpa.data.pipeline import Pipeline, available_units
+    from rashpa.data.kernels.pipeline import Pipeline, available_units
 
     image = np.random.default_rng(1).poisson(20, SHAPE).astype(np.uint16)
     image[10, 28:32] = (400, 500, 500, 400)  # across the panels
@@ -352,7 +352,7 @@ def test_pipelines_look_where_a_geometry_says_on_every_unit(tmp_path: Path) -> N
 
 
 def test_sparse_images_are_made_again_with_the_distances_of_their_geometry(tmp_path: Path) -> None:
-    from rashpa.data.densify import densify
+    from rashpa.data.stored.densify import densify
 
     parameters = {"beam_x": 0.0, "beam_y": 0.0, "geometry": written(tmp_path, GEOMETRY)}
     table = {"radius": np.array([0.0, 100.0]), "background": np.array([0.0, 100.0]), "deviation": np.zeros(2)}
@@ -390,6 +390,6 @@ def test_values_are_those_of_pixels_that_a_kernel_has_made(
 
 def declared_kernels() -> dict[str, Any]:
     pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
-    from rashpa.data.pipeline import kernel_declarations
+    from rashpa.data.kernels.pipeline import kernel_declarations
 
     return kernel_declarations()

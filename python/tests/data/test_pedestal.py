@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rashpa.data.pedestal import CODES, DEAD, NOISY, PedestalError, pedestal_of
+from rashpa.data.datasets.pedestal import CODES, DEAD, NOISY, PedestalError, pedestal_of
 
 HEIGHT, WIDTH, FRAMES = 20, 33, 100
 

@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from rashpa.data.drawn_picture import Scale
-from rashpa.data.picture import Picture, brightest, spread, summed
-from rashpa.data.reader import open_run
+from rashpa.data.figures.drawn_picture import Scale
+from rashpa.data.figures.picture import Picture, brightest, spread, summed
+from rashpa.data.stored.reader import open_run
 from rashpa.testing import stored_run
 
 LOST = (0xFF, 0x2A, 0x6D)

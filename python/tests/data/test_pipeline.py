@@ -9,9 +9,10 @@ import pytest
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 from rashpa import _native
-from rashpa.data import datasets, pipeline
-from rashpa.data.calibration import Calibration, to_photons
-from rashpa.data.pipeline import Pipeline
+from rashpa.data.datasets import datasets
+from rashpa.data.datasets.calibration import Calibration, to_photons
+from rashpa.data.kernels import pipeline
+from rashpa.data.kernels.pipeline import Pipeline
 
 RANDOM = np.random.default_rng(7)
 

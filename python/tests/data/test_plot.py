@@ -5,9 +5,9 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from rashpa.data import plot
-from rashpa.data.image_values import brightest_image, largest_of_blocks
-from rashpa.data.reader import open_run
+from rashpa.data.figures import plot
+from rashpa.data.figures.image_values import brightest_image, largest_of_blocks
+from rashpa.data.stored.reader import open_run
 from rashpa.testing import stored_run
 
 RED = (0xD6, 0x27, 0x28)

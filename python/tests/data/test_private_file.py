@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.data.private_file import lock, put_private
+from rashpa.data.files.private_file import lock, put_private
 
 
 def names(folder: Path) -> list[str]:

@@ -5,10 +5,10 @@ import h5py
 import numpy as np
 import pytest
 
-from rashpa.data.reader import open_run
-from rashpa.data.run_facts import LostRun
-from rashpa.data.run_parts import RunFileError
-from rashpa.data.writer_lock import take_writer_lock
+from rashpa.data.files.writer_lock import take_writer_lock
+from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.stored.reader import open_run
+from rashpa.data.stored.run_facts import LostRun
 from rashpa.testing import stored_run
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.data.regular_file import (
+from rashpa.data.files.regular_file import (
     be_there,
     json_of,
     open_own,

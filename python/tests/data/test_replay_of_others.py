@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 from rashpa import _native
-from rashpa.data.dataset_spec import StoredSpec
-from rashpa.data.replay import load_replay
+from rashpa.data.datasets.dataset_spec import StoredSpec
+from rashpa.data.datasets.replay import load_replay
 
 pytestmark = pytest.mark.whole
 

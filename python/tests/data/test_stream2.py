@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 import rashpa
-from rashpa.data.books import DataBooks
-from rashpa.data.bounded_cbor import CborError, check_cbor
-from rashpa.data.stream2 import Image, Other, Start, StreamError, read_message
-from rashpa.node.engine import EngineError
-from rashpa.node.receive_stream import Received, StreamFiles
+from rashpa.data.base.books import DataBooks
+from rashpa.data.files.bounded_cbor import CborError, check_cbor
+from rashpa.data.stream.stream2 import Image, Other, Start, StreamError, read_message
+from rashpa.node.engine.engine import EngineError
+from rashpa.node.offline.receive_stream import Received, StreamFiles
 
 cbor2 = pytest.importorskip("cbor2")
 

@@ -18,9 +18,9 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 
 import rashpa
 from rashpa.cli.main import app
-from rashpa.data import stream_recording
-from rashpa.data.stream_recording import RecordingError, recorded_messages
-from rashpa.node.receive_stream import Received, StreamFiles, read_recording
+from rashpa.data.stream import stream_recording
+from rashpa.data.stream.stream_recording import RecordingError, recorded_messages
+from rashpa.node.offline.receive_stream import Received, StreamFiles, read_recording
 
 pytestmark = pytest.mark.whole
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from rashpa.data.tai import (
+from rashpa.data.base.tai import (
     LeapTableError,
     leap_caution,
     leap_table,

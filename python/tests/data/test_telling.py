@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.data.telling import MOST_BYTES, Apart, Behind, OnlyTells, TellingStream
+from rashpa.data.base.telling import MOST_BYTES, Apart, Behind, OnlyTells, TellingStream
 from rashpa.testing.waiting import eventually
 
 

@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import pytest
 
-from rashpa.data.view_bytes import bytes_of_view, view_of_bytes
+from rashpa.data.figures.view_bytes import bytes_of_view, view_of_bytes
 
 ARRAYS = {
     "image": np.array([[1, 65535, 3]], np.uint16),

@@ -9,10 +9,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from rashpa.control.run_file_reader import run_file_of
-from rashpa.control.run_plan import plan_run
-from rashpa.node.native_engine import NativeFactory
-from rashpa.node.node import Node
+from rashpa.control.plan.run_plan import plan_run
+from rashpa.control.runfile.run_file_reader import run_file_of
+from rashpa.node.engine.native_engine import NativeFactory
+from rashpa.node.state.node import Node
 from rashpa.testing.in_process import run_in_process
 
 WIDTH, HEIGHT = 128, 64

@@ -122,8 +122,8 @@ class Page:
                 os.killpg(process.pid, signal.SIGKILL)
 
     def _fragment(self, text: str) -> None:
-        from rashpa.control.run_file_reader import run_file_of
-        from rashpa.control.run_plan import plan_run
+        from rashpa.control.plan.run_plan import plan_run
+        from rashpa.control.runfile.run_file_reader import run_file_of
 
         base = with_fragment(BASE, self._names.get("RUN", {}))
         fragment = tomllib.loads(text.replace('"…"', '"0123456789abcdef"'))

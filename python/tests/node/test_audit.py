@@ -9,13 +9,13 @@ from typing import Any
 import httpx
 import pytest
 
-from rashpa.control import telegram
-from rashpa.control.telegram_xml import MAX_BYTES, encode
-from rashpa.node.access import Access
-from rashpa.node.audit import AGAIN_S, MOST, Audit, Record, audit_into
-from rashpa.node.node import Node
-from rashpa.node.serve_error import ServeError
-from rashpa.node.server import NodeApp
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram_xml import MAX_BYTES, encode
+from rashpa.node.door.access import Access
+from rashpa.node.door.audit import AGAIN_S, MOST, Audit, Record, audit_into
+from rashpa.node.door.server import NodeApp
+from rashpa.node.logs.serve_error import ServeError
+from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.telegram_samples import telegram_samples
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from rashpa.control import links, run_file
-from rashpa.control.kernels import MODELS as KERNELS
-from rashpa.control.kernels import OUTSIDE
-from rashpa.control.part_orders import SINKS, FileMetadata
-from rashpa.control.part_xml import KINDS, name_of, plain_fields
+from rashpa.control.runfile import links, run_file
+from rashpa.control.runfile.kernels import MODELS as KERNELS
+from rashpa.control.runfile.kernels import OUTSIDE
+from rashpa.control.telegrams.part_orders import SINKS, FileMetadata
+from rashpa.control.telegrams.part_xml import KINDS, name_of, plain_fields
 
 native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
@@ -103,7 +103,7 @@ def test_what_files_say_of_the_experiment_has_its_place_in_the_native_metadata()
 ADDED = """
 import sys
 from pydantic import Field
-from rashpa.control import sink_sections
+from rashpa.control.runfile import sink_sections
 
 class MemorySink(sink_sections.MemorySink):
     \"\"\"With a key more.\"\"\"
@@ -111,9 +111,9 @@ class MemorySink(sink_sections.MemorySink):
 
 sink_sections.MemorySink = MemorySink
 
-from rashpa.control.part_orders import SINKS
-from rashpa.control.part_schema import schema_text
-from rashpa.control.part_xml import KINDS, element_of, part_of
+from rashpa.control.telegrams.part_orders import SINKS
+from rashpa.control.telegrams.part_schema import schema_text
+from rashpa.control.telegrams.part_xml import KINDS, element_of, part_of
 from lxml import etree
 
 text = schema_text()
@@ -196,7 +196,7 @@ def test_no_file_between_model_and_structure_names_a_key() -> None:
         *(ROOT / "python" / "rashpa" / "node").glob("native_*.py"),
         *(ROOT / "python" / "rashpa" / "control").glob("*telegram*.py"),
         *(ROOT / "python" / "rashpa" / "control").glob("part_*.py"),
-        ROOT / "python" / "rashpa" / "control" / "links.py",
+        ROOT / "python" / "rashpa" / "control" / "runfile" / "links.py",
         ROOT / "python" / "rashpa" / "_native.pyi",
         ROOT / "schema" / "telegram.xsd",
     ]

@@ -2,9 +2,9 @@
 import numpy as np
 import pytest
 
-from rashpa.control.telegram import Buffer, DestinationDtp
-from rashpa.node.calibration import GAP, Maps, gaps_of_buffer, maps_of_buffer
-from rashpa.node.engine import EngineError
+from rashpa.control.telegrams.telegram import Buffer, DestinationDtp
+from rashpa.node.engine.calibration import GAP, Maps, gaps_of_buffer, maps_of_buffer
+from rashpa.node.engine.engine import EngineError
 
 
 def _buffer(*dtps: DestinationDtp) -> Buffer:

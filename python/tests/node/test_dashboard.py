@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from rashpa.node.metric_list import METRICS
+from rashpa.node.door.metric_list import METRICS
 
 FILE = Path(__file__).resolve().parents[3] / "examples" / "grafana" / "rashpa.json"
 DASHBOARD: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from rashpa.control import telegram
-from rashpa.node.dataset_parts import calibration_spec_of, spec_of
-from rashpa.node.engine import EngineError
+from rashpa.control.telegrams import telegram
+from rashpa.node.engine.dataset_parts import calibration_spec_of, spec_of
+from rashpa.node.engine.engine import EngineError
 
 
 @pytest.mark.parametrize("value", ["{", "[" * 100_000, "", "nothing"])

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from rashpa.data.device_images import CUDA, DeviceImages
-from rashpa.data.kernel import ATTRIBUTE, Column, PythonKernel, kernel
-from rashpa.node.device_kernel import NONE, DeviceFunction, current_stream
-from rashpa.node.printed import PrintsAs
+from rashpa.data.kernels.device_images import CUDA, DeviceImages
+from rashpa.data.kernels.kernel import ATTRIBUTE, Column, PythonKernel, kernel
+from rashpa.node.engine.device_kernel import NONE, DeviceFunction, current_stream
+from rashpa.node.host.printed import PrintsAs
 
 COUNT, HEIGHT, WIDTH, STRIDE, STREAM = 4, 8, 16, 1024, 77
 

@@ -10,13 +10,13 @@ import pytest
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 from rashpa import _native
-from rashpa.control import telegram
-from rashpa.control.device_memory import device_memory
-from rashpa.control.plan_telegrams import destination_telegram
-from rashpa.control.run_plan import load_plan
-from rashpa.node.folders import Folders
-from rashpa.node.native_engine import NativeFactory
-from rashpa.node.native_receiver import buffer_configs
+from rashpa.control.capacity.device_memory import device_memory
+from rashpa.control.orders.plan_telegrams import destination_telegram
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.telegrams import telegram
+from rashpa.node.engine.folders import Folders
+from rashpa.node.engine.native_engine import NativeFactory
+from rashpa.node.engine.native_receiver import buffer_configs
 
 pytestmark = pytest.mark.whole
 

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 import rashpa
-from rashpa.control.run_plan import RunFileError, load_plan
-from rashpa.control.telegram import FeedbackStatus
-from rashpa.data.feedback_record import Image
-from rashpa.data.run_facts import COMPLETENESS, DECISIONS
-from rashpa.node.engine import EngineError
-from rashpa.node.folders import Folders
-from rashpa.node.native_engine import NativeFactory
-from rashpa.node.node import Node
+from rashpa.control.plan.run_plan import RunFileError, load_plan
+from rashpa.control.telegrams.telegram import FeedbackStatus
+from rashpa.data.stored.run_facts import COMPLETENESS, DECISIONS
+from rashpa.data.stream.feedback_record import Image
+from rashpa.node.engine.engine import EngineError
+from rashpa.node.engine.folders import Folders
+from rashpa.node.engine.native_engine import NativeFactory
+from rashpa.node.state.node import Node
 from rashpa.testing.in_process import run_in_process
 from rashpa.testing.waiting import GUARD_S, eventually
 

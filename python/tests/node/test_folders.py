@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.dataset_spec import parse_dataset_spec
-from rashpa.node.engine import EngineError
-from rashpa.node.folders import EVERYWHERE, Folders
+from rashpa.control.runfile.dataset_spec import parse_dataset_spec
+from rashpa.node.engine.engine import EngineError
+from rashpa.node.engine.folders import EVERYWHERE, Folders
 
 
 @pytest.fixture

@@ -18,13 +18,13 @@ from typer.testing import CliRunner
 native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 from rashpa.cli.main import app  # noqa: E402
-from rashpa.control.launcher import LocalLauncher  # noqa: E402
-from rashpa.control.local_node import local_command  # noqa: E402
-from rashpa.control.manager import Manager  # noqa: E402
-from rashpa.control.outcome import Progress  # noqa: E402
-from rashpa.control.run_plan import load_plan  # noqa: E402
-from rashpa.data.reader import open_run  # noqa: E402
-from rashpa.data.writer_lock import has_writer, take_writer_lock  # noqa: E402
+from rashpa.control.books.outcome import Progress  # noqa: E402
+from rashpa.control.nodes.launcher import LocalLauncher  # noqa: E402
+from rashpa.control.nodes.local_node import local_command  # noqa: E402
+from rashpa.control.plan.run_plan import load_plan  # noqa: E402
+from rashpa.control.run.manager import Manager  # noqa: E402
+from rashpa.data.files.writer_lock import has_writer, take_writer_lock  # noqa: E402
+from rashpa.data.stored.reader import open_run  # noqa: E402
 from rashpa.testing.run_file import small_run  # noqa: E402
 
 NOBODY = 65534

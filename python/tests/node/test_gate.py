@@ -16,12 +16,12 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from rashpa.control.node_client import NodeClient
-from rashpa.node import gate as gate_module
-from rashpa.node.access import Access, Names
-from rashpa.node.gate import HEADER_BYTES, Gate
-from rashpa.node.node import Node
-from rashpa.node.server import NodeApp
+from rashpa.control.nodes.node_client import NodeClient
+from rashpa.node.door import gate as gate_module
+from rashpa.node.door.access import Access, Names
+from rashpa.node.door.gate import HEADER_BYTES, Gate
+from rashpa.node.door.server import NodeApp
+from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.waiting import eventually_in_loop
 

@@ -19,13 +19,13 @@ from lxml import etree
 from schemathesis.checks import CHECKS, load_all_checks
 from starlette.routing import Route
 
-from rashpa.control import telegram, telegram_xml
-from rashpa.control.grant import Grant
-from rashpa.control.schemas import schema_path
-from rashpa.control.telegram_xml import CONTENT_TYPE, MAX_BYTES
-from rashpa.node.http_interface import HTTP_OF_FAULT, interface
-from rashpa.node.node import Node
-from rashpa.node.server import NodeApp
+from rashpa.control.orders.grant import Grant
+from rashpa.control.runfile.schemas import schema_path
+from rashpa.control.telegrams import telegram, telegram_xml
+from rashpa.control.telegrams.telegram_xml import CONTENT_TYPE, MAX_BYTES
+from rashpa.node.door.http_interface import HTTP_OF_FAULT, interface
+from rashpa.node.door.server import NodeApp
+from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.telegram_samples import telegram_samples
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from pathlib import Path
 
-from rashpa.node.interfaces import interfaces
+from rashpa.node.host.interfaces import interfaces
 
 
 def put(path: Path, text: str = "") -> None:

@@ -5,7 +5,7 @@ import threading
 import time
 from pathlib import Path
 
-from rashpa.node.load import load
+from rashpa.node.host.load import load
 
 
 def test_the_load_is_that_of_this_process() -> None:

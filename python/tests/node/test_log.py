@@ -6,13 +6,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rashpa.control import telegram
-from rashpa.control.manager import Manager
-from rashpa.control.run_plan import load_plan
-from rashpa.node.access import Access
-from rashpa.node.log import MOST, About, NodeLog
-from rashpa.node.node import Node
-from rashpa.node.server import NodeApp
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.run.manager import Manager
+from rashpa.control.telegrams import telegram
+from rashpa.node.door.access import Access
+from rashpa.node.door.server import NodeApp
+from rashpa.node.logs.log import MOST, About, NodeLog
+from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
 

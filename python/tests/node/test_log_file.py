@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.node.log import About, NodeLog
-from rashpa.node.log_file import Format, log_into
-from rashpa.node.serve_error import ServeError
+from rashpa.node.logs.log import About, NodeLog
+from rashpa.node.logs.log_file import Format, log_into
+from rashpa.node.logs.serve_error import ServeError
 
 
 def written(file: Path, form: Format) -> list[str]:

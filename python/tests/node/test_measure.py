@@ -11,17 +11,17 @@ from typer.testing import CliRunner
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 from rashpa.cli.main import app
-from rashpa.control.capacity import CapacityError, check_capacity
-from rashpa.control.loads import dtp_loads
-from rashpa.control.proposals import proposals_for
-from rashpa.control.run_plan import Plan, load_plan, plan_run
-from rashpa.control.telegram import Throughput
-from rashpa.control.throughput import file_fingerprint_of, fingerprint_of
-from rashpa.node.engine import EngineError
-from rashpa.node.measure import measure, measure_files
-from rashpa.node.measured_file import load_measured, store_measured
-from rashpa.node.native_engine import NativeFactory
-from rashpa.node.node import Node
+from rashpa.control.capacity.capacity import CapacityError, check_capacity
+from rashpa.control.capacity.loads import dtp_loads
+from rashpa.control.capacity.proposals import proposals_for
+from rashpa.control.capacity.throughput import file_fingerprint_of, fingerprint_of
+from rashpa.control.plan.run_plan import Plan, load_plan, plan_run
+from rashpa.control.telegrams.telegram import Throughput
+from rashpa.node.engine.engine import EngineError
+from rashpa.node.engine.native_engine import NativeFactory
+from rashpa.node.offline.measure import measure, measure_files
+from rashpa.node.offline.measured_file import load_measured, store_measured
+from rashpa.node.state.node import Node
 from rashpa.testing.in_process import run_in_process
 
 RECORD_BYTES = 128  # schema/frame_record.md

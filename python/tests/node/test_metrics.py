@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from rashpa.control import telegram
-from rashpa.control.latency import BOUNDS_S
-from rashpa.node.metric_list import METRICS
-from rashpa.node.metrics import Families, NodeMetrics
-from rashpa.node.request_counts import RequestCounts
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.latency import BOUNDS_S
+from rashpa.node.door.metric_list import METRICS
+from rashpa.node.door.metrics import Families, NodeMetrics
+from rashpa.node.door.request_counts import RequestCounts
 from rashpa.testing.telegram_samples import telegram_samples
 
 SAMPLES = telegram_samples()

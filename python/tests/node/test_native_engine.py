@@ -6,19 +6,19 @@ from pathlib import Path
 import h5py
 import pytest
 
-from rashpa.control import telegram
-from rashpa.control.links import options_of
-from rashpa.control.outcome import Outcome
-from rashpa.control.plan_telegrams import destination_telegram, source_telegram
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import load_plan
-from rashpa.control.telegram import Endpoint, Placement
-from rashpa.node.engine import EngineError
-from rashpa.node.node import Node
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.orders.plan_telegrams import destination_telegram, source_telegram
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.runfile.links import options_of
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram import Endpoint, Placement
+from rashpa.node.engine.engine import EngineError
+from rashpa.node.state.node import Node
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
-from rashpa.node.native_engine import NativeFactory
+from rashpa.node.engine.native_engine import NativeFactory
 from rashpa.testing.in_process import run_in_process
 
 pytestmark = pytest.mark.whole

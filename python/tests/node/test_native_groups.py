@@ -9,12 +9,12 @@ import pytest
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
-from rashpa.control import telegram
-from rashpa.control.groups import Joined
-from rashpa.control.plan_telegrams import destination_telegram, join_telegram, source_telegram
-from rashpa.control.run_plan import Plan, joined_plan, load_plan
-from rashpa.node.engine import Engine, EngineError
-from rashpa.node.native_engine import NativeFactory
+from rashpa.control.orders.plan_telegrams import destination_telegram, join_telegram, source_telegram
+from rashpa.control.plan.groups import Joined
+from rashpa.control.plan.run_plan import Plan, joined_plan, load_plan
+from rashpa.control.telegrams import telegram
+from rashpa.node.engine.engine import Engine, EngineError
+from rashpa.node.engine.native_engine import NativeFactory
 from rashpa.testing.waiting import eventually
 
 pytestmark = pytest.mark.whole

@@ -14,15 +14,15 @@ import pytest
 from typer.testing import CliRunner
 
 from rashpa.cli.main import app
-from rashpa.control import telegram
-from rashpa.control.plan_telegrams import destination_telegram
-from rashpa.control.run_plan import load_plan
-from rashpa.node.node import Node
+from rashpa.control.orders.plan_telegrams import destination_telegram
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.telegrams import telegram
+from rashpa.node.state.node import Node
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 from rashpa import _native as native
-from rashpa.node.native_engine import NativeFactory
+from rashpa.node.engine.native_engine import NativeFactory
 from rashpa.testing.in_process import run_in_process
 
 RUN = """\

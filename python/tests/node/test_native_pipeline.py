@@ -7,15 +7,15 @@ import h5py
 import numpy as np
 import pytest
 
-from rashpa.control.outcome import Outcome
-from rashpa.control.pipeline import plan_pipeline
-from rashpa.control.run_plan import load_plan
-from rashpa.data.reader import open_run
-from rashpa.node.node import Node
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.runfile.pipeline import plan_pipeline
+from rashpa.data.stored.reader import open_run
+from rashpa.node.state.node import Node
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
-from rashpa.node.native_engine import NativeFactory
+from rashpa.node.engine.native_engine import NativeFactory
 from rashpa.testing.in_process import run_in_process
 
 FRAMES = 24

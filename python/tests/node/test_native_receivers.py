@@ -8,13 +8,13 @@ import h5py
 import hdf5plugin  # noqa: F401  registers the filter that images need
 import pytest
 
-from rashpa.control.outcome import Outcome
-from rashpa.control.run_plan import load_plan
-from rashpa.node.node import Node
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.node.state.node import Node
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
-from rashpa.node.native_engine import NativeFactory
+from rashpa.node.engine.native_engine import NativeFactory
 from rashpa.testing.in_process import run_in_process
 
 pytestmark = pytest.mark.whole

@@ -6,11 +6,11 @@ import threading
 import numpy as np
 import pytest
 
-from rashpa.control import telegram
-from rashpa.control.run_state import TRANSITIONS, RunState
-from rashpa.control.telegram import Configure, GetStatus, Status
-from rashpa.node.engine import EngineError
-from rashpa.node.node import Node
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.run_state import TRANSITIONS, RunState
+from rashpa.control.telegrams.telegram import Configure, GetStatus, Status
+from rashpa.node.engine.engine import EngineError
+from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeDestination, FakeFactory, FakeSource
 from rashpa.testing.telegram_samples import telegram_samples
 from rashpa.testing.waiting import eventually_in_loop

@@ -2,8 +2,8 @@
 import asyncio
 import dataclasses
 
-from rashpa.control import telegram
-from rashpa.control.telegram import (
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram import (
     Books,
     BufferStatus,
     DestinationStatus,
@@ -12,8 +12,8 @@ from rashpa.control.telegram import (
     SourceStatus,
     Status,
 )
-from rashpa.node.node import Node
-from rashpa.node.orphan import Orphan
+from rashpa.node.state.node import Node
+from rashpa.node.state.orphan import Orphan
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.telegram_samples import telegram_samples
 from rashpa.testing.waiting import eventually_in_loop

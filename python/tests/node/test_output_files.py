@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.data.new_folders import remove_empty
-from rashpa.node.engine import EngineError
-from rashpa.node.output_files import OlderFiles, prepare_output, release_output
+from rashpa.data.files.new_folders import remove_empty
+from rashpa.node.engine.engine import EngineError
+from rashpa.node.engine.output_files import OlderFiles, prepare_output, release_output
 
 NAMES = ("run_full_master.h5", "run_full_data_000001.h5")
 OTHERS = ("run_full_notes.h5", "run_fuller_master.h5", "run_full_data_x.h5")

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rashpa.control.outcome import Outcome
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import load_plan
-from rashpa.data.reader import open_run
-from rashpa.node.node import Node
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.data.stored.reader import open_run
+from rashpa.node.state.node import Node
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
-from rashpa.node.folders import Folders
-from rashpa.node.native_engine import NativeFactory
+from rashpa.node.engine.folders import Folders
+from rashpa.node.engine.native_engine import NativeFactory
 from rashpa.testing.in_process import run_in_process
 from rashpa.testing.waiting import eventually
 
@@ -99,7 +99,7 @@ def nodes_of(kernels: Path | None) -> dict[str, Node]:
 
 
 def python_kernel(text: str) -> str:
-    return f"from rashpa.data.kernel import Column, kernel\nimport numpy as np\nimport time\n{text}"
+    return f"from rashpa.data.kernels.kernel import Column, kernel\nimport numpy as np\nimport time\n{text}"
 
 
 def local_maxima(image: NDArray[np.uint16], threshold: int) -> list[tuple[int, int, int]]:
@@ -251,7 +251,7 @@ def f(pixels):
     {goes}
     return {{"I": [pixels[0, 0], 2], "I_errors": np.zeros(2)}}
 """
-    (tmp_path / "goes.py").write_text("from rashpa.data.kernel import Axis\n" + python_kernel(text))
+    (tmp_path / "goes.py").write_text("from rashpa.data.kernels.kernel import Axis\n" + python_kernel(text))
     outcome = run(tmp_path, 'name = "python"\nfunction = "goes:f"', output="out")
     assert outcome.good, outcome.problem or outcome.reasons
     assert not list(elsewhere.iterdir())
@@ -395,8 +395,8 @@ def f(pixels):
 @pytest.fixture
 def slow_engine(tmp_path: Path) -> Iterator[Any]:
     """A receiver whose kernel computes for 0.2 s an image, with images waiting in it, and the emulator that sent them."""
-    from rashpa.control.plan_telegrams import destination_telegram, source_telegram
-    from rashpa.control.telegram import Arm
+    from rashpa.control.orders.plan_telegrams import destination_telegram, source_telegram
+    from rashpa.control.telegrams.telegram import Arm
 
     (tmp_path / "slow.py").write_text(python_kernel(SLOW))
     np.save(tmp_path / "frames.npy", images())

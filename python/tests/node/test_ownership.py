@@ -4,10 +4,10 @@ import threading
 
 import pytest
 
-from rashpa.control import telegram
-from rashpa.control.run_state import StateError
-from rashpa.node.node import Node
-from rashpa.node.ownership import Ownership
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.run_state import StateError
+from rashpa.node.state.node import Node
+from rashpa.node.state.ownership import Ownership
 from rashpa.testing.fake_engine import FakeDestination, FakeFactory
 from rashpa.testing.telegram_samples import telegram_samples
 from rashpa.testing.waiting import eventually_in_loop

@@ -6,9 +6,9 @@ import pytest
 from PIL import Image
 
 from rashpa import _native
-from rashpa.data.seen import seen_of
-from rashpa.data.view_bytes import view_of_bytes
-from rashpa.node.preview import Masked, Preview, View, png_of, viewed
+from rashpa.data.figures.seen import seen_of
+from rashpa.data.figures.view_bytes import view_of_bytes
+from rashpa.node.engine.preview import Masked, Preview, View, png_of, viewed
 
 
 def _grey(png: bytes) -> list[list[int]]:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.node import printed_drain
-from rashpa.node.log import MOST_PRINTED, NodeLog
-from rashpa.node.printed import PrintedStream, PrintsAs
-from rashpa.node.printed_drain import BEGIN, BURST, END, LONGEST, MIDDLE, MOST_FRAME, OWN, Lines
+from rashpa.node.host import printed_drain
+from rashpa.node.host.printed import PrintedStream, PrintsAs
+from rashpa.node.host.printed_drain import BEGIN, BURST, END, LONGEST, MIDDLE, MOST_FRAME, OWN, Lines
+from rashpa.node.logs.log import MOST_PRINTED, NodeLog
 
 DRAIN = [sys.executable, "-I", "-S", str(Path(printed_drain.__file__))]
 MUCH = 8 << 20  # bytes, far more than all pipes and queues hold

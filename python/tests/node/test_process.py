@@ -17,11 +17,11 @@ from typer.testing import CliRunner
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 from rashpa.cli.main import app
-from rashpa.control.run_plan import load_plan
-from rashpa.data.reader import open_run
-from rashpa.node.native_engine import NativeFactory
-from rashpa.node.node import Node
-from rashpa.node.process import Job, Recording, process_recording, recordings_of
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.data.stored.reader import open_run
+from rashpa.node.engine.native_engine import NativeFactory
+from rashpa.node.offline.process import Job, Recording, process_recording, recordings_of
+from rashpa.node.state.node import Node
 from rashpa.testing.in_process import run_in_process
 
 pytestmark = pytest.mark.whole

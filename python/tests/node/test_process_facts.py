@@ -11,9 +11,9 @@ import pytest
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
-from rashpa.data.source_facts import SourceFacts, read_source_facts
-from rashpa.data.stored_piece import Reading
-from rashpa.node.process import Job, Processed, Recording, process_recording
+from rashpa.data.stored.source_facts import SourceFacts, read_source_facts
+from rashpa.data.stored.stored_piece import Reading
+from rashpa.node.offline.process import Job, Processed, Recording, process_recording
 from rashpa.testing.foreign_nxmx import COLUMNS, CORNERS, PITCH, ROWS, foreign, put
 
 _RUN = """\

@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 from rashpa.cli.main import app
-from rashpa.control.outcome import Outcome
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import load_plan
-from rashpa.data.reader import open_run
-from rashpa.node.node import Node
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.data.stored.reader import open_run
+from rashpa.node.state.node import Node
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 pytest.importorskip("pyFAI")
 
-from rashpa.data.pipeline import Pipeline
-from rashpa.node.folders import Folders
-from rashpa.node.native_engine import NativeFactory
+from rashpa.data.kernels.pipeline import Pipeline
+from rashpa.node.engine.folders import Folders
+from rashpa.node.engine.native_engine import NativeFactory
 from rashpa.testing.in_process import run_in_process
 
 pytestmark = pytest.mark.whole
@@ -123,7 +123,7 @@ def test_curves_of_stored_images_are_in_the_file(tmp_path: Path) -> None:
 def test_a_python_function_makes_a_profile(tmp_path: Path) -> None:
     (tmp_path / "rows.py").write_text(
         """
-from rashpa.data.kernel import Axis, Column, kernel
+from rashpa.data.kernels.kernel import Axis, Column, kernel
 
 @kernel(takes=["uint16"], profile=[Column("mean"), Column("most")], axes=[Axis("row", range(32), unit="pixels")])
 def rows(pixels, *, factor: float = 1.0):

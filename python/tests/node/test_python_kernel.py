@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 from rashpa import _native
-from rashpa.data.kernel import Axis, Column, PythonKernel
-from rashpa.node.python_kernel import LoadedKernel
+from rashpa.data.kernels.kernel import Axis, Column, PythonKernel
+from rashpa.node.engine.python_kernel import LoadedKernel
 
 PIXELS = np.zeros((2, 3), np.uint16)
 TYPES = ("uint32", "uint64", "int64", "float64")

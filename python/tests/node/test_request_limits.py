@@ -4,13 +4,13 @@ import asyncio
 import httpx
 import pytest
 
-from rashpa.control import telegram
-from rashpa.control.node_client import NodeClient, NodeError
-from rashpa.control.telegram_xml import decode
-from rashpa.node.access import Access
-from rashpa.node.node import Node
-from rashpa.node.request_limits import Rate, RequestLimits
-from rashpa.node.server import NodeApp
+from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram_xml import decode
+from rashpa.node.door.access import Access
+from rashpa.node.door.request_limits import Rate, RequestLimits
+from rashpa.node.door.server import NodeApp
+from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 
 pytestmark = pytest.mark.whole

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.node.rotating_file import RotatingFile
+from rashpa.node.logs.rotating_file import RotatingFile
 
 
 def test_a_full_file_becomes_the_first_of_two_older_ones(tmp_path: Path) -> None:

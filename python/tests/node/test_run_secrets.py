@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.launcher import LocalLauncher
-from rashpa.control.local_node import local_command
-from rashpa.control.manager import Manager
-from rashpa.control.plan_telegrams import destination_telegram, source_telegram
-from rashpa.control.run_plan import Plan, load_plan
-from rashpa.control.token import new_token
+from rashpa.control.nodes.launcher import LocalLauncher
+from rashpa.control.nodes.local_node import local_command
+from rashpa.control.orders.plan_telegrams import destination_telegram, source_telegram
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.run.manager import Manager
+from rashpa.control.runfile.token import new_token
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
-from rashpa.node.engine import Engine
-from rashpa.node.native_engine import NativeFactory
+from rashpa.node.engine.engine import Engine
+from rashpa.node.engine.native_engine import NativeFactory
 
 RUNS = 40
 RUN = """\

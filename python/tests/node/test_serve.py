@@ -9,9 +9,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rashpa.control.grant import Grant
+from rashpa.control.orders.grant import Grant
+from rashpa.node.logs.serve_error import ServeError
 from rashpa.node.serve import Listen, serve_node
-from rashpa.node.serve_error import ServeError
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.waiting import GUARD_S
 

@@ -9,13 +9,13 @@ import pytest
 from PIL import Image
 from prometheus_client.parser import text_string_to_metric_families
 
-from rashpa.control import telegram
-from rashpa.control.kernels import declarations
-from rashpa.control.telegram_xml import MAX_BYTES, decode, encode
-from rashpa.data.view_bytes import MEDIA_TYPE, view_of_bytes
-from rashpa.node.access import Access, Names
-from rashpa.node.node import Node
-from rashpa.node.server import NodeApp
+from rashpa.control.runfile.kernels import declarations
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram_xml import MAX_BYTES, decode, encode
+from rashpa.data.figures.view_bytes import MEDIA_TYPE, view_of_bytes
+from rashpa.node.door.access import Access, Names
+from rashpa.node.door.server import NodeApp
+from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.telegram_samples import telegram_samples
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.node.engine import EngineError
-from rashpa.node.simulated_card import SimulatedCard
+from rashpa.node.engine.engine import EngineError
+from rashpa.node.engine.simulated_card import SimulatedCard
 from rashpa.testing.waiting import eventually
 
 
@@ -17,7 +17,7 @@ from rashpa.testing.waiting import eventually
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """In place of Python: a card of two lines."""
     path = tmp_path / "card"
-    monkeypatch.setattr("rashpa.node.simulated_card.sys.executable", str(path))
+    monkeypatch.setattr("rashpa.node.engine.simulated_card.sys.executable", str(path))
     yield path
 
 

@@ -18,19 +18,19 @@ from typer.testing import CliRunner, Result
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 from rashpa.cli.main import app
-from rashpa.cli.report import write_report
-from rashpa.cli.run import exit_code
-from rashpa.control.launcher import LocalLauncher
-from rashpa.control.local_node import local_command
-from rashpa.control.manager import Manager
-from rashpa.control.outcome import Outcome, Progress
-from rashpa.control.run_plan import Plan, load_plan
-from rashpa.control.schemas import schema_path
-from rashpa.data.dataset_spec import PatternSpec
-from rashpa.data.datasets import dataset_from_spec
-from rashpa.data.reader import open_run
-from rashpa.node.native_engine import NativeFactory
-from rashpa.node.node import Node
+from rashpa.cli.report.report import write_report
+from rashpa.cli.run.run import exit_code
+from rashpa.control.books.outcome import Outcome, Progress
+from rashpa.control.nodes.launcher import LocalLauncher
+from rashpa.control.nodes.local_node import local_command
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.run.manager import Manager
+from rashpa.control.runfile.schemas import schema_path
+from rashpa.data.datasets.dataset_spec import PatternSpec
+from rashpa.data.datasets.datasets import dataset_from_spec
+from rashpa.data.stored.reader import open_run
+from rashpa.node.engine.native_engine import NativeFactory
+from rashpa.node.state.node import Node
 from rashpa.testing.in_process import run_in_process
 
 pytestmark = pytest.mark.whole

@@ -13,13 +13,13 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 
 import rashpa.kernel
 from rashpa.cli.main import app
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import load_plan
-from rashpa.data.pixels import Masking
-from rashpa.data.reader import open_run
-from rashpa.data.stored_images import RawShape, describe
-from rashpa.node.native_engine import NativeFactory
-from rashpa.node.node import Node
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.data.base.pixels import Masking
+from rashpa.data.stored.reader import open_run
+from rashpa.data.stored.stored_images import RawShape, describe
+from rashpa.node.engine.native_engine import NativeFactory
+from rashpa.node.state.node import Node
 from rashpa.testing.in_process import run_in_process
 
 pytestmark = pytest.mark.whole

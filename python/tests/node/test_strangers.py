@@ -17,12 +17,12 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 pytest.importorskip("zmq")
 
 import rashpa
-from rashpa.control.run_plan import load_plan
-from rashpa.control.telegram import BufferStatus
-from rashpa.data.feedback_record import Image
-from rashpa.node.native_engine import NativeFactory
-from rashpa.node.node import Node
-from rashpa.node.receive_stream import StreamFiles, receive
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.telegrams.telegram import BufferStatus
+from rashpa.data.stream.feedback_record import Image
+from rashpa.node.engine.native_engine import NativeFactory
+from rashpa.node.offline.receive_stream import StreamFiles, receive
+from rashpa.node.state.node import Node
 from rashpa.testing import zmtp
 from rashpa.testing.children import children, memory_mb
 from rashpa.testing.free_ports import free_ports
@@ -215,8 +215,8 @@ def test_a_publisher_ends_with_its_receiver(tmp_path: Path) -> None:
     text = RUN.format(frames=5000, output=tmp_path / "out", rate_hz=RATE_HZ, port=port, stream="")
     path.write_text(text)
     program = (
-        "import sys; from pathlib import Path; from rashpa.control.run_plan import load_plan; "
-        "from rashpa.node.native_engine import NativeFactory; from rashpa.node.node import Node; "
+        "import sys; from pathlib import Path; from rashpa.control.plan.run_plan import load_plan; "
+        "from rashpa.node.engine.native_engine import NativeFactory; from rashpa.node.state.node import Node; "
         "from rashpa.testing.in_process import run_in_process; "
         "nodes = {role: Node(role, role, NativeFactory(role)) for role in ('emulator', 'receiver')}; "
         "run_in_process(load_plan(Path(sys.argv[1])), nodes)"

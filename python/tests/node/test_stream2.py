@@ -18,13 +18,13 @@ import pytest
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 import rashpa
-from rashpa.control.run_file_reader import RunFileError
-from rashpa.control.run_plan import load_plan
-from rashpa.control.telegram import BufferStatus, SinkStatus
-from rashpa.data.reader import Run
-from rashpa.node.native_engine import NativeFactory
-from rashpa.node.node import Node
-from rashpa.node.receive_stream import StreamFiles, receive
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.telegrams.telegram import BufferStatus, SinkStatus
+from rashpa.data.stored.reader import Run
+from rashpa.node.engine.native_engine import NativeFactory
+from rashpa.node.offline.receive_stream import StreamFiles, receive
+from rashpa.node.state.node import Node
 from rashpa.testing.free_ports import free_ports
 from rashpa.testing.in_process import run_in_process
 from rashpa.testing.waiting import GUARD_S, eventually

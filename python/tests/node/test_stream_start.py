@@ -16,7 +16,7 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 cbor2 = pytest.importorskip("cbor2")
 
 from rashpa.cli.main import app  # noqa: E402
-from rashpa.node.receive_stream import Received, StreamFiles  # noqa: E402
+from rashpa.node.offline.receive_stream import Received, StreamFiles  # noqa: E402
 
 HEIGHT, WIDTH = 24, 40
 SERIES = {"series_id": 5, "series_unique_id": "U"}

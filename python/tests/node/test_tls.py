@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.node.serve_error import ServeError
-from rashpa.node.tls import PASSWORD, tls_context
+from rashpa.node.door.tls import PASSWORD, tls_context
+from rashpa.node.logs.serve_error import ServeError
 
 
 def openssl(*words: str) -> None:

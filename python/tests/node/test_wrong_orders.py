@@ -8,12 +8,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rashpa.control import telegram
-from rashpa.control.schemas import schema_path
-from rashpa.control.telegram_xml import decode
-from rashpa.node.engine import EngineFactory
-from rashpa.node.node import Node
-from rashpa.node.server import NodeApp
+from rashpa.control.runfile.schemas import schema_path
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram_xml import decode
+from rashpa.node.door.server import NodeApp
+from rashpa.node.engine.engine import EngineFactory
+from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 
 pytestmark = pytest.mark.whole
@@ -123,7 +123,7 @@ def test_what_cannot_be_is_named_with_element_and_attribute(what: str) -> None:
 @pytest.mark.parametrize("what", WRONG_HERE)
 def test_what_only_the_engine_can_know_is_named_too(what: str, tmp_path: Path) -> None:
     pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
-    from rashpa.node.native_engine import NativeFactory
+    from rashpa.node.engine.native_engine import NativeFactory
 
     old, new, says = WRONG_HERE[what]
     good = SOURCE.replace('owner="3f6c0a52d1e94b7f8a2b5c6d7e8f9012" ', "")
@@ -147,7 +147,7 @@ def test_what_does_not_go_together_is_named_by_its_keys(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
-    from rashpa.node.native_engine import NativeFactory
+    from rashpa.node.engine.native_engine import NativeFactory
 
     monkeypatch.chdir(tmp_path)
     old, new, *says = TOGETHER[what]
@@ -170,7 +170,7 @@ def test_what_does_not_go_together_is_named_by_its_keys(
 
 def test_code_that_the_node_does_not_allow_is_named(tmp_path: Path) -> None:
     pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
-    from rashpa.node.native_engine import NativeFactory
+    from rashpa.node.engine.native_engine import NativeFactory
 
     fault = answer_to("receiver", NativeFactory("receiver"), DESTINATION)
     assert fault.code in ("config", "file")

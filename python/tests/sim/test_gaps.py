@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rashpa.control.dataset_check import resolved_dataset
-from rashpa.control.dataset_spec import JungfrauSpec
-from rashpa.control.run_file_reader import read_run_file
+from rashpa.control.plan.dataset_check import resolved_dataset
+from rashpa.control.runfile.dataset_spec import JungfrauSpec
+from rashpa.control.runfile.run_file_reader import read_run_file
 
 _native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 

@@ -11,7 +11,7 @@ namespace rashpa {
 
 namespace {
 
-// As python/rashpa/data/limit_said.py has it.
+// As python/rashpa/data/base/limit_said.py has it.
 std::string limit_behind(int code) {
   const auto said = [](auto limit, const char* words, unsigned shift) {
     rlimit found{};

@@ -3,7 +3,7 @@
 /// A process says that it writes a file by a write lock of its open file description, for as long as it lives. Only a
 /// process that may write the file can have that lock. One that may only read it can hold a lock that keeps a writer
 /// from its own: that is told from a writer, and from file systems without locks.
-/// python/rashpa/data/writer_lock.py is the same for Python.
+/// python/rashpa/data/files/writer_lock.py is the same for Python.
 #include <cstdint>
 
 namespace rashpa {

@@ -17,11 +17,11 @@ import zstandard
 from numpy.typing import NDArray
 from PIL import Image
 
-from rashpa.data.image_formats.cbf import cbf_frames
-from rashpa.data.image_formats.edf import edf_frames
-from rashpa.data.image_formats.frames import read_frames
-from rashpa.data.image_formats.image_error import ImageError
-from rashpa.data.image_formats.tiff import tiff_frames
+from rashpa.data.files.image_formats.cbf import cbf_frames
+from rashpa.data.files.image_formats.edf import edf_frames
+from rashpa.data.files.image_formats.frames import read_frames
+from rashpa.data.files.image_formats.image_error import ImageError
+from rashpa.data.files.image_formats.tiff import tiff_frames
 from rashpa.testing.image_files import edf, tiff
 
 H, W = 21, 37

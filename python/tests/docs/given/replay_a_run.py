@@ -7,7 +7,7 @@ from pathlib import Path
 import given_run
 import numpy as np
 
-from rashpa.data.calibration_file import ModuleMaps, write_calibration
+from rashpa.data.datasets.calibration_file import ModuleMaps, write_calibration
 
 given_run.stored(given_run.tables([], sink={"kind": "raw"}))
 MAPS = np.ones((3, given_run.HEIGHT, given_run.WIDTH), np.float32)

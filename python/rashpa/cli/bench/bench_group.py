@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images dealt to 1, 2 and 4 receivers whose links limit, and to 4 of which one is killed: images a second, and how long a dead one was given images.
+
+A link that limits is emulated: each DTP waits so long before each image (the fault `stall`) as the image would take on the wire, so that a receiver gets no more
+than so many images a second, whatever processors do. All is of this machine, by user-space RoCE over loopback.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rashpa.control.books.outcome import Outcome, Progress
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.run.manager import Manager
+from rashpa.control.telegrams.telegram import MemberStatus
+
+DIES = "r0"
+BAR_MS = 200.0
+_RUN = """\
+[run]
+name = "group"
+frames = {frames}
+output = "."
+existing = "replace"
+[detector]
+width = 128
+height = 64
+[dataset]
+kind = "pattern"
+width = 128
+height = 64
+[link]
+port = 0
+[faults]
+stall = 1.0
+stall_us = {stall_us}
+{receivers}
+[[buffer]]
+name = "full"
+{where}
+slots = {slots}
+stack = {stack}
+sink = [{{ kind = "null" }}]
+"""
+_SLOTS, _STACK = 20, 5
+_BEGINNING_S = 1.0  # which is left out
+_AFTER_S = 0.5  # … and after a death, of which one part is the time until it is noticed
+
+
+class BenchError(RuntimeError):
+    """What a run has done that it must not."""
+
+
+@dataclass
+class Course:
+    """The observer of a run: images that were given to anybody, by time. Kills a receiver at its moment; 0: nobody."""
+
+    kill_after_s: float
+    manager: Manager | None = None
+    given: list[tuple[float, int]] = field(default_factory=list)
+    killed: float = 0.0
+    last_given: float = 0.0  # to the dead one, as the emulator says
+
+    def __call__(self, progress: Progress) -> None:
+        sources = [status.source for status in progress.emulators.values() if status.source]
+        if progress.phase != "running" or not sources:
+            return
+        now = time.monotonic()
+        self.given.append((now, sum(dtp.images_sent for dtp in sources[0].dtps)))
+        if self.killed:
+            members = [member for group in sources[0].groups for member in group.members if member.name == DIES]
+            self.last_given = max(now - _dead(members).given_ago_ms / 1000, self.killed)
+        elif self.kill_after_s and now - self.given[0][0] > self.kill_after_s and self.manager is not None:
+            self.killed = time.monotonic()
+            os.kill(self.manager.local_nodes[DIES].pid, signal.SIGKILL)
+
+    @property
+    def first(self) -> float:
+        return self.given[0][0] + _BEGINNING_S
+
+    def rate(self, first: float, last: float) -> float:
+        """Images a second between two times."""
+        part = [(when, count) for when, count in self.given if first <= when <= last]
+        if len(part) < 2:
+            raise BenchError("a run was too short to measure anything; use more --seconds")
+        return (part[-1][1] - part[0][1]) / (part[-1][0] - part[0][0])
+
+
+def _dead(members: list[MemberStatus]) -> MemberStatus:
+    if not members:
+        raise BenchError(f"the emulator says nothing of {DIES}")
+    return members[0]
+
+
+def measure(image_ms: float, seconds: float, rounds: int) -> list[dict[str, Any]]:
+    """The rows. Rounds go through all cases, so that a noisy minute hits each. BenchError, and OSError."""
+    single: dict[int, list[float]] = {1: [], 2: [], 4: []}
+    before, after, until_last, resent = [], [], [], []
+    with _own_folder() as folder:
+        for _ in range(rounds):
+            for members, found in single.items():
+                _, course = _run(folder, members, image_ms, seconds, kill=False)
+                found.append(course.rate(course.first, course.given[-1][0]))
+            outcome, course = _run(folder, 4, image_ms, seconds, kill=True)
+            (group,) = outcome.groups
+            if group.missing or not course.killed:
+                raise BenchError(f"{group.missing} images are missing, killed: {bool(course.killed)}")
+            before.append(course.rate(course.first, course.killed))
+            after.append(course.rate(course.killed + _AFTER_S, course.given[-1][0]))
+            until_last.append(max(0.0, course.last_given - course.killed) * 1000)
+            resent.append(group.resent)
+    rates = {members: statistics.median(found) for members, found in single.items()}
+    limit = 1000.0 / image_ms
+    rows = [
+        _row(
+            f"{members} receivers" if members > 1 else "1 receiver",
+            rates[members],
+            "images/s",
+            f"{members} links of {limit:g} images/s",
+            members * limit,
+        )
+        for members in single
+    ]
+    rows += [
+        _row(f"{members} receivers beside 1", rates[members], "images/s", "1 receiver", rates[1]) for members in (2, 4)
+    ]
+    kept = statistics.median(b / a for a, b in zip(before, after, strict=True))
+    rows.append(
+        _row(
+            "4 receivers, one killed: afterwards",
+            statistics.median(after),
+            "images/s",
+            "before",
+            statistics.median(before),
+        )
+        | {"ratio": kept}
+    )
+    rows.append(
+        _row(
+            "4 receivers, one killed: death to the last image that it was given, longest",
+            max(until_last),
+            "ms",
+            "bar",
+            BAR_MS,
+        )
+    )
+    rows.append(
+        _row(
+            "4 receivers, one killed: images sent again, none missing",
+            statistics.median(resent),
+            "images",
+            f"{_SLOTS} slots",
+            float(_SLOTS),
+        )
+    )
+    return rows
+
+
+def _row(what: str, value: float, unit: str, against: str, against_value: float) -> dict[str, Any]:
+    return {
+        "what": what,
+        "value": value,
+        "unit": unit,
+        "against": against,
+        "against_value": against_value,
+        "ratio": value / against_value,
+    }
+
+
+def _run(folder: Path, members: int, image_ms: float, seconds: float, *, kill: bool) -> tuple[Outcome, Course]:
+    """One run of about so long."""
+    names = [f"r{number}" for number in range(members)]
+    receivers = "".join(f'[[receiver]]\nname = "{name}"\n' for name in names)
+    if members > 1:
+        receivers += f'[[group]]\nname = "farm"\nreceivers = {json.dumps(names)}\n'
+    file = folder / "group.toml"
+    text = _RUN.format(
+        frames=int(seconds * members * 1000 / image_ms),
+        stall_us=int(image_ms * 1000),
+        receivers=receivers,
+        where='group = "farm"' if members > 1 else "",
+        slots=_SLOTS,
+        stack=_STACK,
+    )
+    file.write_text(text, encoding="utf-8")
+    course = Course(seconds / 2 if kill else 0.0)
+    course.manager = Manager(load_plan(file), course)
+    outcome = asyncio.run(course.manager.run())
+    if not outcome.good:
+        raise BenchError(f"{members} receivers: {outcome.problem or outcome.reasons}")
+    return outcome, course
+
+
+@contextlib.contextmanager
+def _own_folder() -> Iterator[Path]:
+    """Where runs write, and from where they are started."""
+    here = Path.cwd()
+    with tempfile.TemporaryDirectory() as name:
+        os.chdir(name)
+        try:
+            yield Path(name)
+        finally:
+            os.chdir(here)

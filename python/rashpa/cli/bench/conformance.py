@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa conformance --unit UNIT`: whether a unit of this machine computes what all units compute."""
+
+import contextlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from rashpa.control.nodes.machine import machine_facts
+from rashpa.control.nodes.version import software_version
+from rashpa.data.kernels.conformance import Verdict, judge_all, trouble_with
+from rashpa.data.kernels.pipeline import available_units, kernel_declarations
+from rashpa.node.engine.engine import EngineError
+from rashpa.node.engine.simulated_card import SimulatedCard
+
+_FAILED, _BAD_INPUT = 1, 2
+_STYLES = {
+    "identical": "green",
+    "within": "green",
+    "different": "bold red",
+    "refused": "red",
+    "no version": "dim",
+}
+
+
+def conformance(
+    unit: Annotated[str, typer.Option(help="Unit to look at: cpu, cuda, opencl, fpga.")] = "cpu",
+    device: Annotated[
+        str,
+        typer.Option(
+            help="Of units cuda and opencl: its number; of opencl also a part of its name. Of unit fpga: the directory of its card; 0: one is simulated."
+        ),
+    ] = "0",
+    kernel: Annotated[list[str] | None, typer.Option(help="This kernel alone; may be given several times.")] = None,
+    report: Annotated[Path | None, typer.Option("--json", help="Write the results into this file.")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="A line for every vector.")] = False,
+) -> None:
+    """Compare a unit with the public vectors: integers must be identical, floating point numbers within what each vector states.
+
+    Exit code 0 when every vector passes for which the unit has a version of the kernel; 1 when one does not; 2 when there is no such unit or kernel.
+    """
+    errors = Console(stderr=True, style="red", soft_wrap=True)
+    with contextlib.ExitStack() as at_end:
+        if unit == "fpga" and device == "0":
+            try:
+                card = SimulatedCard("--unit")
+            except EngineError as error:
+                errors.print(f"rashpa conformance: {error}", markup=False, highlight=False)
+                raise typer.Exit(_BAD_INPUT) from None
+            at_end.callback(card.close)
+            device = str(card.directory)
+        raise typer.Exit(_compare(unit, device, kernel, report, verbose, errors))
+
+
+def _compare(
+    unit: str, device: str, kernel: list[str] | None, report: Path | None, verbose: bool, errors: Console
+) -> int:
+    if trouble := trouble_with(unit, device):
+        errors.print(f"rashpa conformance: {trouble}", markup=False, highlight=False)
+        return _BAD_INPUT
+    if unknown := [name for name in kernel or () if name not in kernel_declarations()]:
+        errors.print(f"rashpa conformance: no kernel {unknown[0]}", markup=False, highlight=False)
+        return _BAD_INPUT
+    verdicts = list(judge_all(unit, kernel, device))
+    console = Console()
+    said = available_units()[unit][1]
+    chosen = f"{said}; device {device}" if unit == "opencl" else f"card {device}" if unit == "fpga" else said
+    _show(console, unit, chosen, verdicts, verbose)
+    if report is not None:
+        document = {
+            "unit": unit,
+            "device": chosen,
+            "software": software_version(),
+            "machine": machine_facts(),
+            "vectors": [asdict(one) for one in verdicts],
+        }
+        try:
+            report.write_text(json.dumps(document, indent=1, default=str) + "\n", encoding="utf-8")
+        except OSError as error:
+            errors.print(f"rashpa conformance: {report}: {error.strerror}", markup=False, highlight=False)
+            return _BAD_INPUT
+    return 0 if not any(one.bad for one in verdicts) else _FAILED
+
+
+def _show(console: Console, unit: str, device: str, verdicts: list[Verdict], verbose: bool) -> None:
+    table = Table(title=f"unit {unit}: {device}", title_justify="left", box=None)
+    for name in ("kernel", "vectors", "identical", "within", "different", "refused", "no version"):
+        table.add_column(name, justify="left" if name == "kernel" else "right")
+    for kernel in dict.fromkeys(one.kernel for one in verdicts):
+        mine = [one for one in verdicts if one.kernel == kernel]
+        counts = [sum(one.result == result for one in mine) for result in _STYLES]
+        cells = [f"[{style}]{count}[/]" if count else "" for count, style in zip(counts, _STYLES.values(), strict=True)]
+        table.add_row(kernel, f"{len(mine)}", *cells)
+    console.print(table)
+    for one in verdicts:
+        if verbose or one.result in ("different", "refused"):
+            apart = f", {one.ulp:.3g} of {one.allowed} ulp apart" if one.ulp else ""
+            text = f"{one.kernel} {one.name}: {one.result}{apart}{': ' if one.text else ''}{one.text}"
+            console.print(text, style=_STYLES[one.result], markup=False, highlight=False, soft_wrap=True)

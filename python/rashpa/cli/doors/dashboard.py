@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa dashboard [RUN FILE]`: a page that shows a run while it lasts, and takes orders."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rashpa.control.nodes.node_client import NodeError
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.runfile.token import TokenError, new_token, token_of_environment
+from rashpa.node.door.tls import tls_context
+from rashpa.node.logs.serve_error import ServeError
+from rashpa.node.serve import Listen
+
+_BAD_INPUT = 2
+
+
+def dashboard(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Run file whose runs are shown, and started; the nodes at their usual ports of this machine when not given.",
+            show_default=False,
+        ),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on. Any other than loopback needs a token and TLS.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0: any free one.")] = 4790,
+    certificate: Annotated[Path | None, typer.Option(help="TLS certificate, PEM.")] = None,
+    key: Annotated[Path | None, typer.Option(help="TLS key, PEM.")] = None,
+    alias: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Another name by which browsers address this machine; repeatable. Its name and --host are known."
+        ),
+    ] = None,
+    authority: Annotated[
+        str,
+        typer.Option(
+            help="Certificate file that nodes are checked against; the system's, or the run file's, when not given."
+        ),
+    ] = "",
+    reports: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the reports of past runs, and of those that the page starts; run.output when not given."
+        ),
+    ] = None,
+) -> None:
+    """Show a run in a browser while it lasts: books, rates, margins, nodes, hits, vetoes, latencies, and the image; start, pause, stop and abort it.
+
+    The printed address has a token with which a browser may look; orders need another one, RASHPA_TOKEN of the environment or the one that is printed here.
+    Listening to a network needs TLS. Nodes are asked while somebody looks, images when a browser has drawn the one before.
+    """
+    try:
+        token = token_of_environment()
+        Listen(host, port, token, certificate, key).check()
+        secure = tls_context(certificate, key) if certificate and key else None
+        plan = load_plan(file) if file is not None else None
+        # half of a command's start, for those who want it
+        from rashpa.dashboard.keys import Keys
+        from rashpa.dashboard.nodes import USUAL, Nodes
+        from rashpa.dashboard.orders import Starter
+        from rashpa.dashboard.serve import Place, serve
+
+        nodes = Nodes(plan, USUAL, token, authority)
+        folder = reports or (plan.file.run.folder if plan is not None else Path())
+        own = token or new_token()
+        starter = Starter(plan, folder, token)
+
+        def ready(url: str) -> None:
+            typer.echo(f"dashboard: {url}")
+            if not token:
+                typer.echo(f"token for orders: {own}")
+            sys.stdout.flush()
+
+        keys = Keys(own)
+        asyncio.run(serve(Place(host, port, secure, tuple(alias or ())), nodes, keys, starter, [folder], ready))
+    except (ServeError, TokenError, RunFileError, NodeError, OSError) as error:
+        sys.stderr.write(f"rashpa dashboard: {error}\n")
+        raise typer.Exit(_BAD_INPUT) from None

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa epics RUN FILE`: process variables of EPICS for runs of a run file."""
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rashpa.beamline.extra import MissingExtraError
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.runfile.token import TokenError, token_of_environment
+from rashpa.data.base.tai import leap_caution
+
+_BAD_INPUT = 2
+
+
+def epics(
+    file: Annotated[Path, typer.Argument(help="Run file of the runs.", show_default=False)],
+    prefix: Annotated[str, typer.Option(help="In front of all names, as RASHPA:.")] = "RASHPA:",
+    buffer: Annotated[
+        str, typer.Option(help="Whose images are counted and shown; the first of the run file when not given.")
+    ] = "",
+    host: Annotated[
+        str,
+        typer.Option(
+            help="Address to listen on, where EPICS_PVAS_INTF_ADDR_LIST does not say it. Who reaches it may start runs."
+        ),
+    ] = "127.0.0.1",
+    preview_rate: Annotated[float, typer.Option(min=0.01, max=100.0, help="Most previews a second.")] = 10.0,
+    step: Annotated[
+        int, typer.Option(min=1, max=64, help="One number of a preview, the largest, for so many pixels a side.")
+    ] = 1,
+) -> None:
+    """Serve variables (PVAccess) with areaDetector's names: orders to acquire, counters, and previews as NTNDArray, which are asked for while a client has them open.
+
+    Environment variables EPICS_PVAS_… choose ports and addresses. Needs `pip install rashpa[epics]`.
+    """
+    try:
+        from rashpa.beamline.epics import Previews, Variables, served
+
+        if caution := leap_caution():
+            sys.stderr.write(f"rashpa epics: {caution}\n")
+        variables = Variables(file, prefix, buffer, Previews(preview_rate, step), token_of_environment())
+
+        async def serve() -> None:
+            ended = asyncio.Event()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                asyncio.get_running_loop().add_signal_handler(number, ended.set)
+            async with served(variables, host) as conf:
+                typer.echo(f"variables: {prefix} at {host}, TCP port {conf['EPICS_PVAS_SERVER_PORT']}")
+                sys.stdout.flush()
+                await ended.wait()
+
+        asyncio.run(serve())
+    except (MissingExtraError, RunFileError, TokenError, OSError) as error:
+        sys.stderr.write(f"rashpa epics: {error}\n")
+        raise typer.Exit(_BAD_INPUT) from None

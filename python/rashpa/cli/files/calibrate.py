@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa calibrate pedestal`: calibration files from dark runs."""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from rashpa.cli.at_work import Work, carried_out
+from rashpa.cli.told import AsJson, Follow, Teller
+from rashpa.data.base.bad_file import no_memory
+from rashpa.data.base.books import DataBooks, all_of
+from rashpa.data.datasets.calibration import load_map
+from rashpa.data.datasets.calibration_file import CalibrationFileError, ModuleMaps, write_calibration
+from rashpa.data.datasets.dark_runs import READING_ERRORS, dark_frames
+from rashpa.data.datasets.pedestal import LEAST_FRAMES, PedestalError, pedestal_of
+from rashpa.data.files.regular_file import open_regular
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make calibration files of a detector.")
+_PIECE = 1 << 20
+
+
+@app.callback()
+def _group() -> None:
+    """Make calibration files of a detector."""
+
+
+@app.command()
+def pedestal(
+    output: Annotated[Path, typer.Argument(help="The calibration file, .h5.")],
+    g0: Annotated[list[Path], typer.Option(metavar="FILE", help="Dark frames in G0; repeatable.")],
+    g1: Annotated[list[Path], typer.Option(metavar="FILE", help="Dark frames with G1 forced; repeatable.")],
+    g2: Annotated[list[Path], typer.Option(metavar="FILE", help="Dark frames with G2 forced; repeatable.")],
+    detector: Annotated[
+        str, typer.Option(help="Name of the detector, as [detector] of run files has it.")
+    ] = "detector",
+    serial: Annotated[list[str] | None, typer.Option(help="Serial number of each module, in order.")] = None,
+    module: Annotated[int, typer.Option(min=0, help="Number of the first module of the frames.")] = 0,
+    gain: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="float32 [3][height][width] ADU/keV, once a module.")
+    ] = None,
+    width: Annotated[int, typer.Option(min=1, help="Headerless files: pixels of a module.")] = 1024,
+    height: Annotated[int, typer.Option(min=1, help="Headerless files: pixels of a module.")] = 512,
+    header_bytes: Annotated[int, typer.Option(min=0, help="Headerless files: before each frame.")] = 0,
+    least_frames: Annotated[int, typer.Option(min=2, help="Fewer frames are refused.")] = LEAST_FRAMES,
+    add: Annotated[bool, typer.Option("--add", help="Add modules to a file that is there.")] = False,
+    follow: Follow = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a calibration file of dark runs in three gains.
+
+    Frames come from files of `rashpa run` with raw pixels (…_master.h5), all modules of them, or from recordings of one module: .npy,
+    headerless .bin, .zst of these. Outliers are left out, pixels that are dead or noisy are masked. Exit code 0 when every frame of the dark runs was
+    used; 2 for bad input, and nothing is written; 3 when the dark runs lack frames that they should have.
+    """
+    tell = Teller("calibrate", as_json)
+    by_gain = (g0, g1, g2)
+
+    def make(work: Work) -> tuple[dict[int, ModuleMaps], DataBooks]:
+        frames = []
+        for number, files in enumerate(by_gain):
+            work.begin(f"reading frames of G{number}")
+            frames.append(dark_frames(files, width, height, header_bytes, follow or ()))
+        _check_frames([len(found.modules[0]) for found in frames], by_gain, least_frames)
+        counts = {len(found.modules) for found in frames}
+        if len(counts) > 1:
+            raise PedestalError(
+                f"G0, G1 and G2 have {', '.join(str(len(one.modules)) for one in frames)} modules; give the same"
+            )
+        modules_there = counts.pop()
+        gains = _one_each("--gain", gain, modules_there)
+        serials = _one_each("--serial", serial, modules_there)
+        sources = []
+        for number, files in enumerate(by_gain):
+            work.begin(f"checksums of the files of G{number}")
+            sources += [{"gain": f"G{number}", "file": str(file), "sha256": _sha256(file)} for file in files]
+        modules = {}
+        for number in range(modules_there):
+            maps = _module(
+                [(one.modules[number], files) for one, files in zip(frames, by_gain, strict=True)],
+                module + number,
+                least_frames,
+                tell,
+                work,
+            )
+            modules[module + number] = ModuleMaps(
+                *maps,
+                gain=load_map(gains[number], np.dtype("<f4"), (3, *maps[2].shape)) if gains else None,
+                serial=serials[number] if serials else "",
+                frames=[len(one.modules[number]) for one in frames],
+                sources=sources,
+            )
+        return modules, all_of(one.books for one in frames)
+
+    try:
+        modules, books = carried_out(tell, make, _nothing)
+        write_calibration(output, modules, detector, datetime.now(UTC), add)
+    except (PedestalError, CalibrationFileError, OSError, *READING_ERRORS) as error:
+        tell.refuse(str(error))
+    except MemoryError as error:
+        tell.fail(no_memory(error))
+    tell.end(f"{output}: {len(modules)} module(s), {detector}", books, [output], modules=sorted(modules))
+
+
+def _check_frames(frames: Sequence[int], by_gain: Sequence[Sequence[Path]], least: int) -> None:
+    """Say of all gains at once how many frames each lacks."""
+    lacking = [
+        f"G{gain} ({', '.join(map(str, files))}) has {there} and lacks {least - there}"
+        for gain, (there, files) in enumerate(zip(frames, by_gain, strict=True))
+        if there < least
+    ]
+    if lacking:
+        raise PedestalError(
+            f"dark frames: at least {least} of each gain are needed, and {'; '.join(lacking)}; record more, or set --least-frames"
+        )
+
+
+def _nothing() -> None:
+    """Nothing is half made: the file is written at the end, as a whole or not at all."""
+
+
+def _module(
+    gains: Sequence[tuple[NDArray[np.uint16], Sequence[Path]]], number: int, least: int, tell: Teller, work: Work
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint32]]:
+    found = []
+    for gain, (words, files) in enumerate(gains):
+        work.begin(f"module {number} G{gain}")
+        what = f"module {number}, G{gain} ({', '.join(map(str, files))})"
+        found.append(pedestal_of(words, gain, what, least, work.is_at))
+    shapes = {one.pedestal.shape for one in found}
+    if len(shapes) > 1:
+        raise PedestalError(f"module {number}: frames of G0, G1 and G2 have different shapes: {sorted(shapes)}")
+    mask = np.bitwise_or.reduce([one.bad for one in found])
+    for gain, one in enumerate(found):
+        tell.say(
+            f"module {number} G{gain}: {len(gains[gain][0])} frames, pedestal {np.nanmedian(one.pedestal):.1f} ADU, RMS "
+            f"{np.nanmedian(one.rms):.2f} ADU (medians), {one.outliers} outliers left out, {np.count_nonzero(one.bad)} pixels masked"
+        )
+    if mask.all():
+        bad = ", ".join(f"{np.count_nonzero(one.bad)} in G{gain}" for gain, one in enumerate(found))
+        raise PedestalError(
+            f"module {number}: every pixel would be masked ({bad} of {mask.size}); look whether the files are dark frames of the gain that they are given for"
+        )
+    return np.stack([one.pedestal for one in found]), np.stack([one.rms for one in found]), mask
+
+
+def _one_each(option: str, given: list[str] | None, modules: int) -> list[str]:
+    """What an option says of each module; empty: it is not there."""
+    if given and len(given) != modules:
+        raise PedestalError(
+            f"{option}: is given {len(given)} times, and the frames have {modules} module(s); give it once a module"
+        )
+    return given or []
+
+
+def _sha256(path: Path) -> str:
+    sha256 = hashlib.sha256()
+    with open_regular(path) as file:
+        while piece := file.read(_PIECE):
+            sha256.update(piece)
+    return sha256.hexdigest()

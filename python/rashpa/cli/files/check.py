@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa check`: what is wrong in an NXmx file."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rashpa.cli.told import AsJson, Follow, Teller
+from rashpa.data.base.bad_file import BadFileError, no_memory
+from rashpa.data.base.books import DataBooks
+from rashpa.data.files.hdf5.files import folders_of
+from rashpa.data.making.nxmx_check import Checked, Finding, check_file, picture
+from rashpa.data.stored.combined import is_combined, left_out_in, parts_in
+
+
+def check(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="An NXmx file: a _master.h5 of ours or of others.", show_default=False),
+    ],
+    follow: Follow = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge an NXmx file, of ours or of others: places of pixels, units, masks, counts, times, links.
+
+    Exit code 0 when nothing is wrong; 2 when the file cannot be read; 3 when something is wrong, so that images would be taken for others.
+    """
+    tell = Teller("check", as_json)
+    try:
+        checked = _checked(file, follow or ())
+    except BadFileError as error:
+        tell.refuse(str(error))
+    except MemoryError as error:
+        tell.fail(f"{file}: {no_memory(error)}")
+    for name, found in checked.items():
+        if len(checked) > 1:
+            tell.say(f"entry {name}:")
+        for line in picture(found):
+            tell.say(line)
+        if found.modules:
+            tell.say("seen from the sample, x to the left and y up: o first pixel, > end of its first row, + beam")
+        for one in found.findings:
+            tell.say(str(one))
+    findings = [one for found in checked.values() for one in found.findings]
+    images = sum(found.images for found in checked.values())
+    wrong = sum(one.level == "wrong" for one in findings)
+    text = f"{file}: {images} images; {wrong} wrong, {len(findings) - wrong} odd"
+    said = [{"level": one.level, "where": one.where, "text": one.text} for one in findings]
+    books = DataBooks(1, int(not wrong), errored=int(wrong > 0), unit="files")
+    beam = next(iter(checked.values())).beam
+    tell.end(text, books, [file], images=images, beam=beam, findings=said)
+
+
+def _checked(file: Path, follow: Sequence[Path]) -> dict[str, Checked]:
+    """By entry: one of most files, several of those that lead to several buffers. A file that lacks masters says so."""
+    folders = folders_of(file, follow)
+    names = list(parts_in(file, follow)) if is_combined(file) else []
+    checked = {name: check_file(file, folders, name) for name in (names if len(names) > 1 else ["entry"])}
+    if names:
+        first = next(iter(checked))
+        lacking = [Finding("wrong", f"/{name}", f"is left out: {why}") for name, why in left_out_in(file).items()]
+        checked[first] = replace(checked[first], findings=(*checked[first].findings, *lacking))
+    return checked
+
+
+if __name__ == "__main__":
+    typer.run(check)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa combine`: one file that leads to the images of several masters; what `rashpa run` does at the end of a run of several buffers or receivers."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rashpa.cli.told import AsJson, Follow, Teller
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.telegrams.part_orders import ENDINGS
+from rashpa.data.base.bad_file import no_memory
+from rashpa.data.base.books import DataBooks, all_of
+from rashpa.data.files.hdf5.files import folders_of
+from rashpa.data.parts.older_files import MASTER
+from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.stored.combined import combine as combine_masters
+from rashpa.data.stored.combined import is_combined, left_out_in, masters_of, parts_of
+from rashpa.data.stored.reader import open_run
+from rashpa.data.stored.run_books import run_books
+
+
+def combine(
+    masters: Annotated[list[Path], typer.Argument(help="_master.h5 files of one run.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.", show_default=False)],
+    follow: Follow = None,
+    as_json: AsJson = False,
+) -> None:
+    """One NeXus file for several masters of a run: an entry each, or one of all frames in their order, each once, where they say the same of the experiment.
+
+    It holds links and virtual datasets: keep the files where they are, or move all of them together. Exit code 0 when every image of these runs can
+    be reached by it; 2 for bad input; 3 when images are errored, not known, or not in their data files.
+    """
+    tell = Teller("combine", as_json)
+    try:
+        single = [one for master in masters for one in _singles_of(master, follow or ())]
+        books = all_of([_books_of(master, follow or ()) for master in single])
+        combine_masters(parts_of(single, follow or ()), out, follow=follow or ())
+    except RunFileError as error:
+        tell.refuse(str(error))
+    except MemoryError as error:
+        tell.fail(no_memory(error))
+    tell.end(f"wrote {out}: {books.text()}", books, [out])
+
+
+def _singles_of(master: Path, follow: Sequence[Path]) -> list[Path]:
+    """Itself, or all those to which it leads. RunFileError when it lacks one."""
+    if not is_combined(master):
+        return [master]
+    for name, why in left_out_in(master).items():
+        raise RunFileError(f"{master}: it lacks the images of {name}: {why}")
+    return masters_of(master, follow)
+
+
+def _books_of(master: Path, follow: Sequence[Path]) -> DataBooks:
+    with open_run(master, folders=folders_of(master, follow)) as run:
+        if run.form == "raw":
+            raise RunFileError(f"{master}: its images are in raw files; rashpa convert makes NXmx of them first")
+        return run_books(run)
+
+
+def combine_run(outcome: Outcome) -> Path | None:
+    """The combined master of a run with several files, as far as they can be reached from here; None where there is nothing to combine. RunFileError."""
+    plan = outcome.plan
+    files = {buffer.name: Path(buffer.file) for buffer in outcome.buffers if buffer.file}
+    for file in list(files.values())[:1]:
+        files |= _files_of_lost(outcome, file.parent)
+    reached = {name: file for name, file in files.items() if file.parent.is_dir() and _is_to_be_read(outcome, file)}
+    parts: dict[str, list[Path]] = {}
+    grouped = {
+        buffer.section.name: group
+        for group in plan.groups
+        for member in group.members
+        for buffer in plan.buffers_of(member)
+    }
+    for name, file in reached.items():
+        group = grouped.get(name)
+        parts.setdefault(group.name if group is not None else name, []).append(file)
+    if sum(map(len, parts.values())) < 2:
+        return None
+    out = next(iter(reached.values())).parent / f"{plan.file.run.name}_master.h5"
+    return combine_masters(parts, out, go_on=True, run=outcome.run_id)
+
+
+def _files_of_lost(outcome: Outcome, folder: Path) -> dict[str, Path]:
+    """The files of receivers that the run went on without, where they are beside those of the others."""
+    run = outcome.plan.file.run
+    return {
+        buffer.section.name: folder / f"{run.name}_{buffer.section.name}{ENDINGS['hdf5']}{MASTER}"
+        for buffer in outcome.plan.buffers
+        if buffer.receiver in outcome.lost and any(sink.kind == "hdf5" for sink in buffer.section.sink)
+    }
+
+
+def _is_to_be_read(outcome: Outcome, file: Path) -> bool:
+    """Whether the file that has this name here may be the run's, and holds images or lists of them; one that its receiver has not completed may become so by
+    `rashpa repair`. A node elsewhere may have one of the same name, which is another run's."""
+    try:
+        with open_run(file) as stored:
+            return stored.form != "raw" and stored.facts.run_id in ("", outcome.run_id)
+    except RunFileError:
+        return file.exists() and not is_combined(file)
+    except OSError:
+        return False

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa convert RAW OUT`: NXmx files of a run that the sink `raw` has written."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rashpa.cli.told import AsJson, Follow, Teller
+from rashpa.data.making.convert import convert_run
+from rashpa.data.parts.run_parts import RunFileError
+
+
+def convert(
+    run: Annotated[
+        Path, typer.Argument(metavar="RAW", help="The _raw_master.h5 of the run, or what its name begins with.")
+    ],
+    to: Annotated[Path, typer.Argument(metavar="OUT", help="The _master.h5 to make, or what its name begins with.")],
+    images_per_file: Annotated[int, typer.Option("--images-per-file", min=1, max=2**32 - 1)] = 1000,
+    threads: Annotated[int, typer.Option("--threads", min=1, max=64, help="That compress.")] = 1,
+    replace: Annotated[bool, typer.Option("--replace", help="Write over files of an earlier one.")] = False,
+    follow: Follow = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make NXmx files, as the sink hdf5 writes them, of a run that the sink raw has written.
+
+    Also of a run whose receiver was killed: what the index holds is converted, with its tables and books. Each image is checked by its
+    CRC32C; one that is not as it was written is errored. The raw files stay as they are. Files get their names when all of them are whole.
+    Exit code 0 when every image of the run is in them; 2 for bad input, and nothing is written; 3 when images are errored, or not known.
+    """
+    tell = Teller("convert", as_json)
+    try:
+        done = convert_run(
+            run,
+            to,
+            existing="replace" if replace else "refuse",
+            images_per_file=images_per_file,
+            threads=threads,
+            follow=follow or (),
+        )
+    except RunFileError as error:
+        tell.refuse(str(error))
+    except MemoryError as error:
+        tell.fail(str(error))
+    text = f"{done.master}: {done.stored} images stored"
+    if done.lost or done.unknown:
+        text += f", {done.lost} lost, {done.unknown} not known: the receiver ended early, or raw files are damaged"
+    tell.end(text, done.books, [done.master], stored=done.stored, lost=done.lost, unknown=done.unknown)

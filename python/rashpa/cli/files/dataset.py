@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa dataset`: make, describe and look at what an emulator plays."""
+
+import glob
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rashpa.cli.at_work import Work, carried_out
+from rashpa.cli.told import AsJson, Teller
+from rashpa.data.base.books import DataBooks
+from rashpa.data.datasets.calibration_spec import CalibrationSpec
+from rashpa.data.datasets.dataset_spec import (
+    AnyDatasetSpec,
+    FilesSpec,
+    JungfrauSpec,
+    PatternSpec,
+    PixelName,
+)
+from rashpa.data.files.file_names import NumberingError, expanded, in_order
+
+if TYPE_CHECKING:
+    from rashpa.data.datasets.datasets import LoadedDataset
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="What an emulator plays: make a dataset, describe it, look at a frame.",
+)
+
+
+class Kind(StrEnum):
+    """What `make` can make."""
+
+    JUNGFRAU = "jungfrau"
+    PATTERN = "pattern"
+    FILES = "files"
+
+
+class GainUnit(StrEnum):
+    """Units of gain maps."""
+
+    ADU_PER_KEV = "adu_per_kev"
+    ADU_PER_PHOTON = "adu_per_photon"
+
+
+class Pixel(StrEnum):
+    """Pixel types of the pattern."""
+
+    UINT8 = "uint8"
+    UINT16 = "uint16"
+    UINT32 = "uint32"
+    INT16 = "int16"
+    INT32 = "int32"
+    FLOAT32 = "float32"
+
+
+@app.command()
+def make(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write; new or empty.")],
+    kind: Annotated[
+        Kind, typer.Option(help="JUNGFRAU raw frames of a crystal, a computed pattern, or recorded files.")
+    ] = Kind.JUNGFRAU,
+    frames: Annotated[int, typer.Option(min=1, help="Different frames; a run repeats them.")] = 60,
+    modules: Annotated[int, typer.Option(min=1, help="Modules of the detector; of files as many as --raw.")] = 2,
+    seed: Annotated[int, typer.Option(min=0, help="jungfrau: the same seed makes the same dataset.")] = 1,
+    energy_kev: Annotated[
+        float, typer.Option(help="Photon energy; of files also that of the photon in adu_per_photon.")
+    ] = 12.4,
+    place: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="X,Y", help="jungfrau: a module's place in the assembled image; once a module. Without: no gaps."
+        ),
+    ] = None,
+    hit_fraction: Annotated[
+        float, typer.Option(help="jungfrau: share of hits among the frames that are not dark.")
+    ] = 0.3,
+    dark_every: Annotated[
+        int, typer.Option(min=0, help="jungfrau: the last of every so many frames is dark; 0: none.")
+    ] = 10,
+    spots: Annotated[int, typer.Option(min=0, help="jungfrau: Bragg spots of a hit.")] = 80,
+    background: Annotated[float, typer.Option(help="jungfrau: mean photons a pixel of a hit.")] = 1.0,
+    width: Annotated[int, typer.Option(min=0, help="pattern, files: pixels of a module; 0: as the files say.")] = 1024,
+    height: Annotated[int, typer.Option(min=0, help="pattern, files: pixels of a module; 0: as the files say.")] = 512,
+    pixel: Annotated[Pixel, typer.Option(help="pattern, files: pixel type.")] = Pixel.UINT16,
+    raw: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILES", help="files: those of a module, a name or a pattern such as 'm0_*.bin'; once a module."
+        ),
+    ] = None,
+    header_bytes: Annotated[int, typer.Option(min=0, help="files: before each frame; 112: SLS receiver.")] = 0,
+    dark_frame: Annotated[
+        list[int] | None, typer.Option(min=0, help="files: a frame without light; repeatable.")
+    ] = None,
+    pedestal: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILES", help="files: ADU of G0, G1, G2, one file or three with commas; once a module."),
+    ] = None,
+    gain: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILES", help="files: like --pedestal, of the unit that --gain-unit says."),
+    ] = None,
+    mask: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="files: NXmx pixel_mask; once a module.")
+    ] = None,
+    gain_unit: Annotated[GainUnit, typer.Option(help="files: of --gain.")] = GainUnit.ADU_PER_KEV,
+    as_json: AsJson = False,
+) -> None:
+    """Make a dataset folder: frames as .npy, their calibration, and dataset.json, which says what is synthetic and how it was made."""
+    tell = Teller("dataset make", as_json)
+    with _refusing(tell):
+        spec: AnyDatasetSpec
+        calibration = None
+        if kind is Kind.PATTERN:
+            name: PixelName = pixel.value
+            spec = PatternSpec(kind="pattern", modules=modules, frames=frames, width=width, height=height, pixel=name)
+        elif kind is Kind.FILES:
+            if not raw:
+                raise ValueError("--kind files needs --raw FILES, once a module")
+            if pedestal or gain:
+                calibration = CalibrationSpec(
+                    pedestal=[_map_of(names) for names in pedestal or []],
+                    gain=[_map_of(names) for names in gain or []],
+                    mask=mask or [],
+                    gain_unit=gain_unit.value,
+                    photon_energy_kev=energy_kev,
+                )
+            spec = FilesSpec(
+                kind="files",
+                files=[_files_of(pattern) for pattern in raw],
+                width=width,
+                height=height,
+                pixel=pixel.value,
+                header_bytes=header_bytes,
+                dark_frames=dark_frame or [],
+                energy_kev=energy_kev,
+            )
+        else:
+            spec = JungfrauSpec(
+                kind="jungfrau",
+                modules=modules,
+                frames=frames,
+                seed=seed,
+                energy_kev=energy_kev,
+                hit_fraction=hit_fraction,
+                dark_every=dark_every,
+                spots=spots,
+                background=background,
+                places=[_place_of(text) for text in place or []],
+            )
+        _make(tell, spec, calibration, folder)
+        books, facts = _describe(tell, folder)
+    tell.end("", books, [folder], dataset=facts)
+
+
+def _make(tell: Teller, spec: AnyDatasetSpec, calibration: CalibrationSpec | None, folder: Path) -> None:
+    """Write it; an interrupt leaves nothing of it behind."""
+    from rashpa.data.datasets.dataset_directory import be_new
+    from rashpa.data.datasets.datasets import make_folder
+
+    be_new(folder)
+    was_there = folder.exists()
+
+    def do(work: Work) -> None:
+        make_folder(spec, folder, work.begin, work.is_at, calibration)
+
+    def undo() -> None:
+        for path in folder.iterdir():
+            path.unlink()
+        if not was_there:
+            folder.rmdir()
+
+    carried_out(tell, do, undo)
+
+
+def _files_of(pattern: str) -> list[str]:
+    """The file of this very name, or all that fit the pattern in the order of their numbers. ValueError when there is none, or a number is missing."""
+    pattern = expanded(pattern)
+    if Path(pattern).is_file():
+        return [pattern]
+    folder, name = os.path.split(pattern)
+    if Path(folder).is_dir():  # which may have brackets in its own name
+        pattern = os.path.join(glob.escape(folder), name)  # noqa: PTH118 (it stays as it is written)
+    found = [name for name in glob.glob(pattern) if Path(name).is_file()]  # noqa: PTH207 (the pattern may be absolute)
+    if not found:
+        raise ValueError(f"--raw {pattern}: there is no such file")
+    try:
+        return in_order(found)
+    except NumberingError as error:
+        raise ValueError(
+            f"--raw {pattern}: {error}; put it there, or name the files in [dataset] files of a run file"
+        ) from None
+
+
+def _map_of(names: str) -> str | list[str]:
+    parts = names.split(",")
+    return names if len(parts) == 1 else parts
+
+
+def _place_of(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{1,7}),(\d{1,7})", text)
+    if found is None:
+        raise ValueError(f"--place {text}: it is x,y in pixels, such as 0,548")
+    return int(found[1]), int(found[2])
+
+
+@app.command()
+def info(
+    path: Annotated[Path, typer.Argument(metavar="DIR|FILE", help="A dataset folder, a .npy or an image file.")],
+    as_json: AsJson = False,
+) -> None:
+    """Describe a dataset: shape, kinds of frames, value range, pixels per gain, calibration."""
+    tell = Teller("dataset info", as_json)
+    with _refusing(tell):
+        books, facts = _describe(tell, path)
+    tell.end("", books, dataset=facts)
+
+
+@app.command()
+def preview(
+    path: Annotated[Path, typer.Argument(metavar="DIR|FILE", help="A dataset folder, a .npy or an image file.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The PNG to write.")] = Path("preview.png"),
+    frame: Annotated[int, typer.Option("--frame", "-n", min=0, help="Which frame.")] = 0,
+) -> None:
+    """Draw one frame, all modules below each other, logarithmic; photons where the dataset has a calibration."""
+    with _refusing(Teller("dataset preview")):
+        from rashpa.sim.preview import write_preview
+
+        loaded = _load(path)
+        if frame >= loaded.dataset.frames:
+            raise ValueError(f"--frame {frame}: {path} has frames 0 to {loaded.dataset.frames - 1}")
+        write_preview(loaded, frame, out)
+        print(f"{out}: frame {frame} of {path}")  # noqa: T201
+
+
+def _load(path: Path) -> "LoadedDataset":
+    from rashpa.sim import load_dataset
+
+    return load_dataset(path)
+
+
+def _describe(tell: Teller, path: Path) -> tuple[DataBooks, dict[str, str]]:
+    """Show a dataset as a table, where people read it. All of its frames were read: what cannot be read is refused."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from rashpa.sim.summary import summarise
+
+    loaded = _load(path)
+    facts = summarise(loaded)
+
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts:
+        table.add_row(name, value)
+    Console(quiet=tell.as_json).print(table)
+    return DataBooks(loaded.dataset.frames, loaded.dataset.frames, unit="frames"), dict(facts)
+
+
+@contextmanager
+def _refusing(tell: Teller) -> Iterator[None]:
+    """Bad input ends with one line on standard error and exit 2. The native module is first needed inside: `--help` works without it."""
+    try:
+        yield
+    except ImportError as error:
+        tell.refuse(f"{error}; this command needs the compiled part of rashpa: run `make`")
+    except MemoryError:
+        tell.refuse("the machine has too little memory for it; use fewer frames")
+    except (RuntimeError, ValueError, OSError) as error:  # the native errors are RuntimeErrors, pydantic's ValueErrors
+        tell.refuse(_text_of(error))
+
+
+def _text_of(error: Exception) -> str:
+    from pydantic import ValidationError
+
+    if isinstance(error, ValidationError):
+        return "; ".join(
+            f"--{str(e['loc'][-1]).replace('_', '-')} {e['input']}: {e['msg']}"
+            if e["loc"]
+            else e["msg"].removeprefix("Value error, ")
+            for e in error.errors()
+        )
+    return str(error)

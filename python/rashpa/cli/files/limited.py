@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A command that reads a stranger's file with a library that may crash on it: it runs in a process of its own, under limits, and is relayed."""
+
+import functools
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from rashpa.cli.told import BAD_INPUT, Teller
+from rashpa.data.base.books import NOT_WHOLE, WHOLE
+from rashpa.data.files.limited_process import Limits, start_limited, why_it_ended
+from rashpa.data.files.regular_file import open_regular, reason
+
+_SECONDS = 300
+
+
+def in_limited_process(command: Callable[..., None]) -> Callable[..., None]:
+    """The same command. Its module runs it when it is run as a program; the first parameter is the argument, the others are options."""
+
+    @functools.wraps(command)
+    def limited(**values: Any) -> None:
+        (_, file), *options = values.items()
+        tell = Teller(command.__name__, values.get("as_json") is True)
+        try:
+            if not file.is_dir():  # which the command looks for files in
+                open_regular(file).close()
+        except (OSError, ValueError) as error:
+            tell.refuse(f"{file}: {reason(error) if isinstance(error, OSError) else error}")
+        flags = _flags_of(command)
+        arguments = [
+            flags[name] if one is True else f"{flags[name]}={one}"
+            for name, value in options
+            for one in (value if isinstance(value, list) else [value])
+            if one is not None and one is not False
+        ]
+        limits = Limits(seconds=_SECONDS)
+        process = start_limited(
+            command.__module__,
+            [*arguments, "--", str(file)],
+            limits,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            environment=_terminal(),
+        )
+        with process:
+            try:
+                out, err = process.communicate(timeout=2 * _SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                tell.refuse(
+                    f"{file}: it could not be read within {2 * _SECONDS} s; is its storage slow, or the file damaged?"
+                )
+        said, complained = (text.decode(_encoding(), "replace") for text in (out, err))
+        typer.echo(said, nl=False)
+        if process.returncode in (WHOLE, BAD_INPUT, NOT_WHOLE):
+            typer.echo(complained, err=True, nl=False)
+        else:
+            tell.refuse(f"{file}: {why_it_ended(process.returncode, limits)}")
+        raise typer.Exit(process.returncode)
+
+    return limited
+
+
+def _flags_of(command: Callable[..., None]) -> dict[str, str]:
+    """Give the flag of each option, by the name of its parameter."""
+    one = typer.Typer()
+    one.command()(command)
+    return {str(parameter.name): parameter.opts[0] for parameter in typer.main.get_command(one).params}
+
+
+def _terminal() -> dict[str, str]:
+    """What the process cannot see of the terminal, which is not its own."""
+    console = Console()
+    colour = {"FORCE_COLOR": "1"} if console.is_terminal and "NO_COLOR" not in os.environ else {}
+    return {"COLUMNS": str(console.width), "PYTHONIOENCODING": f"{_encoding()}:replace", **colour}
+
+
+def _encoding() -> str:
+    return sys.stdout.encoding or "utf-8"

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa peaks`: the peaks of a run, as CrystFEL reads them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rashpa.cli.told import AsJson, Follow, Teller
+from rashpa.data.base.bad_file import blaming, no_memory
+from rashpa.data.making.cxi import MASTER, geometry_of, has_peak_lists, peak_table, write_cxi
+from rashpa.data.parts.run_parts import RunFileError, prefix_of
+from rashpa.data.parts.staged_files import staged_file
+from rashpa.data.stored.joined_run import JoinedRun
+from rashpa.data.stored.opened import open_one
+from rashpa.data.stored.reader import Run
+from rashpa.data.stored.run_books import run_books
+
+
+def peaks(
+    file: Annotated[Path, typer.Argument(help="The _master.h5 file of a run, or of a group of receivers.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", help="The CXI file; by default beside the master, _peaks.cxi.")
+    ] = None,
+    geometry: Annotated[
+        Path | None, typer.Option("--geometry", help="Write a geometry for CrystFEL into this file, too.")
+    ] = None,
+    master: Annotated[
+        bool,
+        typer.Option(
+            "--master", help="Write no CXI file; the geometry is for the master itself, which has the peaks, too."
+        ),
+    ] = False,
+    follow: Follow = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the peaks that a kernel has found as a CXI file, which indexamajig reads with --peaks=cxi.
+
+    Exit code 0 when the peaks of every image of the run are there; 2 for bad input, and nothing is written; 3 when images are errored, not known, or not
+    in their data files.
+    """
+    tell = Teller("peaks", as_json)
+    if master and (geometry is None or output is not None):
+        tell.refuse("--master writes a geometry and no CXI file; give --geometry FILE and no --output")
+    name = prefix_of(file).name.removesuffix(".h5")
+    output = output or file.parent / f"{name}_peaks.cxi"
+    try:
+        with open_one(file, follow or ()) as run:
+            with blaming(f"{file}: it is damaged", RunFileError):
+                books = run_books(run)
+            if master and geometry is not None:
+                _check_master(tell, run)
+                _write_text(geometry, geometry_of(run, MASTER))
+                tell.end("", books, [geometry])
+            with staged_file(output) as made:
+                with blaming(str(file), RunFileError, "copy it again, or choose another --output"):
+                    done = write_cxi(run, made, output)
+                if geometry is not None:
+                    _write_text(geometry, geometry_of(run))
+    except typer.Exit:  # a RuntimeError, as those of damaged files are
+        raise
+    except RunFileError as error:
+        tell.refuse(str(error))
+    except OSError as error:
+        tell.refuse(
+            f"{error.filename or output}: it cannot be written: {error.strerror or error}; choose another --output"
+        )
+    except MemoryError as error:
+        tell.fail(f"{file}: {no_memory(error)}")
+    text = f"{output}: {done.peaks} peaks of {done.table} in {done.images} images"
+    if not done.with_pixels:
+        text += "; the run holds lists, so that there are no images beside them"
+    tell.end(text, books, [output, *([geometry] if geometry else [])], peaks=done.peaks, images=done.images)
+
+
+def _check_master(tell: Teller, run: Run | JoinedRun) -> None:
+    """End when CrystFEL cannot read peaks and images from the master itself."""
+    peak_table(run)
+    if run.form != "dense":
+        tell.refuse(f"{run.path}: the run holds lists, no images; leave --master out")
+    if not has_peak_lists(run):
+        tell.refuse(f"{run.path}: has no /entry/result_1, as files of before; leave --master out")
+
+
+def _write_text(path: Path, text: str) -> None:
+    with staged_file(path) as made:
+        made.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    typer.run(peaks)

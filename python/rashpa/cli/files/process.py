@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa process FILES… --pipeline FILE`: stored images through the pipeline of a run file."""
+
+import concurrent.futures
+import contextlib
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from rashpa.cli.output_check import folder_trouble
+from rashpa.cli.told import BAD_INPUT, FAILED, AsJson, Follow, Teller
+from rashpa.data.base.books import NOT_WHOLE, WHOLE, DataBooks, all_of
+from rashpa.data.parts.older_files import older_files
+from rashpa.node.offline.process import (
+    Job,
+    NotBegunError,
+    Processed,
+    ProcessError,
+    check,
+    load_pipeline,
+    process_recording,
+    recordings_of,
+)
+
+_INTERRUPTED = 130
+
+
+def process(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Stored images: runs of rashpa, NXmx and EIGER HDF5, .npy, .bin, .zst; CBF, TIFF, EDF (together one recording).",
+            show_default=False,
+        ),
+    ],
+    pipeline: Annotated[
+        Path, typer.Option("--pipeline", "-p", help="Run file: its detector, calibration, kernels and sinks.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the results.")] = Path("out"),
+    buffer: Annotated[str, typer.Option(help="Buffer of the run file, when it has several.")] = "",
+    unit: Annotated[str, typer.Option(help="What runs the kernels, in place of what the run file says.")] = "",
+    threads: Annotated[int, typer.Option(min=0, max=256, help="Of unit cpu; 0: as the run file says.")] = 0,
+    jobs: Annotated[
+        int,
+        typer.Option("--jobs", "-j", min=0, max=1024, help="Recordings at a time, a process each; 0: by processors."),
+    ] = 0,
+    cluster: Annotated[str, typer.Option(help="Address of a Dask scheduler, whose workers see the same files.")] = "",
+    header_bytes: Annotated[
+        int, typer.Option(min=0, max=1 << 20, help="Before each frame of raw files; 112: SLS receiver.")
+    ] = 0,
+    join: Annotated[bool, typer.Option("--join", help="All files are one recording, in the order given.")] = False,
+    follow: Follow = None,
+    allow_missing: Annotated[
+        bool,
+        typer.Option(
+            "--allow-missing", help="Go on with the images that are there; the others are missing in the books."
+        ),
+    ] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Write over results of the same name.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Process stored images as a run would have: the same kernels, files and books.
+
+    The run file is one of `rashpa run`; what it says of links, rates and frames does not matter. Each recording becomes a run of its own,
+    named after its file. Exit code 0 when every image is decided and stored; 1 when a recording failed; 2 for bad input, before anything
+    is written; 3 when images are errored; 130 after Ctrl-C.
+    """
+    tell = Teller("process", as_json)
+    if cluster:  # its workers have other working folders
+        files, pipeline, output = [file.absolute() for file in files], pipeline.absolute(), output.absolute()
+    folders = tuple(folder.absolute() for folder in follow or ())
+    try:
+        recordings = recordings_of(files, join=join)
+    except ProcessError as error:
+        tell.refuse(str(error))
+    jobs_of = [
+        Job(pipeline, buffer, output, recording, replace, header_bytes, threads, unit, folders, allow_missing)
+        for recording in recordings
+    ]
+    frames = _checked(tell, jobs_of)
+    console = Console(quiet=as_json)
+    results: list[Processed | Exception] = []
+    with _progress(console, quiet) as bar:
+        task = bar.add_task("images", total=sum(frames))
+        try:
+            for number, result in _carry_out(tell, jobs_of, jobs, cluster, lambda count: bar.advance(task, count)):
+                results.append(result)
+                if isinstance(result, Exception):
+                    tell.complain(_text_of(result))
+                else:
+                    for caution in result.cautions:
+                        tell.complain(f"caution: {caution}")
+                bar.update(task, completed=sum(frames[: number + 1]))
+        except KeyboardInterrupt:
+            tell.complain("interrupted; what was processed until then is stored")
+            raise typer.Exit(_INTERRUPTED) from None
+    done = [result for result in results if isinstance(result, Processed)]
+    _show(console, done)
+    books = [_books_of(result, count) for result, count in zip(results, frames, strict=True)]
+    entries = [
+        {
+            "name": job.recording.name,
+            "problem": _text_of(result) if isinstance(result, Exception) else "",
+            "books": one.as_json(),
+        }
+        for job, result, one in zip(jobs_of, results, books, strict=True)
+    ]
+    masters = [f"{one.prefix}_master.h5" for one in done if one.prefix]
+    code = FAILED if len(done) < len(results) else WHOLE if all(one.good for one in done) else NOT_WHOLE
+    if results and all(isinstance(result, NotBegunError) for result in results):
+        code = BAD_INPUT
+    tell.end("", all_of(books), masters, code=code, recordings=entries)
+
+
+def _text_of(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+def _books_of(result: Processed | Exception, frames: int) -> DataBooks:
+    """Count all images of a recording that failed as errored: nobody says what became of them."""
+    return result.books if isinstance(result, Processed) else DataBooks(frames, 0, errored=frames)
+
+
+def _checked(tell: Teller, jobs: Sequence[Job]) -> list[int]:
+    """How many images each recording has. All is looked at before the first is processed."""
+    problems: list[str] = []
+    frames: list[int] = []
+    if trouble := folder_trouble(jobs[0].output):
+        tell.refuse(f"--output {jobs[0].output}: {trouble}; choose another folder")
+    try:
+        file, _ = load_pipeline(jobs[0].pipeline, jobs[0].buffer)
+    except ProcessError as error:
+        tell.refuse(str(error))
+    for job in jobs:
+        prefix = job.output / f"{job.recording.name}_{file.buffer[0].name}"
+        if not job.replace and job.output.is_dir() and (old := older_files(prefix)):
+            problems.append(f"{old[0]} exists; move it, choose another --output, or give --replace")
+            continue
+        try:
+            frames.append(check(job).frames)
+        except ProcessError as error:
+            problems.append(str(error))
+    if problems:
+        tell.refuse("\n".join(problems))
+    return frames
+
+
+@contextlib.contextmanager
+def _progress(console: Console, quiet: bool) -> Iterator[Progress]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as bar:
+        yield bar
+
+
+def _carry_out(
+    tell: Teller, jobs: Sequence[Job], at_once: int, cluster: str, progress: Callable[[int], None]
+) -> Iterator[tuple[int, Processed | Exception]]:
+    """Results in the order of the jobs, as they come; what a recording raises is its result."""
+    if cluster:
+        with _cluster(tell, cluster) as executor:
+            yield from _results([executor.submit(process_recording, job) for job in jobs])
+        return
+    processors = len(os.sched_getaffinity(0))
+    at_once = min(at_once or processors, len(jobs))
+    if at_once == 1:
+        for number, job in enumerate(jobs):
+            try:
+                yield number, process_recording(job, progress)
+            except ProcessError as error:
+                yield number, error
+        return
+    # processes of their own, not copies of this one: threads of the native module do not survive a fork
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(at_once, mp_context=context) as pool:
+        yield from _results([pool.submit(process_recording, job) for job in jobs])
+
+
+def _results(futures: "Sequence[concurrent.futures.Future[Processed]]") -> Iterator[tuple[int, Processed | Exception]]:
+    for number, future in enumerate(futures):
+        try:
+            yield number, future.result()
+        except Exception as error:  # noqa: BLE001 (a process that ended, a worker that is lost: others go on)
+            yield number, error
+
+
+@contextlib.contextmanager
+def _cluster(tell: Teller, address: str) -> Iterator[concurrent.futures.Executor]:
+    try:
+        from distributed import Client
+    except ImportError:
+        tell.refuse("--cluster needs Dask: pip install 'rashpa[cluster]'")
+    try:
+        client = Client(address, timeout=10)
+    except (OSError, ValueError) as error:
+        tell.refuse(f"--cluster {address}: no scheduler answers ({error}); start one with `dask scheduler`")
+    with client:
+        yield client.get_executor(pure=False)
+
+
+def _show(console: Console, done: Sequence[Processed]) -> None:
+    table = Table(box=None)
+    for name in ("recording", "images", "accepted", "vetoed", "errored", "images/s", "output"):
+        table.add_column(name, justify="left" if name in ("recording", "output") else "right", overflow="fold")
+    for one in done:
+        books = one.status.books
+        rate = books.complete / one.seconds if one.seconds else 0.0
+        numbers = (books.expected, books.accepted, books.vetoed, books.errored)
+        output = f"{one.prefix}_master.h5" if one.prefix else ""
+        table.add_row(one.recording, *(f"{number}" for number in numbers), f"{rate:.0f}", output)
+    console.print(table, soft_wrap=True)

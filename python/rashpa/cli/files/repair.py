@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa repair RUN`: completes a master file whose receiver could not."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rashpa.cli.told import AsJson, Follow, Teller
+from rashpa.data.making.repair import repair_run
+from rashpa.data.parts.run_parts import RunFileError
+
+
+def repair(
+    run: Annotated[Path, typer.Argument(help="The _master.h5 file of the run, or what its name begins with.")],
+    follow: Follow = None,
+    as_json: AsJson = False,
+) -> None:
+    """Complete the master file of a run whose receiver was killed, or had no room for it.
+
+    Tables, links and books are made from the journal beside it and from what the data files hold. Nothing is invented: an image of which
+    nothing is known stays open and undecided in the tables, and one that its data file does not hold is errored. Exit code 0 when every image
+    of the run is there; 2 for bad input; 3 when images are errored, or not known.
+    """
+    tell = Teller("repair", as_json)
+    try:
+        done = repair_run(run, follow=follow or ())
+    except RunFileError as error:
+        tell.refuse(str(error))
+    except MemoryError as error:
+        tell.fail(str(error))
+    if not done.was_complete:
+        state = "is complete" if done.books.whole else "can be read again"
+        text = f"{done.master} {state}: {done.stored} images stored, {done.lost} lost, {done.unknown} not known"
+    elif done.books.whole:
+        text = f"{done.master} is complete; there was nothing to do"
+    else:
+        text = f"{done.master} was completed before; there was nothing to do, and images are not there"
+    facts = {"was_complete": done.was_complete, "stored": done.stored, "lost": done.lost, "unknown": done.unknown}
+    tell.end(text, done.books, [done.master], **facts)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa free URL`: ends whatever a node does, and for whom, so that it can be used again."""
+
+import asyncio
+import sys
+from typing import Annotated
+
+import typer
+
+from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.runfile.token import TokenError, token_of_environment
+from rashpa.control.telegrams import telegram
+
+_ABORTED = ("configured", "armed", "running", "paused")
+
+
+def free(
+    url: Annotated[str, typer.Argument(help="The node, as it printed it when it started.", show_default=False)],
+    authority: Annotated[
+        str, typer.Option(help="Certificate file that the node is checked against; the system's when not given.")
+    ] = "",
+) -> None:
+    """Free a node: end its run, whosever it is. Files are completed as by an interrupt.
+
+    A node whose manager is gone frees itself after its lease; this is for a manager that hangs, or that nobody finds. The bearer token is taken
+    from the environment's RASHPA_TOKEN.
+    """
+    try:
+        typer.echo(asyncio.run(_free(url, token_of_environment(), authority)))
+    except (NodeError, TokenError) as error:
+        sys.stderr.write(f"rashpa free: {error}\n")
+        raise typer.Exit(1 if isinstance(error, NodeError) else 2) from None
+
+
+async def _free(url: str, token: str, authority: str) -> str:
+    client = NodeClient("the node", url, token, authority)
+    try:
+        status = await client.status()
+        if status.state in _ABORTED:
+            await client.order(telegram.Abort(force=True))
+        await client.order(telegram.Reset(force=True))
+    finally:
+        await client.close()
+    was = f"was {status.state}{f' for {status.holder}' if status.holder else ''}"
+    return f"{status.node} {was}, and is free"

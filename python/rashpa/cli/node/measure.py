@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa receiver --measure FILE`: what this machine's units make of the pipelines of run files, kept for managers."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from rashpa.cli.plan.plan_tables import print_whole
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.node.engine.engine import EngineError
+
+_FAILED, _BAD_INPUT = 1, 2
+
+
+def measure_pipelines(files: Sequence[Path], seconds: float, kept: Path | None, *, files_too: bool = False) -> None:
+    """Shows the figures and keeps them; `files_too`: those of writing files as well. Exit code 1 when nothing could be measured, 2 for files that cannot be run."""
+    from rashpa.node.offline.measure import Measured, measure, measure_files
+    from rashpa.node.offline.measured_file import default_path, store_measured
+
+    console, errors = Console(), Console(stderr=True)
+    path = kept or default_path()
+
+    def complain(text: str) -> None:
+        for line in text.splitlines():
+            errors.print(f"rashpa receiver: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
+
+    def tell(text: str) -> None:
+        errors.print(f"measuring {text}", markup=False, highlight=False, soft_wrap=True)
+
+    found: list[Measured] = []
+    try:
+        for file in files:
+            found += measure(file, seconds, tell)
+            if files_too:
+                found += measure_files(file, seconds, tell)
+    except (RunFileError, OSError) as error:
+        complain(str(error))
+        raise typer.Exit(_BAD_INPUT) from None
+    known = [one.throughput for one in found if one.throughput is not None]
+    table = Table(box=None)
+    for name in ("buffer", "pipeline", "pixels", "images/s"):
+        table.add_column(name, justify="right" if name in ("pixels", "images/s") else "left", overflow="fold")
+    for one in found:
+        if (made := one.throughput) is not None:
+            table.add_row(one.buffer, one.what, f"{made.width} × {made.height}", f"{made.images_per_s:.1f}")
+        else:
+            complain(f"{one.buffer}: {one.what}: {one.trouble}")
+    if not known:
+        complain(
+            "nothing was measured: no buffer has a kernel that a unit of this machine carries out, or files where --measure-files asks for them"
+        )
+        raise typer.Exit(_FAILED)
+    print_whole(console, table)
+    try:
+        store_measured(path, known)
+    except (EngineError, OSError) as error:
+        complain(f"{path}: cannot be written: {error}")
+        raise typer.Exit(_FAILED) from None
+    console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)

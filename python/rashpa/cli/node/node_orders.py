@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa node status|abort|reset|log|audit URL`: what a person asks of a node, or tells it, when no manager does."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+import typer
+
+from rashpa.control.nodes.log_text import lines_of
+from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.runfile.token import TokenError, token_of_environment
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram import Status
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="Look at a node, or end what it does, without its manager. The bearer token is taken from the environment's RASHPA_TOKEN.",
+)
+
+_FAILED, _BAD_INPUT = 1, 2
+_Url = Annotated[str, typer.Argument(help="The node, as it printed it when it started.", show_default=False)]
+_Authority = Annotated[
+    str, typer.Option(help="Certificate file that the node is checked against; the system's when not given.")
+]
+_ABORTABLE = ("configured", "armed", "running", "paused")
+
+
+@app.command()
+def status(url: _Url, authority: _Authority = "") -> None:
+    """What a node does, for whom, and how far it is."""
+    _ask("status", url, authority, _status)
+
+
+@app.command()
+def abort(url: _Url, authority: _Authority = "") -> None:
+    """End the run of a node at once, whosever it is. Files are completed; the counters can be read until `reset`."""
+    _ask("abort", url, authority, _abort)
+
+
+@app.command()
+def reset(url: _Url, authority: _Authority = "") -> None:
+    """Give back everything that a node has taken, whosever it is: it is idle, and free. Files of a run that lasts are completed first."""
+    _ask("reset", url, authority, _reset)
+
+
+@app.command()
+def log(
+    url: _Url,
+    authority: _Authority = "",
+    last: Annotated[int, typer.Option(min=1, max=1000, help="Entries, the newest.")] = 50,
+) -> None:
+    """What a node has done: orders, runs, what it refused, what went wrong, with run, buffer, DTP and frame. Times are UTC."""
+
+    async def lines(client: NodeClient) -> str:
+        return "\n".join(lines_of(await client.log(last))) or "nothing yet"
+
+    _ask("log", url, authority, lines)
+
+
+@app.command()
+def audit(
+    url: _Url,
+    authority: _Authority = "",
+    last: Annotated[int, typer.Option(min=1, max=1000, help="Records, the newest.")] = 50,
+) -> None:
+    """Who gave a node which order, when, and what it answered; and which requests it refused. One JSON document a line. Times are UTC."""
+
+    async def lines(client: NodeClient) -> str:
+        return "\n".join(map(json.dumps, await client.audit(last))) or "nothing yet"
+
+    _ask("audit", url, authority, lines)
+
+
+def _ask(name: str, url: str, authority: str, question: Callable[[NodeClient], Awaitable[str]]) -> None:
+    async def asked() -> str:
+        client = NodeClient("the node", url, token_of_environment(), authority)
+        try:
+            return await question(client)
+        finally:
+            await client.close()
+
+    try:
+        if not url.startswith(("http://", "https://")):
+            raise TokenError(
+                f"{url} is no URL of a node; a node prints its own when it starts, such as http://127.0.0.1:4781"
+            )
+        typer.echo(asyncio.run(asked()))
+    except (NodeError, TokenError) as error:
+        sys.stderr.write(f"rashpa node {name}: {error}\n")
+        raise typer.Exit(_FAILED if isinstance(error, NodeError) else _BAD_INPUT) from None
+
+
+async def _status(client: NodeClient) -> str:
+    found = await client.status()
+    return "\n".join([_line_of(found), *_details(found)])
+
+
+async def _abort(client: NodeClient) -> str:
+    before = await client.status()
+    if before.state not in _ABORTABLE:
+        return f"{_line_of(before)}; there is nothing to abort"
+    after = await client.order(telegram.Abort(force=True))
+    return "\n".join([f"{_line_of(before)}; now {after.state}", *_details(after)])
+
+
+async def _reset(client: NodeClient) -> str:
+    before = await client.status()
+    if before.state in _ABORTABLE:  # so that its files are completed in an order of its own, which has more time
+        await client.order(telegram.Abort(force=True))
+    after = await client.order(telegram.Reset(force=True))
+    return f"{_line_of(before)}; now {after.state}, and free"
+
+
+def _line_of(found: Status) -> str:
+    whose = f", for {found.holder}" if found.holder else ""
+    said = f": {found.message}" if found.message else ""
+    return f"{found.node} is {found.state}{whose}{said}"
+
+
+def _details(found: Status) -> list[str]:
+    lines: list[str] = []
+    dtps = found.source.dtps if found.source is not None else ()
+    lines += [f"  DTP {dtp.id}: {dtp.images_sent} images sent, {dtp.images_skipped} skipped" for dtp in dtps]
+    for buffer in found.destination.buffers if found.destination is not None else ():
+        books = buffer.books
+        lines.append(
+            f"  buffer {buffer.name}: {books.expected} images expected, {books.complete} complete, {books.partial} partial, {books.missing} missing, "
+            f"{books.accepted} accepted, {books.vetoed} vetoed, {books.errored} errored, {books.written} written, {buffer.to_write} to write"
+        )
+    lines += [f"  {notice.what}: {notice.text}" for notice in found.notifications]
+    return lines

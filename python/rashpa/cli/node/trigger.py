@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa trigger URL …`: lets emulators that wait for triggers take frames."""
+
+import asyncio
+import sys
+from typing import Annotated
+
+import typer
+
+from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.runfile.token import TokenError, token_of_environment
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram import Status
+
+
+def trigger(
+    urls: Annotated[
+        list[str], typer.Argument(help="The emulators of one detector, as they printed it.", show_default=False)
+    ],
+    frames: Annotated[int, typer.Option(min=1, max=2**40, help="Frames to be taken, at the detector's rate.")] = 1,
+    authority: Annotated[
+        str, typer.Option(help="Certificate file that nodes are checked against; the system's when not given.")
+    ] = "",
+) -> None:
+    """Trigger emulators of a run with detector.trigger = "software": all at the same time, as far as the network allows.
+
+    One that still sends frames of the trigger before refuses, and counts it; the exit status is then 1. The bearer token is taken from the
+    environment's RASHPA_TOKEN.
+    """
+    try:
+        answers = asyncio.run(_trigger(urls, frames, token_of_environment(), authority))
+    except TokenError as error:
+        sys.stderr.write(f"rashpa trigger: {error}\n")
+        raise typer.Exit(2) from None
+    for url, answer in zip(urls, answers, strict=True):
+        if isinstance(answer, Status):
+            counts = telegram.count_of(answer.source.counts, "trigger") if answer.source else {}
+            typer.echo(f"{answer.node}: {counts.get('accepted', 0)} triggers, {counts.get('frames', 0)} frames")
+        else:
+            sys.stderr.write(f"rashpa trigger: {url}: {answer}\n")
+    if not all(isinstance(answer, Status) for answer in answers):
+        raise typer.Exit(1)
+
+
+async def _trigger(urls: list[str], frames: int, token: str, authority: str) -> list[Status | NodeError]:
+    async def one(url: str) -> Status | NodeError:
+        client = NodeClient("the emulator", url, token, authority)
+        try:
+            return await client.order(telegram.Trigger(frames))
+        except NodeError as error:
+            return error
+        finally:
+            await client.close()
+
+    return await asyncio.gather(*(one(url) for url in urls))

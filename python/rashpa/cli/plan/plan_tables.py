@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan as tables on a terminal."""
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+
+from rashpa.control.capacity.device_memory import memory_on_devices
+from rashpa.control.capacity.limits import Limit
+from rashpa.control.capacity.loads import file_bytes, memory_of
+from rashpa.control.capacity.plan_summary import Summary, json_of
+from rashpa.control.plan.turned_frames import turned_bytes, turned_modules
+
+_OPEN = "–"
+_WIDEST = 1000
+
+
+def print_whole(console: Console, table: Table) -> None:
+    """Rows on one line each, which a terminal may wrap."""
+    wanted = Measurement.get(console, console.options.update(max_width=_WIDEST), table).maximum
+    Console(width=max(console.width, wanted)).print(table)
+
+
+def tables_of(summary: Summary) -> Iterator[Table]:
+    """Nodes, DTPs, memory, limits."""
+    values = json_of(summary)
+    nodes = _table("nodes", "name", "role", "machine", "link", "address", "has")
+    for node in values["nodes"]:
+        has = f"modules {spans(node['modules'])}" if node["modules"] else ", ".join(node["buffers"])
+        nodes.add_row(node["name"], node["role"], node["machine"], node["link"], node["address"], has)
+    yield nodes
+    yield _dtps(summary)
+    yield _memory(summary)
+    yield _limits(summary)
+
+
+def _dtps(summary: Summary) -> Table:
+    table = _table(
+        "DTPs",
+        "id>",
+        "module>",
+        "region",
+        "frames",
+        "buffer, place",
+        "bytes>",
+        "Gb/s>",
+        "on the wire>",
+        "packets/s>",
+        "from",
+        "to",
+    )
+    for load in summary.loads:
+        dtp, section = load.dtp, load.buffer.section
+        paced = load.images_per_s > 0
+        table.add_row(
+            f"{dtp.id}",
+            f"{dtp.module}" if dtp.orientation.upright else f"{dtp.module}, {dtp.orientation.short}",
+            str(dtp.region),
+            "all" if section.every == 1 else f"1 in {section.every} from {section.phase}",
+            f"{section.name} [{dtp.x}, {dtp.y}]",
+            f"{load.image_bytes:,}",
+            gigabits(load.bytes_per_s) if paced else _OPEN,
+            gigabits(load.wire_bytes_per_s) if paced and load.packets else _OPEN,
+            f"{load.packets_per_s:,.0f}" if paced and load.packets else _OPEN,
+            load.emulator,
+            load.receiver,
+        )
+    return table
+
+
+def _memory(summary: Summary) -> Table:
+    plan = summary.plan
+    table = _table(
+        "memory", "node", "buffer", "slots>", "stack>", "images>", "MiB>", "on device, MiB>", "files at most, MiB>"
+    )
+    for buffer in plan.buffers:
+        section = buffer.section
+        files = file_bytes(plan, buffer)
+        on_device = sum(memory_on_devices(plan, buffer, summary.capabilities.get(buffer.receiver)).values())
+        table.add_row(
+            buffer.receiver,
+            section.name,
+            f"{section.slots}",
+            f"{section.stack}",
+            _OPEN if plan.file.run.open_ended else f"{buffer.images:,}",
+            f"{sum(memory_of(plan, buffer).values()) / 2**20:,.1f}",
+            f"{on_device / 2**20:,.1f}" if on_device else _OPEN,
+            f"{files / 2**20:,.1f}" if files else _OPEN,
+        )
+    for emulator in plan.emulators:
+        if copies := turned_modules(plan, emulator):
+            size = turned_bytes(plan, emulator)
+            what = f"{len(copies)} turned module{'s' * (len(copies) > 1)}"
+            known = _OPEN if size is None else f"{size / 2**20:,.1f}"
+            table.add_row(emulator.label, what, _OPEN, _OPEN, _OPEN, known, _OPEN, _OPEN)
+    return table
+
+
+def _limits(summary: Summary) -> Table:
+    table = _table("needed, and there", "what", "needed>", "there>", "part>")
+    for limit in summary.limits:
+        part = f"{100 * limit.needed / limit.has:.0f} %" if limit.known and limit.needed and limit.has else _OPEN
+        style = "red" if limit.exceeded else None
+        table.add_row(_what(limit), amount(limit, limit.needed), amount(limit, limit.has), part, style=style)
+    return table
+
+
+def _what(limit: Limit) -> str:
+    return f"{limit.who}: a stack" if limit.kind in ("unit", "files") else limit.who
+
+
+def amount(limit: Limit, value: float | None) -> str:
+    """A figure of a limit, with its unit."""
+    if value is None:
+        return _OPEN
+    if limit.kind in ("link", "interface"):
+        return f"{gigabits(value)} Gb/s"
+    if limit.kind in ("memory", "device memory"):
+        return f"{value / 2**30:,.2f} GiB"
+    if limit.kind in ("unit", "files"):
+        return f"{value * 1e3:,.2f} ms"
+    return f"{100 * value:.0f} %" if limit.kind == "device" else f"{value:.1f}"
+
+
+def gigabits(bytes_per_s: float) -> str:
+    """Of bytes a second, with three digits that count."""
+    value = bytes_per_s * 8e-9
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def spans(numbers: list[int]) -> str:
+    """0 … 3, 7"""
+    parts: list[list[int]] = []
+    for number in sorted(numbers):
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ", ".join(f"{part[0]} … {part[-1]}" if len(part) > 2 else ", ".join(map(str, part)) for part in parts)
+
+
+def _table(title: str, *columns: str) -> Table:
+    """A column whose name ends in `>` is of numbers."""
+    table = Table(title=title, box=None, title_justify="left", title_style="bold", pad_edge=False)
+    for column in columns:
+        table.add_column(column.removesuffix(">"), justify="right" if column.endswith(">") else "left", overflow="fold")
+    return table

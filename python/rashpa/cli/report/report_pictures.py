@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The images and curves of a report: what nodes have kept of them, and what the files of this machine hold."""
+
+import base64
+import html
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.books.pictures import MOST_BUFFERS, MOST_SIDE
+from rashpa.control.plan.run_plan import PlannedBuffer
+from rashpa.data.base.bad_file import BadFileError, blaming
+from rashpa.data.figures.picture import Picture, StoredPicture, brightest, spread, summed, unit_of
+from rashpa.data.figures.seen import Seen, seen_of
+from rashpa.data.files.hdf5.tree import Hdf5File
+from rashpa.data.stored.reader import Run, open_run
+
+_PATIENCE_S = 1.0  # for the sum of a buffer: some 130 images of a megapixel
+_CURVES = 256  # images of which a mean curve is made
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What it is of, its axis, and the values."""
+
+    text: str
+    name: str
+    axis: str
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+
+
+@dataclass
+class Shown:
+    """Of one buffer. `figures`: HTML; `column`: a number of every image."""
+
+    figures: list[str] = field(default_factory=list)
+    curves: list[Curve] = field(default_factory=list)
+
+
+def shown_of(buffer: PlannedBuffer, outcome: Outcome, file: str) -> Shown:
+    """`file`: of a receiver of this machine, or empty."""
+    name = buffer.section.name
+    shown = Shown()
+    if buffer not in outcome.plan.buffers[:MOST_BUFFERS]:
+        return shown
+    seen: dict[str, Seen] = {}
+    for of, content in outcome.pictures.get(name, {}).items():
+        try:
+            seen[of] = seen_of(content)
+        except (ValueError, KeyError, OSError):  # of a node of another version
+            continue
+    stored = _of_file(shown, file) if file else set()
+    if "accepted" in seen and "accepted" not in stored:
+        shown.figures.insert(0, _figure("accepted", _picture_of(seen["accepted"]), _text_of(seen["accepted"])))
+    for of in ("vetoed", "partial"):
+        if of in seen:
+            shown.figures.append(_figure(of, _picture_of(seen[of]), _text_of(seen[of])))
+    if not shown.curves and "accepted" in seen:
+        of = f"frame {seen['accepted'].frame}"
+        shown.curves += [Curve(of, name, axis, x, y) for name, (axis, x, y) in seen["accepted"].curves.items()]
+    return shown
+
+
+def _of_file(shown: Shown, file: str) -> set[str]:
+    """What is shown of it; what cannot be read is not."""
+    found: set[str] = set()
+    try:
+        with open_run(Path(file)) as run, blaming(file):
+            for what, stored in (("accepted", brightest(run, MOST_SIDE)), ("sum", summed(run, MOST_SIDE, _PATIENCE_S))):
+                if stored is not None:
+                    shown.figures.append(_stored_figure(what, stored))
+                    found.add(what)
+            shown.curves += _curves_of(run)
+    except (OSError, BadFileError):
+        pass
+    return found
+
+
+def _curves_of(run: Run) -> Iterator[Curve]:
+    """Of each profile its first array, the mean over stored images."""
+    indices = sorted(spread(len(run))[:_CURVES])
+    if not indices:
+        return
+    for name, facts in run.profile_facts.items():
+        array = next(iter(facts.arrays))
+        axis, x = list(facts.axes.items())[-1]
+        values = np.stack([run.profile(name, index)[array] for index in indices]).reshape(-1, x.size)
+        known = np.isfinite(values)
+        total = np.where(known, values, 0.0).sum(axis=0)
+        y = np.divide(total, known.sum(axis=0), out=np.full(x.size, np.nan), where=known.any(axis=0))
+        unit = facts.units.get(axis, "")
+        text = f"mean of {len(indices):,} of {len(run):,} stored images"
+        yield Curve(text, f"{name}: {array}", f"{axis} ({unit})" if unit else axis, x, y)
+
+
+def _picture_of(seen: Seen) -> Picture:
+    unit = unit_of(seen.kind, seen.arriving)
+    return Picture(seen.values.astype(np.float64), seen.corners[4], unit, seen.lost, seen.peaks, linear=seen.arriving)
+
+
+def _text_of(seen: Seen) -> str:
+    words = [f"frame {seen.frame}"]
+    if seen.vetoed is not None:
+        words.append(f"vetoed: {seen.vetoed.replace('_', ' ')}")
+    if seen.partial:
+        lines = sum(int(line[3]) for line in seen.lost)
+        words.append(f"{lines:,} line{'' if lines == 1 else 's'} lost (hatched)")
+    counted = [f"{value:g} {name.replace('_', ' ')}" for name, value in seen.columns.items() if value is not None]
+    if seen.arriving:
+        words.append("as it arrived, before the pipeline")
+    return ", ".join(words + counted[-2:])
+
+
+def _stored_figure(what: str, stored: StoredPicture) -> str:
+    return _figure(what, stored.picture, stored.text)
+
+
+def _figure(what: str, picture: Picture, text: str) -> str:
+    png = base64.b64encode(picture.png()).decode()
+    caption = html.escape(f"{what}: {text}")
+    return f"<figure data-shows='{what}'><img alt='{caption}' src='data:image/png;base64,{png}'><figcaption>{caption}</figcaption></figure>"
+
+
+def column_of(master: Path, name: str) -> NDArray[Any] | None:
+    """The file's table of one of the pipeline's numbers, a row an image; None when there is no such file or table."""
+    try:
+        with Hdf5File(master) as file, blaming(str(master)):
+            table = file.get(f"/entry/rashpa/{name}")
+            if table is None:
+                return None
+            values = np.asarray(table[()])
+            if "not_counted" in table.attrs:
+                values = np.where(values == table.attrs["not_counted"], values.dtype.type(0), values)
+            return values
+    except (OSError, BadFileError):
+        return None

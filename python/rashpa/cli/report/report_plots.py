@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The curves of a report, as Bokeh draws them: nothing lies over the data, nothing is told by colour alone."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from bokeh.models import ColumnDataSource, NumeralTickFormatter, Range1d
+from bokeh.plotting import figure
+from numpy.typing import NDArray
+
+from rashpa.control.plan.run_plan import PlannedBuffer
+from rashpa.control.telegrams.latency import BOUNDS_S
+from rashpa.control.telegrams.telegram import Latency
+from rashpa.dashboard.style import COLOURS, DASHES, HATCHES, LINES
+
+_BINS = 400
+
+
+def shares(table: NDArray[np.uint8], states: int, bins: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Bin edges in images, and of each bin the percentage of images in each state [state][bin]."""
+    edges = np.unique(np.linspace(0, table.size, min(bins, table.size) + 1).astype(np.int64))
+    counts = np.stack([np.add.reduceat(table == state, edges[:-1], dtype=np.int64) for state in range(states)]).astype(
+        np.float64
+    )
+    return edges.astype(np.float64), 100.0 * counts / np.diff(edges)
+
+
+def _plot(height: int, x: str, y: str, **more: Any) -> Any:
+    plot = figure(
+        height=height,
+        sizing_mode="stretch_width",
+        x_axis_label=x,
+        y_axis_label=y,
+        tools="xpan,xwheel_zoom,reset,save",
+        **more,
+    )
+    if more.get("x_axis_type") != "log":
+        plot.xaxis.formatter = NumeralTickFormatter(format="0,0.[00]")
+    plot.yaxis.formatter = NumeralTickFormatter(format="0,0.[00]")
+    plot.toolbar.logo = None
+    plot.toolbar.autohide = True
+    return plot
+
+
+def _legend_beside(plot: Any) -> Any:
+    """So that it covers no data."""
+    if plot.legend:
+        plot.add_layout(plot.legend[0], "above")
+        plot.legend[0].orientation = "horizontal"
+        plot.legend[0].border_line_color = None
+        plot.legend[0].padding = plot.legend[0].margin = 2
+    return plot
+
+
+def share_plot(buffer: PlannedBuffer, table: NDArray[np.uint8], states: Sequence[str]) -> Any:
+    """One area a state, whatever the number of images: bars of less than a pixel would draw patterns that are not in the data."""
+    edges, percent = shares(table, len(states), _BINS)
+    frames = buffer.section.phase + edges * buffer.section.every
+    plot = _plot(180, "frame number", "% of images")
+    plot.y_range = Range1d(start=0, end=100)
+    plot.x_range = Range1d(start=frames[0], end=frames[-1])
+    bottom = np.zeros(percent.shape[1])
+    for state, values in zip(states, percent, strict=True):
+        if values.any():
+            data = {"x": frames, "y1": _to_the_end(bottom), "y2": _to_the_end(bottom + values)}
+            plot.varea_step(
+                "x",
+                "y1",
+                "y2",
+                step_mode="after",
+                source=ColumnDataSource(data),
+                fill_color=COLOURS.get(state, COLOURS["open"]),
+                hatch_pattern=HATCHES.get(state),
+                hatch_alpha=0.35,
+                legend_label=f"{state} ({np.count_nonzero(table == states.index(state)):,})",
+            )
+            bottom = bottom + values
+    return _legend_beside(plot)
+
+
+def _to_the_end(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A step's value belongs to what is behind it; so the last one is said twice."""
+    return np.append(values, values[-1])
+
+
+def hit_plot(buffer: PlannedBuffer, column: str, values: NDArray[Any], limits: Mapping[str, Any]) -> Any:
+    """What a verdict compares with `limits`; of each bin the largest value, so that no hit vanishes."""
+    edges = np.unique(np.linspace(0, values.size, min(4 * _BINS, values.size) + 1).astype(np.int64))
+    frames = (buffer.section.phase + edges * buffer.section.every).astype(np.float64)
+    top = np.maximum.reduceat(values, edges[:-1]).astype(np.float64)
+    plot = _plot(220, "frame number", column.replace("_", " "))
+    data = {"x": frames, "y1": np.zeros(frames.size), "y2": _to_the_end(top)}
+    plot.varea_step("x", "y1", "y2", step_mode="after", source=ColumnDataSource(data), fill_color=COLOURS["accepted"])
+    for (name, value), dash in zip(limits.items(), DASHES[1:], strict=False):
+        label = f"{name.replace('_', ' ')} = {value:g}"
+        plot.line(
+            frames[[0, -1]], [value, value], color=COLOURS["errored"], line_dash=dash, line_width=2, legend_label=label
+        )
+    return _legend_beside(plot)
+
+
+def curve_plot(axis: str, x: NDArray[np.float64], y: NDArray[np.float64], name: str) -> Any:
+    """An azimuthal curve."""
+    plot = _plot(220, axis.replace("_", " "), name.replace("_", " "))
+    plot.line(x, y, color=LINES[0], line_width=1.5)
+    return plot
+
+
+def latency_plot(latencies: Iterable[Latency]) -> Any:
+    """How many stacks or images took how long, by stage; None when nobody has told it."""
+    told = [latency for latency in latencies if latency.below and latency.count]
+    if not told:
+        return None
+    counted = [np.diff(np.array([0, *latency.below, latency.count], np.float64)) for latency in told]
+    bounds = np.array([BOUNDS_S[0] / 2, *BOUNDS_S, 2 * BOUNDS_S[-1]]) * 1e6
+    used = np.flatnonzero(np.any(counted, axis=0))
+    first, end = int(used[0]), int(used[-1]) + 2
+    plot = _plot(220, "µs", "number", x_axis_type="log")
+    for latency, counts, colour, dash in zip(told, counted, LINES, DASHES, strict=False):
+        x = np.concatenate([bounds[first:end][:1], bounds[first:end]])
+        y = np.concatenate([[0.0], counts[first : end - 1], [0.0]])
+        label = f"{latency.stage} ({latency.count:,})"
+        plot.step(x, y, mode="after", color=colour, line_dash=dash, line_width=2, legend_label=label)
+    return _legend_beside(plot)

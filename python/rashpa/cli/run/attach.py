@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa attach`: takes over a run whose manager is gone."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from rashpa.cli.output_check import folder_trouble
+from rashpa.cli.run.run import BAD_INPUT, complain, conclude, watched
+from rashpa.control.handover.journal import Journal, JournalError, find_journal
+from rashpa.control.run.attach import attached
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.runfile.token import TokenError, token_of_environment
+
+
+def attach(
+    where: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT", help="Output folder of the run, or the journal in it (…_attach.json).", show_default=False
+        ),
+    ],
+    report: Annotated[
+        Path | None, typer.Option(help="Folder for report.json and report.html; as the run was told when not given.")
+    ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress, neither bar nor lines; the closing tables stay.")
+    ] = False,
+) -> None:
+    """Take over a run whose manager has died: watch it to its end, close the books, write its report.
+
+    Nodes that stay up wait for their lease (10 s) before they act as the run file's run.orphaned says; with "finish" they go on, and keep the
+    books for run.keep_books_s. Exit codes are those of `rashpa run`; 2 also when there is no such run, or its manager lives.
+    """
+    errors = Console(stderr=True)
+    console = Console()
+    try:
+        token = token_of_environment()
+        journal = Journal(find_journal(where), str(report.resolve()) if report is not None else "")
+        if report is not None and (trouble := folder_trouble(report)):
+            raise JournalError(f"--report {report}: {trouble}; choose another folder")
+        manager = attached(journal, token=token)
+    except (JournalError, RunFileError, TokenError, OSError) as error:
+        complain(errors, str(error), "attach")
+        raise typer.Exit(BAD_INPUT) from None
+    plan = manager.plan
+    outcome = asyncio.run(watched(manager, console, quiet))
+    folder = Path(journal.report) if journal.report else None
+    conclude(outcome, folder, plan.source.path, errors, console, "attach", page=not manager.hurried)

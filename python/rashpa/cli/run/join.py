@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa join`: one more receiver for a group of a run that goes on."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rashpa.control.handover.join_desk import ask_to_join
+from rashpa.control.handover.journal import JournalError, find_journal, journal_lives
+from rashpa.control.plan.groups import Joined
+
+_FAILED, _BAD_INPUT = 1, 2
+
+
+def join(
+    where: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT", help="Output folder of the run, or the journal in it (…_attach.json).", show_default=False
+        ),
+    ],
+    name: Annotated[str, typer.Argument(help="What reports and files call the receiver.", show_default=False)],
+    group: Annotated[str, typer.Option(help="The group; not needed where the run has one.")] = "",
+    node: Annotated[
+        str, typer.Option(help='URL of a running receiver; "local": the run starts it on its machine.')
+    ] = "local",
+    address: Annotated[str, typer.Option(help="Where it takes packets; as link.receiver_address when not given.")] = "",
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="As link.port when not given; 0: any.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, max=64, help="As link.threads when not given.")] = None,
+    wait: Annotated[
+        float, typer.Option(min=1.0, max=3600.0, help="Longest time until it takes part, in seconds.")
+    ] = 60.0,
+) -> None:
+    """Add a receiver to a group of a run that goes on. It has the group's buffer, kernels and sinks, files of its own, and its share of the images from then on.
+
+    On the machine of the run's manager, or where its output folder is, by the same user. Exit code 1 when the receiver does not take part, 2 when there is
+    no such run or its manager does not answer.
+    """
+    given: dict[str, Any] = {"address": address or None, "port": port, "threads": threads}
+    receiver = {"name": name, "node": node, **{key: value for key, value in given.items() if value is not None}}
+    try:
+        journal = find_journal(where)
+        if not journal_lives(journal):
+            raise JournalError(f"{journal}: no manager is at it; the run has ended, or `rashpa attach` takes it over")
+        answer = ask_to_join(journal, Joined(group, receiver), wait)
+    except JournalError as error:
+        sys.stderr.write(f"rashpa join: {error}\n")
+        raise typer.Exit(_BAD_INPUT) from None
+    if answer.trouble:
+        sys.stderr.write("".join(f"rashpa join: {line}\n" for line in answer.trouble.splitlines()))
+        raise typer.Exit(_FAILED)
+    typer.echo(answer.text)

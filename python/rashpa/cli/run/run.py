@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa run FILE`: carries a run through, shows it, and says at the end whether the books balance."""
+
+import asyncio
+import contextlib
+import errno
+import importlib
+import os
+import signal
+import threading
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from rashpa.cli.plan.plan import group_lines
+from rashpa.cli.report.report import write_report
+from rashpa.cli.run.run_display import RunDisplay, print_outcome
+from rashpa.cli.run_checks import problems_before, problems_of_nodes
+from rashpa.cli.ways_to_images import ways_to_images
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.capacity.capacity import cautions
+from rashpa.control.handover.journal import JournalError, journal_of
+from rashpa.control.nodes.launcher import LauncherError, launcher_of
+from rashpa.control.nodes.local_node import local_command
+from rashpa.control.plan.calibration_warnings import calibration_warnings
+from rashpa.control.plan.run_plan import Plan, images_of, load_plan
+from rashpa.control.run.manager import Manager
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.runfile.token import TokenError, token_of_environment
+from rashpa.data.base.telling import only_tells, troubles
+from rashpa.data.files.regular_file import reason
+
+GOOD, FAILED, BAD_INPUT, RED, INTERRUPTED = 0, 1, 2, 3, 130
+_MOST_ASKED = 2
+_END_S = 1.8
+
+
+def run(
+    file: Annotated[Path, typer.Argument(help="Run file (TOML); examples/ has some.", show_default=False)],
+    report: Annotated[Path | None, typer.Option(help="Folder for report.json and report.html.")] = None,
+    page: Annotated[
+        bool,
+        typer.Option(
+            "--page/--no-page", help="report.html; without it a report costs nearly nothing: for many short runs."
+        ),
+    ] = True,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check the file and what local nodes load of it; show the plan.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress, neither bar nor lines; the closing tables stay.")
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Try what is too much for links, memory or units; the report says what was forced."
+        ),
+    ] = False,
+    launcher: Annotated[
+        Literal["local", "slurm"],
+        typer.Option(help="Who starts the nodes that have no URL: this machine, or Slurm, each as a job step by srun."),
+    ] = "local",
+    launcher_options: Annotated[
+        str,
+        typer.Option(
+            metavar="WORDS",
+            help="For srun, of all nodes: --launcher-options '--partition=daq --time=60'. Those of one node stand in the run file: launch.",
+        ),
+    ] = "",
+    launcher_wait: Annotated[
+        float,
+        typer.Option(min=1.0, help="Slurm: seconds that a node may wait for its machine before the run is given up."),
+    ] = 300.0,
+) -> None:
+    """Carry a run through: start or reach its nodes, configure, acquire, and close the books.
+
+    Exit code 0 only when the books balance, every image that should be kept is stored, and every image that is not complete is explained by
+    the emulator's log; 1 when a node fails or the run cannot be carried through; 2 for bad input, before anything starts; 3 when the run came
+    to its end, but images are errored, unwritten or unexplained; 130 after Ctrl-C.
+    """
+    errors = Console(stderr=True)
+    try:
+        plan = _checked_plan(file, report, page, check and launcher == "local")
+        token = token_of_environment()
+        journal = journal_of(plan, report)
+        by = launcher_of(launcher, launcher_options, launcher_wait, local_command)
+    except (RunFileError, TokenError, JournalError, LauncherError, OSError) as error:
+        complain(errors, str(error))
+        raise typer.Exit(BAD_INPUT) from None
+    for text in (*cautions(plan), *calibration_warnings(plan, datetime.now(UTC))):
+        errors.print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+    console = Console()
+    if check:
+        _print_plan(console, plan)
+        return
+    try:
+        manager = Manager(plan, token=token, force=force, journal=journal, launcher=by)
+        if report is not None and page:
+            manager.prepare(_load_page)
+        outcome = asyncio.run(watched(manager, console, quiet))
+    except OSError as error:
+        if error.errno not in (errno.EMFILE, errno.ENFILE):
+            raise
+        complain(errors, f"{error.strerror}: a run needs some of its own and 128 for each node; raise `ulimit -n`")
+        raise typer.Exit(FAILED) from None
+    conclude(outcome, report, file, errors, console, page=page and not manager.hurried)
+
+
+def _load_page() -> None:
+    """Import what the end of a run needs, so that nobody waits for it there. What is wrong with it is said there."""
+    with contextlib.suppress(Exception):
+        importlib.import_module("rashpa.cli.files.combine")
+        importlib.import_module("rashpa.cli.report.report_html").load()
+
+
+def conclude(
+    outcome: Outcome,
+    report: Path | None,
+    file: Path,
+    errors: Console,
+    console: Console,
+    command: str = "run",
+    page: bool = True,
+) -> None:
+    """Says what became of a run, writes its report, and ends with its exit code. What is shown neither prevents the report nor changes the code."""
+    said: list[str] = []
+    with only_tells("the closing tables", said.append):
+        _tell(outcome, errors, console, command)
+    outcome.cautions += (*said, *troubles())
+    written = _Written()
+    if report is not None and not outcome.refused:
+        written = _write_report(outcome, report, file, page)
+    for path in written.paths:
+        console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
+    with only_tells("where the images are", said.append):
+        for line in ways_to_images(outcome):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for text in (*said, *written.cautions):
+        errors.print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+    if written.trouble:
+        complain(errors, f"the report cannot be written: {written.trouble}", command)
+    raise typer.Exit(exit_code(outcome) or (FAILED if written.trouble else GOOD))
+
+
+def _tell(outcome: Outcome, errors: Console, console: Console, command: str) -> None:
+    """Tables and lines for people."""
+    for text in outcome.all_cautions:
+        errors.print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+    if outcome.problem:
+        complain(errors, outcome.problem, command)
+    if outcome.buffers and not outcome.refused:  # what never began has no books
+        print_outcome(console, outcome)
+        for reason in outcome.reasons:
+            complain(errors, reason, command)
+        files = [buffer.file for buffer in outcome.buffers if buffer.file]
+        if (
+            outcome.accounts and files and (len(files) > 1 or outcome.lost)
+        ):  # the run has its end, and files are what it made
+            _combine(outcome, errors, console)
+
+
+def _checked_plan(file: Path, report: Path | None, page: bool, nodes_too: bool) -> Plan:
+    """RunFileError for all that is wrong without a node; `nodes_too`: and for what local nodes would find."""
+    plan = load_plan(file)
+    problems = list(problems_before(plan, report, page=page))
+    if nodes_too and not problems:
+        problems += problems_of_nodes(plan)
+    if problems:
+        raise RunFileError("\n".join(problems))
+    return plan
+
+
+def _combine(outcome: Outcome, errors: Console, console: Console) -> None:
+    """One file for all, where a run has several; what cannot be combined is there as it is."""
+    from rashpa.cli.files.combine import combine_run  # with HDF5, which no run waits for before it begins
+    from rashpa.data.parts.run_parts import RunFileError as StoredError
+
+    try:
+        if (combined := combine_run(outcome)) is not None:
+            console.print(f"wrote {combined}: leads to all files", markup=False, highlight=False, soft_wrap=True)
+    except StoredError as error:
+        errors.print(f"caution: {error}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class _Written:
+    """Files of a report. `trouble`: why there is none; `cautions`: what it lacks."""
+
+    paths: tuple[Path, ...] = ()
+    trouble: str = ""
+    cautions: tuple[str, ...] = ()
+
+
+def _write_report(outcome: Outcome, folder: Path, file: Path, page: bool) -> _Written:
+    known = len(outcome.cautions)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = write_report(outcome, folder, file, page)
+    except OSError as error:
+        return _Written((), f"{error.filename or folder}: {reason(error)}", outcome.cautions[known:])
+    return _Written(paths, "", outcome.cautions[known:])
+
+
+def exit_code(outcome: Outcome) -> int:
+    """0 only for a run in which everything is stored or explained."""
+    if outcome.good:
+        return GOOD
+    if outcome.interrupted:
+        return INTERRUPTED
+    if outcome.refused:
+        return BAD_INPUT
+    # without the tables of all nodes the run has not come to its end
+    return FAILED if outcome.problem or not outcome.accounts else RED
+
+
+def end_within(seconds: float, code: int) -> None:
+    """Ends this process, when it has not ended by itself until then."""
+    timer = threading.Timer(seconds, os._exit, args=(code,))
+    timer.daemon = True
+    timer.start()
+
+
+async def watched(manager: Manager, console: Console, quiet: bool) -> Outcome:
+    """Carries the run through and shows how far it is; Ctrl-C ends it in order."""
+    with RunDisplay(console, manager.plan, quiet) as display:
+        manager.observe(display.show)
+        loop, asked = asyncio.get_running_loop(), 0
+
+        def stop() -> None:
+            nonlocal asked
+            asked += 1
+            if asked == _MOST_ASKED:  # whatever still stands then: who asks twice has waited long enough
+                end_within(_END_S, INTERRUPTED)
+            manager.stop()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop)
+        return await manager.run()
+
+
+def complain(errors: Console, text: str, command: str = "run") -> None:
+    """A line each, in red."""
+    for line in text.splitlines():
+        errors.print(f"rashpa {command}: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_plan(console: Console, plan: Plan) -> None:
+    shown = plan.shown_receivers
+    for emulator in plan.emulators:
+        if emulator.shown_name:
+            console.print(
+                f"{emulator.label}: node {emulator.node}, address {emulator.address}, modules {', '.join(map(str, emulator.modules))}, "
+                f"{len(plan.dtps_from(emulator.name))} DTPs",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
+    for receiver in plan.receivers:
+        if receiver.shown_name:
+            console.print(
+                f"{receiver.label}: node {receiver.node}, address {receiver.address}, "
+                f"{len(plan.buffers_of(receiver.name))} buffers, {len(plan.dtps_of(receiver.name))} DTPs",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
+    for line in group_lines(plan):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for buffer in plan.buffers:
+        at = f" at {shown[buffer.section.name]}" if shown[buffer.section.name] else ""
+        console.print(
+            f"buffer {buffer.section.name}{at}: {images_of(plan, buffer)} images of {buffer.width} × {buffer.height} pixels, "
+            f"{len(buffer.dtps)} DTPs, {buffer.section.slots} slots in stacks of {buffer.section.stack}",
+            highlight=False,
+        )
+        for dtp in buffer.dtps:
+            console.print(
+                f"  DTP {dtp.id}: module {dtp.module} {dtp.region} → {dtp.target}", markup=False, highlight=False
+            )

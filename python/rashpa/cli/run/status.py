@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa status [NODE…]`: how far nodes are: states, books, rates, margins."""
+
+from dataclasses import dataclass, field
+
+from rich.table import Table
+from rich.text import Text
+
+from rashpa.cli.run.watch import Authority, Every, Json, Nodes, Once, Watched, watch
+from rashpa.control.nodes.node_client import NodeClient
+from rashpa.control.nodes.node_progress import Receiving, Sending, progress_of
+from rashpa.control.telegrams.telegram import Status
+
+_STYLES = {"running": "green", "fault": "red", "paused": "yellow"}
+_LOW = 0.25  # share of free slots below which the sinks are about to hold up the sources
+_LATE_S = 0.1
+_MOST_PICTURES = 4
+
+
+@dataclass(frozen=True)
+class NodeStatus:
+    """One node at one time; `parts`: an emulator, or the buffers of a receiver."""
+
+    node: str
+    role: str
+    state: str
+    holder: str
+    message: str
+    parts: tuple[Sending | Receiving, ...]
+    said: Status = field(repr=False)
+
+
+def status(
+    nodes: Nodes = None, authority: Authority = "", every: Every = 1.0, once: Once = False, json: Json = False
+) -> None:
+    """How far nodes are: state, books, rates and margins, live.
+
+    `margin`: of an emulator its worst lag behind the rate that it was told, of a buffer the share of its slots that are free. The bearer token is
+    taken from the environment's RASHPA_TOKEN. Exit code 1 when a node did not answer the last time; 2 for bad input.
+    """
+    watch("status", nodes or (), authority, every, once, json, _look, _table)
+
+
+async def _look(client: NodeClient, before: NodeStatus | None) -> NodeStatus:
+    now = await client.status()
+    parts = progress_of(before.said if before else None, now)
+    return NodeStatus(now.node, now.role, now.state, now.holder, now.message, parts, now)
+
+
+def _table(nodes: list[Watched[NodeStatus]]) -> Table:
+    table = Table("node", "state", "of", title="nodes", title_justify="left")
+    for name in ("done", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written", "images/s", "Gb/s", "margin"):  # fmt: skip
+        table.add_column(name, justify="right")
+    for node in nodes:
+        _add_node(table, node)
+    seen = [line for node in nodes for line in _pictures(node)][:_MOST_PICTURES]
+    if seen:
+        table.caption = "\n".join(["newest accepted images, as PNG:", *seen])
+        table.caption_justify = "left"
+    return table
+
+
+def _pictures(node: Watched[NodeStatus]) -> list[str]:
+    """Where a browser or curl finds a picture of what a node receives."""
+    parts = node.view.parts if node.view is not None and not node.problem else ()
+    return [f"{node.client.url}/preview?buffer={part.name}" for part in parts if isinstance(part, Receiving)]
+
+
+def _add_node(table: Table, node: Watched[NodeStatus]) -> None:
+    if node.problem or node.view is None:
+        table.add_row(Text(node.client.name), Text("lost", "red"))
+        return
+    known = node.view
+    head = (Text(known.node), Text(known.state, _STYLES.get(known.state, "")))
+    if not known.parts:
+        table.add_row(*head, Text(known.message or known.holder))
+    for part in known.parts:
+        table.add_row(*head, *(_sending(part) if isinstance(part, Sending) else _receiving(part)))
+        head = (Text(""), Text(""))
+    if known.parts and known.message:
+        table.add_row(*head, Text(known.message, "red" if known.state == "fault" else ""))
+
+
+def _sending(part: Sending) -> tuple[Text, ...]:
+    skipped = f", {part.images_skipped:,} skipped" if part.images_skipped else ""
+    late = Text(f"{part.late_s:.3f} s late", "yellow" if part.late_s > _LATE_S else "") if part.asked_hz else Text("")
+    return (
+        Text(f"{part.dtps} DTPs"),
+        Text(f"{part.images_sent:,} sent{skipped}"),
+        *(Text("") for _ in range(7)),
+        Text(f"{part.images_per_s:,.0f}"),
+        Text(f"{part.bytes_per_s * 8e-9:.2f}"),
+        late,
+    )
+
+
+def _receiving(part: Receiving) -> tuple[Text, ...]:
+    books = part.books
+    return (
+        Text(f"buffer {part.name}"),
+        Text(f"{part.done:.1%}"),
+        Text(f"{books.complete:,}"),
+        *(Text(f"{value:,}", "yellow" if value else "") for value in (books.partial, books.missing)),
+        Text(f"{books.accepted:,}"),
+        Text(f"{books.vetoed:,}"),
+        Text(f"{books.errored:,}", "red" if books.errored else ""),
+        Text(f"{books.written:,}"),
+        Text(f"{part.images_per_s:,.0f}"),
+        Text(f"{part.stored_bytes_per_s * 8e-9:.2f}"),
+        Text(
+            "" if part.free_slots is None else f"{part.free_slots:.0%} free",
+            "yellow" if (part.free_slots or 1) < _LOW else "",
+        ),
+    )

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa pause|resume|abort OUT`: what a run is to do, told to its manager from wherever its output folder is."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rashpa.cli.run.stop import who
+from rashpa.control.handover.journal import JournalError, find_journal
+from rashpa.control.handover.steering import SteerError, Way, steer
+
+_BAD_INPUT = 2
+_Where = Annotated[
+    Path,
+    typer.Argument(
+        metavar="OUT", help="Output folder of the run, or the journal in it (…_attach.json).", show_default=False
+    ),
+]
+_Timeout = Annotated[float, typer.Option("--timeout", min=1.0, help="Seconds to wait for the answer of the manager.")]
+
+
+def pause(where: _Where, timeout_s: _Timeout = 30.0) -> None:
+    """Pause a run: all its emulators stop before the same frame, at the end of whole stacks, or at once where these take more than 10 s.
+
+    Exit code 2 when there is no such run, or it cannot be paused.
+    """
+    _ask("pause", where, timeout_s)
+
+
+def resume(where: _Where, timeout_s: _Timeout = 30.0) -> None:
+    """Go on with a run that was paused, at the rate that it had. What was not sent meanwhile comes later, none is left out.
+
+    Exit code 2 when there is no such run, or it is not paused.
+    """
+    _ask("resume", where, timeout_s)
+
+
+def abort(where: _Where, timeout_s: _Timeout = 30.0) -> None:
+    """End a run at once, as Ctrl-C in front of it does: files are completed, what has not come is missing. `rashpa stop` ends it in order.
+
+    Exit code 2 when there is no such run.
+    """
+    _ask("abort", where, timeout_s)
+
+
+def _ask(way: Way, where: Path, timeout_s: float) -> None:
+    try:
+        typer.echo(steer(find_journal(where), way, who(), timeout_s))
+    except (JournalError, SteerError, OSError) as error:
+        sys.stderr.write(f"rashpa {way}: {error}\n")
+        raise typer.Exit(_BAD_INPUT) from None

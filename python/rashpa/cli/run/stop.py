@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa stop`: ends a run in order at the frame that it is at, from wherever its output folder is."""
+
+import asyncio
+import contextlib
+import getpass
+import os
+import socket
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from rashpa.cli.run.run import BAD_INPUT, FAILED, GOOD, RED, complain, conclude, watched
+from rashpa.control.handover.journal import Journal, JournalError, ManagerLivesError, find_journal
+from rashpa.control.handover.stop_request import StopError, StopRequest
+from rashpa.control.run.attach import attached
+from rashpa.control.run.end import never_early
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.runfile.token import TokenError, token_of_environment
+
+
+def stop(
+    where: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT", help="Output folder of the run, or the journal in it (…_attach.json).", show_default=False
+        ),
+    ],
+    timeout_s: Annotated[
+        float, typer.Option("--timeout", min=1.0, help="Seconds to wait for the end of the run; files may take long.")
+    ] = 600.0,
+) -> None:
+    """End a run in order at the next frame at which all emulators can end: every image until then is in the books and in the files, none behind it.
+
+    For runs until stopped and for those with a number of frames. The run ends with its regular exit code. When its manager has died, this
+    command takes the run over and ends it, as `rashpa attach` would. Exit codes: 0 when the run has ended and its books balance and everything is
+    stored or explained; 3 when not; 1 when it did not come to its end; 2 when there is no such run, or it cannot end before its last frame.
+    """
+    errors = Console(stderr=True)
+    console = Console()
+    try:
+        path = find_journal(where)
+        journal = Journal(path)
+        try:
+            manager = attached(journal, token=token_of_environment())
+        except ManagerLivesError:
+            raise typer.Exit(_asked(path, timeout_s, console, errors)) from None
+        if why := never_early(manager.plan):
+            journal.close()
+            raise StopError(f"{path}: {why}")
+    except (JournalError, StopError, RunFileError, TokenError, OSError) as error:
+        complain(errors, str(error), "stop")
+        raise typer.Exit(BAD_INPUT) from None
+    manager.end(who())
+    outcome = asyncio.run(watched(manager, console, quiet=True))
+    report = Path(journal.report) if journal.report else None
+    conclude(outcome, report, manager.plan.source.path, errors, console, "stop")
+
+
+def _asked(path: Path, timeout_s: float, console: Console, errors: Console) -> int:
+    """Has the manager of the run end it; the exit code. StopError when it does not."""
+    request = StopRequest(path, who())
+    try:
+        answer = request.wait(timeout_s)
+    finally:
+        request.close()
+    if answer.refused:
+        raise StopError(f"{path}: {answer.refused}")
+    of = f" of {answer.planned}" if answer.planned else ""
+    books = "balanced" if answer.balanced else "NOT balanced"
+    console.print(
+        f"ended after {answer.frames}{of} frames; books {books}: {answer.expected} images expected, {answer.complete} complete, "
+        f"{answer.written} written",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+    for line in (*answer.problem.splitlines(), *answer.reasons):
+        complain(errors, line, "stop")
+    if answer.problem:
+        return FAILED
+    return GOOD if answer.good else RED
+
+
+def who() -> str:
+    """Who asks, for people."""
+    user = str(os.getuid())
+    with contextlib.suppress(KeyError, OSError):  # a process without an entry in the table of users
+        user = getpass.getuser()
+    return f"{user}@{socket.gethostname()} (process {os.getpid()})"

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `rashpa status` and `rashpa top` have in common: which nodes, how often, and as a table, once or as JSON."""
+
+import asyncio
+import contextlib
+import json
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Generic, TypeVar
+
+import typer
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.runfile.token import TokenError, token_of_environment
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+GOOD, FAILED, BAD_INPUT = 0, 1, 2
+_HERE = ("http://127.0.0.1:4780", "http://127.0.0.1:4781")
+_WIDTH = 160  # of a table that goes into a file
+
+Nodes = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="URLs of nodes, or run files (.toml) that name them; emulator and receiver at their usual ports of this machine when not given.",
+        show_default=False,
+    ),
+]
+Authority = Annotated[
+    str,
+    typer.Option(
+        help="Certificate file that nodes are checked against; the system's, or a run file's, when not given."
+    ),
+]
+Every = Annotated[float, typer.Option(min=0.1, max=3600.0, help="Seconds between two looks; rates are of that time.")]
+Once = Annotated[
+    bool, typer.Option("--once", help="Two looks, one table. So it is too where nobody looks at a terminal.")
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document a look, a line each.")]
+
+View = TypeVar("View", bound="DataclassInstance")
+
+
+class Watched(Generic[View]):
+    """What is known of one node: `view`, or the reason why there is none."""
+
+    def __init__(self, client: NodeClient) -> None:
+        self.client = client
+        self.view: View | None = None
+        self.problem = ""
+
+    async def look(self, question: Callable[[NodeClient, View | None], Awaitable[View]]) -> None:
+        try:
+            self.view = await question(self.client, self.view)
+            self.problem = ""
+        except NodeError as error:
+            self.problem = str(error)
+
+    def document(self) -> dict[str, object]:
+        """For programs; without what the view was made of."""
+        known = {} if self.view is None or self.problem else asdict(self.view)
+        known.pop("said", None)
+        return {"url": self.client.url, "problem": self.problem, **known}
+
+
+def watch(
+    command: str,
+    nodes: Sequence[str],
+    authority: str,
+    every_s: float,
+    once: bool,
+    as_json: bool,
+    question: Callable[[NodeClient, View | None], Awaitable[View]],
+    drawn: Callable[[list[Watched[View]]], RenderableType],
+) -> None:
+    """Looks at the nodes until interrupted; `question` is given what it answered before. Raises typer.Exit."""
+    try:
+        clients = _clients_of(nodes or _HERE, authority)
+        code = asyncio.run(_watch(clients, every_s, once, as_json, question, drawn))
+    except (NodeError, TokenError, RunFileError, OSError) as error:
+        sys.stderr.write(f"rashpa {command}: {error}\n")
+        raise typer.Exit(BAD_INPUT) from None
+    raise typer.Exit(code)
+
+
+def _clients_of(named: Sequence[str], authority: str) -> list[NodeClient]:
+    token = token_of_environment()
+    clients: list[NodeClient] = []
+    for one in named:
+        if one.startswith(("http://", "https://")):
+            clients.append(NodeClient(one, one, token, authority))
+        elif one.lower().endswith(".toml"):
+            plan = load_plan(Path(one))
+            of_file = plan.file.nodes
+            clients += [
+                NodeClient(node.label, node.node, of_file.token or token, authority or plan.authority)
+                for node in plan.nodes
+                if node.node != "local"
+            ]
+        else:
+            raise TokenError(f"{one} is neither a URL of a node, such as http://127.0.0.1:4781, nor a run file (.toml)")
+    if not clients:
+        raise TokenError(
+            "the run file names no node by its URL: nodes that `rashpa run` starts itself belong to it alone"
+        )
+    return clients
+
+
+async def _watch(
+    clients: list[NodeClient],
+    every_s: float,
+    once: bool,
+    as_json: bool,
+    question: Callable[[NodeClient, View | None], Awaitable[View]],
+    drawn: Callable[[list[Watched[View]]], RenderableType],
+) -> int:
+    nodes: list[Watched[View]] = [Watched(client) for client in clients]
+    console = Console(width=None if sys.stdout.isatty() else _WIDTH)
+    ended = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    once = once or not (as_json or console.is_terminal)
+
+    async def look() -> None:
+        await asyncio.gather(*(node.look(question) for node in nodes))
+
+    try:
+        await look()
+        await _wait(ended, every_s)
+        if once:
+            await look()
+            _say_json(nodes) if as_json else console.print(_page(drawn, nodes))
+        elif as_json:
+            while not ended.is_set():
+                await look()
+                _say_json(nodes)
+                await _wait(ended, every_s)
+        else:
+            with Live(console=console, auto_refresh=False, screen=True) as live:
+                while not ended.is_set():
+                    await look()
+                    live.update(_page(drawn, nodes), refresh=True)
+                    await _wait(ended, every_s)
+    finally:
+        for client in clients:
+            await client.close()
+    return FAILED if any(node.problem for node in nodes) else GOOD
+
+
+def _page(drawn: Callable[[list[Watched[View]]], RenderableType], nodes: list[Watched[View]]) -> Group:
+    return Group(drawn(nodes), *(Text(node.problem, "red") for node in nodes if node.problem))
+
+
+async def _wait(ended: asyncio.Event, seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await ended.wait()
+
+
+def _say_json(nodes: Sequence[Watched[View]]) -> None:
+    when = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    sys.stdout.write(json.dumps({"time": when, "nodes": [node.document() for node in nodes]}) + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares what the emulator's log says must have happened with what the receiver found, image by image (docs/explanations/books.md)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.control.plan.run_plan import Plan, PlannedBuffer
+
+OPEN, COMPLETE, PARTIAL, MISSING = range(4)
+STATE_NAMES = ("open", "complete", "partial", "missing")
+DECISION_NAMES = ("none", "accepted", "vetoed", "errored")
+
+Table = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class BufferAccount:
+    """Of one buffer: images by what the log says, and how many of them the receiver saw differently."""
+
+    name: str
+    expected_complete: int
+    expected_partial: int
+    expected_missing: int
+    unexplained: int
+    first_unexplained: str
+
+
+def image_fates(fates: list[Table]) -> Table:
+    """What must become of each image, from the fates of its DTPs: all complete, all missing, else partial. A DTP's image that was never
+    sent is missing, also one behind its last where others of the run have sent more."""
+    images = max(fate.size for fate in fates)
+    parts = np.stack(
+        [
+            np.pad(np.where(fate == OPEN, MISSING, fate), (0, images - fate.size), constant_values=MISSING)
+            for fate in fates
+        ]
+    )
+    result = np.full(parts.shape[1], PARTIAL, np.uint8)
+    result[(parts == COMPLETE).all(axis=0)] = COMPLETE
+    result[(parts == MISSING).all(axis=0)] = MISSING
+    return result
+
+
+def account_buffer(buffer: PlannedBuffer, fates: Mapping[int, Table], completeness: Table) -> BufferAccount:
+    """Compares one buffer."""
+    due = image_fates([fates[dtp.id] for dtp in buffer.dtps])
+    # what a run that was ended early had given up before: it was never sent
+    due = np.pad(due, (0, max(0, completeness.size - due.size)), constant_values=MISSING)
+    if due.shape != completeness.shape:
+        text = f"buffer {buffer.section.name}: the log has {due.size} images, the receiver {completeness.size}"
+        return BufferAccount(buffer.section.name, 0, 0, 0, max(due.size, completeness.size), text)
+    differing = np.flatnonzero(due != completeness)
+    first = ""
+    if differing.size:
+        index = int(differing[0])
+        first = (
+            f"buffer {buffer.section.name} image {index} (frame {buffer.frame_of(index)}): the emulator's log says {STATE_NAMES[due[index]]}, "
+            f"the receiver found {STATE_NAMES[completeness[index]]}"
+        )
+    counts = [int((due == state).sum()) for state in (COMPLETE, PARTIAL, MISSING)]
+    return BufferAccount(buffer.section.name, counts[0], counts[1], counts[2], int(differing.size), first)
+
+
+def account_run(plan: Plan, fates: Mapping[int, bytes], completeness: Mapping[str, bytes]) -> tuple[BufferAccount, ...]:
+    """Compares all buffers; tables as the nodes hand them out, one byte per image."""
+    tables = {dtp: np.frombuffer(table, np.uint8) for dtp, table in fates.items()}
+    return tuple(
+        account_buffer(buffer, tables, np.frombuffer(completeness[buffer.section.name], np.uint8))
+        for buffer in plan.buffers
+        if plan.group_of(buffer.receiver) is None  # the others are compared together: group_accounting
+    )

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of a run: while it lasts, and at its end."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
+
+from rashpa.control.books.group_course import LostMember
+from rashpa.control.books.overrun import Overrun
+from rashpa.control.books.overrun_look import streams_of
+from rashpa.control.books.pictures import Pictures
+from rashpa.control.plan.run_plan import Plan
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram import Books, BufferStatus, Capabilities, DestinationStatus, SourceStatus, Status
+
+if TYPE_CHECKING:  # with NumPy, for which no node waits
+    from rashpa.control.books.accounting import BufferAccount
+    from rashpa.control.books.group_accounting import GroupAccount
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known of a run while it lasts; `emulators` and `receivers` by name, those that have said something."""
+
+    phase: str
+    frames: int
+    elapsed_s: float
+    emulators: Mapping[str, Status] = field(default_factory=dict)
+    receivers: Mapping[str, Status] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Rates:
+    """From the first packet to the last decision of any receiver."""
+
+    elapsed_s: float
+    frames_per_s: float  # of the detector, those of which something arrived
+    images_per_s: float  # arrived images of all buffers
+    payload_gb_per_s: float | None  # pixels of accepted packets, 10⁹ bytes; None: of a simulated card
+
+
+@dataclass
+class Outcome:
+    """What is known at the end. `problem` is empty when the run came to its regular end; `capabilities`, `emulators` and `receivers` by the
+    name of the node; one that was lost stands there as it was last heard."""
+
+    plan: Plan
+    problem: str = ""
+    interrupted: bool = False
+    stopped_by: str = ""  # who has ended it in order before its last frame
+    capabilities: dict[str, Capabilities] = field(default_factory=dict)
+    emulators: dict[str, Status] = field(default_factory=dict)
+    receivers: dict[str, Status] = field(default_factory=dict)
+    fates: dict[int, bytes] = field(default_factory=dict)
+    completeness: dict[str, bytes] = field(default_factory=dict)
+    decisions: dict[str, bytes] = field(default_factory=dict)
+    accounts: "tuple[BufferAccount, ...]" = ()
+    acquisition_s: float = 0.0
+    logs: dict[str, list[str]] = field(default_factory=dict)  # lines, of nodes that end with the run
+    cautions: tuple[str, ...] = ()  # lines: what was too much for the machines, and forced
+    overruns: list[Overrun] = field(default_factory=list)
+    lost: dict[str, LostMember] = field(default_factory=dict)  # members of groups that the run went on without
+    joined: dict[str, float] = field(default_factory=dict)  # members that came later, and when, in seconds of the run
+    dealt: dict[str, bytes] = field(default_factory=dict)  # by member of a group, the frames that it was given
+    groups: "tuple[GroupAccount, ...]" = ()
+    pictures: Pictures = field(default_factory=dict)  # where a report is wanted
+    run_id: str = ""  # of all its files; empty: nothing was configured
+    refused: bool = False  # before anything was started: the input does not fit the machines
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from rashpa.data.figures.notebook import books_html
+
+        said = self.problem or ("" if self.good else "not every image is stored or explained")
+        columns = {buffer.name: asdict(buffer.books) for buffer in self.buffers} | {"all": asdict(self.books)}
+        return books_html(f"run {self.plan.file.run.name}", columns, (said, *self.all_cautions))
+
+    @property
+    def sources(self) -> dict[str, SourceStatus]:
+        """By emulator, in the order of the plan; those that have counters."""
+        statuses = ((emulator.name, self.emulators.get(emulator.name)) for emulator in self.plan.emulators)
+        return {name: status.source for name, status in statuses if status and status.source}
+
+    @property
+    def injected(self) -> dict[str, int]:
+        """Faults by name, over all emulators."""
+        total: dict[str, int] = {}
+        for status in self.sources.values():
+            for name, value in telegram.count_of(status.counts, "injected").items():
+                total[name] = total.get(name, 0) + value
+        return total
+
+    @property
+    def replayed(self) -> dict[str, int]:
+        """Of a stored run that was played: how many of its images were `expected`, `made`, `missing`, `errored`. Each emulator reads the same; empty: it was none,
+        or nobody has said."""
+        counts = (telegram.count_of(source.counts, "dataset") for source in self.sources.values())
+        return next((counted for counted in counts if counted), {})
+
+    @property
+    def frames(self) -> int:
+        """Of the run; where nobody knew how many, those that had their turn."""
+        if not self.plan.end_told and not self.stopped_by:
+            return self.plan.file.run.most_frames
+        return max((source.frames_begun for source in self.sources.values()), default=0)
+
+    @property
+    def images_skipped(self) -> int:
+        """Images of DTPs that emulators did not send, because the ring was full or the frame too late."""
+        return sum(dtp.images_skipped for source in self.sources.values() for dtp in source.dtps)
+
+    @property
+    def destinations(self) -> dict[str, DestinationStatus]:
+        """By receiver, in the order of the plan; those that have counters."""
+        statuses = ((receiver.name, self.receivers.get(receiver.name)) for receiver in self.plan.receivers)
+        return {name: status.destination for name, status in statuses if status and status.destination}
+
+    @property
+    def buffers(self) -> tuple[BufferStatus, ...]:
+        """What is known of buffers, in the order of the plan; without those of receivers that the run went on without."""
+        known = {buffer.name: buffer for status in self.destinations.values() for buffer in status.buffers}
+        names = (buffer.section.name for buffer in self.plan.buffers if buffer.receiver not in self.lost)
+        return tuple(known[name] for name in names if name in known)
+
+    @property
+    def books(self) -> Books:
+        """Over all buffers."""
+        return sum((buffer.books for buffer in self.buffers), Books())
+
+    @property
+    def link_counts(self) -> dict[str, int]:
+        """Over all receivers."""
+        total: dict[str, int] = {}
+        for status in self.destinations.values():
+            for name, value in telegram.count_of(status.counts, "link").items():
+                total[name] = total.get(name, 0) + value
+        return total
+
+    @property
+    def rates(self) -> Rates:
+        """All 0 when nothing arrived."""
+        elapsed = max((status.elapsed_s for status in self.destinations.values()), default=0.0)
+        if elapsed <= 0:
+            return Rates(0.0, 0.0, 0.0, 0.0)
+        books = self.books
+        # what was given up is decided, too, but it never came; of a group each member has a part
+        arrived = {buffer.name: buffer.books.arrived for buffer in self.buffers}
+        came = max(
+            stream.every * sum(arrived.get(buffer.section.name, 0) for buffer in stream.buffers)
+            for stream in streams_of(self.plan)
+        )
+        frames = min(came, self.plan.file.run.most_frames)
+        payload = self.link_counts.get("payload_bytes", 0)
+        speed = None if simulates(self.sources.values()) else payload / elapsed / 1e9
+        return Rates(elapsed, frames / elapsed, books.arrived / elapsed, speed)
+
+    @property
+    def cards(self) -> dict[str, dict[str, int]]:
+        """What cards have counted, by emulator."""
+        counts = {name: telegram.count_of(source.counts, "card") for name, source in self.sources.items()}
+        return {name: counted for name, counted in counts.items() if counted}
+
+    @property
+    def balanced(self) -> bool:
+        """Whether the books of every buffer are known and balance."""
+        buffers = self.buffers
+        lost = sum(buffer.receiver in self.lost for buffer in self.plan.buffers)
+        return len(buffers) == len(self.plan.buffers) - lost and all(buffer.books.balanced for buffer in buffers)
+
+    @property
+    def unexplained(self) -> int:
+        return sum(account.unexplained for account in self.accounts)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What is red about the images, a line each: how many, of which buffer, why, and the first of them. Empty says nothing of a run that
+        did not come to its regular end."""
+        lines = [line for buffer in self.buffers for line in _reasons_of(buffer)]
+        lines += [line for group in self.groups for line in group.reasons]
+        if self.unexplained:
+            first = next(account.first_unexplained for account in self.accounts if account.first_unexplained)
+            lines.append(f"{self.unexplained} images are not as the emulator's log says; the first: {first}")
+        lines += _reasons_of_replay(self.plan, self.replayed)
+        lines += [f"run.on_overrun: {overrun.text}" for overrun in self.overruns if overrun.action == "stopped"]
+        return tuple(lines)
+
+    @property
+    def all_cautions(self) -> tuple[str, ...]:
+        """Lines of what is no failure and must be known: `cautions`, and overruns after which the run went on."""
+        return (*self.cautions, *(overrun.text for overrun in self.overruns if overrun.action != "stopped"))
+
+    @property
+    def good(self) -> bool:
+        """Regular end, books that balance, nothing errored or unwritten, and nothing that the emulator's log does not explain."""
+        return not self.problem and not self.interrupted and self.balanced and bool(self.accounts) and not self.reasons
+
+
+def simulates(sources: Iterable[SourceStatus]) -> bool:
+    """Whether a simulated card is among them: how long it took says nothing of a link or a detector."""
+    return any(telegram.count_of(source.counts, "card").get("clock_khz") == 0 for source in sources)
+
+
+def modules_behind(buffer: BufferStatus) -> tuple[int, ...]:
+    """Modules of which fewer images have come to an end than of others; none where all are as far."""
+    counts = {dtp: dtp.complete + dtp.partial + dtp.missing for dtp in buffer.dtps}
+    most = max(counts.values(), default=0)
+    return tuple(sorted({dtp.module for dtp, count in counts.items() if count < most}))
+
+
+def keeps_of(kind: str) -> str:
+    """What becomes of images in a sink of this kind, in a word or three."""
+    words = {
+        "hdf5": "files",
+        "raw": "raw files",
+        "memory": "memory",
+        "null": "counted, not stored",
+        "stream2": "sent to others",
+    }
+    return words.get(kind, kind)
+
+
+def _lost_by_sinks(buffer: BufferStatus) -> Iterator[str]:
+    """Where a buffer has several sinks: which of them lost what. Dropping where the run file allows it is no loss."""
+    if len(buffer.sinks) < 2:
+        return
+    for sink in buffer.sinks:
+        first = sink.first
+        what = f"; the first: image {first.index} (frame {first.frame}), {first.reason}: {first.text}" if first else ""
+        if sink.errored:
+            yield f"buffer {buffer.name}: sink {sink.name} lost {sink.errored} of {sink.accepted} images{what}"
+
+
+def _reasons_of_replay(plan: Plan, counts: Mapping[str, int]) -> Iterator[str]:
+    """Where images of a stored run could not be played."""
+    if counts.get("missing") or counts.get("errored"):
+        yield (
+            f"dataset: {counts['made']} of {counts['expected']} images of {getattr(plan.file.dataset, 'path', '')} were played, {counts['missing']} are missing, "
+            f"{counts['errored']} errored; the log of the emulator says which"
+        )
+
+
+def _reasons_of(buffer: BufferStatus) -> list[str]:
+    books = buffer.books
+    lines = []
+    if books.errored:
+        by_reason = telegram.count_of(buffer.counts, "error")
+        counts = ", ".join(f"{count} {reason}" for reason, count in by_reason.items() if count)
+        first = buffer.first_errored
+        what = f"; the first: image {first.index} (frame {first.frame}), {first.reason}: {first.text}" if first else ""
+        lines.append(f"buffer {buffer.name}: {books.errored} of {books.expected} images errored ({counts}){what}")
+    lines += _lost_by_sinks(buffer)
+    if books.accepted > books.written:
+        text = f": {buffer.sink_error}" if buffer.sink_error else ""
+        lines.append(f"buffer {buffer.name}: {books.accepted - books.written} accepted images are not written{text}")
+    elif not books.balanced:
+        lines.append(f"buffer {buffer.name}: the books do not balance")
+    if buffer.sink_error and not any(buffer.sink_error in line for line in lines):
+        lines.append(f"buffer {buffer.name}: {buffer.sink_error}")
+    return lines

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of a run whose receivers cannot keep up: images came while their slot was not free, or sources skipped them because none was.
+
+By `run.on_overrun` it is counted and nothing else; or the sources are paused at one frame, what they have sent is drained, and they go on at a rate that
+fits: what was processed during the last second, less a margin; or they are stopped there, and the run comes to its end in order.
+"""
+
+import asyncio
+import collections
+import time
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from rashpa.control.books.overrun_look import NOTHING, Look, look_at, streams_of
+from rashpa.control.nodes.at_once import all_at_once, some_at_once
+from rashpa.control.nodes.heard import status_of
+from rashpa.control.nodes.node_client import NodeClient
+from rashpa.control.plan.run_plan import Plan
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram import BufferStatus, Status
+
+_WINDOW_S = 1.0  # over which it is measured what is processed
+_SHORTEST_S = 0.5  # of it, right after the sources have begun
+_MARGIN = 0.8  # of what was processed
+_LESS = 0.9  # than the rate before, at most
+_DRAIN_S = 60.0  # longest wait for what was sent
+_STILL_S = 1.0  # without a change, of what waits for images that do not come
+_POLL_S = 0.1
+_MOST_TIMES = 12  # slowed down; 0.9^12 of the rate is 28 %, and what was measured is less in general
+
+Action = Literal["counted", "slowed", "stopped"]
+
+
+@dataclass(frozen=True)
+class Overrun:
+    """When it was found, seconds after the start, and what was done. `buffers`: or groups; `images`: of DTPs, that found no free slot; `skipped`: that
+    sources did not send. Rates in frames a second; the old one as it was told, or measured where sources go as fast as they can. `paused_s`: from
+    Pause to Resume or Stop."""
+
+    at_s: float
+    buffers: tuple[str, ...]
+    frame: int
+    images: int
+    skipped: int
+    action: Action
+    old_rate_hz: float
+    new_rate_hz: float = 0.0
+    paused_s: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """A line for people."""
+        kinds = ((self.images, "images of DTPs found no free slot"), (self.skipped, "were skipped by their source"))
+        what = ", ".join(f"{count} {name}" for count, name in kinds if count)
+        done = {
+            "counted": "counted, nothing was changed",
+            "slowed": f"the sources were paused for {self.paused_s:.1f} s and slowed down from {self.old_rate_hz:.4g} to {self.new_rate_hz:.4g} frames a second",
+            "stopped": "the sources were stopped",
+        }[self.action]
+        where = " and ".join(self.buffers)
+        return f"overrun of {where} after {self.at_s:.1f} s, about frame {self.frame}: {what}; {done}"
+
+
+class OverrunGuard:
+    """Of one run; nodes by the names of the plan. `last`: what they said last, which `ask` brings up to date; `alive`: those of nodes that the run has not
+    gone on without; `end`: ends the run in order, None where it must play to its last frame."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        clients: MutableMapping[str, NodeClient],
+        last: MutableMapping[str, Status],
+        ask: Callable[[str], Awaitable[None]],
+        alive: Callable[[Iterable[str]], list[str]],
+        end: Callable[[], None] | None,
+    ) -> None:
+        self._plan = plan
+        self._clients = clients
+        self._last = last
+        self._ask = ask
+        self._alive = alive
+        self._end = end
+        self._policy = plan.file.run.on_overrun
+        self._streams = streams_of(plan)
+        self._looks: collections.deque[Look] = collections.deque()
+        self._settled = NOTHING  # what is accounted for
+        self._stopped = False
+        self.found: list[Overrun] = []
+
+    async def take_over(self) -> None:
+        """Of a run that has had another manager: what was lost is his; sources that he had paused go on. NodeError."""
+        self._settled = self._now()
+        paused = [one.name for one in self._plan.emulators if status_of(self._last, one.name).state == "paused"]
+        await self._order(paused, telegram.Resume())
+
+    async def look(self, elapsed_s: float) -> None:
+        """After each look at the nodes while the sources send; bounded. NodeError when a node does not obey."""
+        now = self._now()
+        self._looks.append(now)
+        while len(self._looks) > 2 and now.at - self._looks[1].at >= _WINDOW_S:
+            self._looks.popleft()
+        if self._stopped or not now.worse_than(self._settled):
+            return
+        if self._policy == "count":
+            self._count(elapsed_s)
+        elif now.at - self._looks[0].at >= _SHORTEST_S and (playing := self._playing):
+            slowed = sum(each.action == "slowed" for each in self.found)
+            await self._act(elapsed_s, playing, stop=self._policy == "stop" or slowed >= _MOST_TIMES)
+
+    def close(self, elapsed_s: float) -> None:
+        """Counts what has come to light since, when nothing more is sent."""
+        if self._now().worse_than(self._settled):
+            self._count(elapsed_s)
+
+    def _now(self) -> Look:
+        return look_at(self._plan, self._streams, self._last)
+
+    @property
+    def _playing(self) -> list[str]:
+        return [one.name for one in self._plan.emulators if status_of(self._last, one.name).state == "running"]
+
+    @property
+    def _rate_hz(self) -> float:
+        """As sources were told; 0: they go as fast as they can."""
+        names = self._playing or [one.name for one in self._plan.emulators]
+        told = (source.rate_hz for name in names if (source := status_of(self._last, name).source))
+        return next(told, self._plan.file.detector.rate_hz)
+
+    def _entry(self, now: Look, elapsed_s: float, action: Action) -> Overrun:
+        """Of all that is not accounted for; from here on it is."""
+        before, self._settled = self._settled, now
+        rate_hz = self._rate_hz or (now.sent_hz(self._looks[0]) if self._looks else 0.0)
+        images = sum(now.lost.values()) - sum(before.lost.values())
+        skipped = sum(now.skipped.values()) - sum(before.skipped.values())
+        return Overrun(elapsed_s, now.worse_than(before), now.frames, images, skipped, action, rate_hz)
+
+    def _count(self, elapsed_s: float) -> None:
+        """One entry for as long as nothing else is done; what was lost on the way to a stop belongs to that."""
+        fresh = self._entry(self._now(), elapsed_s, "counted")
+        if not self.found or self.found[-1].action == "slowed":
+            self.found.append(fresh)
+            return
+        first = self.found[-1]
+        names = tuple(dict.fromkeys((*first.buffers, *fresh.buffers)))
+        self.found[-1] = replace(
+            first, buffers=names, images=first.images + fresh.images, skipped=first.skipped + fresh.skipped
+        )
+
+    async def _act(self, elapsed_s: float, playing: list[str], *, stop: bool) -> None:
+        """Pauses, drains, and goes on more slowly; or ends the run."""
+        first, before, began = self._looks[0], self._looks[-1], time.monotonic()
+        old_hz = self._rate_hz or before.sent_hz(first)
+        new_hz = 0.0 if stop else self._fitting_hz(before, first, old_hz)
+        self._stopped = stop
+        if stop and self._end is not None:
+            self._end()
+        else:
+            await self._pause(playing)
+            await self._drain(playing)
+            await self._order(playing, telegram.Stop() if stop else telegram.Resume(new_hz))
+        entry = self._entry(self._now(), elapsed_s, "stopped" if stop else "slowed")
+        paused_s = time.monotonic() - began
+        self.found.append(
+            replace(entry, frame=before.frames, old_rate_hz=old_hz, new_rate_hz=new_hz, paused_s=paused_s)
+        )
+        self._looks.clear()
+
+    def _fitting_hz(self, now: Look, first: Look, old_hz: float) -> float:
+        """What the slowest of the streams concerned has processed, less the margin; half of the old rate where nothing was processed."""
+        concerned = [stream for stream in self._streams if stream.name in now.worse_than(self._settled)]
+        fit_hz = _MARGIN * now.fit_hz(first, concerned) or old_hz / 2.0
+        return max(min(fit_hz, _LESS * old_hz or fit_hz), 1e-3)
+
+    async def _pause(self, playing: list[str]) -> None:
+        """All at the same frame: the latest that one of them has begun."""
+        await self._order(playing, telegram.Pause())
+        sources = [source for name in playing if (source := status_of(self._last, name).source)]
+        if len(playing) > 1:
+            await self._order(playing, telegram.Pause(max(source.frames_begun for source in sources)))
+
+    async def _order(self, names: list[str], order: telegram.Telegram) -> None:
+        """One that has come to its end meanwhile needs no order."""
+        said = await all_at_once(self._clients[name].order_unless_finished(order) for name in names)
+        self._last.update(zip(names, said, strict=True))
+
+    async def _drain(self, playing: list[str]) -> None:
+        """Until all that was sent is processed and stored; what waits for images that do not come, for a second."""
+        ends = time.monotonic() + _DRAIN_S
+        since, before = time.monotonic(), None
+        while time.monotonic() < ends:
+            names = [*playing, *self._alive(receiver.name for receiver in self._plan.receivers)]
+            await some_at_once(self._ask, names)
+            if any(status_of(self._last, name).state == "fault" for name in names):
+                return  # whoever looks next says so
+            buffers = [
+                status
+                for name in names
+                if (destination := status_of(self._last, name).destination)
+                for status in destination.buffers
+            ]
+            sources = [source for name in playing if (source := status_of(self._last, name).source)]
+            sent = [dtp.images_due for source in sources for dtp in source.dtps]
+            counters = ([(status.books, status.bytes_stored, status.to_write) for status in buffers], sent)
+            now = time.monotonic()
+            if counters != before:
+                since, before = now, counters
+            written = all(status.to_write == 0 for status in buffers)
+            if written and now - since >= (2 * _POLL_S if all(map(_through, buffers)) else _STILL_S):
+                return
+            await asyncio.sleep(_POLL_S)
+
+
+def _through(status: BufferStatus) -> bool:
+    """Whether all that has arrived is decided on."""
+    books = status.books
+    return books.arrived == books.accepted + books.vetoed + books.errored

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images of a run for its report, asked of the receivers when it has its end; nobody is asked while it lasts."""
+
+import contextlib
+from collections.abc import Iterable, Mapping
+
+from rashpa.control.nodes.at_once import some_at_once
+from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.nodes.running_time import within
+from rashpa.control.plan.run_plan import Plan, PlannedBuffer
+
+SHOWN = ("accepted", "vetoed", "partial")
+MOST_BUFFERS = 4
+"""Of a run, the first: a report stays small."""
+MOST_SIDE = 560
+"""Values of a picture's longer side."""
+_PATIENCE_S = 5.0
+
+Pictures = dict[str, dict[str, bytes]]
+"""By buffer and what is shown, as nodes answer `/view`."""
+
+
+async def take_pictures(plan: Plan, clients: Mapping[str, NodeClient], receivers: Iterable[str]) -> Pictures:
+    """What these receivers have kept; what does not come in time is not there."""
+    wanted = set(receivers)
+    buffers = [buffer for buffer in plan.buffers[:MOST_BUFFERS] if buffer.receiver in wanted]
+    found: Pictures = {buffer.section.name: {} for buffer in buffers}
+
+    async def ask(buffer: PlannedBuffer) -> None:
+        name = buffer.section.name
+        step = str(-(-max(buffer.width, buffer.height) // MOST_SIDE))
+        for of in SHOWN:
+            with contextlib.suppress(NodeError):
+                content = await clients[buffer.receiver].view({"buffer": name, "of": of, "step": step})
+                if content is not None:
+                    found[name][of] = content
+
+    with contextlib.suppress(TimeoutError):
+        async with within(_PATIENCE_S):
+            await some_at_once(ask, buffers)
+    return found

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What pipelines take of the memory of an accelerator: the sums that src/rashpa/unit makes there, and what kernels declare. A test holds them against
+what units have taken."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Literal
+
+from rashpa.control.capacity.loads import pages
+from rashpa.control.plan import chunks
+from rashpa.control.plan.run_plan import Plan, PlannedBuffer
+from rashpa.control.plan.strips import strips_of
+from rashpa.control.runfile.kernels import Kernel, declaration_of, parameters_of
+from rashpa.control.runfile.pipeline import PIXEL_BYTES, Pipeline, Step, plan_pipeline
+from rashpa.control.runfile.run_file import Buffer
+from rashpa.control.telegrams.telegram import Capabilities, UnitDevice
+
+_BENCHES = 3  # stacks that a device has at a time: one comes in, one is computed, one goes out
+_WITHOUT_DEVICES = ("cpu", "fpga")  # memory of a card is asked of it when it is opened
+_WORD = 64  # pixels of a word of marks; made images are whole words
+_RESIDENT_IMAGES, _RESIDENT_BYTES = 32, 1 << 20  # of a stack that a resident kernel may read where it lies
+_RESIDENT_STEPS = 8  # behind the conversion
+
+
+def device_memory(
+    section: Buffer, width: int, height: int, pixel: str, device: UnitDevice, ring: Literal["host", "device"] = "host"
+) -> dict[str, int]:
+    """Bytes of a buffer on the device, by what they are for: of its pipeline, and of its ring where that lies there; nothing for memory that is the
+    machine's own. What does not grow with images, some megabytes at most, is left out, and what the driver takes for itself; of modules with gaps, the
+    gaps. Of devices that split images, that of the largest strip."""
+    steps = plan_pipeline(section.kernel, pixel)
+    if device.unified or not steps.steps or section.unit in _WITHOUT_DEVICES:
+        return {}
+    pixels = width * max(strips_of(section, width, height))
+    whole = -(-pixels // _WORD) * _WORD
+    resident = ring == "host" and _may_be_resident(section, steps, pixels * PIXEL_BYTES[pixel])
+    in_flight = section.stack * (1 if resident else min(_BENCHES, section.slots // section.stack))
+    made = sum(PIXEL_BYTES[step.leaves] for step in steps.steps if step.kernel.made("pixels"))
+    memory = {
+        "images": section.slots * pages(pixels * PIXEL_BYTES[pixel]) if ring == "device" else 0,
+        "raw images": 0 if resident or ring == "device" else in_flight * pixels * PIXEL_BYTES[pixel],
+        "made images": in_flight * whole * made,
+        "marks": in_flight * whole // 8 if any(step.marks_for for step in steps.steps) else 0,
+        "calibration and tables": int(pixels * sum(_declared(section, steps, "run"))),
+        "work on images": int(in_flight * pixels * sum(_declared(section, steps, "image"))),
+        "parts of windows": int(pixels * sum(_parts(section, steps))),
+    }
+    if chunks.on_device(section, steps) and not resident:
+        memory["chunks"] = in_flight * chunks.work_room(pixels * PIXEL_BYTES[steps.pixel])
+    if section.unit == "opencl":  # others have them in memory of the host
+        # what makes tables, too, is found on the host, and its lists with them
+        listers = [step for step in steps.steps if step.kernel.made("table") is None]
+        entries = sum(step.list_part * (4 + PIXEL_BYTES[step.leaves]) for step in listers)
+        memory["lists"] = int(in_flight * pixels * entries)
+    return {what: size for what, size in memory.items() if size}
+
+
+def device_of(unit: str, wanted: str, devices: tuple[UnitDevice, ...]) -> UnitDevice | None:
+    """The device that is wanted, by its number or by a part of its name; None: it is not known here, or several have that part."""
+    fitting = [one for one in devices if one.unit == unit]
+    if wanted.isdecimal():
+        return next((one for one in fitting if one.number == int(wanted)), None)
+    named = [one for one in fitting if wanted.lower() in one.name.lower()]
+    return named[0] if len(named) == 1 else None
+
+
+def planned_devices(buffer: PlannedBuffer, can: Capabilities | None) -> tuple[UnitDevice, ...]:
+    """The devices that the buffer's unit takes, those which the node has; of which nothing is known where it was not asked."""
+    section = buffer.section
+    if section.unit in _WITHOUT_DEVICES or not section.kernel:
+        return ()
+    if can is None:
+        numbers = [int(name) if name.isdecimal() else 0 for name in section.device_names]
+        return tuple(UnitDevice(section.unit, number, "", 0, 0, unified=False) for number in numbers)
+    found = [device_of(section.unit, name, can.devices) for name in section.device_names]
+    return tuple(one for one in found if one is not None)
+
+
+def memory_on_device(plan: Plan, buffer: PlannedBuffer, device: UnitDevice) -> dict[str, int]:
+    """What the buffer takes there, by what it is for."""
+    ring: Literal["host", "device"] = "device" if plan.file.link.memory == "device" else "host"
+    return device_memory(buffer.section, buffer.width, buffer.height, plan.file.detector.pixel, device, ring)
+
+
+def memory_on_devices(plan: Plan, buffer: PlannedBuffer, can: Capabilities | None) -> dict[str, int]:
+    """What the buffer takes of all its devices, by what it is for."""
+    memory: Counter[str] = Counter()
+    for device in planned_devices(buffer, can):
+        memory.update(memory_on_device(plan, buffer, device))
+    return dict(memory)
+
+
+def _may_be_resident(section: Buffer, steps: Pipeline, image_bytes: int) -> bool:
+    """Whether unit cuda takes a resident kernel, which reads images where they lie, or may take one."""
+    if section.unit != "cuda" or section.trigger not in ("auto", "persistent") or len(section.device_names) > 1:
+        return False
+    first, *others = steps.steps
+    if first.kernel.name != "jungfrau" or any(_chosen(section.kernel[0], name) for name in ("borders", "track")):
+        return False
+    simple = len(others) <= _RESIDENT_STEPS and all(map(_resident_step, others))
+    small = section.trigger == "persistent" or section.stack * image_bytes <= _RESIDENT_BYTES
+    return simple and small and section.stack <= _RESIDENT_IMAGES
+
+
+def _resident_step(step: Step) -> bool:
+    """Whether the resident kernel does it."""
+    name = step.kernel.name
+    return (
+        bool(step.rides_on)
+        or name == "veto"
+        or (name == "csr" and bool(step.marked_by))
+        or (name == "peakfinder8" and step.takes == "int16")
+    )
+
+
+def _parts(section: Buffer, steps: Pipeline) -> Iterator[float]:
+    """Bytes a pixel of what several CUDA devices add up, for as many windows as can end before the first of them comes back. Sums of profiles lie in memory
+    of the machine, and so do those with which NCCL can do nothing: the variance of float32."""
+    if section.unit != "cuda" or len(section.device_names) < 2:
+        return
+    for kernel, step in zip(section.kernel, steps.steps, strict=True):
+        if not step.kernel.made("accumulation") or step.kernel.made("profile"):
+            continue
+        if step.takes == "float32" and _chosen(kernel, "variance"):
+            continue
+        window = int(parameters_of(kernel)["window"])
+        windows = -(-section.slots // window) + 1 if window else 1
+        yield windows * sum(cost.bytes for cost in step.kernel.device if _chosen(kernel, cost.when))
+
+
+def _declared(section: Buffer, steps: Pipeline, of: str) -> Iterator[float]:
+    """Bytes a pixel that the kernels declare for the unit. Where another step has looked at the pixels for one, it has no work on images."""
+    for kernel, step in zip(section.kernel, steps.steps, strict=True):
+        spared = of == "image" and (step.rides_on or step.marked_by)
+        for cost in () if spared else step.kernel.device:
+            if cost.of == of and cost.unit in ("", section.unit) and _chosen(kernel, cost.when):
+                yield cost.bytes
+
+
+def _chosen(kernel: Kernel, name: str) -> bool:
+    """Whether the parameter is not what it is by default."""
+    if not name:
+        return True
+    parameter = next(one for one in declaration_of(kernel).parameters if one.name == name)
+    return bool(parameters_of(kernel)[name] != parameter.default)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many packets an image of a DTP is, and how many bytes of an Ethernet they take: what senders do (src/rashpa/core/runs.hpp) counted beforehand."""
+
+import ipaddress
+from dataclasses import dataclass
+
+from rashpa.control.runfile import run_file as toml
+
+_ETHERNET_BYTES = 38  # preamble 8, header 14, check sequence 4, gap 12
+_BTH, _RETH, _DETH, _IMMEDIATE, _ICRC, _UDP, _GRH = 12, 16, 8, 4, 4, 8, 40
+_LINE_HEADER = 16  # schema/line_header.md
+_RECORD_BYTES = 128  # schema/frame_record.md
+_UD_REST = 64  # of a datagram, in which the line header lies
+_LONGEST_RUN = 256  # packets that roce makes of one message
+_RNIC_MESSAGE = 1 << 30  # bytes; providers allow as much or more
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Of one image of a DTP: packets with the event's, and bytes on the wire; both 0 where there are no packets (pcie)."""
+
+    packets: int
+    wire_bytes: int
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Of one image of a DTP. `contiguous`: without gaps at both ends."""
+
+    count: int
+    line_bytes: int
+    contiguous: bool
+
+
+def traffic_of(lines: Lines, link: toml.Link, address: str) -> Traffic:
+    """What the link makes of an image; `address`: of the receiver, IPv4 or IPv6."""
+    if link.source_kind == "pcie":
+        return Traffic(0, 0)
+    datagrams = link.source_kind == "roce" and link.transport == "ud"
+    payload = link.pmtu - _UD_REST if datagrams else link.pmtu
+    message = _largest_message(link, payload)
+    ends = _ETHERNET_BYTES + _network_bytes(link, address) + _BTH + _ICRC
+    packets = wire = 0
+    for length, times in _runs(lines, message):
+        count = -(-length // payload)
+        headers = count * (_DETH + _LINE_HEADER) if datagrams else _RETH
+        packets += times * count
+        wire += times * (count * ends + headers + length + -length % 4)
+    event = _DETH + _LINE_HEADER if datagrams else _RETH
+    return Traffic(packets + 1, wire + ends + event + _IMMEDIATE + _RECORD_BYTES)
+
+
+def _largest_message(link: toml.Link, payload: int) -> int:
+    if link.source_kind == "verbs":
+        return _RNIC_MESSAGE
+    if link.packetisation != "first_middle_last":
+        return payload
+    window = link.window_bytes if link.flow == "credits" or link.transport == "rc" else 0
+    fits = window // 4 // link.pmtu if window else _LONGEST_RUN
+    return link.pmtu * min(max(fits, 1), _LONGEST_RUN)
+
+
+def _runs(lines: Lines, message: int) -> list[tuple[int, int]]:
+    """Bytes of messages, and how many there are of each length."""
+    if lines.line_bytes > message:
+        whole, rest = divmod(lines.line_bytes, message)
+        return [(message, whole * lines.count), *([(rest, lines.count)] if rest else [])]
+    merged = min(message // lines.line_bytes, lines.count) if lines.contiguous else 1
+    whole, rest = divmod(lines.count, merged)
+    return [(merged * lines.line_bytes, whole), *([(rest * lines.line_bytes, 1)] if rest else [])]
+
+
+def _network_bytes(link: toml.Link, address: str) -> int:
+    if link.framing == "v1" and link.source_kind == "roce":
+        return _GRH
+    try:
+        version = ipaddress.ip_address(address.partition("%")[0]).version
+    except ValueError:
+        version = 4
+    return _UDP + (20 if version == 4 else 40)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where `rashpa join` and the manager of a run meet: a request beside the run's journal (`run_request`), and its answer."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from rashpa.control.handover.journal import Journal, JournalError, journal_lives
+from rashpa.control.handover.run_request import (
+    AnswerError,
+    ManagerGoneError,
+    RequestDesk,
+    RequestKind,
+    RunRequest,
+    Wanted,
+)
+from rashpa.control.plan.groups import Joined
+
+_TURN_S = 0.05
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`trouble`: why the receiver does not take part; empty when it does."""
+
+    text: str
+    trouble: str
+
+
+@dataclass(frozen=True)
+class Request:
+    """`id`: of this request alone."""
+
+    id: str
+    joined: Joined
+
+
+JOIN = RequestKind("_join.json", Joined, Answer)
+
+
+class JoinDesk:
+    """The manager's side. `journal`: of its run."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._desk = RequestDesk(JOIN, journal.path)
+
+    def next(self) -> Request | None:
+        """Who asks now, and has no answer. What is no request is taken away."""
+        wanted = self._desk.next()
+        return Request(wanted.id, wanted.what) if wanted is not None else None
+
+    def answer(self, request: Request, text: str, trouble: str = "") -> None:
+        """As far as it can be written: who asks gives up by itself."""
+        self._desk.answer(Wanted(request.id, request.joined), Answer(text, trouble))
+
+    def close(self) -> None:
+        """Nobody is taken in any more."""
+        self._desk.close()
+
+
+def ask_to_join(journal: Path, joined: Joined, patience_s: float) -> Answer:
+    """Asks the manager of a run, behind others who have asked before, and waits. JournalError when nobody answers: the run has ended, or its manager."""
+    ends = time.monotonic() + patience_s
+    request = _asked(journal, joined, ends)
+    try:
+        return request.wait(ends - time.monotonic())
+    except ManagerGoneError:
+        text = _gone(journal)
+    except TimeoutError:
+        text = f"{journal}: no answer within {patience_s:g} s; the run may be at its beginning or end: look with `rashpa status`"
+    except AnswerError as error:
+        text = str(error)
+    finally:
+        request.close()
+    raise JournalError(text)
+
+
+def _asked(journal: Path, joined: Joined, ends: float) -> RunRequest[Joined, Answer]:
+    path = JOIN.path(journal)
+    while True:
+        try:
+            return RunRequest(JOIN, journal, joined)
+        except FileExistsError:
+            if not journal_lives(journal):
+                raise JournalError(_gone(journal)) from None
+            if time.monotonic() > ends:
+                raise JournalError(f"{path}: another receiver is joining; try again") from None
+            time.sleep(_TURN_S)
+        except FileNotFoundError:
+            raise JournalError(f"{journal}: the run has ended") from None
+        except OSError as error:
+            raise JournalError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _gone(journal: Path) -> str:
+    return f"{journal}: the run has ended, or its manager has: `rashpa attach` takes it over"

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests that a run pause, go on, or end at once, from who is not its manager (`rashpa pause`, the dashboard): beside the run's journal
+(`run_request`), as those that it end in order (`stop_request`).
+
+A pause is at a frame at which every buffer has whole stacks: what is left of a stack would be given up when its deadline has passed.
+"""
+
+import asyncio
+import contextlib
+import math
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from rashpa.control.handover.journal import Journal
+from rashpa.control.handover.run_request import (
+    AnswerError,
+    ManagerGoneError,
+    RequestDesk,
+    RequestKind,
+    RunRequest,
+    Wanted,
+)
+from rashpa.control.nodes.at_once import all_at_once
+from rashpa.control.nodes.heard import status_of
+from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.plan.run_plan import Plan
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram import Status
+
+Way = Literal["pause", "resume", "abort"]
+WAYS: tuple[Way, ...] = ("pause", "resume", "abort")
+_LOOK_S = 0.2
+_ORDER_S = 0.5  # within which an order is obeyed, usually
+_MOST_TIMES = 8
+_LONGEST_WAIT_S = 10.0  # for the frame of a pause; where whole stacks take longer, the pause is at once
+
+
+class SteerError(ValueError):
+    """The run does not do what it is asked; says why, and what to try."""
+
+
+@dataclass(frozen=True)
+class Steer:
+    """`by`: who wants it, for people."""
+
+    way: Way
+    by: str
+
+
+@dataclass(frozen=True)
+class SteerAnswer:
+    """What was done, or why not."""
+
+    done: str = ""
+    refused: str = ""
+
+
+STEER = RequestKind("_steer.json", Steer, SteerAnswer)
+
+
+def steer(journal: Path, way: Way, by: str, patience_s: float) -> str:
+    """Asks the manager of a run, and waits for what it has done. SteerError when it does not."""
+    try:
+        request = RunRequest(STEER, journal, Steer(way, by))
+    except FileExistsError:
+        raise SteerError(f"{STEER.path(journal)}: somebody else has asked already; wait a moment") from None
+    except OSError as error:
+        raise SteerError(f"{STEER.path(journal)}: the run cannot be asked: {error.strerror}") from None
+    try:
+        answer = request.wait(patience_s)
+    except ManagerGoneError:
+        raise SteerError(f"{journal}: the run has no manager any more; `rashpa stop` ends it in order") from None
+    except TimeoutError:
+        raise SteerError(f"{journal}: no answer within {patience_s:.0f} s; see the run with `rashpa status`") from None
+    except AnswerError as error:
+        raise SteerError(str(error)) from None
+    finally:
+        request.close()
+    if answer.refused:
+        raise SteerError(f"{journal}: {answer.refused}")
+    return answer.done
+
+
+def stacks_end_every(plan: Plan) -> int:
+    """Frames after whose multiples no buffer has a part of a stack."""
+    return math.lcm(*(buffer.section.stack * buffer.section.every for buffer in plan.buffers))
+
+
+class Steering:
+    """Of one run, as its manager sees it; `last`: what nodes said last; `interrupt`: ends the run at once."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        clients: Mapping[str, NodeClient],
+        last: dict[str, Status],
+        journal: Journal | None,
+        interrupt: Callable[[], None],
+    ) -> None:
+        self._plan, self._clients, self._last = plan, clients, last
+        self._interrupt = interrupt
+        self._desk = RequestDesk(STEER, journal.path) if journal is not None else None
+        self._wanted: Wanted[Steer] | None = None
+
+    @contextlib.asynccontextmanager
+    async def attended(self) -> AsyncIterator[None]:
+        """Meanwhile requests are taken; a request of an earlier run is none of this one."""
+        if self._desk is None:
+            yield
+            return
+        self._desk.forget()
+        task = asyncio.create_task(self._attend(self._desk))
+        try:
+            yield
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+            self._desk.close()
+
+    async def look(self) -> None:
+        """While the emulators play, after each look at the nodes: does what is wanted. Raises nothing of what nodes refuse."""
+        wanted, self._wanted = self._wanted, None
+        if wanted is None or self._desk is None:
+            return
+        try:
+            done = await (self._pause() if wanted.what.way == "pause" else self._resume())
+            self._desk.answer(wanted, SteerAnswer(done=done))
+        except (NodeError, SteerError) as error:
+            self._desk.answer(wanted, SteerAnswer(refused=str(error)))
+
+    async def _attend(self, desk: RequestDesk[Steer, SteerAnswer]) -> None:
+        waited = 0
+        while True:
+            wanted = desk.next()
+            if wanted is not None and wanted.what.way == "abort":
+                desk.answer(wanted, SteerAnswer(done="the run ends at once; its files are completed"))
+                self._interrupt()
+                return
+            if wanted is None or wanted == self._wanted:
+                waited += wanted is not None
+            else:
+                self._wanted, waited = wanted, 0
+            if wanted is not None and waited > 2.0 / _LOOK_S:  # nobody looks: the emulators do not play
+                self._wanted = None
+                desk.answer(
+                    wanted, SteerAnswer(refused=f"no emulator plays now; there is nothing to {wanted.what.way}")
+                )
+            await asyncio.sleep(_LOOK_S)
+
+    def _players(self, state: str) -> list[str]:
+        return [one.name for one in self._plan.emulators if status_of(self._last, one.name).state == state]
+
+    async def _pause(self) -> str:
+        playing = self._players("running")
+        if not playing:
+            paused = ": the run is paused already" if self._players("paused") else ""
+            raise SteerError(f"no emulator plays now{paused}")
+        ahead = self._ahead()
+        for _ in range(_MOST_TIMES):
+            frame = self._stack_end(self._begun(playing) + ahead)
+            await self._order(playing, telegram.Pause(frame))
+            if frame == 0 or self._begun(playing) <= frame:
+                break
+            ahead = 2 * (self._begun(playing) - frame + ahead)  # it was faster than the order
+        return f"paused before frame {frame or self._begun(playing)}"
+
+    async def _resume(self) -> str:
+        paused = self._players("paused")
+        if not paused:
+            raise SteerError("the run is not paused")
+        cards = {one.name for one in self._plan.emulators if one.engine == "fpga"}
+        for name in paused:  # with the rate that it has, told again: what was not sent meanwhile is not made up for
+            source = status_of(self._last, name).source
+            rate_hz = source.rate_hz if source is not None and name not in cards else 0.0
+            await self._order([name], telegram.Resume(rate_hz))
+        return "the run goes on"
+
+    def _ahead(self) -> int:
+        """Frames that are begun before an order has come to all."""
+        return int(_ORDER_S * self._plan.file.detector.rate_hz)
+
+    def _stack_end(self, frame: int) -> int:
+        """The first one from there on at which whole stacks end; 0, at once, where that takes long."""
+        every = stacks_end_every(self._plan)
+        rate_hz = self._plan.file.detector.rate_hz
+        if rate_hz > 0 and every > _LONGEST_WAIT_S * rate_hz:
+            return 0
+        return (frame // every + 1) * every
+
+    def _begun(self, names: list[str]) -> int:
+        return max((source.frames_begun for name in names if (source := status_of(self._last, name).source)), default=0)
+
+    async def _order(self, names: list[str], order: telegram.Telegram) -> None:
+        said = await all_at_once(self._clients[name].order_unless_finished(order) for name in names)
+        self._last.update(zip(names, said, strict=True))
+        if all(status.state == "finished" for status in said):
+            raise SteerError("all emulators have come to their ends; nothing of the run is sent any more")

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HTTP to one node, whose end waits for what is being asked."""
+
+import asyncio
+from typing import Any
+
+from rashpa.control.nodes.lean_httpx import httpx
+
+_CLOSE_S = 1.0  # what is still being asked has so long to be answered
+
+
+class FinishingClient(httpx.AsyncClient):
+    """An httpx client that lets requests end before its connections are closed: httpx forgets a connection that is just being made when it is closed,
+    and leaves its socket open. `to`: who is asked, for messages."""
+
+    def __init__(self, to: str, **options: Any) -> None:
+        super().__init__(**options)
+        self._to = to
+        self._asked: set[asyncio.Timeout] = set()
+        self._answered = asyncio.Event()
+        self._closing = False
+
+    async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+        """httpx.HTTPError; RuntimeError when the client is closed."""
+        if self._closing:
+            raise RuntimeError(f"the way to {self._to} is closed")
+        try:
+            async with asyncio.timeout(None) as limit:
+                self._asked.add(limit)
+                try:
+                    return await super().send(request, **options)
+                finally:
+                    self._asked.remove(limit)
+                    self._answered.set()
+        except TimeoutError:
+            raise httpx.ReadError("the way to it was closed before it answered", request=request) from None
+
+    async def aclose(self) -> None:
+        if not self._closing:
+            self._closing = True
+            for limit in self._asked:
+                limit.reschedule(asyncio.get_running_loop().time() + _CLOSE_S)
+        while self._asked:
+            self._answered.clear()
+            await self._answered.wait()
+        await super().aclose()

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a run starts the nodes that have no URL: as processes of this machine, or by an engine that has machines of its own."""
+
+import os
+import shlex
+import shutil
+import ssl
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from rashpa.control.nodes.local_node import READY_S, local_command
+from rashpa.control.plan.planned_node import PlannedNode
+
+_SCRIPT = 'exec "$@" --host "${SLURMD_NODENAME:-$(hostname)}"'  # where the step is, as its own machine calls it
+
+
+class LauncherError(RuntimeError):
+    """The engine cannot be used; says why, and what to try."""
+
+
+@dataclass(frozen=True)
+class RunCertificate:
+    """Of the nodes of one run, and of nothing else: whoever has the key is one of them. PEM."""
+
+    certificate: str
+    key: str = ""
+
+    def context(self) -> ssl.SSLContext:
+        """For a client. The certificate itself is what is trusted; the name in it is nobody's."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.load_verify_locations(cadata=self.certificate)
+        return context
+
+
+class Launcher(Protocol):
+    """How nodes are started."""
+
+    @property
+    def ready_s(self) -> float:
+        """How long a node may take to say where it is."""
+        ...
+
+    @property
+    def certificate(self) -> RunCertificate | None:
+        """Of nodes that may be on other machines."""
+        ...
+
+    def command(self, node: PlannedNode) -> tuple[str, ...]:
+        """What starts it. The process has the node's standard streams, and lasts as long as it."""
+        ...
+
+
+@dataclass(frozen=True)
+class LocalLauncher:
+    """Processes of this machine. `words`: what starts a node of a role, by its label."""
+
+    words: Callable[[str, str], tuple[str, ...]] = local_command
+    ready_s: float = READY_S
+    certificate: RunCertificate | None = None
+
+    def command(self, node: PlannedNode) -> tuple[str, ...]:
+        return self.words(node.role, node.label)
+
+
+LOCAL = LocalLauncher()
+
+
+class SlurmLauncher:
+    """Job steps, each by `srun`: in the allocation in which the run is, or each in one of its own. `options`: words for all of them; each node adds
+    its own, `launch`. Nodes find the run's files, and this installation, where the manager does."""
+
+    def __init__(self, options: Sequence[str] = (), ready_s: float = 300.0) -> None:
+        if shutil.which("srun") is None:
+            raise LauncherError("srun is not there; run where Slurm's commands are, or without --launcher slurm")
+        self._options = tuple(options)
+        self.ready_s = ready_s
+        self.certificate: RunCertificate | None = run_certificate()
+
+    def command(self, node: PlannedNode) -> tuple[str, ...]:
+        # one task that has a terminal's streams and leaves processors to the node; within an allocation steps share it
+        step = ["srun", "--nodes=1", "--ntasks=1", "--unbuffered", "--mpi=none", f"--job-name=rashpa-{node.name}"]
+        if "SLURM_JOB_ID" in os.environ:
+            step.append("--overlap")
+        return (
+            *step,
+            *self._options,
+            *node.launch,
+            "sh",
+            "-c",
+            _SCRIPT,
+            "rashpa",
+            *local_command(node.role, node.label),
+        )
+
+
+@dataclass(frozen=True)
+class AdoptedLauncher:
+    """Of nodes that are started already."""
+
+    certificate: RunCertificate | None
+    ready_s: float = READY_S
+
+    def command(self, node: PlannedNode) -> tuple[str, ...]:
+        raise LauncherError(f"{node.label} is started already")
+
+
+def launcher_of(
+    name: str, options: str, ready_s: float, local: Callable[[str, str], tuple[str, ...]] = local_command
+) -> Launcher:
+    """By its name. `options`: as in a shell; `local`: what starts a process of this machine. LauncherError."""
+    try:
+        words = shlex.split(options)
+    except ValueError as error:
+        raise LauncherError(f"--launcher-options {options!r}: {error}; write them as in a shell") from None
+    if name == "slurm":
+        return SlurmLauncher(words, ready_s)
+    if words:
+        raise LauncherError("--launcher-options are for --launcher slurm; processes of this machine take none")
+    return LocalLauncher(local)
+
+
+def run_certificate() -> RunCertificate:
+    """A new one, for a month: the longest that books are kept. LauncherError."""
+    subject = ("-subj", "/CN=a node of one run of rashpa", "-days", "31")
+    curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+    with tempfile.TemporaryDirectory(prefix="rashpa-") as folder:
+        certificate, key = Path(folder, "certificate.pem"), Path(folder, "key.pem")
+        words = ("openssl", "req", "-x509", *curve, *subject, "-keyout", str(key), "-out", str(certificate))
+        try:
+            subprocess.run(words, check=True, capture_output=True, timeout=30.0)  # noqa: S603  words of this file
+            return RunCertificate(certificate.read_text(encoding="ascii"), key.read_text(encoding="ascii"))
+        except FileNotFoundError:
+            raise LauncherError(
+                "openssl is not there; it makes the certificate of a run whose nodes are elsewhere: install it"
+            ) from None
+        except (OSError, subprocess.SubprocessError, UnicodeDecodeError) as error:
+            raise LauncherError(f"openssl cannot make the certificate of the run: {error}") from None

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Something to do again and again while something else is waited for."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from rashpa.control.nodes.node_client import NodeError
+
+
+@contextlib.asynccontextmanager
+async def meanwhile(look: Callable[[], Awaitable[None]], every_s: float) -> AsyncIterator[None]:
+    """Until the block is left. Who cannot be asked now is asked later: what is waited for says what is wrong."""
+
+    async def again() -> None:
+        while True:
+            await asyncio.sleep(every_s)
+            with contextlib.suppress(NodeError):
+                await look()
+
+    looking = asyncio.create_task(again())
+    try:
+        yield
+    finally:
+        looking.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await looking

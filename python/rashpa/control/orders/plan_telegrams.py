@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a plan says to the nodes: the Configure telegrams of receivers and emulators."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from rashpa.control.plan.dataset_check import resolved_calibration, resolved_dataset
+from rashpa.control.plan.emulators import SIMULATED, PlannedEmulator
+from rashpa.control.plan.groups import PlannedGroup
+from rashpa.control.plan.image_places import beam_center, module_entries
+from rashpa.control.plan.patience import patience_s
+from rashpa.control.plan.receivers import PlannedReceiver
+from rashpa.control.plan.run_plan import Plan, PlannedBuffer, PlannedDtp
+from rashpa.control.plan.series import images_of_series
+from rashpa.control.plan.source_plan import makes_pixels
+from rashpa.control.runfile.kernels import Kernel, declaration, files_of
+from rashpa.control.runfile.links import options_of
+from rashpa.control.runfile.pipeline import PIXEL_BYTES
+from rashpa.control.runfile.run_file import MOST_PATIENCE_S, Feedback
+from rashpa.control.runfile.sink_sections import Hdf5Sink, RawSink, Sink, Stream2Sink
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.part_orders import ENDINGS, Hdf5Order, RawOrder, SinkOrder, Stream2Order
+from rashpa.data.files.file_names import located
+from rashpa.data.geometry.laboratory import HC_KEV_ANGSTROM
+
+SYNTHETIC = ("pattern", "jungfrau")  # datasets that are computed
+_BEAM = "detector.beam_center_"
+_LONGEST_QUIET_MS = 2**32 - 1  # of a telegram
+STANDSTILL_MS = 7000.0  # so long may all processes of a run stand still without loss
+
+
+def _dataset(plan: Plan, node: str) -> telegram.Dataset:
+    values = resolved_dataset(plan.file, plan.source, node).model_dump(mode="json")
+    kind = values.pop("kind")
+    return telegram.Dataset(kind, _parameters(values))
+
+
+def _calibration(plan: Plan, node: str) -> telegram.Calibration | None:
+    spec = resolved_calibration(plan.file, plan.source, node)
+    return (
+        None if spec is None else telegram.Calibration(_parameters(spec.model_dump(mode="json", exclude_defaults=True)))
+    )
+
+
+def _parameters(values: Mapping[str, object]) -> tuple[telegram.Parameter, ...]:
+    return tuple(telegram.Parameter(name, json.dumps(value)) for name, value in values.items())
+
+
+def _kernel(kernel: Kernel, plan: Plan, buffer: PlannedBuffer, node: str) -> Kernel:
+    """With what it takes from elsewhere in the run file. The beam is in pixels of the buffer's image, and in its middle when it is not given. For a
+    node of this machine, relative paths of files count from the run file's folder; a remote node takes them from where it runs."""
+    file = plan.file
+    taken: dict[str, object] = {}
+    if node == "local":
+        folder = plan.source.path.resolve().parent
+        taken |= {parameter: located(name, folder) for parameter, name in files_of(kernel).items()}
+    for parameter in declaration(kernel.name).parameters:
+        if parameter.taken_from and getattr(kernel, parameter.name) is None:
+            found: Any = file
+            for key in parameter.taken_from.split("."):
+                found = getattr(found, key)
+            if parameter.taken_from.startswith(_BEAM):
+                found = beam_center(plan, buffer)["xy".index(parameter.taken_from.removeprefix(_BEAM))]
+            taken[parameter.name] = found
+    return kernel.model_copy(update=taken)
+
+
+def _sink(sink: Sink, plan: Plan, buffer: PlannedBuffer, run_id: str) -> SinkOrder:
+    """With what the plan knows of its files, and of what is sent."""
+    if not isinstance(sink, Hdf5Sink | RawSink | Stream2Sink):
+        return sink
+    file = plan.file
+    receiver = plan.receiver(buffer.receiver)
+    metadata = {
+        **metadata_of(plan, buffer),
+        "receiver": receiver.shown_name,
+        "run_file": str(plan.source.path)[-4096:],
+        "run_file_sha256": plan.source.sha256,
+        "run_id": run_id,
+    }
+    if isinstance(sink, Stream2Sink):
+        return Stream2Order.model_validate({**sink.model_dump(), "metadata": metadata})
+    order = RawOrder if isinstance(sink, RawSink) else Hdf5Order
+    return order.model_validate(
+        {
+            **sink.model_dump(),
+            "prefix": f"{file.run.output}/{file.run.name}_{buffer.section.name}{ENDINGS[sink.kind]}",
+            "existing": file.run.existing,
+            "series_images": images_of_series(file, buffer.section),
+            "metadata": metadata,
+        }
+    )
+
+
+def metadata_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, object]:
+    """What the output file says of the experiment, names and units as in src/rashpa/sink/nxmx_metadata.hpp; positions in the buffer's image."""
+    file = plan.file
+    detector = file.detector
+    beam = beam_center(plan, buffer)
+    return {
+        "run_number": file.run.number,
+        "run_name": file.run.name,
+        "detector_name": detector.name,
+        "description": detector.description or detector.name,
+        "instrument_name": file.run.instrument,
+        "source_name": file.run.source,
+        "sample_name": file.run.sample,
+        "distance_m": detector.distance_m,
+        "beam_center_x": beam[0],
+        "beam_center_y": beam[1],
+        "energy_kev": detector.energy_kev,
+        "wavelength_angstrom": HC_KEV_ANGSTROM / detector.energy_kev,
+        "pixel_size_m": detector.pixel_size_m,
+        "sensor_material": detector.sensor_material,
+        "sensor_thickness_m": detector.sensor_thickness_m,
+        "count_time_s": detector.count_time_s,
+        "frame_time_s": buffer.section.every / detector.rate_hz if detector.rate_hz > 0 else 0.0,
+        "bit_depth_readout": 8 * PIXEL_BYTES[detector.pixel],
+        "labels": ["synthetic data"] if file.dataset.kind in SYNTHETIC else [*plan.of_source.labels],
+        "saturation_value": 0.0 if makes_pixels(buffer.section.kernel) else plan.of_source.saturation_value,
+        "image_fast": plan.placed.axes.fast,
+        "image_slow": plan.placed.axes.slow,
+        "modules": module_entries(plan, buffer),
+        "dtps": [
+            {"id": dtp.id, "module": dtp.module, **vars(dtp.target), **vars(dtp.orientation)} for dtp in buffer.dtps
+        ],
+    }
+
+
+def _quiet_ms(plan: Plan, buffer: PlannedBuffer) -> int:
+    """How long a stack waits for images that nobody has sent. Only where sources wait for its slots it may be that they were sent, and lost: two deadlines
+    beyond what the rate explains, and longer than an emulator may stand still. Elsewhere something comes sooner or later: 0."""
+    file = plan.file
+    waits = file.link.flow == "credits" and file.link.on_full == "pause"
+    if not waits or file.detector.trigger != "internal":
+        return 0
+    period_ms = 1000.0 * buffer.section.every / file.detector.rate_hz if file.detector.rate_hz > 0 else 0.0
+    quiet_ms = max(2.0 * (buffer.section.deadline_ms + period_ms), STANDSTILL_MS)
+    return round(quiet_ms) if quiet_ms <= _LONGEST_QUIET_MS else 0
+
+
+def destination_telegram(plan: Plan, receiver: PlannedReceiver, run_id: str = "") -> telegram.Configure:
+    """What a receiver is told: its buffers alone. `run_id`: what all files of the run have in common, and no file of another."""
+    file = plan.file
+    dealt = plan.group_of(receiver.name) is not None
+    buffers = tuple(
+        telegram.Buffer(
+            name=buffer.section.name,
+            width=buffer.width,
+            height=buffer.height,
+            pixel=file.detector.pixel,
+            slots=buffer.section.slots,
+            stack=buffer.section.stack,
+            every=buffer.section.every,
+            phase=buffer.section.phase,
+            images=buffer.images,
+            end="told" if plan.end_told or dealt else "known",
+            deadline_ms=buffer.section.deadline_ms,
+            partial=buffer.section.partial,
+            keep_darks=buffer.section.keep_darks,
+            threads=buffer.section.threads,
+            unit=buffer.section.unit,
+            trigger=buffer.section.trigger,
+            device=",".join(buffer.section.device_names),
+            share=buffer.section.share,
+            masked=file.detector.masked,
+            card=unit_card_of(plan, buffer, receiver.node) if buffer.section.unit == "fpga" else "",
+            dtps=tuple(
+                telegram.DestinationDtp(
+                    dtp.id,
+                    dtp.module,
+                    dtp.x,
+                    dtp.y,
+                    dtp.region.width,
+                    dtp.region.height,
+                    dtp.region.x,
+                    dtp.region.y,
+                    dtp.orientation.turn,
+                    dtp.orientation.flip,
+                )
+                for dtp in buffer.dtps
+            ),
+            kernels=tuple(_kernel(kernel, plan, buffer, receiver.node) for kernel in buffer.section.kernel),
+            sinks=tuple(_sink(sink, plan, buffer, run_id) for sink in buffer.section.sink),
+            special=tuple(telegram.SpecialValue(one.value, one.meaning) for one in file.detector.special),
+            feedback=_feedback(buffer.section.feedback),
+            dealt=dealt,
+            quiet_ms=_quiet_ms(plan, buffer),
+        )
+        for buffer in plan.buffers_of(receiver.name)
+    )
+    destination = telegram.Destination(
+        receiver=receiver.name,
+        peer_link=receiver.source_kind,
+        bind_address=receiver.address,
+        port=receiver.port,
+        link_threads=receiver.threads,
+        flow=file.link.flow,
+        poll=file.link.poll,
+        memory=file.link.memory,
+        first_processor=receiver.processor,
+        numa=str(receiver.numa),
+        modules=len(file.detector.module),
+        module_width=file.detector.width,
+        module_height=file.detector.height,
+        dataset=_dataset(plan, receiver.node),
+        calibration=_calibration(plan, receiver.node),
+        buffers=buffers,
+        options=options_of(file.link, receiver.destination_kind, receiver.device),
+    )
+    return telegram.Configure(file.run.number, file.run.name, destination=destination, orphaned=_orphaned(plan))
+
+
+def _feedback(section: Feedback | None) -> telegram.Feedback | None:
+    return None if section is None else telegram.Feedback(section.ring or "", section.zmq or "", section.images)
+
+
+def source_telegram(
+    plan: Plan, emulator: PlannedEmulator, ends: Mapping[int, tuple[telegram.Endpoint, telegram.Placement]]
+) -> telegram.Configure:
+    """What an emulator is told, once the receivers have said where their memory is: the DTPs of its modules alone. `ends`: by id of a DTP."""
+    file = plan.file
+    dtps = tuple(_source_dtp(plan, dtp, *ends[dtp.id]) for dtp in plan.dtps_from(emulator.name))
+    faults = file.faults
+    peers = plan.receivers_from(emulator.name)
+    source = telegram.Source(
+        bind_address=emulator.address,
+        frames=file.run.most_frames,
+        end="told" if plan.end_told else "known",
+        trigger=file.detector.trigger,
+        modules=len(file.detector.module),
+        width=file.detector.width,
+        height=file.detector.height,
+        pixel=file.detector.pixel,
+        rate_hz=file.detector.rate_hz,
+        flow=file.link.flow,
+        on_full=file.link.on_full,
+        first_processor=emulator.processor,
+        numa=str(emulator.numa),
+        dataset=_dataset(plan, emulator.node),
+        faults=telegram.Faults(
+            faults.seed,
+            faults.drop,
+            faults.duplicate,
+            faults.reorder,
+            faults.corrupt,
+            faults.stall,
+            faults.stall_us,
+            tuple(telegram.DeadModule(dead.module, dead.from_frame) for dead in faults.dead_modules),
+        ),
+        dtps=dtps,
+        options=tuple(
+            options_of(file.link, kind, emulator.device) for kind in dict.fromkeys(peer.source_kind for peer in peers)
+        ),
+        emulator=emulator.name,
+        card=_card(plan, emulator) if emulator.engine == "fpga" else None,
+        groups=tuple(_group(plan, group) for group in plan.groups if emulator.name in plan.emulators_of(group)),
+    )
+    return telegram.Configure(file.run.number, file.run.name, source=source, orphaned=_orphaned(plan))
+
+
+def _source_dtp(
+    plan: Plan, dtp: PlannedDtp, end: telegram.Endpoint, placement: telegram.Placement
+) -> telegram.SourceDtp:
+    buffer = plan.buffer_of(dtp.id)
+    receiver = plan.receiver(buffer.receiver)
+    return telegram.SourceDtp(
+        dtp.id,
+        dtp.module,
+        dtp.region.x,
+        dtp.region.y,
+        dtp.region.width,
+        dtp.region.height,
+        buffer.section.every,
+        buffer.section.phase,
+        buffer.images,
+        placement=placement,
+        destination=end,
+        turn=dtp.orientation.turn,
+        flip=dtp.orientation.flip,
+        link=receiver.source_kind,
+        peer_link=receiver.destination_kind,
+    )
+
+
+def _orphaned(plan: Plan) -> telegram.Orphaned | None:
+    run = plan.file.run
+    if run.orphaned == "end":
+        return None
+    return telegram.Orphaned(min(patience_s(plan.file, plan.buffers), MOST_PATIENCE_S), run.keep_books_s)
+
+
+def join_telegram(
+    plan: Plan, member: str, ends: Mapping[int, tuple[telegram.Endpoint, telegram.Placement]]
+) -> telegram.Join:
+    """What the emulator of a group is told of a member that joins; `ends`: of its DTPs."""
+    group = plan.membership(member)
+    dtps = tuple(_source_dtp(plan, dtp, *ends[dtp.id]) for dtp in plan.dtps_of(member))
+    return telegram.Join(group.name, _member(plan, member), dtps)
+
+
+def _member(plan: Plan, member: str) -> telegram.GroupMember:
+    stack = plan.buffers_of(member)[0].section.stack
+    return telegram.GroupMember(member, stack, tuple(dtp.id for dtp in plan.dtps_of(member)))
+
+
+def _group(plan: Plan, group: PlannedGroup) -> telegram.Group:
+    members = tuple(_member(plan, member) for member in group.members)
+    return telegram.Group(group.name, group.replay_frames, group.response_ms, members)
+
+
+def _card(plan: Plan, emulator: PlannedEmulator) -> telegram.Card:
+    neighbours = tuple(telegram.Neighbour(address, mac) for address, mac in emulator.neighbours.items())
+    return telegram.Card(card_of(plan, emulator), emulator.card_mac, neighbours)
+
+
+def card_of(plan: Plan, emulator: PlannedEmulator) -> str:
+    """As the emulator's node is told of it: for one of this machine, relative directories count from the run file's folder."""
+    return _card_place(plan, emulator.card, emulator.node)
+
+
+def unit_card_of(plan: Plan, buffer: PlannedBuffer, node: str) -> str:
+    """The same of the card of a buffer's unit, whose receiver is `node`."""
+    return _card_place(plan, buffer.section.card or "", node)
+
+
+def _card_place(plan: Plan, card: str, node: str) -> str:
+    return card if card == SIMULATED or node != "local" else located(card, plan.source.path.resolve().parent)

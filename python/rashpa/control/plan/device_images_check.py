@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What cannot be where images lie in memory of a GPU (link.memory = "device"), as far as that is known without asking a machine."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rashpa.control.plan.receivers import PlannedReceiver
+from rashpa.control.runfile import run_file as toml
+from rashpa.control.runfile.pipeline import plan_pipeline
+from rashpa.control.runfile.run_file_reader import RunFileSource
+
+_MOST_CHECKED = 15  # DTPs of a buffer that the kernel checksum compares without asking the host
+
+
+@dataclass(frozen=True)
+class PlacedBuffer:
+    """A buffer of a receiver: its section, where that stands in the run file, and its number of DTPs."""
+
+    section: toml.Buffer
+    position: int
+    dtps: int
+
+
+def device_images_problems(
+    file: toml.RunFile,
+    receivers: Sequence[PlannedReceiver],
+    buffers: Mapping[str, Sequence[PlacedBuffer]],
+    source: RunFileSource,
+) -> Iterator[str]:
+    """A line each. `buffers`: by receiver."""
+    if file.link.memory != "device":
+        return
+    yield from _link_problems(file.link, receivers, source)
+    for own in buffers.values():
+        for buffer in own:
+            yield from _buffer_problems(file, buffer, own[0].section, source)
+
+
+def _link_problems(link: toml.Link, receivers: Sequence[PlannedReceiver], source: RunFileSource) -> Iterator[str]:
+    where = source.where
+    for receiver in receivers:
+        if receiver.destination_kind != "pcie":
+            yield (
+                f"{where(('link', 'memory'))}: device, but link {receiver.destination_kind} of {receiver.label} writes to host memory only; "
+                '"huge", or kind = "pcie"'
+            )
+    if link.engine != "cuda":
+        yield f'{where(("link", "engine"))}: {link.engine} writes to host memory only, and memory = "device"; engine = "cuda", or memory = "huge"'
+    if link.verify != "off":
+        yield (
+            f'{where(("link", "verify"))}: {link.verify}; the host cannot read images in memory of a GPU; "off", and the kernel checksum compares '
+            "them there"
+        )
+
+
+def _buffer_problems(
+    file: toml.RunFile, buffer: PlacedBuffer, first: toml.Buffer, source: RunFileSource
+) -> Iterator[str]:
+    section, path, where = buffer.section, ("buffer", buffer.position), source.where
+    if section.unit != "cuda":
+        yield f'{where((*path, "unit"))}: {section.unit} sees no image in memory of a GPU; "cuda", or link.memory = "huge"'
+        return
+    if len(section.device_names) > 1:
+        yield f'{where((*path, "devices"))}: images that lie on one device are processed there; device = one of them, or link.memory = "huge"'
+    elif section.device_names != first.device_names:
+        yield (
+            f"{where((*path, 'device'))}: {section.device}; the buffers of a receiver lie on one device, and {first.name} on "
+            f"{first.device}; the same, or a receiver of its own"
+        )
+    if section.trigger == "persistent":
+        yield f'{where((*path, "trigger"))}: persistent reads images in host memory, and these lie on the device; "auto" or "graph"'
+    makers = ("pixels", "list")
+    steps = plan_pipeline(section.kernel, file.detector.pixel).steps
+    if section.kernel and not any(step.kernel.made(port) for step in steps for port in makers):
+        yield (
+            f"{where((*path, 'kernel'))}: none makes pixels or lists, and those that arrive lie on the device, where no sink reads them; one that does, "
+            'or link.memory = "huge"'
+        )
+    if buffer.dtps > _MOST_CHECKED and any(kernel.name == "checksum" for kernel in section.kernel):
+        yield (
+            f"{where((*path, 'kernel'))}: checksum compares at most {_MOST_CHECKED} DTPs on the device, not {buffer.dtps}; fewer bands, "
+            'or link.memory = "huge"'
+        )

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The emulators of a run file: which modules each plays, and what several of them must not share."""
+
+import ipaddress
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING, ClassVar
+
+from rashpa.control.plan.planned_node import PlannedNode
+from rashpa.control.runfile import run_file as toml
+from rashpa.control.runfile.run_file_reader import KeyPath, RunFileSource
+
+if TYPE_CHECKING:
+    from rashpa.control.plan.run_plan import PlannedDtp
+
+SIMULATED = "sim"  # the card that a node simulates itself
+CARD_DTPS = 16  # as many as a card plays
+CARD_IDS = 255  # the largest id that it knows
+ONLY = "emulator"  # the name of the one emulator of a run file that lists none
+
+
+@dataclass(frozen=True)
+class PlannedEmulator(PlannedNode):
+    """One emulator, with the modules that it plays."""
+
+    modules: tuple[int, ...]
+    engine: str = "software"
+    card: str = ""  # SIMULATED, or the directory of its nodes
+    card_mac: str = ""
+    neighbours: Mapping[str, str] = field(default_factory=dict)
+
+    role: ClassVar[str] = "emulator"
+    places: ClassVar[dict[str, KeyPath]] = {
+        "node": ("nodes", "emulator"),
+        "address": ("link", "emulator_address"),
+        "device": ("link", "emulator_device"),
+        "processor": ("link", "emulator_processor"),
+        "numa": ("link", "emulator_numa"),
+    }
+
+
+def plan_emulators(file: toml.RunFile) -> tuple[PlannedEmulator, ...]:
+    """In the order of the run file; at least one. Modules that no emulator names go evenly, in order, to those that name none."""
+    defaults = {
+        "node": file.nodes.emulator,
+        "address": file.link.emulator_address,
+        "device": file.link.emulator_device,
+        "processor": file.link.emulator_processor,
+        "numa": file.link.emulator_numa,
+        "launch": (),
+    }
+    count = len(file.detector.module)
+    if not file.emulator:
+        return (PlannedEmulator(ONLY, None, frozenset(), **defaults, modules=tuple(range(count))),)  # type: ignore[arg-type]
+    named = {module for section in file.emulator for module in section.modules or ()}
+    rest = [module for module in range(count) if module not in named]
+    takers = [position for position, section in enumerate(file.emulator) if section.modules is None]
+    found: list[PlannedEmulator] = []
+    for position, section in enumerate(file.emulator):
+        own = {name: value for name, value in section.model_dump(exclude={"name"}).items() if value is not None}
+        if section.modules is None:
+            share = takers.index(position)
+            first, end = (len(rest) * number // len(takers) for number in (share, share + 1))
+            modules = rest[first:end]
+        else:
+            modules = section.modules
+        values = {**defaults, **own, "modules": tuple(modules)}
+        found.append(PlannedEmulator(section.name, position, frozenset(own), **values))
+    return tuple(found)
+
+
+def emulator_problems(file: toml.RunFile, emulators: Sequence[PlannedEmulator], source: RunFileSource) -> Iterator[str]:
+    """What is wrong with the emulators, a line each."""
+    if not file.emulator:
+        return
+    count = len(file.detector.module)
+    owner: dict[int, PlannedEmulator] = {}
+    for emulator in emulators:
+        where = source.where(emulator.key("modules") if "modules" in emulator.given else emulator.own_key("name"))
+        if not emulator.modules:
+            yield (
+                f"{where}: no module is left for {emulator.label}: the detector has {count}; name its modules, give others fewer, or take the "
+                "emulator out"
+            )
+        for module in emulator.modules:
+            if module >= count:
+                yield f"{where}: module {module} does not exist; modules are 0 … {count - 1}"
+            elif module in owner:
+                whose = "twice here" if owner[module] is emulator else f"{owner[module].label}'s, too"
+                yield f"{where}: module {module} is {whose}; a module is played once"
+            else:
+                owner[module] = emulator
+    idle = [module for module in range(count) if module not in owner]
+    if idle:
+        what = f"module{'s' if len(idle) > 1 else ''} {', '.join(map(str, idle))}"
+        yield (
+            f"{source.where(('emulator', len(emulators) - 1, 'modules'))}: no emulator plays {what}; name every module, or leave `modules` out "
+            "of one emulator, which then takes what is left"
+        )
+    yield from _card_problems(file, emulators, source)
+    if file.link.framing == "v1":
+        yield from _interface_problems(emulators, source)
+
+
+def _card_problems(file: toml.RunFile, emulators: Sequence[PlannedEmulator], source: RunFileSource) -> Iterator[str]:
+    for emulator in emulators:
+        if emulator.engine != "fpga":
+            for key in ("card", "card_mac", "neighbours"):
+                if key in emulator.given:
+                    yield f'{source.where(emulator.own_key(key))}: only the engine "fpga" has a card; set engine = "fpga", or take {key} out'
+            continue
+        if not emulator.card:
+            yield (
+                f'{source.where(emulator.own_key("engine"))}: {emulator.label} is played by a card: name it, card = "{SIMULATED}" for a simulated '
+                "one, or the directory of its nodes"
+            )
+        yield from _mac_problems(emulator, source)
+    on_cards = [emulator for emulator in emulators if emulator.engine == "fpga"]
+    for one, other in combinations(on_cards, 2):
+        if one.card == other.card != SIMULATED and one.machine == other.machine:
+            yield f"{source.where(other.own_key('card'))}: {one.label} and {other.label} have the same card {one.card}; give each its own"
+    if on_cards:
+        yield from _what_cards_lack(file, source)
+
+
+def _mac_problems(emulator: PlannedEmulator, source: RunFileSource) -> Iterator[str]:
+    for key in ("card_mac", "neighbours"):
+        if emulator.card == SIMULATED and key in emulator.given:
+            yield (
+                f'{source.where(emulator.own_key(key))}: card = "{SIMULATED}" sends by sockets of this machine, whose MAC addresses the kernel knows; '
+                f"take {key} out, or name the directory of a card: `rashpa card DIRECTORY --network unix:HERE,THERE` simulates one in a network"
+            )
+    for address in emulator.neighbours:
+        try:
+            ipaddress.ip_address(address)
+        except ValueError:
+            yield f'{source.where(emulator.own_key("neighbours"))}: "{address}" is no IPv4 or IPv6 address; the addresses of receivers are numeric'
+
+
+def _what_cards_lack(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
+    link, faults = file.link, file.faults
+    needs = 'needs engine = "software" of every emulator'
+    if link.transport != "uc":
+        yield f'{source.where(("link", "transport"))}: {link.transport} {needs}: a card sends by Unreliable Connected queue pairs, "uc"'
+    if link.framing != "v2":
+        yield f"{source.where(('link', 'framing'))}: {link.framing} {needs}: a card sends RoCEv2"
+    for name in ("duplicate", "reorder", "stall", "dead_modules"):
+        if getattr(faults, name):
+            yield f"{source.where(('faults', name))}: {name} {needs}: a card drops and corrupts packets, nothing else"
+    if link.on_full == "skip" and (faults.drop or faults.corrupt):
+        yield (
+            f"{source.where(('link', 'on_full'))}: a card finds packets to be hit by their number, which skipped images move; "
+            '"pause", or no faults'
+        )
+
+
+def card_dtp_problems(
+    emulators: Sequence[PlannedEmulator], dtps: Mapping[str, Sequence["PlannedDtp"]], source: RunFileSource
+) -> Iterator[str]:
+    """Cards that were to play too much; `dtps`: by emulator."""
+    for emulator in emulators:
+        own = dtps[emulator.name]
+        if emulator.engine == "fpga" and own and own[-1].id > CARD_IDS:
+            yield (
+                f"{source.where(emulator.own_key('engine'))}: {emulator.label} has DTP {own[-1].id}, a card knows ids of 0 … {CARD_IDS}; have the "
+                "buffers that it sends to first in the run file"
+            )
+        if emulator.engine == "fpga" and len(own) > CARD_DTPS:
+            yield (
+                f"{source.where(emulator.own_key('engine'))}: {emulator.label} has {len(own)} DTPs, a card plays {CARD_DTPS}; use fewer "
+                "bands or buffers, or more emulators with a card each"
+            )
+
+
+def _interface_problems(emulators: Sequence[PlannedEmulator], source: RunFileSource) -> Iterator[str]:
+    """Framing v1 has no ports: what comes back is told apart by queue pair alone, and two processes choose theirs at random."""
+    for one, other in combinations(emulators, 2):
+        if one.address == other.address:
+            yield (
+                f"{source.where(other.own_key('address'))}: {one.label} and {other.label} are both {one.address}; with framing v1 each needs an "
+                "interface of its own"
+            )
+
+
+def idle_problems(
+    file: toml.RunFile, emulators: Sequence[PlannedEmulator], used: frozenset[int], source: RunFileSource
+) -> Iterator[str]:
+    """Emulators of whose modules no buffer takes a pixel; `used`: modules of all DTPs."""
+    for emulator in emulators if file.emulator else ():
+        if emulator.modules and not used.intersection(emulator.modules):
+            modules = ", ".join(map(str, emulator.modules))
+            yield (
+                f"{source.where(emulator.own_key('name'))}: no buffer takes pixels of the modules of {emulator.label} ({modules}); widen a region, "
+                "or take the emulator out"
+            )

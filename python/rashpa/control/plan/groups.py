@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups of receivers among which the images of a buffer are dealt (docs/explanations/groups.md): what the run file says of them, made into a buffer
+at each member."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rashpa.control.runfile import run_file as toml
+from rashpa.control.runfile.run_file_reader import RunFileSource
+
+MOST_FRAMES = 2**32 - 1  # that are dealt in one run
+_NOTICE_S = 1.2  # until a receiver that has died before its first stack was done is given nothing more
+
+
+@dataclass(frozen=True)
+class PlannedGroup:
+    """A group with its window. `buffers`: of the members, in their order; `position` in the run file's list."""
+
+    name: str
+    position: int
+    members: tuple[str, ...]
+    buffers: tuple[str, ...]
+    replay_frames: int
+    response_ms: int
+
+    def buffer_of(self, member: str) -> str:
+        return self.buffers[self.members.index(member)]
+
+
+def member_sections(file: toml.RunFile) -> list[tuple[int, toml.Buffer]]:
+    """The buffers of the run, with their positions in the file: one of a group stands for one at each of its members."""
+    members = {group.name: group.receivers for group in file.group}
+    found: list[tuple[int, toml.Buffer]] = []
+    for position, section in enumerate(file.buffer):
+        if section.group is None or section.receiver is not None or section.group not in members:
+            found.append((position, section))
+            continue
+        for receiver in members[section.group]:
+            own = {"receiver": receiver, "name": f"{section.name}_{receiver}"}
+            found.append((position, section.model_copy(update=own)))
+    return found
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A receiver that has joined a group of a run. `group`: may be empty where there is one; `receiver`: keys and values of its [[receiver]]."""
+
+    group: str
+    receiver: dict[str, Any]
+
+
+def with_joined(file: toml.RunFile, groups: Sequence[PlannedGroup], joined: Joined) -> toml.RunFile:
+    """The file of a plan, with one more receiver, and a buffer of it behind all others. ValueError when that cannot be."""
+    named = [one for one in groups if joined.group in ("", one.name)]
+    if len(named) != 1:
+        raise ValueError(
+            f"the run has no group {joined.group}; there is {', '.join(one.name for one in groups) or 'none'}"
+        )
+    group = named[0]
+    section = toml.Receiver.model_validate(joined.receiver)
+    if section.name in (receiver.name for receiver in file.receiver):
+        raise ValueError(f"the run has a receiver {section.name}; give this one another name")
+    first = next(one for one in file.buffer if one.name == group.buffers[0])
+    name = f"{first.name.removesuffix(f'_{group.members[0]}')}_{section.name}"
+    # the source's window is what it was told
+    update = {"receivers": [*group.members, section.name], "replay_frames": group.replay_frames}
+    changed = [one.model_copy(update=update) if one.name == group.name else one for one in file.group]
+    buffers = [*file.buffer, first.model_copy(update={"receiver": section.name, "name": name})]
+    return file.model_copy(update={"receiver": [*file.receiver, section], "group": changed, "buffer": buffers})
+
+
+def plan_groups(file: toml.RunFile, sections: Sequence[toml.Buffer]) -> tuple[PlannedGroup, ...]:
+    """In the order of the run file; those that have a buffer."""
+    found: list[PlannedGroup] = []
+    for position, group in enumerate(file.group):
+        own = {section.receiver: section for section in sections if section.group == group.name}
+        if not own or any(receiver not in own for receiver in group.receivers):
+            continue
+        buffers = tuple(own[receiver].name for receiver in group.receivers)
+        replay = group.replay_frames or _replay_frames(file, group, next(iter(own.values())))
+        found.append(PlannedGroup(group.name, position, tuple(group.receivers), buffers, replay, group.response_ms))
+    return tuple(found)
+
+
+def _replay_frames(file: toml.RunFile, group: toml.Group, section: toml.Buffer) -> int:
+    """What members can have at a time, twice, and what comes until a silent one is noticed; all where nobody says how fast frames come."""
+    if file.detector.rate_hz <= 0:
+        return min(file.run.most_frames, MOST_FRAMES)
+    held = 2 * section.slots * section.every * len(group.receivers)
+    return held + math.ceil(file.detector.rate_hz * (_NOTICE_S + group.response_ms / 1000))
+
+
+def group_problems(file: toml.RunFile, sections: Sequence[toml.Buffer], source: RunFileSource) -> Iterator[str]:
+    """What is wrong with groups, a line each."""
+    names = [receiver.name for receiver in file.receiver]
+    groups = [group.name for group in file.group]
+    for number, section in enumerate(file.buffer):
+        where = source.where(("buffer", number, "group"))
+        if section.group is None:
+            continue
+        if section.group not in groups:
+            yield f"{where}: no group is named {section.group}; add [[group]] name and receivers"
+        yield from _section_problems(section, f"{where}: ")
+    counted = Counter(receiver for group in file.group for receiver in group.receivers)
+    for number, group in enumerate(file.group):
+        where = source.where(("group", number, "receivers"))
+        if groups.index(group.name) != number:
+            yield f"{source.where(('group', number, 'name'))}: {group.name} is the name of an earlier group; choose another"
+        for receiver in dict.fromkeys(group.receivers):
+            if receiver not in names:
+                yield f'{where}: no receiver is named {receiver}; add [[receiver]] name = "{receiver}"'
+            elif counted[receiver] > 1:
+                yield f"{where}: receiver {receiver} stands in groups {counted[receiver]} times; once is right"
+            elif any(section.receiver == receiver and section.group != group.name for section in sections):
+                yield f"{where}: receiver {receiver} has a buffer of its own, too; give that one another receiver"
+        held = [
+            section for section in sections if section.group == group.name and section.receiver == group.receivers[0]
+        ]
+        if len(held) != 1:
+            yield f"{source.where(('group', number, 'name'))}: {len(held)} buffers have group {group.name}; one is dealt in a group"
+    if file.group:
+        yield from _run_problems(file, source)
+
+
+def _section_problems(section: toml.Buffer, where: str) -> Iterator[str]:
+    if any(sink.on_full == "drop" for sink in section.sink):
+        yield f'{where}a sink of a group waits (on_full = "wait"): what is behind is given to others'
+    if any(sink.kind == "stream2" for sink in section.sink):
+        yield f"{where}no member of a group sees all images: a stream comes from a buffer with a receiver of its own; leave sink stream2 out"
+    if section.feedback is not None:
+        yield f"{where}no member of a group sees all images: decisions are published by a buffer with a receiver of its own; leave feedback out"
+
+
+def _run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
+    if file.run.open_ended:
+        yield f"{source.where(('run', 'frames'))}: images are dealt in runs whose number of frames is known; give a number"
+    if file.run.series_frames is not None:
+        yield f"{source.where(('run', 'series_frames'))}: members of a group get any images, whose series are not theirs; leave it out, or the group"
+    if file.detector.trigger == "software":
+        where = source.where(("detector", "trigger"))
+        yield f'{where}: images are dealt in runs whose number of frames is known; use trigger = "internal"'
+    if file.link.flow != "credits":
+        yield f'{source.where(("link", "flow"))}: images are dealt by credits; use flow = "credits"'
+    if not file.link.records:
+        yield f"{source.where(('link', 'records'))}: only records tell which frame an image of a group is; use records = true"
+    if file.faults.dead_modules:
+        yield f"{source.where(('faults', 'dead_modules'))}: images of a group without their dead modules cannot be dealt; leave one out"
+
+
+def route_problems(
+    groups: Sequence[PlannedGroup],
+    emulators: Mapping[str, Sequence[str]],
+    engines: Mapping[str, str],
+    source: RunFileSource,
+) -> Iterator[str]:
+    """`emulators`: of each group's buffer, who plays its modules; `engines`: of each emulator."""
+    for group in groups:
+        where = source.where(("group", group.position, "name"))
+        players = emulators[group.name]
+        if len(players) > 1:
+            yield f"{where}: the modules are played by {' and '.join(players)}; one emulator deals the images of a group: give it all of them"
+        elif engines[players[0]] == "fpga":
+            yield f'{where}: emulator {players[0]} is a card, which deals no images; use engine = "software"'

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a link cannot do, as far as that is known without asking a machine."""
+
+import ipaddress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from rashpa.control.plan.emulators import PlannedEmulator
+from rashpa.control.plan.planned_node import PlannedNode
+from rashpa.control.plan.receivers import PlannedReceiver, link_to
+from rashpa.control.runfile import run_file as toml
+from rashpa.control.runfile.run_file_reader import RunFileSource
+
+_PACKET_FAULTS = ("drop", "duplicate", "reorder", "corrupt")
+_RNIC_PORT = 4791  # an RNIC sends to no other
+
+
+def link_problems(
+    file: toml.RunFile,
+    emulators: Sequence[PlannedEmulator],
+    receivers: Sequence[PlannedReceiver],
+    source: RunFileSource,
+) -> Iterator[str]:
+    """A line each."""
+    yield from _kind_problems(file.link, source)
+    for link in _links(file.link, receivers):
+        yield from _fault_problems(file.faults, link, source)
+        yield from _transport_problems(link, source)
+    yield from _rnic_problems(
+        [one for one in receivers if (one.source_kind, one.destination_kind) == ("verbs", "roce")], source
+    )
+    with_addresses = [one for one in receivers if one.destination_kind != "pcie"]
+    if file.link.framing == "v1":
+        for link in _links(file.link, receivers):
+            yield from _framing_problems(link, (*emulators, *receivers), source)
+    elif with_addresses:
+        yield from _address_problems((*emulators, *with_addresses), source)
+
+
+def _links(link: toml.Link, receivers: Sequence[PlannedReceiver]) -> list[toml.Link]:
+    """Each that is used, once."""
+    found = {(one.source_kind, one.destination_kind): link_to(link, one) for one in receivers}
+    return list(found.values())
+
+
+def route_problems(
+    receivers: Sequence[PlannedReceiver],
+    dtps: Mapping[str, int],
+    routes: Iterable[tuple[PlannedEmulator, PlannedReceiver]],
+    link: toml.Link,
+    source: RunFileSource,
+) -> Iterator[str]:
+    """What is wrong with the ways that DTPs take. `dtps`: their number, by receiver; `routes`: who sends to whom."""
+    for receiver in receivers:
+        if receiver.threads > dtps[receiver.name]:
+            yield (
+                f"{source.where(receiver.key('threads'))}: {receiver.threads} threads for {dtps[receiver.name]} DTPs at {receiver.label}; a DTP is "
+                f"received by one thread: at most {dtps[receiver.name]}"
+            )
+    for emulator, receiver in routes:
+        if emulator.engine == "fpga" and receiver.source_kind != "roce":
+            key = "link" if "link" in receiver.given else "source" if link.source else "kind"
+            where = source.where(receiver.own_key("link") if key == "link" else ("link", key))
+            yield f'{where}: {emulator.label} cannot send to {receiver.label} so: a card sends as the link roce does; "roce"'
+        if receiver.destination_kind == "pcie" or link.framing == "v1":
+            continue
+        if len({ipaddress.ip_address(node.address).version for node in (emulator, receiver)}) > 1:
+            yield (
+                f"{source.where(receiver.key('address'))}: {emulator.label} sends from {emulator.address} to {receiver.label} at {receiver.address}; "
+                "both ends are of one IP version"
+            )
+
+
+def _fault_problems(faults: toml.Faults, link: toml.Link, source: RunFileSource) -> Iterator[str]:
+    given = [name for name in _PACKET_FAULTS if getattr(faults, name) > 0]
+    total = sum(getattr(faults, name) for name in given)
+    if total > 1:
+        yield (
+            f"{source.where(('faults', given[-1]))}: {', '.join(given)} add up to {total:g}; a packet has one fault at most, so that their sum is at "
+            "most 1"
+        )
+    if faults.corrupt > 0 and link.transport == "rc" and link.icrc == "off" and link.source_kind == "roce":
+        yield (
+            f"{source.where(('faults', 'corrupt'))}: with transport rc and icrc off a damaged packet is acknowledged like any other, "
+            "and no log can tell what its image ends with; icrc = modulo_id or full, or corrupt = 0"
+        )
+    for name in given if "pcie" in (link.source_kind, link.destination_kind) else ():
+        yield f"{source.where(('faults', name))}: pcie has no packets that faults could hit; 0, or another link"
+    for name in given if link.source_kind == "verbs" else ():
+        yield f'{source.where(("faults", name))}: an RNIC injects no faults into its packets; 0, or link.source = "roce"'
+
+
+def _kind_problems(link: toml.Link, source: RunFileSource) -> Iterator[str]:
+    kinds = (link.source_kind, link.destination_kind)
+    if "pcie" in kinds and kinds != ("pcie", "pcie"):
+        key = "source" if link.source is not None else "destination"
+        yield f"{source.where(('link', key))}: pcie is memory that both sides map; both are pcie, or neither (here {' → '.join(kinds)})"
+
+
+def _transport_problems(link: toml.Link, source: RunFileSource) -> Iterator[str]:
+    kinds = (link.source_kind, link.destination_kind)
+    if link.transport == "ud" and "verbs" in kinds:
+        yield f'{source.where(("link", "transport"))}: ud has no RDMA WRITE, so that an RNIC cannot take or send it; "uc" or "rc", or kind "roce"'
+    if link.transport == "ud" and link.packetisation != "only" and "roce" in kinds:
+        yield f'{source.where(("link", "packetisation"))}: {link.packetisation}; with transport ud a message is one packet: "only"'
+    used = (
+        link.source_kind == "roce"
+        and link.destination_kind == "roce"
+        and (link.flow == "credits" or link.transport == "rc")
+    )
+    if used and 0 < link.window_bytes < link.pmtu:
+        yield f"{source.where(('link', 'window_bytes'))}: {link.window_bytes} bytes are less than one packet of pmtu {link.pmtu}; more, or 0 for none"
+
+
+def _rnic_problems(receivers: Sequence[PlannedReceiver], source: RunFileSource) -> Iterator[str]:
+    for receiver in receivers:
+        if receiver.port != _RNIC_PORT:
+            yield f"{source.where(receiver.key('port'))}: {receiver.port}; an RNIC sends to UDP port {_RNIC_PORT} and no other"
+        if receiver.threads != 1:
+            yield f"{source.where(receiver.key('threads'))}: {receiver.threads}; an RNIC sends to one port, and each thread has its own: 1"
+
+
+def _framing_problems(link: toml.Link, nodes: Sequence[PlannedNode], source: RunFileSource) -> Iterator[str]:
+    if (link.source_kind, link.destination_kind) != ("roce", "roce"):
+        yield f'{source.where(("link", "framing"))}: v1 needs kind "roce" on both sides; use "v2"'
+    for node in nodes:
+        if not node.address.lower().startswith("fe80:") or "%" not in node.address:
+            yield (
+                f'{source.where(node.key("address"))}: "{node.address}" is no link-local GID with its interface; framing v1 needs '
+                "one such as fe80::8ec:aff:fe01:203%eth0 (the EUI-64 form of the MAC address)"
+            )
+
+
+def _address_problems(nodes: Sequence[PlannedNode], source: RunFileSource) -> Iterator[str]:
+    for node in nodes:
+        try:
+            ipaddress.ip_address(node.address)
+        except ValueError:
+            yield f'{source.where(node.key("address"))}: "{node.address}" is no IPv4 or IPv6 address; give a numeric one, such as 127.0.0.1'

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`detector.geometry`: the places of modules, the beam, and what else the file says of the detector, in place of keys of the run file."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rashpa.control.runfile import run_file as toml
+from rashpa.control.runfile.run_file_reader import RunFileError, RunFileSource
+from rashpa.data.files.file_names import located
+from rashpa.data.geometry.laboratory import AS_SEEN_FROM_THE_SAMPLE, Axes, PanelPlace
+
+if TYPE_CHECKING:
+    from rashpa.data.geometry.crystfel_geometry import Experiment
+
+_SAME = 1e-3  # relative: digits that people leave out of a file
+
+
+@dataclass(frozen=True)
+class PlacedDetector:
+    """What a plan knows of the detector beyond its run file. `panels`: by module, where a geometry has them; lengths in pixels, the beam at x = y = 0."""
+
+    axes: Axes = AS_SEEN_FROM_THE_SAMPLE
+    panels: tuple[PanelPlace, ...] = ()
+    cautions: tuple[str, ...] = ()
+
+
+UNPLACED = PlacedDetector()
+"""Of a run file that says nothing but places in the image."""
+
+
+def with_places(file: toml.RunFile, source: RunFileSource) -> tuple[toml.RunFile, PlacedDetector]:
+    """The run file as if what the geometry says stood in it, where it does not say that itself. RunFileError names what is wrong."""
+    detector = file.detector
+    axes = _axes_of(detector, source)
+    if detector.geometry is None:
+        return file, PlacedDetector(axes or AS_SEEN_FROM_THE_SAMPLE)
+    where = source.where(("detector", "geometry"))
+    if "module" in detector.model_fields_set:
+        raise RunFileError(f"{where}: the places of modules stand in [[detector.module]], too; keep one of both")
+    from rashpa.data.geometry.crystfel_modules import read_module_places  # NumPy, for runs that have such a file
+
+    path = located(detector.geometry, source.path.resolve().parent)
+    try:
+        found = read_module_places("geometry", path, (detector.height, detector.width), toml.MOST_MODULES, axes)
+    except (OSError, ValueError) as error:
+        raise RunFileError(f"{where}: {str(error).removeprefix('geometry: ')}") from None
+    modules = [
+        toml.Module.model_validate({"x": x, "y": y, "turn": way.turn, "flip": way.flip})
+        for (x, y), way in zip(found.places, found.orientations, strict=True)
+    ]
+    beam = (
+        found.beam[0] if detector.beam_center_x is None else detector.beam_center_x,
+        found.beam[1] if detector.beam_center_y is None else detector.beam_center_y,
+    )
+    said = found.experiment.said()
+    for key, text in found.experiment.elsewhere.items():
+        if key not in detector.model_fields_set:
+            raise RunFileError(f"{where}: {path}: {text}; give {key} in [detector]")
+    taken = {key: value for key, value in said.items() if key not in detector.model_fields_set}
+    update = {"module": modules, "geometry": None, "beam_center_x": beam[0], "beam_center_y": beam[1], **taken}
+    cautions = (*_differences(detector, found.experiment, source), *(f"{where}: {text}" for text in found.unmasked))
+    changed = detector.model_copy(update=update)
+    # the axis of the beam may be elsewhere than the file has it
+    away = found.axes.plane((beam[0] - found.beam[0], beam[1] - found.beam[1])).corner
+    panels = tuple(replace(one, plane=one.plane.moved(away)) for one in found.panels)
+    return file.model_copy(update={"detector": changed}), PlacedDetector(found.axes, panels, cautions)
+
+
+def _axes_of(detector: toml.Detector, source: RunFileSource) -> Axes | None:
+    """Those that the run file asks for; None when it does not."""
+    if detector.image_fast is None and detector.image_slow is None:
+        return None
+    found = Axes(detector.image_fast or "-x", detector.image_slow or "-y")
+    if not found.square:
+        key = "image_fast" if detector.image_fast is not None else "image_slow"
+        where = source.where(("detector", key))
+        raise RunFileError(
+            f"{where}: columns run along {found.fast} and rows along {found.slow}; one of them runs along x and the other along y: give both keys"
+        )
+    return found
+
+
+def _differences(detector: toml.Detector, said: "Experiment", source: RunFileSource) -> Iterator[str]:
+    """A line for each key that both have, with different values. RunFileError when that cannot be."""
+    for key, value in said.said().items():
+        own = getattr(detector, key)
+        if key not in detector.model_fields_set or math.isclose(own, value, rel_tol=_SAME):
+            continue
+        text = f"{source.where(('detector', key))}: is {own:.6g}, and geometry has {value:.6g} (line {said.lines[key]})"
+        if key == "pixel_size_m":
+            raise RunFileError(f"{text}; places of modules are in its pixels: leave the key out, or mend one of both")
+        yield f"{text}; that of the run file counts"

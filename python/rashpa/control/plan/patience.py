@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long a healthy run may be without news, by its own rates and deadlines."""
+
+from collections.abc import Sequence
+
+from rashpa.control.plan.run_plan import PlannedBuffer
+from rashpa.control.runfile.run_file import RunFile
+
+_STALL_S = 8.0  # without any news, beyond what rate and deadlines explain
+
+
+def patience_s(file: RunFile, buffers: Sequence[PlannedBuffer]) -> float:
+    """How long a healthy run may be without news of these buffers."""
+    period = 1.0 / file.detector.rate_hz if file.detector.rate_hz > 0 else 0.0
+    slowest = max(buffer.section.every * buffer.section.stack for buffer in buffers) * period
+    deadline_s = max(buffer.section.deadline_ms for buffer in buffers) / 1000.0
+    return _STALL_S + 2.0 * slowest + deadline_s + file.faults.stall_us / 1e6

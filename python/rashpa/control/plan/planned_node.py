@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What emulators and receivers of a run have in common: a name, a node, and what two nodes must not share."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+from urllib.parse import urlsplit
+
+from rashpa.control.runfile.run_file_reader import KeyPath, RunFileSource
+
+
+@dataclass(frozen=True)
+class PlannedNode:
+    """A node with every value it has, given or not. `position` in the run file's list of its role; None when the file lists none."""
+
+    name: str
+    position: int | None
+    given: frozenset[str]
+    node: str
+    address: str
+    device: str
+    processor: int
+    numa: str | int
+    launch: Sequence[str]
+
+    role: ClassVar[str]
+    places: ClassVar[dict[str, KeyPath]]
+    """Where a value stands in the run file when the node has none of its own."""
+
+    @property
+    def label(self) -> str:
+        """How messages call it."""
+        return self.name if self.name == self.role else f"{self.role} {self.name}"
+
+    @property
+    def shown_name(self) -> str:
+        """Its name where several are told apart; empty when the file lists none."""
+        return "" if self.position is None else self.name
+
+    @property
+    def machine(self) -> str:
+        """The host of its node; empty: this machine."""
+        host = urlsplit(self.node).hostname or ""
+        return "" if host in ("localhost", "::1") or host.startswith("127.") else host
+
+    def key(self, name: str) -> KeyPath:
+        """Where the value of `name` stands in the run file."""
+        return (
+            (self.role, self.position, name) if self.position is not None and name in self.given else self._place(name)
+        )
+
+    def own_key(self, name: str) -> KeyPath:
+        """Where a value of its own stands or would stand."""
+        return (self.role, self.position, name) if self.position is not None else self._place(name)
+
+    def _place(self, name: str) -> KeyPath:
+        return self.places.get(name, (self.role,))
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a node's URL names this machine itself."""
+    return any(url.startswith(f"http://{host}") for host in ("127.", "localhost", "[::1]"))
+
+
+def node_problems(nodes: Sequence[PlannedNode], source: RunFileSource) -> Iterator[str]:
+    """What is wrong with nodes whatever their role, a line each."""
+    for node in nodes:
+        if node.node.startswith("http://") and not is_loopback(node.node):
+            yield f"{source.where(node.key('node'))}: {node.node}; nodes elsewhere are reached by https:// only"
+    for one, other in combinations(nodes, 2):
+        if one.name == other.name:
+            yield _same_name(one, other, source)
+        if one.node != "local" and one.node.rstrip("/") == other.node.rstrip("/"):
+            yield (
+                f"{source.where(other.own_key('node'))}: {one.label} and {other.label} are both the node {one.node}; a node has one part in a "
+                "run: give each its own"
+            )
+
+
+def _same_name(one: PlannedNode, other: PlannedNode, source: RunFileSource) -> str:
+    """Of two, the later in the file's lists is to be renamed; one that no list names has its name by default."""
+    listed, earlier = (other, one) if other.position is not None else (one, other)
+    where = source.where(listed.own_key("name"))
+    if earlier.position is None:
+        return (
+            f"{where}: {listed.name} is the name of the {earlier.role} that no [[{earlier.role}]] names; choose another"
+        )
+    article = "an earlier" if earlier.role == listed.role else "an" if earlier.role[0] in "aeiou" else "a"
+    return f"{where}: {listed.name} is the name of {article} {earlier.role}; choose another"
+
+
+def processor_cautions(nodes: Sequence[PlannedNode], source: RunFileSource) -> Iterator[str]:
+    """Nodes on one machine that would pin their threads to the same processors."""
+    for one, other in combinations(nodes, 2):
+        if one.processor >= 0 and one.processor == other.processor and one.machine == other.machine:
+            yield (
+                f"{source.where(other.own_key('processor'))}: {one.label} and {other.label} both begin at processor {one.processor} of one machine; "
+                "give each its own"
+            )

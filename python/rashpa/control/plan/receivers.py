@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The receivers of a run file: what each is told, and what several of them must not share."""
+
+import ipaddress
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+from rashpa.control.plan.planned_node import PlannedNode
+from rashpa.control.runfile import run_file as toml
+from rashpa.control.runfile.run_file_reader import KeyPath, RunFileSource
+
+ONLY = "receiver"  # the name of the one receiver of a run file that lists none
+
+
+@dataclass(frozen=True)
+class PlannedReceiver(PlannedNode):
+    """One receiver."""
+
+    port: int
+    threads: int
+    source_kind: str
+    """The link of the emulators that send to it …"""
+    destination_kind: str
+    """… and its own."""
+
+    role: ClassVar[str] = "receiver"
+    places: ClassVar[dict[str, KeyPath]] = {
+        "node": ("nodes", "receiver"),
+        "address": ("link", "receiver_address"),
+        "port": ("link", "port"),
+        "threads": ("link", "threads"),
+        "device": ("link", "receiver_device"),
+        "processor": ("link", "receiver_processor"),
+        "numa": ("link", "receiver_numa"),
+    }
+
+
+def plan_receivers(file: toml.RunFile) -> tuple[PlannedReceiver, ...]:
+    """In the order of the run file; at least one."""
+    defaults = {
+        "node": file.nodes.receiver,
+        "address": file.link.receiver_address,
+        "port": file.link.port,
+        "threads": file.link.threads,
+        "device": file.link.receiver_device,
+        "processor": file.link.receiver_processor,
+        "numa": file.link.receiver_numa,
+        "launch": (),
+        "source_kind": file.link.source_kind,
+        "destination_kind": file.link.destination_kind,
+    }
+    if not file.receiver:
+        return (PlannedReceiver(ONLY, None, frozenset(), **defaults),)  # type: ignore[arg-type]
+    found: list[PlannedReceiver] = []
+    for position, section in enumerate(file.receiver):
+        own = {name: value for name, value in section.model_dump(exclude={"name"}).items() if value is not None}
+        given = frozenset(own)
+        if kind := own.pop("link", None):
+            own |= {"source_kind": kind, "destination_kind": kind}
+        found.append(PlannedReceiver(section.name, position, given, **{**defaults, **own}))
+    return tuple(found)
+
+
+def link_to(link: toml.Link, receiver: PlannedReceiver) -> toml.Link:
+    """What [link] would say if all receivers were as this one."""
+    return link.model_copy(update={"source": receiver.source_kind, "destination": receiver.destination_kind})
+
+
+def receiver_problems(file: toml.RunFile, receivers: Sequence[PlannedReceiver], source: RunFileSource) -> Iterator[str]:
+    """What is wrong with the receivers and with what buffers say of them, a line each."""
+    names = [receiver.name for receiver in receivers]
+    for receiver in receivers:
+        yield from _own_problems(receiver, source)
+    for number, buffer in enumerate(file.buffer):
+        if buffer.receiver is not None and buffer.receiver not in names:
+            there = f"there are {', '.join(names)}" if file.receiver else "the file lists none: add [[receiver]]"
+            yield f"{source.where(('buffer', number, 'receiver'))}: no receiver is named {buffer.receiver}; {there}"
+    used = {buffer.receiver or names[0] for buffer in file.buffer}
+    for receiver in receivers:
+        if receiver.position is not None and receiver.name not in used:
+            yield (
+                f"{source.where(receiver.own_key('name'))}: no buffer lies at {receiver.label}; give it one "
+                f'([[buffer]] receiver = "{receiver.name}") or take the receiver out'
+            )
+    for one, other in combinations(receivers, 2):
+        yield from _common_problems(file, one, other, source)
+
+
+def _own_problems(receiver: PlannedReceiver, source: RunFileSource) -> Iterator[str]:
+    last = receiver.port + receiver.threads - 1
+    if receiver.port != 0 and last > 65535:
+        yield f"{source.where(receiver.key('port'))}: {receiver.port} and {receiver.threads} threads end at port {last}; 65535 is the last"
+
+
+def _common_problems(
+    file: toml.RunFile, one: PlannedReceiver, other: PlannedReceiver, source: RunFileSource
+) -> Iterator[str]:
+    ports = one.destination_kind == other.destination_kind == "roce" and file.link.framing == "v2"
+    if not ports or one.port == 0 or other.port == 0:
+        return
+    ranges = [range(each.port, each.port + each.threads) for each in (one, other)]
+    overlap = ranges[0].start < ranges[1].stop and ranges[1].start < ranges[0].stop
+    if overlap and _same_address(one, other):
+        said = [f"{each.start} … {each.stop - 1}" if len(each) > 1 else f"{each.start}" for each in ranges]
+        yield (
+            f"{source.where(other.own_key('port'))}: {one.label} listens on {one.address} port {said[0]}, {other.label} on {other.address} "
+            f"port {said[1]}; give each its own port or address, or port = 0 (any free one)"
+        )
+
+
+def _same_address(one: PlannedReceiver, other: PlannedReceiver) -> bool:
+    """Whether packets for one could be taken by the other: the same address, or a wildcard on the same machine."""
+    if one.address == other.address:
+        return True
+    try:
+        addresses = [ipaddress.ip_address(each.address) for each in (one, other)]
+    except ValueError:  # the link says what is wrong with it
+        return False
+    if addresses[0] == addresses[1]:
+        return True
+    same_machine = one.machine == other.machine
+    same_family = addresses[0].version == addresses[1].version
+    return same_machine and same_family and any(address.is_unspecified for address in addresses)

@@ -1,0 +1,488 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a run file to what each node is told: which DTPs exist, where their pixels go, how many images each buffer expects.
+
+Everything that can be wrong without asking a machine is found here, before anything starts; `capacity` asks the machines.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+
+from rashpa.control.plan.dataset_check import calibration_problems, dataset_calibrates, dataset_problems
+from rashpa.control.plan.device_images_check import PlacedBuffer, device_images_problems
+from rashpa.control.plan.emulators import (
+    SIMULATED,
+    PlannedEmulator,
+    card_dtp_problems,
+    emulator_problems,
+    idle_problems,
+    plan_emulators,
+)
+from rashpa.control.plan.feedback_check import feedback_problems, stream_problems
+from rashpa.control.plan.groups import Joined, PlannedGroup, group_problems, member_sections, plan_groups, with_joined
+from rashpa.control.plan.groups import route_problems as group_route_problems
+from rashpa.control.plan.link_check import link_problems, route_problems
+from rashpa.control.plan.module_geometry import UNPLACED, PlacedDetector, with_places
+from rashpa.control.plan.module_shapes import shape_troubles
+from rashpa.control.plan.pipeline_check import kernel_file_problems, pipeline_problems
+from rashpa.control.plan.planned_node import PlannedNode, node_problems
+from rashpa.control.plan.receivers import PlannedReceiver, plan_receivers, receiver_problems
+from rashpa.control.plan.rectangle import Rectangle, Rectangles
+from rashpa.control.plan.run_check import run_problems
+from rashpa.control.runfile import run_file as toml
+from rashpa.control.runfile import special_values
+from rashpa.control.runfile.dataset_spec import DirectorySpec, StoredSpec
+from rashpa.control.runfile.pipeline import PIXEL_BYTES
+from rashpa.control.runfile.run_file_reader import KeyPath, RunFileError, RunFileSource, read_run_file
+from rashpa.data.files.file_names import located
+from rashpa.data.geometry.orientation import UPRIGHT, Orientation
+
+MAX_DTPS = 65536
+"""Of a run: ids are of 16 bits."""
+MAX_NODE_DTPS = 256
+"""Of one emulator or receiver."""
+
+
+@dataclass(frozen=True)
+class PlannedDtp:
+    """One stream: `region` of the module's frames, as they are turned, goes to (x, y) of the buffer's image."""
+
+    id: int
+    module: int
+    region: Rectangle
+    x: int
+    y: int
+    orientation: Orientation = UPRIGHT
+
+    @property
+    def target(self) -> Rectangle:
+        return Rectangle(self.x, self.y, self.region.width, self.region.height)
+
+
+@dataclass(frozen=True)
+class PlannedBuffer:
+    """A buffer with its DTPs and its receiver's name; `origin` is the place of its first pixel in the assembled image (None when placed by
+    hand)."""
+
+    section: toml.Buffer
+    receiver: str
+    width: int
+    height: int
+    images: int
+    origin: tuple[int, int] | None
+    dtps: tuple[PlannedDtp, ...]
+
+    def frame_of(self, index: int) -> int:
+        """The frame number of the buffer's image `index`."""
+        return self.section.phase + index * self.section.every
+
+
+@dataclass(frozen=True)
+class OfSource:
+    """What a stored dataset says that no key of a run file holds. `labels`: where values of files come from; `saturation_value`: 0: it does not say."""
+
+    labels: tuple[str, ...] = ()
+    saturation_value: float = 0.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that is consistent in itself."""
+
+    file: toml.RunFile
+    source: RunFileSource
+    emulators: tuple[PlannedEmulator, ...]
+    receivers: tuple[PlannedReceiver, ...]
+    buffers: tuple[PlannedBuffer, ...]
+    groups: tuple[PlannedGroup, ...] = ()
+    placed: PlacedDetector = UNPLACED
+    of_source: OfSource = OfSource()
+
+    @property
+    def authority(self) -> str:
+        """The certificate file of `nodes.authority`; empty: that of the system."""
+        named = self.file.nodes.authority
+        return located(named, self.source.path.resolve().parent) if named else ""
+
+    def group_of(self, receiver: str) -> PlannedGroup | None:
+        """That the receiver is a member of."""
+        return next((group for group in self.groups if receiver in group.members), None)
+
+    def membership(self, receiver: str) -> PlannedGroup:
+        """Of a receiver that is a member."""
+        return next(group for group in self.groups if receiver in group.members)
+
+    def emulators_of(self, group: PlannedGroup) -> tuple[str, ...]:
+        """Who plays the modules of the group's images; one, or the plan is refused."""
+        names = {self.emulator_of(dtp) for member in group.members for dtp in self.dtps_of(member)}
+        return tuple(sorted(names))
+
+    @cached_property
+    def dtps(self) -> tuple[PlannedDtp, ...]:
+        """All DTPs in the order of the telegrams; the id is the position."""
+        return tuple(dtp for buffer in self.buffers for dtp in buffer.dtps)
+
+    @cached_property
+    def _of_receivers(self) -> dict[str, list[PlannedBuffer]]:
+        found: dict[str, list[PlannedBuffer]] = {}
+        for buffer in self.buffers:
+            found.setdefault(buffer.receiver, []).append(buffer)
+        return found
+
+    @cached_property
+    def _of_modules(self) -> dict[int, str]:
+        """Who plays each."""
+        return {module: emulator.name for emulator in self.emulators for module in emulator.modules}
+
+    @cached_property
+    def _of_emulators(self) -> dict[str, list[PlannedDtp]]:
+        found: dict[str, list[PlannedDtp]] = {}
+        for dtp in self.dtps:
+            found.setdefault(self.emulator_of(dtp), []).append(dtp)
+        return found
+
+    def buffers_of(self, receiver: str) -> tuple[PlannedBuffer, ...]:
+        """In the order of the run file."""
+        return tuple(self._of_receivers.get(receiver, ()))
+
+    def dtps_of(self, receiver: str) -> tuple[PlannedDtp, ...]:
+        """In the order in which the receiver is told of them."""
+        return tuple(dtp for buffer in self.buffers_of(receiver) for dtp in buffer.dtps)
+
+    def dtps_from(self, emulator: str) -> tuple[PlannedDtp, ...]:
+        """In the order in which the emulator is told of them."""
+        return tuple(self._of_emulators.get(emulator, ()))
+
+    def emulator_of(self, dtp: PlannedDtp) -> str:
+        """The name of the emulator that plays the DTP's module."""
+        return self._of_modules[dtp.module]
+
+    @cached_property
+    def routes(self) -> tuple[tuple[PlannedEmulator, PlannedReceiver], ...]:
+        """Who sends to whom."""
+        ways = {(self.emulator_of(dtp), buffer.receiver) for buffer in self.buffers for dtp in buffer.dtps}
+        return tuple(
+            (one, other) for one in self.emulators for other in self.receivers if (one.name, other.name) in ways
+        )
+
+    def receivers_from(self, emulator: str) -> tuple[PlannedReceiver, ...]:
+        """To whom it sends."""
+        return self._peers.get(emulator, ())
+
+    @cached_property
+    def _peers(self) -> dict[str, tuple[PlannedReceiver, ...]]:
+        found: dict[str, tuple[PlannedReceiver, ...]] = {}
+        for one, other in self.routes:
+            found[one.name] = (*found.get(one.name, ()), other)
+        return found
+
+    def buffer_of(self, dtp: int) -> PlannedBuffer:
+        """Where the DTP of this id ends."""
+        return self._of_ids[dtp]
+
+    @cached_property
+    def _of_ids(self) -> dict[int, PlannedBuffer]:
+        return {dtp.id: buffer for buffer in self.buffers for dtp in buffer.dtps}
+
+    def receiver(self, name: str) -> PlannedReceiver:
+        """The one of this name."""
+        return self._receivers[name]
+
+    @cached_property
+    def _receivers(self) -> dict[str, PlannedReceiver]:
+        return {receiver.name: receiver for receiver in self.receivers}
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """Of buffers in the run file, by name."""
+        return {buffer.section.name: position for position, buffer in enumerate(self.buffers)}
+
+    @property
+    def nodes(self) -> tuple[PlannedNode, ...]:
+        """All of them: receivers, then emulators."""
+        return (*self.receivers, *self.emulators)
+
+    @property
+    def shown_receivers(self) -> dict[str, str]:
+        """By buffer, the name of its receiver where several are told apart; else empty."""
+        names = {receiver.name: receiver.shown_name for receiver in self.receivers}
+        return {buffer.section.name: names[buffer.receiver] for buffer in self.buffers}
+
+    @property
+    def end_told(self) -> bool:
+        """Whether nobody knows which frames come until the run ends."""
+        return self.file.run.open_ended or self.file.detector.trigger == "software"
+
+    @property
+    def frame_pixel_bytes(self) -> int:
+        return PIXEL_BYTES[self.file.detector.pixel]
+
+
+def _shared_card_problems(plan: Plan) -> Iterator[str]:
+    """A card carries out one pipeline."""
+    machines = {receiver.name: receiver.machine for receiver in plan.receivers}
+    on_cards = [buffer for buffer in plan.buffers if buffer.section.unit == "fpga" and buffer.section.card != SIMULATED]
+    for one, other in combinations(on_cards, 2):
+        if one.section.card == other.section.card and machines[one.receiver] == machines[other.receiver]:
+            where = plan.source.where(("buffer", plan.positions[other.section.name], "card"))
+            yield f"{where}: {one.section.name} and {other.section.name} have the same card {one.section.card}; give each its own"
+
+
+def images_of(plan: Plan, buffer: PlannedBuffer) -> str:
+    """How many images a buffer gets, in words."""
+    return "any number of" if plan.file.run.open_ended else f"{buffer.images}"
+
+
+def load_plan(path: Path) -> Plan:
+    """Reads and plans a run file. RunFileError names file, line and key of what is wrong."""
+    file, source = read_run_file(path)
+    return plan_run(file, source)
+
+
+def plan_run(file: toml.RunFile, source: RunFileSource, *, plays: bool = True) -> Plan:
+    """Plans a run. RunFileError as for `load_plan`. `plays`: whether the dataset is played; its files must be there then."""
+    file, placed = with_places(file, source)
+    dealt = member_sections(file)
+    problems: list[str] = list(group_problems(file, [section for _, section in dealt], source))
+    file = file.model_copy(update={"buffer": [section for _, section in dealt]})
+    places = Rectangles(module_rectangles(file.detector))
+    problems += _module_problems(places, source)
+    problems += _special_problems(file, source)
+    receivers = plan_receivers(file)
+    emulators = plan_emulators(file)
+    problems += node_problems((*receivers, *emulators), source)
+    problems += receiver_problems(file, receivers, source)
+    problems += emulator_problems(file, emulators, source)
+    problems += feedback_problems(file, source)
+    buffers: list[PlannedBuffer] = []
+    first_id = 0
+    for number, (position, section) in enumerate(dealt):
+        path: KeyPath = ("buffer", position)
+        problems += _buffer_problems(file, section, path, source, number)
+        try:
+            buffer = _plan_buffer(file, places, section, path, source, first_id, receivers[0].name)
+        except RunFileError as error:
+            problems.append(str(error))
+            continue
+        buffers.append(buffer)
+        first_id += len(buffer.dtps)
+        orientations = [dtp.orientation for dtp in buffer.dtps]
+        for kernel, text in shape_troubles(
+            buffer.section.kernel, orientations, file.detector.width, file.detector.height
+        ):
+            problems.append(f"{source.where((*path, 'kernel', kernel, 'borders'))}: {text}")
+    if first_id > MAX_DTPS:
+        problems.append(
+            f"{source.where(('buffer',))}: {first_id} DTPs, but ids are 0 … {MAX_DTPS - 1}; use fewer bands or buffers"
+        )
+    problems += run_problems(file, source)
+    problems += link_problems(file, emulators, receivers, source)
+    receives_here = any(receiver.node == "local" for receiver in receivers)
+    plays_here = plays and any(emulator.node == "local" for emulator in emulators)
+    problems += dataset_problems(file, source, plays_here or (receives_here and dataset_calibrates(file)))
+    problems += calibration_problems(file, source, receives_here)
+    if not problems:
+        used = frozenset(dtp.module for buffer in buffers for dtp in buffer.dtps)
+        problems += idle_problems(file, emulators, used, source)
+    plan = Plan(file, source, emulators, receivers, tuple(buffers), plan_groups(file, file.buffer), placed)
+    if not problems:
+        problems += _count_problems(plan)
+        problems += _shared_card_problems(plan)
+        players = {group.name: plan.emulators_of(group) for group in plan.groups}
+        problems += group_route_problems(plan.groups, players, {one.name: one.engine for one in emulators}, source)
+        counts = {receiver.name: len(plan.dtps_of(receiver.name)) for receiver in receivers}
+        problems += card_dtp_problems(emulators, {one.name: plan.dtps_from(one.name) for one in emulators}, source)
+        problems += route_problems(receivers, counts, plan.routes, file.link, source)
+        by_receiver = {
+            receiver.name: [
+                PlacedBuffer(one.section, plan.positions[one.section.name], len(one.dtps))
+                for one in plan.buffers_of(receiver.name)
+            ]
+            for receiver in receivers
+        }
+        problems += device_images_problems(file, receivers, by_receiver, source)
+    if problems:
+        raise RunFileError("\n".join(dict.fromkeys(problems)))
+    if not plays or not isinstance(file.dataset, StoredSpec | DirectorySpec):
+        return plan
+    from rashpa.control.plan.stored_source import with_source  # it needs plans, and NumPy
+
+    return with_source(plan)
+
+
+def joined_plan(plan: Plan, joined: Joined) -> Plan:
+    """The plan with one more member of a group, whose DTPs come behind all others. RunFileError says why it cannot be."""
+    try:
+        file = with_joined(plan.file, plan.groups, joined)
+    except ValueError as error:
+        raise RunFileError(str(error)) from None
+    return replace(plan_run(file, plan.source), placed=plan.placed, of_source=plan.of_source)
+
+
+def _count_problems(plan: Plan) -> Iterator[str]:
+    """Nodes that were to take part in more DTPs than one can."""
+    for node in plan.nodes:
+        count = len(plan.dtps_of(node.name) if isinstance(node, PlannedReceiver) else plan.dtps_from(node.name))
+        if count > MAX_NODE_DTPS:
+            yield (
+                f"{plan.source.where(('buffer',))}: {count} DTPs {'at' if isinstance(node, PlannedReceiver) else 'of'} {node.label}, which takes "
+                f"{MAX_NODE_DTPS}; use fewer bands, modules or buffers, or more {node.role}s"
+            )
+
+
+# ---- geometry -------------------------------------------------------------------------------------------------------------------
+
+
+def module_rectangles(detector: toml.Detector) -> tuple[Rectangle, ...]:
+    """Where the modules lie in the assembled image."""
+    return tuple(
+        Rectangle(module.x, module.y, *module.orientation.sides(detector.width, detector.height))
+        for module in detector.module
+    )
+
+
+def assembled_size(detector: toml.Detector) -> tuple[int, int]:
+    """Width and height of the assembled image."""
+    places = module_rectangles(detector)
+    return max(place.right for place in places), max(place.bottom for place in places)
+
+
+def _bands(region: Rectangle, count: int) -> Iterator[Rectangle]:
+    """`region` cut into `count` bands of nearly equal height, top to bottom."""
+    for band in range(count):
+        top, bottom = region.height * band // count, region.height * (band + 1) // count
+        yield Rectangle(region.x, region.y + top, region.width, bottom - top)
+
+
+def _plan_buffer(
+    file: toml.RunFile,
+    places: Rectangles,
+    section: toml.Buffer,
+    path: KeyPath,
+    source: RunFileSource,
+    first_id: int,
+    first_receiver: str,
+) -> PlannedBuffer:
+    origin: tuple[int, int] | None
+    if section.dtp:
+        dtps, width, height = _dtps_by_hand(file.detector, section, path, source, first_id)
+        origin = None
+    else:
+        dtps, width, height, origin = _dtps_by_region(file.detector, places, section, path, source, first_id)
+    images = max(0, -(-(file.run.most_frames - section.phase) // section.every))
+    receiver = section.receiver or first_receiver
+    return PlannedBuffer(section, receiver, width, height, images, origin, tuple(dtps))
+
+
+def _dtps_by_region(
+    detector: toml.Detector,
+    places: Rectangles,
+    section: toml.Buffer,
+    path: KeyPath,
+    source: RunFileSource,
+    first_id: int,
+) -> tuple[list[PlannedDtp], int, int, tuple[int, int]]:
+    whole = Rectangle(0, 0, places.width, places.height)
+    region = Rectangle(*section.region) if section.region else whole
+    where = source.where((*path, "region"))
+    if not whole.holds(region):
+        raise RunFileError(f"{where}: {region} is not inside the assembled image {whole}; x, y, width, height")
+    dtps: list[PlannedDtp] = []
+    for module in places.meeting(region):
+        place = places.all[module]
+        part = place.common(region)
+        if part is None:
+            continue
+        if part.height < section.bands:
+            raise RunFileError(
+                f"{source.where((*path, 'bands'))}: module {module} has {part.height} rows in this buffer; at most that many bands"
+            )
+        for band in _bands(part, section.bands):
+            own = Rectangle(band.x - place.x, band.y - place.y, band.width, band.height)
+            way = detector.module[module].orientation
+            dtps.append(PlannedDtp(first_id + len(dtps), module, own, band.x - region.x, band.y - region.y, way))
+    if not dtps:
+        raise RunFileError(
+            f"{where}: {region} covers no module; modules lie at {', '.join(str(place) for place in places.all)}"
+        )
+    return dtps, region.width, region.height, (region.x, region.y)
+
+
+def _dtps_by_hand(
+    detector: toml.Detector, section: toml.Buffer, path: KeyPath, source: RunFileSource, first_id: int
+) -> tuple[list[PlannedDtp], int, int]:
+    if section.region is not None or section.bands != 1:
+        raise RunFileError(
+            f"{source.where((*path, 'dtp'))}: DTPs by hand exclude region and bands; use one or the other"
+        )
+    dtps: list[PlannedDtp] = []
+    for number, dtp in enumerate(section.dtp):
+        here = (*path, "dtp", number)
+        if dtp.module >= len(detector.module):
+            raise RunFileError(
+                f"{source.where((*here, 'module'))}: module {dtp.module} does not exist; modules are 0 … {len(detector.module) - 1}"
+            )
+        way = detector.module[dtp.module].orientation
+        frame = Rectangle(0, 0, *way.sides(detector.width, detector.height))
+        region = Rectangle(*dtp.region)
+        if not frame.holds(region):
+            turned = "" if way.upright else f", which is {way}"
+            raise RunFileError(
+                f"{source.where((*here, 'region'))}: {region} is not inside the module's frame {frame}{turned}; x, y, width, height"
+            )
+        if min(dtp.place) < 0:
+            raise RunFileError(
+                f"{source.where((*here, 'place'))}: {list(dtp.place)} lies outside the image; x and y are 0 or more"
+            )
+        planned = PlannedDtp(first_id + number, dtp.module, region, *dtp.place, way)
+        for other, earlier in enumerate(dtps):
+            if planned.target.common(earlier.target):
+                raise RunFileError(
+                    f"{source.where((*here, 'place'))}: {planned.target} overlaps {earlier.target} of dtp[{other}] in the buffer's image; move one"
+                )
+        dtps.append(planned)
+    return dtps, max(dtp.target.right for dtp in dtps), max(dtp.target.bottom for dtp in dtps)
+
+
+# ---- checks ---------------------------------------------------------------------------------------------------------------------
+
+
+def _module_problems(places: Rectangles, source: RunFileSource) -> Iterator[str]:
+    for number, place in enumerate(places.all):
+        for other in places.meeting(place):
+            if other < number:
+                yield (
+                    f"{source.where(('detector', 'module', number))}: module {number} at {place} overlaps module {other} at {places.all[other]}; "
+                    "give each its own x and y"
+                )
+
+
+def _buffer_problems(
+    file: toml.RunFile, section: toml.Buffer, path: KeyPath, source: RunFileSource, number: int
+) -> Iterator[str]:
+    stacks = max(2, section.slots // section.stack)
+    if section.slots % section.stack or section.slots < 2 * section.stack:
+        yield (
+            f"{source.where((*path, 'slots'))}: {section.slots} slots; a multiple of the stack ({section.stack}) and at least 2 stacks, "
+            f"for example {stacks * section.stack}"
+        )
+    if section.phase >= section.every:
+        yield f"{source.where((*path, 'phase'))}: {section.phase}; less than every ({section.every})"
+    if section.phase >= file.run.most_frames:
+        yield f"{source.where((*path, 'phase'))}: no image of this buffer in {file.run.frames} frames; use a smaller phase"
+    names = [buffer.name for buffer in file.buffer]
+    if names.index(section.name) != number:
+        yield f"{source.where((*path, 'name'))}: {section.name} is the name of an earlier buffer; choose another"
+    yield from pipeline_problems(file, section, path, source)
+    yield from kernel_file_problems(file, section, path, source)
+    yield from stream_problems(section, path, source)
+    kinds = [sink.kind for sink in section.sink]
+    for kind in sorted(kind for kind in ("hdf5", "raw") if kinds.count(kind) > 1):
+        yield f"{source.where((*path, 'sink'))}: two {kind} sinks would write the same files; keep one"
+
+
+def _special_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
+    for path, text in special_values.problems_of(file.detector):
+        yield f"{source.where(path)}: {text}"

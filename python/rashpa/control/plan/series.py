@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Series: parts of a run, each with files and books of its own, while nodes, memory and queue pairs stay as they are (docs/decisions/0073)."""
+
+import math
+from collections.abc import Iterator
+
+from rashpa.control.runfile import run_file as toml
+from rashpa.control.runfile.run_file_reader import RunFileSource
+
+
+def images_of_series(file: toml.RunFile, buffer: toml.Buffer) -> int:
+    """Of a buffer; 0: the run has no series."""
+    return (file.run.series_frames or 0) // buffer.every
+
+
+def series_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
+    """Series that would end within a stack of a buffer, or within what a kernel sums; and sinks that know none."""
+    frames = file.run.series_frames
+    if frames is None:
+        return
+    for number, buffer in enumerate(file.buffer):
+        for position, sink in enumerate(buffer.sink):
+            if sink.kind == "stream2":
+                where = source.where(("buffer", number, "sink", position))
+                yield f"{where}: stream2 sends a whole run as one series; leave it out, or run.series_frames"
+    whole = [math.lcm(*_parts_of(buffer)) * buffer.every for buffer in file.buffer]
+    for buffer, unit in zip(file.buffer, whole, strict=True):
+        if frames % unit:
+            fits = math.lcm(*whole)
+            yield (
+                f"{source.where(('run', 'series_frames'))}: a series of {frames} frames ends within a stack of buffer {buffer.name}, which needs whole "
+                f"{unit} frames (every × stack, and windows of sums); try series_frames = {max(fits, round(frames / fits) * fits)}"
+            )
+
+
+def _parts_of(buffer: toml.Buffer) -> list[int]:
+    """Images that belong together."""
+    windows = [getattr(kernel, "window", None) for kernel in buffer.kernel]
+    return [buffer.stack, *(window for window in windows if isinstance(window, int) and window > 0)]

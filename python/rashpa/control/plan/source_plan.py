@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stored images say of the experiment, in the files that are made of them, by `rashpa process` or by a run that plays them. The run file's own word
+counts, then that of a geometry that it names, then the source's, then the default; what both say otherwise is a caution, and the file says which it was."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rashpa.control.plan.rectangle import Rectangle
+from rashpa.control.plan.run_plan import Plan, module_rectangles
+from rashpa.control.runfile.kernels import Kernel, declaration_of
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.part_orders import Hdf5Order, RawOrder, Stream2Order
+from rashpa.data.geometry.laboratory import PanelPlace, beam_on
+from rashpa.data.stored.source_facts import SourceFacts
+
+_SAME = 1e-3  # relative: digits that people leave out of a file
+_SAME_BEAM = 0.01  # pixels
+_DETECTOR = (
+    "name",
+    "description",
+    "count_time_s",
+    "distance_m",
+    "beam_center_x",
+    "beam_center_y",
+    "energy_kev",
+    "pixel_size_m",
+    "sensor_material",
+    "sensor_thickness_m",
+)
+_RUN = ("sample", "instrument", "source")
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A plan with what its source says. `origins`: by key "given", "read" or "default"; `cautions`: lines."""
+
+    plan: Plan
+    origins: Mapping[str, str] = field(default_factory=dict)
+    cautions: tuple[str, ...] = ()
+
+
+def with_facts(plan: Plan, facts: SourceFacts, source: Path, *, recorded: bool = True) -> Merged:
+    """Take over what nobody else has said. `recorded`: the times of frames are those of the source, too; they are not when it is played again."""
+    detector, run = plan.file.detector, plan.file.run
+    given = {key for key in _DETECTOR if key in detector.model_fields_set and getattr(detector, key) is not None}
+    taken = {key: value for key, value in facts.values.items() if key in _DETECTOR and key not in given}
+    texts = {key: facts.texts[key] for key in _RUN if key in facts.texts and not getattr(run, key)}
+    origins = {key: "given" if key in given else "read" if key in taken else "default" for key in _DETECTOR}
+    origins |= {key: "read" if key in texts else "given" if getattr(run, key) else "default" for key in _RUN}
+    cautions = [*(f"{source}: {note}" for note in facts.notes), *_differences(plan, facts, given, source)]
+    placed = plan.placed
+    places_said = bool(given & {"beam_center_x", "beam_center_y"}) or _axes_given(plan) or bool(placed.panels)
+    if facts.modules and not places_said:
+        pitch = float(str(taken.get("pixel_size_m", detector.pixel_size_m)))
+        if panels := tuple(_panels(plan, facts, pitch)):
+            placed = replace(placed, panels=panels)
+            beam = beam_on([((one.left, one.top), one.plane) for one in panels])
+            if beam is not None:
+                taken = {"beam_center_x": beam[0], "beam_center_y": beam[1], **taken}
+    rate = facts.values.get("frame_time_s")
+    period = {"rate_hz": 1.0 / rate} if recorded and isinstance(rate, float) else {}
+    file = plan.file.model_copy(
+        update={
+            "detector": detector.model_copy(update={**taken, **period}),
+            "run": run.model_copy(update=texts),
+        }
+    )
+    return Merged(replace(plan, file=file, placed=placed), origins, tuple(cautions))
+
+
+def _axes_given(plan: Plan) -> bool:
+    return bool({"image_fast", "image_slow"} & plan.file.detector.model_fields_set)
+
+
+def _differences(plan: Plan, facts: SourceFacts, given: set[str], source: Path) -> Iterator[str]:
+    for key in sorted(given & set(facts.values)):
+        own, said = getattr(plan.file.detector, key), facts.values[key]
+        if key.startswith("beam_center"):
+            same = math.isclose(own, float(said), abs_tol=_SAME_BEAM)
+        elif isinstance(said, float):
+            same = math.isclose(own, said, rel_tol=_SAME)
+        else:
+            same = key in ("name", "description") or own == said
+        if not same:
+            shown = f"{said:.6g}" if isinstance(said, float) else said
+            own_shown = f"{own:.6g}" if isinstance(own, float) else own
+            where = plan.source.where(("detector", key))
+            yield f"{where}: is {own_shown}, and {source.name} has {shown}; that of the run file counts"
+
+
+def _panels(plan: Plan, facts: SourceFacts, pitch: float) -> Iterator[PanelPlace]:
+    """Of the plan's modules, those parts of which the source says where they lie. None when modules are turned: an image that is stored is not."""
+    if any(not module.orientation.upright for module in plan.file.detector.module):
+        return
+    for number, module in enumerate(module_rectangles(plan.file.detector)):
+        for one in facts.modules:
+            part = module.common(Rectangle(one.left, one.top, one.width, one.height))
+            if part is not None:
+                plane = one.plane.scaled(1 / pitch).starting((part.x - one.left, part.y - one.top))
+                yield PanelPlace(number, part.x - module.x, part.y - module.y, part.width, part.height, plane)
+
+
+def ordered(destination: telegram.Destination, facts: SourceFacts) -> telegram.Destination:
+    """The order with what a run file has no keys for: when the images were taken, and from which value on they are saturated."""
+    return replace(destination, buffers=tuple(_buffer(buffer, facts) for buffer in destination.buffers))
+
+
+def makes_pixels(kernels: Sequence[Kernel]) -> bool:
+    """Whether one of the kernels does: then what is said of values of pixels no longer holds."""
+    return any(any(port.port == "pixels" for port in declaration_of(kernel).makes) for kernel in kernels)
+
+
+def _buffer(buffer: telegram.Buffer, facts: SourceFacts) -> telegram.Buffer:
+    update: dict[str, object] = {"start_time": facts.texts.get("start_time", "")}
+    if not makes_pixels(buffer.kernels):
+        update["saturation_value"] = facts.values.get("saturation_value", 0.0)
+    sinks = tuple(
+        sink.model_copy(update={"metadata": sink.metadata.model_copy(update=update)})
+        if isinstance(sink, Hdf5Order | RawOrder | Stream2Order)
+        else sink
+        for sink in buffer.sinks
+    )
+    return replace(buffer, sinks=sinks)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the dataset of a run says of the experiment, when it is stored: in the plan, where the run file says nothing."""
+
+import functools
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rashpa.control.plan.dataset_check import MOST_DESCRIPTION, resolved_dataset
+from rashpa.control.plan.run_plan import OfSource, Plan, assembled_size
+from rashpa.control.plan.source_plan import Merged, with_facts
+from rashpa.control.runfile.dataset_spec import DirectorySpec, StoredSpec
+from rashpa.control.runfile.run_file import RunFile
+from rashpa.data.files.regular_file import json_of, read_regular
+from rashpa.data.stored.source_facts import SourceFacts, read_source_facts
+from rashpa.data.stored.stored_piece import Reading
+
+_SHOWN = {"name", "description"}  # of the detector: they are texts, and no measure
+
+
+@dataclass(frozen=True)
+class _Said:
+    """Of a dataset. `path`: of what says it."""
+
+    facts: SourceFacts
+    path: Path
+    labels: tuple[str, ...] = ()
+
+
+def with_source(plan: Plan) -> Plan:
+    """The plan with what its stored dataset says, when that is played here; the same plan else. What cannot be read is a caution."""
+    if not any(emulator.node == "local" for emulator in plan.emulators):
+        return plan
+    said = _said_by(plan)
+    if said is None:
+        return plan
+    merged = with_facts(plan, said.facts, said.path, recorded=False)
+    cautions = (*merged.cautions, *_mask_cautions(plan, said))
+    labels = (*said.labels, *_labels(merged, said.path))
+    saturation = said.facts.values.get("saturation_value", 0.0)
+    return replace(
+        merged.plan,
+        placed=replace(merged.plan.placed, cautions=(*plan.placed.cautions, *cautions)),
+        of_source=OfSource(labels, float(saturation)),
+    )
+
+
+def _said_by(plan: Plan) -> _Said | None:
+    spec = resolved_dataset(plan.file, plan.source, "local")
+    if isinstance(spec, DirectorySpec):
+        return _of_directory(Path(spec.path))
+    if not isinstance(spec, StoredSpec):
+        return None
+    path = Path(spec.path)
+    try:
+        state = path.stat()
+    except OSError:
+        return None  # a problem of the plan, which says so
+    width, height = assembled_size(plan.file.detector)
+    facts = _facts_of(path, (height, width), tuple(spec.follow), (state.st_mtime_ns, state.st_size, state.st_ino))
+    return _Said(facts if _lies_as_stored(spec, plan.file) else _without_places(facts), path)
+
+
+@functools.lru_cache(maxsize=16)
+def _facts_of(path: Path, shape: tuple[int, int], follow: tuple[str, ...], _state: tuple[int, ...]) -> SourceFacts:
+    """Read once, as long as the file is the same: a plan is made more than once."""
+    return read_source_facts(path, shape, Reading(follow=tuple(map(Path, follow))))
+
+
+def _lies_as_stored(spec: StoredSpec, file: RunFile) -> bool:
+    """Whether the image of the run is the stored one: then the beam meets it at the same place."""
+    modules = file.detector.module
+    same = [tuple(one) for one in spec.places] == [(one.x, one.y) for one in modules]
+    return same and all(one.orientation.upright for one in modules)
+
+
+def _without_places(facts: SourceFacts) -> SourceFacts:
+    values = {key: value for key, value in facts.values.items() if not key.startswith("beam_center")}
+    note = "modules lie elsewhere than in the stored image, or are turned; the beam and the places of modules are not taken"
+    return replace(facts, values=values, modules=(), notes=(*facts.notes, note))
+
+
+def _of_directory(folder: Path) -> _Said | None:
+    """Its energy, and whether it was computed."""
+    path = folder / "dataset.json"
+    try:
+        said = json_of(read_regular(path, MOST_DESCRIPTION))
+    except (OSError, ValueError, RecursionError):
+        return None  # a problem of the plan, which says so
+    if not isinstance(said, dict):
+        return None
+    energy, label = said.get("energy_kev"), said.get("label")
+    values: dict[str, float | str] = {}
+    if isinstance(energy, int | float) and not isinstance(energy, bool) and 0 < energy < float("inf"):
+        values["energy_kev"] = float(energy)
+    labels = (label[:100],) if isinstance(label, str) and label else ()
+    return _Said(SourceFacts(values), path, labels)
+
+
+def _labels(merged: Merged, path: Path) -> Iterator[str]:
+    """Where each value comes from, as files say it."""
+    for origin, words in (("given", "given in the run file"), ("read", f"read of {path}"), ("default", "default")):
+        keys = sorted(key for key, said in merged.origins.items() if said == origin and key not in _SHOWN)
+        if keys:
+            yield f"{words}: {', '.join(keys)}"
+
+
+def _mask_cautions(plan: Plan, said: _Said) -> Iterator[str]:
+    mask = said.facts.mask
+    away = [receiver.label for receiver in plan.receivers if receiver.node != "local"]
+    if mask is not None and mask.any() and away:
+        yield (
+            f"{said.path}: its pixel_mask is part of the mask of files where a receiver can read it; {', '.join(away[:4])}: is that so? "
+            f"Put it at {os.fspath(said.path)} there, too, or name a mask in [detector.calibration]"
+        )

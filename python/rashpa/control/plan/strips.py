@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images that several devices split: how many rows each has, as src/rashpa/unit/split/strips.hpp cuts them, and which kernels can work so."""
+
+import math
+from itertools import pairwise
+
+from rashpa.control.runfile.kernels import Kernel, declaration, parameters_of
+from rashpa.control.runfile.run_file import Buffer
+
+_TOGETHER = 64  # pixels: strips begin at a multiple
+_WHOLE = {"borders": "raw", "track": "off"}  # parameters of kernels that work on strips only with these values
+
+
+def rows_of_strips(width: int, height: int, members: int) -> tuple[int, ...]:
+    """Of each member, from the top."""
+    step = _TOGETHER // math.gcd(_TOGETHER, width)
+    steps = -(-height // step)
+    ends = [steps * member // members * step for member in range(members)] + [height]
+    return tuple(end - first for first, end in pairwise(ends))
+
+
+def strips_of(section: Buffer, width: int, height: int) -> tuple[int, ...]:
+    """Rows that each device of the buffer has of an image: all of them where stacks are dealt."""
+    members = len(section.device_names)
+    return rows_of_strips(width, height, members) if section.splits_images else (height,) * members
+
+
+def needs_whole_images(kernel: Kernel) -> bool:
+    """Whether the kernel with these parameters cannot work on strips."""
+    values = parameters_of(kernel)
+    return not declaration(kernel.name).strips or any(values.get(key, kept) != kept for key, kept in _WHOLE.items())

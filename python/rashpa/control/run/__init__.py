@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Carries a run through, from the first order to closed books."""

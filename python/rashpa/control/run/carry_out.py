@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run from Python: from a script, or from a notebook, which has an event loop of its own."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.plan.run_plan import Plan, load_plan, plan_run
+from rashpa.control.run.manager import Observer, unobserved
+from rashpa.control.run.run_session import RunSession
+from rashpa.control.runfile.run_file_reader import run_file_of
+from rashpa.control.runfile.token import token_of_environment
+from rashpa.data.files.file_names import expanded
+
+
+def plan_of(config: Path | str | Mapping[str, Any]) -> Plan:
+    """Of a run file, or of its tables as a dict. RunFileError names what is wrong."""
+    if isinstance(config, Mapping):
+        return plan_run(*run_file_of(config))
+    return load_plan(Path(expanded(str(config))))
+
+
+def carry_out(config: Path | str | Mapping[str, Any], observer: Observer = unobserved) -> Outcome:
+    """Carries a run through, and returns when it is over: `good` says whether every image is stored or explained, `problem` what went wrong.
+
+    `config`: a run file, or its tables as a dict. Nodes that it calls local are started and ended. RunFileError when it is wrong: nothing has
+    been started then. JournalError when a run of this name and output goes on. An interrupt ends the run in order.
+    """
+    session = RunSession(plan_of(config), token_of_environment(), observer)
+    session.start()
+    while True:
+        try:
+            return session.ended.result()
+        except KeyboardInterrupt:
+            session.interrupt()

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The orders that tell nodes where pixels go, and what they answer for each of their DTPs."""
+
+from collections.abc import Mapping
+
+from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.orders.plan_telegrams import destination_telegram, join_telegram, source_telegram
+from rashpa.control.plan.emulators import PlannedEmulator
+from rashpa.control.plan.receivers import PlannedReceiver
+from rashpa.control.plan.run_plan import Plan
+from rashpa.control.telegrams.telegram import Endpoint, Placement
+
+Ends = dict[int, tuple[Endpoint, Placement]]
+"""Where DTPs write to, by id."""
+
+
+async def configure_receiver(plan: Plan, receiver: PlannedReceiver, client: NodeClient) -> Ends:
+    """Where the DTPs of a receiver write to. NodeError."""
+    answer = await client.configure(destination_telegram(plan, receiver, client.run_id))
+    ids = [dtp.id for dtp in plan.dtps_of(receiver.name)]
+    _expect(receiver.label, "Configure", len(ids), endpoints=len(answer.endpoints), placements=len(answer.placements))
+    return dict(zip(ids, zip(answer.endpoints, answer.placements, strict=True), strict=True))
+
+
+async def configure_emulator(
+    plan: Plan, emulator: PlannedEmulator, client: NodeClient, ends: Mapping[int, tuple[Endpoint, Placement]]
+) -> dict[int, Endpoint]:
+    """Where the DTPs of an emulator send from, by id. NodeError."""
+    answer = await client.configure(source_telegram(plan, emulator, ends))
+    ids = [dtp.id for dtp in plan.dtps_from(emulator.name)]
+    _expect(emulator.label, "Configure", len(ids), endpoints=len(answer.endpoints))
+    return dict(zip(ids, answer.endpoints, strict=True))
+
+
+async def join_emulator(
+    plan: Plan, member: str, emulator: NodeClient, ends: Mapping[int, tuple[Endpoint, Placement]]
+) -> tuple[Endpoint, ...]:
+    """Where the DTPs of a member that joins are sent from. NodeError."""
+    answer = await emulator.join(join_telegram(plan, member, ends))
+    _expect(emulator.name, "Join", len(ends), endpoints=len(answer.endpoints))
+    return answer.endpoints
+
+
+def _expect(node: str, order: str, dtps: int, **answered: int) -> None:
+    """One of each for each DTP."""
+    if any(count != dtps for count in answered.values()):
+        said = " and ".join(f"{count} {what}" for what, count in answered.items())
+        raise NodeError(node, f"{node} answers {order} with {said} for {dtps} DTP{'s' * (dtps != 1)}", "telegram")

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a run is ended before its last frame, or one of which nobody knows the last: all emulators after the same frame."""
+
+from collections.abc import Iterable, Sequence
+
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.handover.journal import Journal
+from rashpa.control.handover.stop_request import StopAnswer, StopRequests
+from rashpa.control.nodes.at_once import all_at_once
+from rashpa.control.nodes.node_client import NodeClient
+from rashpa.control.plan.run_plan import Plan
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram import Status
+
+
+class EndOfRun:
+    """Whether a run is to end now, and what its receivers are told of its length. `wanted`: it is to; `by`: who has asked for it."""
+
+    def __init__(self, plan: Plan, journal: Journal | None) -> None:
+        self.wanted = False
+        self.by = ""
+        self._plan = plan
+        self._requests = StopRequests(journal.path) if journal is not None else None
+
+    @property
+    def early(self) -> bool:
+        """Whether the emulators end before they have played all frames, or nobody knows how many those are."""
+        return self.wanted or self._plan.end_told
+
+    def begin(self) -> None:
+        """A request of an earlier run is none of this one."""
+        if self._requests is not None:
+            self._requests.forget()
+
+    def want(self, by: str = "") -> None:
+        self.wanted, self.by = True, by
+
+    def due(self, elapsed_s: float) -> bool:
+        """Whether it is wanted by now."""
+        duration_s = self._plan.file.run.duration_s
+        if duration_s is not None and elapsed_s >= duration_s:
+            self.wanted = True
+        if self._requests is not None and not self.wanted and (by := self._requests.asked()):
+            if why := never_early(self._plan):
+                self._requests.answer(StopAnswer(refused=why))
+            else:
+                self.want(by)
+        return self.wanted
+
+    def orders(self, names: Iterable[str], sources: Iterable[Status]) -> dict[str, telegram.Stop]:
+        """For the receivers: how many images of each DTP were due, as the emulators say where the run was ended early."""
+        if self.early:
+            images = {dtp.id: dtp.images_due for status in sources if status.source for dtp in status.source.dtps}
+        else:
+            images = {dtp.id: buffer.images for buffer in self._plan.buffers for dtp in buffer.dtps}
+        dtps = {name: self._plan.dtps_of(name) for name in names}
+        return {
+            name: telegram.Stop(tuple(telegram.DtpEnd(dtp.id, images.get(dtp.id, 0)) for dtp in own))
+            for name, own in dtps.items()
+        }
+
+    def answer(self, outcome: Outcome) -> None:
+        """To who has asked for it: what became of the run."""
+        if self._requests is not None:
+            self._requests.answer(_answer_of(outcome))
+
+
+def never_early(plan: Plan) -> str:
+    """Why a run of this plan cannot end in order before its last frame; empty when it can."""
+    if any(emulator.engine == "fpga" for emulator in plan.emulators):
+        return (
+            "a card plays all frames that it was configured for; interrupt `rashpa run` (Ctrl-C, SIGTERM) to abort it"
+        )
+    if plan.groups:
+        return "images that are dealt to a group are as many as the run file says; interrupt `rashpa run` (Ctrl-C, SIGTERM) to abort it"
+    if plan.file.faults.reorder > 0:
+        return "the fault reorder needs the run's last frame; interrupt `rashpa run` (Ctrl-C, SIGTERM) to abort it"
+    return ""
+
+
+async def end_sources(emulators: Sequence[NodeClient]) -> int:
+    """Pauses those that still send, also those that are to pause at a later frame, takes the latest frame that any has begun, and tells them to go on
+    to it. How many frames the run has. NodeError."""
+    statuses = await all_at_once(emulator.status() for emulator in emulators)
+    states = zip(emulators, statuses, strict=True)
+    going = [one for one, status in states if status.state in ("running", "paused")]
+    await all_at_once(emulator.order_unless_finished(telegram.Pause()) for emulator in going)
+    statuses = await all_at_once(emulator.status() for emulator in emulators)
+    frames = max((status.source.frames_begun for status in statuses if status.source), default=0)
+    await all_at_once(emulator.order_unless_finished(telegram.Stop(frames=frames)) for emulator in going)
+    return frames
+
+
+def _answer_of(outcome: Outcome) -> StopAnswer:
+    books, run = outcome.books, outcome.plan.file.run
+    return StopAnswer(
+        frames=outcome.frames,
+        planned=0 if run.open_ended else run.most_frames,
+        good=outcome.good,
+        balanced=outcome.balanced,
+        expected=books.expected,
+        complete=books.complete,
+        written=books.written,
+        problem=outcome.problem,
+        reasons=outcome.reasons,
+    )

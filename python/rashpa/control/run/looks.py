@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When the manager looks at its nodes again: soon around the time at which they may be through, and seldom at any other."""
+
+from rashpa.control.runfile.run_file import RunFile
+
+_SHORTEST_S = 0.01
+_SHARE = 0.5  # of the time since they may be through: who is late by much is looked at as seldom
+
+
+def next_look_s(now: float, due: float, most_s: float) -> float:
+    """How long to wait at `now`, `most_s` at most. `due`: when the nodes may be through at the earliest."""
+    wait = due - now if now < due else max(_SHORTEST_S, _SHARE * (now - due))
+    return min(most_s, wait)
+
+
+def shortest_run_s(file: RunFile) -> float:
+    """How long the emulators of a run play at least: nothing where no rate says it, or another signal may come."""
+    if file.detector.rate_hz == 0.0 or file.detector.trigger == "software":
+        return 0.0
+    return (file.run.most_frames - 1) / file.detector.rate_hz

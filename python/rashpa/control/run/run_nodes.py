@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The nodes of a run as its manager has them: processes that it has started, and the ways to all of them."""
+
+import asyncio
+import contextlib
+import secrets
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+
+from rashpa.control.nodes.at_once import all_at_once
+from rashpa.control.nodes.launcher import Launcher
+from rashpa.control.nodes.lean_httpx import httpx
+from rashpa.control.nodes.local_node import LocalNode
+from rashpa.control.nodes.node_client import NodeClient, NodeError, get_ready
+from rashpa.control.nodes.running_time import within
+from rashpa.control.orders.grant import grant_of
+from rashpa.control.plan.planned_node import PlannedNode
+from rashpa.control.plan.run_plan import Plan
+from rashpa.control.run.adopted_node import AdoptedNode
+from rashpa.control.runfile.token import new_token
+from rashpa.control.telegrams import telegram
+
+_RENEW_S = 1.0  # how often the nodes' leases (10 s) are renewed, whatever else takes its time, where nothing else is asked of them …
+_RENEWALS_PER_S = 50.0  # … and no more often than so many in all
+_LONGEST_RENEW_S = 3.0  # a third of the lease
+_CLOSE_S = 5.0  # of a connection to one that does not answer
+
+
+class RunNodes:
+    """By name: `local`, that were started for the run, `clients`, of all. `owner`: the secret by which the run owns them; `local_token`: of those that
+    it starts."""
+
+    def __init__(self, launcher: Launcher, token: str, transports: Mapping[str, httpx.AsyncBaseTransport]) -> None:
+        self.launcher = launcher
+        self.owner = secrets.token_hex(16)
+        self.local_token = new_token()
+        self.local: dict[str, LocalNode | AdoptedNode] = {}
+        self.clients: dict[str, NodeClient] = {}
+        self._token = token
+        self._transports = transports
+        self._renewals: dict[str, asyncio.Task[None]] = {}
+        self._heard: Mapping[str, float] = {}
+
+    async def connect(self, plan: Plan) -> None:
+        """Starts those that are local, all at the same time. NodeError."""
+        if started := [node for node in plan.nodes if self._is_started(node)]:
+            starts = (self._start(plan, node) for node in started)
+            await all_at_once((*starts, asyncio.to_thread(get_ready)))
+        self.clients.update({node.name: self._client_of(plan, node) for node in plan.nodes})
+
+    async def reach(self, plan: Plan, node: PlannedNode, holder: str) -> NodeClient:
+        """One more, which is no node of the run yet: started where it is local, claimed, its lease renewed. NodeError."""
+        if self._is_started(node):
+            await self._start(plan, node)
+        client = self._client_of(plan, node)
+        try:
+            await client.order(telegram.Claim(holder))
+        except BaseException:
+            await self._part(node, client)
+            raise
+        self._renewals[node.name] = asyncio.create_task(self._renew(node.name, client))
+        return client
+
+    async def let_go(self, node: PlannedNode, client: NodeClient) -> None:
+        """One that was reached, and is to be no node of the run. NodeError."""
+        if (renewal := self._renewals.pop(node.name, None)) is not None:
+            renewal.cancel()
+        try:
+            await client.order(telegram.Reset())
+        finally:
+            await self._part(node, client)
+
+    @contextlib.asynccontextmanager
+    async def renewed(self, heard: Mapping[str, float]) -> AsyncIterator[None]:
+        """Meanwhile their leases are renewed. `heard`: when each has said something last, by the monotonic clock."""
+        self._heard = heard
+        self._renewals = {
+            name: asyncio.create_task(self._renew(name, client, part=number / len(self.clients)))
+            for number, (name, client) in enumerate(self.clients.items())
+        }
+        try:
+            yield
+        finally:
+            for renewal in self._renewals.values():
+                renewal.cancel()
+            await asyncio.gather(*self._renewals.values(), return_exceptions=True)
+
+    def kill(self) -> None:
+        """Ends the processes at once."""
+        for local in self.local.values():
+            local.kill()
+
+    async def close(self) -> None:
+        """Connections, and processes; bounded."""
+        for client in self.clients.values():
+            with contextlib.suppress(TimeoutError):
+                async with within(_CLOSE_S):
+                    await client.close()
+        await asyncio.gather(*(local.close() for local in self.local.values()))
+
+    def _is_started(self, node: PlannedNode) -> bool:
+        return node.node == "local" and node.name not in self._transports
+
+    async def _start(self, plan: Plan, node: PlannedNode) -> None:
+        grant, launcher = grant_of(plan, node.role, self.local_token), self.launcher
+        if launcher.certificate is not None:
+            grant = replace(grant, certificate=launcher.certificate.certificate, key=launcher.certificate.key)
+        self.local[node.name] = await LocalNode.start(node.label, launcher.command(node), grant, launcher.ready_s)
+
+    def _client_of(self, plan: Plan, node: PlannedNode) -> NodeClient:
+        name, label = node.name, node.label
+        if name in self._transports:
+            return NodeClient(label, "http://node", transport=self._transports[name], owner=self.owner)
+        if name in self.local:
+            certificate = self.launcher.certificate
+            trusted = certificate.context() if certificate is not None else None
+            return NodeClient(label, self.local[name].url, self.local_token, owner=self.owner, trusted=trusted)
+        return NodeClient(label, node.node, self._token, plan.authority, owner=self.owner)
+
+    async def _renew(self, name: str, client: NodeClient, part: float = 0.0) -> None:
+        """For ever; that a node does not answer is found by who needs the answer. `part`: of the time between two renewals, by which it comes after
+        the first node, so that not all are asked at once."""
+        every = min(max(_RENEW_S, len(self.clients) / _RENEWALS_PER_S), _LONGEST_RENEW_S)
+        await asyncio.sleep(part * every)
+        while True:
+            await asyncio.sleep(every)
+            if time.monotonic() - self._heard.get(name, 0.0) > every:
+                with contextlib.suppress(NodeError):
+                    await client.status()
+
+    async def _part(self, node: PlannedNode, client: NodeClient) -> None:
+        await client.close()
+        if (local := self.local.pop(node.name, None)) is not None:
+            await local.close()

@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernels, as they declare themselves in src/rashpa/kernel: schema/kernels.json, which `tools/make_kernels.py` has the native module write.
+
+The manager runs where nothing is compiled, so the file is all that it knows; the models of the run file are made of it here.
+"""
+
+import dataclasses
+import functools
+import json
+import operator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field, create_model
+
+from rashpa.control.runfile.schemas import schema_path
+from rashpa.control.runfile.section import Section
+from rashpa.data.datasets.spec import PATH
+
+PIXEL_TYPES = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
+OUTSIDE = {
+    "plugin": "a shared object that the receiver loads",
+    "python": "a Python function that the receiver calls: for each image, slow, one thread; or for each stack on unit cuda",
+}
+"""Kernels that are not part of the program, and what they are."""
+_OUTSIDE_UNITS = {"plugin": ("cpu",), "python": ("cpu", "cuda")}
+LARGEST = {"uint8": 2**8 - 2, "uint16": 2**16 - 2, "uint32": 2**32 - 2, "int16": 2**15 - 1, "int32": 2**31 - 1}
+"""What a pixel can count to; the maximum of an unsigned type means masked."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a kernel; bounds as in src/rashpa/core/parameter.hpp."""
+
+    name: str
+    kind: Literal["flag", "integer", "number", "text", "choice"]
+    doc: str = ""
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    allowed: tuple[int, ...] = ()
+    taken_from: str = ""
+    default: Any = None
+    not_above: str = ""
+    pixel_value: bool = False
+    file: bool = False  # a text that names a file, which the receiver reads when it is configured
+
+    @property
+    def needed(self) -> bool:
+        return self.default is None and not self.taken_from
+
+
+@dataclass(frozen=True)
+class Column:
+    """Numbers that a kernel finds, one an image."""
+
+    name: str
+    type: str
+    unit: str = ""
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of a profile."""
+
+    name: str
+    unit: str = ""
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class Input:
+    """An array that a kernel is given, made of the files that its parameters name. `shape`: [height][width], or any number of values."""
+
+    name: str
+    type: str
+    shape: Literal["image", "values"]
+    needed: bool
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class Port:
+    """What goes into a kernel or comes out of it."""
+
+    port: Literal["pixels", "list", "scalars", "table", "profile", "verdict", "accumulation"]
+    pixels: tuple[str, ...] = ()
+    by: str = ""
+    capacity: str = ""
+    per: str = ""  # the columns are there once for each name in this parameter: "{}" in theirs
+    columns: tuple[Column, ...] = ()
+    reasons: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+    axes: tuple[Axis, ...] = ()
+    definition: str = ""
+
+
+@dataclass(frozen=True)
+class DeviceCost:
+    """Memory on an accelerator, bytes a pixel of the images that a kernel sees: once, or for each image that the device has at a time. `unit`: that
+    takes it, empty: each but cpu; `when`: a parameter, where it is not what it is by default."""
+
+    bytes: float
+    of: Literal["run", "image"]
+    unit: str = ""
+    when: str = ""
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A kernel, as its folder declares it."""
+
+    name: str
+    purpose: str
+    parameters: tuple[Parameter, ...]
+    takes: Port
+    makes: tuple[Port, ...]
+    several: bool
+    strips: bool  # may work on strips of images
+    delivered: bool  # takes only the detector's own pixels
+    calibration: bool
+    inputs: tuple[Input, ...]
+    units: tuple[str, ...]
+    offers: tuple[str, ...]
+    rides: tuple[str, ...]
+    stack_bytes: float
+    scratch_bytes: float
+    device: tuple[DeviceCost, ...] = ()
+
+    def made(self, port: str) -> Port | None:
+        """The port of that kind that it makes."""
+        return next((one for one in self.makes if one.port == port), None)
+
+
+def parse_declarations(text: str) -> tuple[Declaration, ...]:
+    """What the native module prints."""
+    return tuple(_declaration(values) for values in json.loads(text))
+
+
+@cache
+def declarations() -> dict[str, Declaration]:
+    """By name, in the order of the registry."""
+    text = schema_path("kernels.json").read_text(encoding="utf-8")
+    return {one.name: one for one in parse_declarations(text)}
+
+
+def declaration(name: str) -> Declaration:
+    """Of a kernel that is known."""
+    return declarations().get(name) or _outside(name)
+
+
+def declaration_of(kernel: "Kernel") -> Declaration:
+    """The same of a kernel with its parameters; that of code from outside has the name of the code, a verdict the reason that a parameter names,
+    scalars a set of columns for each name in a parameter."""
+    known = declaration(kernel.name)
+    values = (
+        parameters_of(kernel) if any(port.per or (port.port == "verdict" and port.by) for port in known.makes) else {}
+    )
+    makes = tuple(_port_with(port, values) for port in known.makes)
+    return dataclasses.replace(known, name=label_of(kernel), makes=makes)
+
+
+def _port_with(port: Port, values: dict[str, Any]) -> Port:
+    if port.port == "verdict" and port.by:
+        return dataclasses.replace(port, reasons=(values[port.by],))
+    if not port.per:
+        return port
+    names = [part.partition("=")[0].strip() for part in str(values[port.per]).split(";") if part.strip()]
+    columns = (
+        dataclasses.replace(column, name=column.name.replace("{}", name)) for name in names for column in port.columns
+    )
+    return dataclasses.replace(port, columns=tuple(columns), per="")
+
+
+def _outside(name: str) -> Declaration:
+    """Of code that only the receiver loads: what it makes is not known here."""
+    pixels = Port("pixels", tuple(PIXEL_TYPES))
+    return Declaration(
+        name, OUTSIDE[name], (), pixels, (), False, False, False, False, (), _OUTSIDE_UNITS[name], (), (), 0.0, 0.0
+    )
+
+
+def _declaration(values: dict[str, Any]) -> Declaration:
+    lists = {name: tuple(values[name]) for name in ("units", "offers", "rides")}
+    return Declaration(
+        **{
+            **values,
+            **lists,
+            "parameters": tuple(_made(Parameter, one) for one in values["parameters"]),
+            "inputs": tuple(Input(**one) for one in values["inputs"]),
+            "device": tuple(DeviceCost(**one) for one in values["device"]),
+            "takes": _port(values["takes"]),
+            "makes": tuple(_port(one) for one in values["makes"]),
+        }
+    )
+
+
+def _port(values: dict[str, Any]) -> Port:
+    columns = tuple(Column(**column) for column in values.get("columns", ()))
+    axes = tuple(Axis(**axis) for axis in values.get("axes", ()))
+    port: Port = _made(Port, {**values, "columns": columns, "axes": axes})
+    return port
+
+
+def _made(kind: Any, values: dict[str, Any]) -> Any:
+    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+
+
+NAME = r"^[a-z][a-z0-9_]{0,47}$"
+FILE = r"^[A-Za-z0-9_][A-Za-z0-9_.\-]{0,127}$"
+FUNCTION = r"^[A-Za-z_][A-Za-z0-9_]{0,63}:[A-Za-z_][A-Za-z0-9_]{0,63}$"
+
+
+# ---- models of the run file ------------------------------------------------------------------------------------------------------
+
+
+class KernelSection(Section):
+    """A kernel of the run file; the other fields are the parameters that it declares."""
+
+    name: str
+
+
+def _type_of(parameter: Parameter) -> Any:
+    if parameter.kind == "choice":
+        return Literal[parameter.choices]
+    if parameter.allowed:
+        return Literal[parameter.allowed]
+    known: dict[str, Any] = {"flag": bool, "integer": int, "number": float, "text": str}
+    return known[parameter.kind] | None if parameter.taken_from else known[parameter.kind]
+
+
+def files_of(kernel: "Kernel") -> dict[str, str]:
+    """The files that parameters of a kernel name, by parameter; those that are not given are left out."""
+    return {
+        parameter.name: name
+        for parameter in declaration(kernel.name).parameters
+        if parameter.file and (name := getattr(kernel, parameter.name))
+    }
+
+
+def _field_of(parameter: Parameter) -> tuple[Any, Any]:
+    def bound(value: float | None) -> Any:
+        return float(value) if value is not None and parameter.kind == "number" else value
+
+    facts: dict[str, Any] = {"ge": bound(parameter.least), "gt": bound(parameter.above), "le": bound(parameter.most)}
+    facts = {name: value for name, value in facts.items() if value is not None}
+    if parameter.doc:
+        facts["description"] = parameter.doc
+    if parameter.file:
+        facts["json_schema_extra"] = PATH
+    if not parameter.needed:
+        facts["default"] = parameter.default
+    return _type_of(parameter), Field(**facts)
+
+
+def model_of(kernel: Declaration) -> type[KernelSection]:
+    """The table of the run file that asks for the kernel."""
+    fields: dict[str, Any] = {"name": (Literal[kernel.name], ...)}
+    fields |= {parameter.name: _field_of(parameter) for parameter in kernel.parameters}
+    title = "".join(part.capitalize() for part in kernel.name.split("_"))
+    model: type[KernelSection] = create_model(title, __base__=KernelSection, __module__=__name__, **fields)
+    model.__doc__ = f"Kernel `{kernel.name}`: {kernel.purpose}."
+    return model
+
+
+Values = dict[Annotated[str, Field(pattern=NAME)], bool | int | float | Annotated[str, Field(max_length=1000)]]
+
+
+class PluginKernel(KernelSection):
+    """Kernel `plugin`: a shared object in the folder of kernels that the receiver allows, see docs/how-to/add_a_kernel.md."""
+
+    name: Literal["plugin"]
+    file: str = Field(
+        pattern=FILE,
+        description="name of the shared object, without a folder; beside the run file, or in a running receiver's --kernels",
+    )
+    parameters: Values = Field(default={}, max_length=64, description="what the plugin declares")
+    check: bool = Field(
+        default=True,
+        description="the plugin is given a copy of each image, and an image that it changes is errored; false: it is given the one that is stored",
+    )
+
+    @property
+    def code(self) -> str:
+        """The file with its code."""
+        return self.file
+
+
+class PythonKernel(KernelSection):
+    """Kernel `python`: a Python function in the folder of kernels that the receiver allows; slow, see docs/how-to/add_a_kernel.md."""
+
+    name: Literal["python"]
+    function: str = Field(
+        pattern=FUNCTION,
+        description="module:function; module.py lies beside the run file, or in a running receiver's --kernels",
+    )
+    parameters: Values = Field(default={}, max_length=64, description="keyword arguments of the function")
+
+    @property
+    def code(self) -> str:
+        """The file with its code."""
+        return f"{self.function.partition(':')[0]}.py"
+
+
+MODELS: tuple[type[KernelSection], ...] = (*map(model_of, declarations().values()), PluginKernel, PythonKernel)
+"""Of each kernel: those of the registry in its order, then those from outside."""
+
+if TYPE_CHECKING:
+    Kernel = KernelSection
+else:
+    Kernel = Annotated[functools.reduce(operator.or_, MODELS), Field(discriminator="name")]
+
+
+def parameters_of(kernel: Kernel) -> dict[str, Any]:
+    """The values of a kernel's parameters, by name; None: taken from elsewhere."""
+    values = kernel.model_dump(mode="json")
+    del values["name"]
+    return values
+
+
+def code_of(kernel: Kernel) -> str:
+    """The file with the code of a kernel from outside the program; empty for others."""
+    return kernel.code if isinstance(kernel, PluginKernel | PythonKernel) else ""
+
+
+def label_of(kernel: Kernel) -> str:
+    """What plans and messages call it: "csr", "plugin peaks.so", "python hits:spots"."""
+    if isinstance(kernel, PluginKernel):
+        return f"plugin {kernel.file}"
+    if isinstance(kernel, PythonKernel):
+        return f"python {kernel.function}"
+    return kernel.name

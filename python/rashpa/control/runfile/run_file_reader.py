@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads a run file and says, for everything wrong in it, file, line, key, and what would be right."""
+
+import difflib
+import hashlib
+import json
+import re
+import sys
+import tomllib
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from rashpa.control.runfile.run_file import RunFile
+from rashpa.control.runfile.toml_bounds import beyond_bounds
+from rashpa.control.runfile.value_errors import said_of_short_list, said_of_value
+from rashpa.data.files.regular_file import read_regular, reason, text_of
+
+KeyPath = tuple[str | int, ...]
+
+MOST_BYTES = 1 << 20
+"""Of a run file."""
+_MOVED = {("dataset", "calibration"): ("detector", "calibration")}
+_MOST_PROBLEMS = 20  # each is a line; a file of another kind would have thousands
+_LONGEST_NAME = 80  # of what is quoted in a message
+
+# Possessive: a line that does not match is given up at once, however long it is.
+_PART = r"""(?:[A-Za-z0-9_\-]++|"[^"]*+"|'[^']*+')"""
+_TABLE = re.compile(r"^\s*+\[(\[?+)([^\]\[]++)\]\]?+\s*+(?:#.*)?$")
+_KEY = re.compile(rf"^\s*+({_PART}(?:\s*+\.\s*+{_PART})*+)\s*+=")
+
+
+class RunFileError(ValueError):
+    """A run file that cannot be run; one message, a line for each thing that is wrong."""
+
+
+@dataclass
+class _Table:
+    """One name in the tree of tables; `count`: elements of an array of tables so far, 0 when it is none."""
+
+    count: int = 0
+    children: "dict[str, _Table]" = field(default_factory=dict)
+
+
+class KeyLines:
+    """On which line of a TOML text a key is written."""
+
+    def __init__(self, text: str) -> None:
+        self._lines: dict[KeyPath, int] = {}
+        table: KeyPath = ()
+        root = _Table()
+        for number, line in enumerate(text.split("\n"), start=1):
+            if found := _TABLE.match(line):
+                names = tuple(part.strip().strip("\"'") for part in found[2].split("."))
+                table = self._indexed(names, root, element=bool(found[1]))
+                self._lines.setdefault(table, number)
+            elif found := _KEY.match(line):
+                names = tuple(part.strip().strip("\"'") for part in found[1].split("."))
+                for end in range(1, len(names) + 1):
+                    self._lines.setdefault(table + names[:end], number)
+
+    @staticmethod
+    def _indexed(names: tuple[str, ...], node: _Table, *, element: bool) -> KeyPath:
+        """The path of the table with the number of each array's element; `element`: the line begins a new one of the last name's array."""
+        path: list[str | int] = []
+        for position, name in enumerate(names):
+            node = node.children.setdefault(name, _Table())
+            if element and position == len(names) - 1:
+                node.count += 1
+                node.children.clear()
+            path.append(name)
+            if node.count:
+                path.append(node.count - 1)
+        return tuple(path)
+
+    def line(self, path: KeyPath) -> int | None:
+        """The line of the key or of the nearest table around it; None for the file as a whole."""
+        for end in range(len(path), 0, -1):
+            if path[:end] in self._lines:
+                return self._lines[path[:end]]
+        return None
+
+
+class RunFileSource:
+    """The file that a RunFile came from, for messages, and for who needs it once more: `text` is TOML, or JSON of tables that were in memory."""
+
+    def __init__(self, path: Path, text: str, sha256: str = "", *, is_toml: bool = True) -> None:
+        self.path = path
+        self.text = text
+        self.is_toml = is_toml
+        self.sha256 = sha256  # of the file's bytes
+        self.older: dict[KeyPath, KeyPath] = {}  # of keys that stand where an older version had them: where
+        self._keys = KeyLines(text if is_toml else "")
+
+    def where(self, path: KeyPath) -> str:
+        """`file:line: key`, as far as it is known."""
+        path = next((at + path[len(now) :] for now, at in self.older.items() if path[: len(now)] == now), path)
+        line = self._keys.line(path)
+        return f"{self.path}{f':{line}' if line else ''}: {key_text(path)}"
+
+
+def key_text(path: KeyPath) -> str:
+    """buffer[0].kernel[1].name"""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f"{'.' if text else ''}{_short(part)}"
+    return text or "the file"
+
+
+def read_run_file(path: Path) -> tuple[RunFile, RunFileSource]:
+    """The run file at `path`. RunFileError names file, line and key of everything that is wrong."""
+    try:
+        data = read_regular(path, MOST_BYTES)
+    except FileNotFoundError:
+        others = sorted(str(other) for other in path.parent.glob("*.toml")) if path.parent.is_dir() else []
+        hint = f"; there are {', '.join(others[:5])}" if others else "; check its name"
+        raise RunFileError(f"{path}: no such file{hint}") from None
+    except (OSError, ValueError) as error:
+        why = reason(error) if isinstance(error, OSError) else str(error)
+        raise RunFileError(f"{path}: cannot be read: {why}; give a run file (TOML)") from None
+    return parse_run_file(path, data)
+
+
+def parse_run_file(path: Path, data: bytes) -> tuple[RunFile, RunFileSource]:
+    """The run file in `data`, which may come from anywhere; `path` stands in messages. RunFileError, and nothing else, when there is none."""
+    try:
+        text = text_of(data).replace("\r\n", "\n")
+    except ValueError as error:
+        raise RunFileError(f"{path}: cannot be read as UTF-8 text: {error}") from None
+    if beyond := beyond_bounds(text):
+        raise RunFileError(f"{path}:{beyond[0]}: {beyond[1]}; a run file has no such thing")
+    try:
+        raw = tomllib.loads(text)
+    except ValueError as error:  # a number of thousands of digits is one, too
+        raise RunFileError(_no_toml(path, text, str(error))) from None
+    return _validated(path, raw, RunFileSource(path, text, hashlib.sha256(data).hexdigest()))
+
+
+def run_file_of(values: Mapping[str, Any]) -> tuple[RunFile, RunFileSource]:
+    """The run file of tables that are in memory, as TOML would give them. RunFileError names the keys that are wrong."""
+    text = json.dumps(values, default=str, sort_keys=True)
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    return _validated(Path("run"), dict(values), RunFileSource(Path("run"), text, sha256, is_toml=False))
+
+
+def _as_placed_now(raw: dict[str, Any], source: RunFileSource) -> dict[str, Any]:
+    """With the tables that older versions had elsewhere. RunFileError when one stands at both places."""
+    for (old_table, key), (table, _) in _MOVED.items():
+        old, new = raw.get(old_table), raw.get(table)
+        if not isinstance(old, dict) or not isinstance(new, dict) or key not in old:
+            continue
+        if key in new:
+            raise RunFileError(
+                f"{source.where((old_table, key))}: and [{table}.{key}], which is the place for it; leave [{old_table}.{key}] out"
+            )
+        source.older[table, key] = (old_table, key)
+        without = {name: value for name, value in old.items() if name != key}
+        raw = {**raw, old_table: without, table: {**new, key: old[key]}}
+    return raw
+
+
+def _validated(path: Path, raw: dict[str, Any], source: RunFileSource) -> tuple[RunFile, RunFileSource]:
+    raw = _as_placed_now(raw, source)
+    try:
+        return RunFile.model_validate(raw), source
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+        problems = [_explain(item, raw, source) for item in found[:_MOST_PROBLEMS]]
+        if len(found) > _MOST_PROBLEMS:
+            problems.append(f"{path}: and {len(found) - _MOST_PROBLEMS} more of this kind")
+        raise RunFileError("\n".join(problems)) from None
+
+
+_TOML_HINTS = {
+    "Cannot declare": "a table stands once in a file; write [[…]] for one of several, or put both together",
+    "Cannot overwrite": "this key is there already; keep one",
+}
+
+
+def _no_toml(path: Path, text: str, said: str) -> str:
+    """What the parser says, with the line in front. At the end of the file it gives none."""
+    what, _, place = said[:200].rpartition(" (at ")
+    found = re.fullmatch(r"line (\d+), column (\d+)\)", place)
+    line, column = (int(found[1]), f", column {found[2]}") if found else (text.rstrip("\n").count("\n") + 1, "")
+    hint = next((f"; {hint}" for begin, hint in _TOML_HINTS.items() if what.startswith(begin)), "")
+    named = re.sub(r"\('(.+?)',?\)", lambda match: f"[{match[1]}]", what.replace("', '", ".")) if what else said[:200]
+    return f"{path}{f':{line}' if what else ''}: not TOML: {named}{column}{hint}"
+
+
+def _short(text: Any) -> str:
+    return str(text) if len(str(text)) <= _LONGEST_NAME else f"{str(text)[:_LONGEST_NAME]}…"
+
+
+def _shown(value: Any) -> str:
+    """A value of the file as far as it fits into a message."""
+    if isinstance(value, dict | list) and len(value) > _LONGEST_NAME:
+        return f"{len(value)} entries"
+    try:
+        return json.dumps(value, default=str)[:_LONGEST_NAME]
+    except ValueError:
+        return f"a number of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
+
+
+def _explain(item: Any, raw: Any, source: RunFileSource) -> str:
+    location: KeyPath = item["loc"]
+    path = _path_in_file(location, raw, missing_last=item["type"] == "missing")
+    if item["type"] == "extra_forbidden":
+        known = _known_keys(location[:-1])
+        near = difflib.get_close_matches(_short(location[-1]), known, n=1, cutoff=0.6)
+        hint = f'did you mean "{near[0]}"?' if near else f"known here: {', '.join(known)}"
+        return f"{source.where(path)}: no such key; {hint}"
+    if item["type"] == "missing" and isinstance(location[-1], int):  # of a list of a fixed length
+        description = _description_at(location[:-1])
+        return f"{source.where(path[:-1])}: {said_of_short_list(len(item['input']), description)}"
+    if item["type"] == "missing":
+        info = _kind_at(location)
+        what = f": {info.description}" if isinstance(info, FieldInfo) and info.description else ""
+        return f"{source.where(path)}: this key is needed and not there{what}"
+    if item["type"].startswith("union_tag"):
+        tag = str(item["ctx"]["discriminator"]).strip("'")
+        choices = [str(choice) for member in _members(_kind_at(location)) for choice in _tags(member, tag)]
+        given = item["ctx"].get("tag")
+        near = difflib.get_close_matches(_short(given), choices, n=1)
+        hint = f'did you mean "{near[0]}"?' if near else f"one of {', '.join(choices)}"
+        said = f'"{_short(given)}" is not known' if given is not None else "is needed and not there"
+        return f"{source.where((*path, tag))}: {said}; {hint}"
+    return f"{source.where(path)}: {said_of_value(item, _shown(item['input']))}"
+
+
+def _description_at(location: KeyPath) -> str:
+    """What the key at pydantic's location means; empty when nothing is said of it."""
+    kind = _kind_at(location)
+    return str(kind.description or "") if isinstance(kind, FieldInfo) else ""
+
+
+def _path_in_file(location: KeyPath, raw: Any, missing_last: bool) -> KeyPath:
+    """pydantic's location without the tags of unions, which are not keys of the file."""
+    path: list[str | int] = []
+    value = raw
+    for position, part in enumerate(location):
+        children: dict[str | int, Any] = dict(enumerate(value)) if isinstance(value, list) else {}
+        children = value if isinstance(value, dict) else children
+        if part in children:
+            value = children[part]
+        elif not (missing_last and position == len(location) - 1):
+            continue
+        path.append(part)
+    return tuple(path)
+
+
+def _known_keys(location: KeyPath) -> list[str]:
+    """The keys that the table at pydantic's location may have."""
+    return sorted({name for member in _members(_kind_at(location)) for name in member.model_fields})
+
+
+def _kind_at(location: KeyPath) -> Any:
+    """The type of the value at pydantic's location."""
+    kind: Any = RunFile
+    for part in location:
+        if isinstance(part, int):
+            kind = get_args(_plain(kind))[0]
+            continue
+        members = _members(kind)
+        if len(members) == 1 and part in members[0].model_fields:
+            kind = members[0].model_fields[part]
+        else:  # the tag of a union
+            kind = next((member for member in members if part in _tags(member)), kind)
+    return kind
+
+
+def _plain(kind: Any) -> Any:
+    if isinstance(kind, FieldInfo):
+        return _plain(kind.annotation)
+    if get_origin(kind) is typing.Annotated:
+        return _plain(get_args(kind)[0])
+    return kind
+
+
+def _members(kind: Any) -> list[type[BaseModel]]:
+    kind = _plain(kind)
+    if get_origin(kind) in (types.UnionType, typing.Union):
+        return [member for argument in get_args(kind) for member in _members(argument)]
+    return [kind] if isinstance(kind, type) and issubclass(kind, BaseModel) else []
+
+
+def _tags(member: type[BaseModel], key: str = "") -> list[Any]:
+    """What the literal fields of a union's member may be; `key`: that one alone."""
+    fields = [info.annotation for name, info in member.model_fields.items() if not key or name == key]
+    return [tag for kind in fields if get_origin(kind) is typing.Literal for tag in get_args(kind)]
+
+
+def run_schema() -> dict[str, Any]:
+    """schema/run.schema.json: `python -m rashpa.control.runfile.run_file_reader > schema/run.schema.json` writes it anew."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **RunFile.model_json_schema()}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(run_schema(), indent=2, ensure_ascii=False) + "\n")

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the schemas lie that the package has beside its modules."""
+
+from pathlib import Path
+
+from rashpa.data.base.packaged import packaged_file
+
+
+def schema_path(name: str) -> Path:
+    """Return the path of schema/`name`. FileNotFoundError when this installation lacks it."""
+    return packaged_file("schema", name)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Special values of a detector's pixels: whether pixels can hold them, and where counts end. As src/rashpa/core/special_value.cpp has it."""
+
+from collections.abc import Iterator
+
+from rashpa.control.runfile.run_file import Detector
+from rashpa.control.runfile.run_file_reader import KeyPath
+
+_LIMITS = {
+    "uint8": (0, 2**8 - 1),
+    "uint16": (0, 2**16 - 1),
+    "uint32": (0, 2**32 - 1),
+    "int16": (-(2**15), 2**15 - 1),
+    "int32": (-(2**31), 2**31 - 1),
+}
+
+
+def largest_count(detector: Detector) -> int | None:
+    """The largest count that the detector sends; None: as much as its pixels hold."""
+    positive = [one.value for one in detector.special if one.value > 0]
+    return min(positive) - 1 if positive else None
+
+
+def problems_of(detector: Detector) -> Iterator[tuple[KeyPath, str]]:
+    """What is wrong, and the key where it stands."""
+    if detector.masked == "minimum":
+        if detector.pixel not in ("int16", "int32"):
+            yield (
+                ("detector", "masked"),
+                f"minimum, and {detector.pixel} pixels have no sign; leave detector.masked out",
+            )
+        elif detector.special:
+            yield ("detector", "masked"), "minimum, and detector.special names values besides; leave one of the two out"
+    seen: set[int] = set()
+    for number, one in enumerate(detector.special):
+        path: KeyPath = ("detector", "special", number, "value")
+        if detector.pixel not in _LIMITS:
+            yield path, f"{detector.pixel} pixels that hold no measurement are NaN; leave detector.special out"
+            return
+        least, most = _LIMITS[detector.pixel]
+        if not least <= one.value <= most:
+            yield (
+                path,
+                f"{one.value} is nothing that {detector.pixel} pixels hold, {least} to {most}; set detector.pixel, or another value",
+            )
+        if one.value == 0:
+            yield path, "0; a pixel without photons counts 0, name the value that the detector sends"
+        if one.value in seen:
+            yield path, f"{one.value} is there twice; leave one"
+        seen.add(one.value)

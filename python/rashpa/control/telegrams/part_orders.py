@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What orders say of kernels, sinks and links: the models of the run file, with what a plan adds to them."""
+
+from typing import Annotated, Literal, get_args
+
+from pydantic import BaseModel, Field
+
+from rashpa.control.runfile import sink_sections
+from rashpa.control.runfile.kernels import MODELS
+from rashpa.control.runfile.run_file import ModuleNumber
+from rashpa.control.runfile.section import Section
+from rashpa.data.geometry.laboratory import Direction
+from rashpa.data.geometry.orientation import Turn
+
+MOST_PLACES = 1024
+"""Parts of an image that lie in the laboratory each for itself."""
+Text = Annotated[str, Field(max_length=4096)]
+Vector = Annotated[str, Field(max_length=96)]
+"""Three numbers with blanks between them."""
+Pixels = Annotated[int, Field(ge=0, le=2**21)]
+
+
+class ModulePlace(Section):
+    """The rectangle around what a buffer holds of a module, or of one of its panels. `corner`, `fast`, `slow`: where it lies in the laboratory, in m: that
+    of its first pixel's outer corner, and the steps to the next column and row; empty: by the beam and the axes of the image."""
+
+    name: Text
+    x: Pixels
+    y: Pixels
+    width: Pixels
+    height: Pixels
+    corner: Vector = ""
+    fast: Vector = ""
+    slow: Vector = ""
+
+
+class DtpPlace(Section):
+    """Where the pixels of a DTP lie in the buffer's image, and how its module was turned."""
+
+    id: int = Field(ge=0, le=65535)
+    module: ModuleNumber
+    x: Pixels
+    y: Pixels
+    width: Pixels
+    height: Pixels
+    turn: Turn = 0
+    flip: bool = False
+
+
+class FileMetadata(Section):
+    """What the output file says of the experiment; names and units as in src/rashpa/sink/nxmx_metadata.hpp."""
+
+    detector_name: Text
+    description: Text
+    instrument_name: Text
+    source_name: Text
+    sample_name: Text
+    distance_m: float
+    beam_center_x: float
+    beam_center_y: float
+    energy_kev: float
+    wavelength_angstrom: float
+    pixel_size_m: float
+    sensor_material: Text
+    sensor_thickness_m: float
+    count_time_s: float
+    frame_time_s: float
+    bit_depth_readout: int = Field(ge=0, le=64)
+    labels: list[Text] = Field(max_length=64)
+    image_fast: Direction = "-x"
+    image_slow: Direction = "-y"
+    modules: list[ModulePlace] = Field(max_length=MOST_PLACES)
+    dtps: list[DtpPlace] = Field(max_length=256)
+    receiver: Text
+    start_time: Text = ""
+    saturation_value: float = 0.0
+    run_number: int = Field(default=0, ge=0, le=2**32 - 1)
+    run_name: Text = ""
+    run_file: Text = ""
+    run_file_sha256: str = Field(default="", max_length=64)
+    run_id: str = Field(default="", max_length=64)
+
+
+class Hdf5Order(sink_sections.Hdf5Sink):
+    """The sink hdf5 as a receiver is told of it."""
+
+    prefix: str = Field(max_length=4096)
+    existing: Literal["refuse", "replace"]
+    series_images: int = Field(default=0, ge=0, le=2**31)
+    metadata: FileMetadata
+
+
+class Stream2Order(sink_sections.Stream2Sink):
+    """The sink stream2 as a receiver is told of it."""
+
+    metadata: FileMetadata
+
+
+class RawOrder(sink_sections.RawSink):
+    """The sink raw as a receiver is told of it."""
+
+    prefix: str = Field(max_length=4096)
+    existing: Literal["refuse", "replace"]
+    series_images: int = Field(default=0, ge=0, le=2**31)
+    metadata: FileMetadata
+
+
+FILE_ORDERS = (Hdf5Order, RawOrder)
+ENDINGS = {"hdf5": "", "raw": "_raw"}
+"""Of the names <run name>_<buffer> that files of such a sink begin with."""
+SinkOrder = Hdf5Order | RawOrder | sink_sections.MemorySink | sink_sections.NullSink | Stream2Order
+
+# what parts can be, each with an element of its own
+KERNELS: tuple[type[BaseModel], ...] = MODELS
+SINKS: tuple[type[BaseModel], ...] = get_args(SinkOrder)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The telegrams as frozen dataclasses; `telegram_xml` turns them into XML and back (schema/telegram.xsd).
+
+A class is an element, a field of a plain type is an attribute of the same name, a tuple of numbers or names is a list in one attribute, a
+field that holds a telegram part is a child element (absent when None), a tuple of parts is a sequence of child elements. What the run file has
+models for is held as such (`PART`): kernels, sinks, options of a link; `part_xml` makes elements of them.
+
+All names are had from here, whichever file they are written in.
+"""
+
+from rashpa.control.telegrams.telegram_capabilities import (
+    Capabilities,
+    GetCapabilities,
+    Interface,
+    Link,
+    Throughput,
+    Unit,
+    UnitDevice,
+)
+from rashpa.control.telegrams.telegram_orders import (
+    Abort,
+    Arm,
+    Claim,
+    Configure,
+    Configured,
+    Feed,
+    GetStatus,
+    Join,
+    Order,
+    Orphaned,
+    Pause,
+    Resend,
+    Reset,
+    Resume,
+    Start,
+    Stop,
+    Trigger,
+)
+from rashpa.control.telegrams.telegram_plan import (
+    PART,
+    Buffer,
+    Calibration,
+    Card,
+    Dataset,
+    DeadModule,
+    Destination,
+    DestinationDtp,
+    DtpEnd,
+    Endpoint,
+    Faults,
+    Feedback,
+    Group,
+    GroupMember,
+    Neighbour,
+    Parameter,
+    Placement,
+    Source,
+    SourceDtp,
+    SpecialValue,
+)
+from rashpa.control.telegrams.telegram_status import (
+    Books,
+    BufferStatus,
+    ConsumerStatus,
+    Count,
+    DestinationDtpStatus,
+    DestinationStatus,
+    Fault,
+    FeedbackStatus,
+    FirstErrored,
+    GroupStatus,
+    Latency,
+    MemberStatus,
+    Notify,
+    SinkStatus,
+    SourceDtpStatus,
+    SourceStatus,
+    Status,
+    count_of,
+)
+
+VERSION = 2
+NAMESPACE = "urn:rashpa:telegram:2"
+
+Telegram = (
+    GetCapabilities
+    | Capabilities
+    | Claim
+    | Configure
+    | Configured
+    | Arm
+    | Start
+    | Pause
+    | Resume
+    | Stop
+    | Join
+    | Resend
+    | Feed
+    | Abort
+    | Reset
+    | Trigger
+    | GetStatus
+    | Status
+    | Notify
+    | Fault
+)
+
+__all__ = [
+    "NAMESPACE",
+    "PART",
+    "VERSION",
+    "Abort",
+    "Arm",
+    "Books",
+    "Buffer",
+    "BufferStatus",
+    "Calibration",
+    "Capabilities",
+    "Card",
+    "Claim",
+    "Configure",
+    "Configured",
+    "ConsumerStatus",
+    "Count",
+    "Dataset",
+    "DeadModule",
+    "Destination",
+    "DestinationDtp",
+    "DestinationDtpStatus",
+    "DestinationStatus",
+    "DtpEnd",
+    "Endpoint",
+    "Fault",
+    "Faults",
+    "Feed",
+    "Feedback",
+    "FeedbackStatus",
+    "FirstErrored",
+    "GetCapabilities",
+    "GetStatus",
+    "Group",
+    "GroupMember",
+    "GroupStatus",
+    "Interface",
+    "Join",
+    "Latency",
+    "Link",
+    "MemberStatus",
+    "Neighbour",
+    "Notify",
+    "Order",
+    "Orphaned",
+    "Parameter",
+    "Pause",
+    "Placement",
+    "Resend",
+    "Reset",
+    "Resume",
+    "SinkStatus",
+    "Source",
+    "SourceDtp",
+    "SourceDtpStatus",
+    "SourceStatus",
+    "SpecialValue",
+    "Start",
+    "Status",
+    "Stop",
+    "Telegram",
+    "Throughput",
+    "Trigger",
+    "Unit",
+    "UnitDevice",
+    "count_of",
+]

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parts of telegrams: what a node is to do in a run, which addresses and which memory it has there."""
+
+from dataclasses import dataclass, field
+
+from rashpa.control.runfile.kernels import Kernel
+from rashpa.control.runfile.links import LinkOptions
+from rashpa.control.telegrams.part_orders import SinkOrder
+from rashpa.data.geometry.orientation import Orientation
+
+PART = "part"
+"""Key in the metadata of a field that holds parts of the run file: the element around each."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One end of one queue pair; DTPs in the order of the Configure telegram. With pcie `address` is the receiver's control block,
+    /proc/<process>/fd/<file>, and `qpn` the DTP's position."""
+
+    address: str
+    port: int
+    qpn: int
+    rkey: int
+    credit_offset: int
+    window_bytes: int = 0
+    psn: int = 0
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a DTP's lines and records lie in the destination's registered memory; bytes, except slots and lines."""
+
+    pixels_offset: int
+    slot_bytes: int
+    slots: int
+    first_line_offset: int
+    pitch: int
+    line_bytes: int
+    lines: int
+    records_offset: int
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A named value of a dataset or a calibration, whose lists of files may be long; the value is JSON."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What an emulator plays, and where a receiver that is told of no other finds the calibration that belongs to it: kind and parameters of a
+    run file's [dataset]. Big data never travels in a telegram: the node loads or makes them."""
+
+    kind: str
+    parameters: tuple[Parameter, ...] = ()
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Where a receiver finds pedestal and gain of the detector's modules: keys of a run file's [detector.calibration]."""
+
+    parameters: tuple[Parameter, ...] = ()
+
+
+@dataclass(frozen=True)
+class DeadModule:
+    """From frame number `from_frame` on the module sends nothing."""
+
+    module: int
+    from_frame: int
+
+
+@dataclass(frozen=True)
+class Faults:
+    """What the emulator injects. Probabilities are per packet (stall: per image of a DTP)."""
+
+    seed: int = 0
+    drop: float = 0.0
+    duplicate: float = 0.0
+    reorder: float = 0.0
+    corrupt: float = 0.0
+    stall: float = 0.0
+    stall_us: int = 0
+    dead_modules: tuple[DeadModule, ...] = ()
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """The MAC address that packets to a receiver's IP address go to."""
+
+    address: str
+    mac: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """The card that plays an emulator's DTPs. `directory`: of its nodes, which the node must have been started for; "sim": one that the node
+    simulates. One in a network needs MAC addresses."""
+
+    directory: str
+    mac: str = ""
+    neighbours: tuple[Neighbour, ...] = ()
+
+
+@dataclass(frozen=True)
+class SourceDtp:
+    """One DTP as the emulator sees it: a region of a module, which it has turned (data/geometry/orientation.py), a time slice, and where it goes, over
+    which link of this side and of the other."""
+
+    id: int
+    module: int
+    x: int
+    y: int
+    width: int
+    height: int
+    every: int
+    phase: int
+    images: int
+    placement: Placement
+    destination: Endpoint
+    turn: int = 0
+    flip: bool = False
+    link: str = "roce"
+    peer_link: str = "roce"
+
+
+@dataclass(frozen=True)
+class GroupMember:
+    """A receiver of a group: the stack of its buffer, and the ids of the DTPs that bring it an image."""
+
+    name: str
+    stack: int
+    dtps: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Receivers among which images are dealt, each to one of them. `replay_frames`: behind the newest one, that can be sent again; `response_ms`: the
+    longest silence of a member that owes something."""
+
+    name: str
+    replay_frames: int
+    response_ms: int
+    members: tuple[GroupMember, ...]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Everything an emulator needs. `emulator`: what the run file calls it. `options`: of each link that its DTPs take. `modules`: of the whole detector.
+    `card`: none where threads play the DTPs. `end`: "told", `frames` come at most, and Stop says how many."""
+
+    bind_address: str
+    frames: int
+    modules: int
+    width: int
+    height: int
+    pixel: str
+    rate_hz: float
+    flow: str
+    on_full: str
+    first_processor: int
+    dataset: Dataset
+    faults: Faults
+    dtps: tuple[SourceDtp, ...]
+    options: tuple[LinkOptions, ...] = field(metadata={PART: "LinkOptions"})
+    emulator: str = "emulator"
+    card: Card | None = None
+    end: str = "known"
+    trigger: str = "internal"
+    groups: tuple[Group, ...] = ()
+    numa: str = "auto"
+
+
+@dataclass(frozen=True)
+class DestinationDtp:
+    """One DTP as the receiver sees it: pixels (x, y, width, height) of the buffer's image, from (source_x, source_y) of the module as it was
+    turned."""
+
+    id: int
+    module: int
+    x: int
+    y: int
+    width: int
+    height: int
+    source_x: int
+    source_y: int
+    turn: int = 0
+    flip: bool = False
+
+    @property
+    def orientation(self) -> Orientation:
+        """Both."""
+        return Orientation(self.turn, self.flip)
+
+
+@dataclass(frozen=True)
+class SpecialValue:
+    """A value of the detector's pixels that is no count."""
+
+    value: int
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """Where a buffer publishes what it has decided: the name of a ring of so many images, the endpoint of a ZeroMQ socket; empty: not there."""
+
+    ring: str
+    zmq: str
+    images: int
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A RASHPA buffer with its pipeline and sinks. `end`: "known", `images` are due; "told", at most so many, and Stop says how many. `dealt`: it is one of several
+    among which images are dealt, and records tell their frames. `quiet_ms`: how long a stack that has begun waits for images that nobody has sent, although
+    its sources may wait for its slots; 0: until the end. `share`: what each of several devices has, stacks or rows of every image.
+    `masked`: which pixels hold no count, as the run file says it."""
+
+    name: str
+    width: int
+    height: int
+    pixel: str
+    slots: int
+    stack: int
+    every: int
+    phase: int
+    images: int
+    deadline_ms: int
+    partial: str
+    keep_darks: bool
+    threads: int
+    unit: str
+    trigger: str
+    device: str
+    dtps: tuple[DestinationDtp, ...]
+    kernels: tuple[Kernel, ...] = field(default=(), metadata={PART: "Kernel"})
+    sinks: tuple[SinkOrder, ...] = field(default=(), metadata={PART: "Sink"})
+    special: tuple[SpecialValue, ...] = ()
+    end: str = "known"
+    feedback: Feedback | None = None
+    dealt: bool = False
+    card: str = ""
+    quiet_ms: int = 0
+    share: str = "stacks"
+    masked: str = "delivered"
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Everything a receiver needs. `receiver`: what the run file calls it. `modules`, `module_width`, `module_height`: the shape of the calibration. `peer_link`: the emulators'."""
+
+    receiver: str
+    peer_link: str
+    bind_address: str
+    port: int
+    link_threads: int
+    flow: str
+    poll: str
+    memory: str
+    first_processor: int
+    modules: int
+    module_width: int
+    module_height: int
+    dataset: Dataset
+    buffers: tuple[Buffer, ...]
+    options: LinkOptions = field(metadata={PART: "LinkOptions"})
+    numa: str = "auto"
+    calibration: Calibration | None = None
+
+    @property
+    def link(self) -> str:
+        """Its own."""
+        return self.options.kind
+
+
+@dataclass(frozen=True)
+class DtpEnd:
+    """Images of a DTP with an index below `images` were due, and no others."""
+
+    dtp: int
+    images: int

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The edge where telegrams are XML: bytes in, frozen dataclasses out, and back. Everything is validated on both sides.
+
+Untrusted bytes: UTF-8 only, within the limits of `telegram_limits`, no DOCTYPE (hence no entities), nothing is ever loaded from elsewhere.
+"""
+
+import contextlib
+import dataclasses
+import re
+import types
+import typing
+from functools import cache
+from typing import Any, get_args, get_origin, get_type_hints
+
+from lxml import etree
+
+from rashpa.control.runfile.schemas import schema_path
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.part_xml import KINDS, element_of, part_of
+from rashpa.control.telegrams.telegram import NAMESPACE, VERSION, Telegram
+from rashpa.control.telegrams.telegram_limits import MAX_BYTES, TelegramError, check_limits, root_of
+
+CONTENT_TYPE = "application/xml"
+_CHUNK_BYTES = 4096
+
+_ROOTS: dict[str, type] = {cls.__name__: cls for cls in get_args(Telegram)}
+_NAMES: Any = {None: NAMESPACE}  # the default namespace
+_FACET = re.compile(r"\[facet '\w+'\] ")  # libxml2's word for a bound, which says nothing to people
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@cache
+def _schema() -> etree.XMLSchema:
+    return etree.XMLSchema(etree.parse(str(schema_path("telegram.xsd"))))
+
+
+@cache
+def _parts(cls: type) -> tuple[tuple[str, Any, str], ...]:
+    """Fields of a class in order: name, type, and how it is written: attribute | list | child | children | part | parts."""
+    hints = get_type_hints(cls)
+    parts: list[tuple[str, Any, str]] = []
+    for item in dataclasses.fields(cls):
+        kind = hints[item.name]
+        if telegram.PART in item.metadata:
+            found = KINDS[item.metadata[telegram.PART]]
+            parts.append((item.name, found, "parts" if get_origin(kind) is tuple else "part"))
+            continue
+        if get_origin(kind) in (types.UnionType, typing.Union):
+            kind = next(argument for argument in get_args(kind) if argument is not type(None))
+        if get_origin(kind) is tuple:
+            inner = get_args(kind)[0]
+            parts.append((item.name, inner, "children" if dataclasses.is_dataclass(inner) else "list"))
+        else:
+            parts.append((item.name, kind, "child" if dataclasses.is_dataclass(kind) else "attribute"))
+    return tuple(parts)
+
+
+def _text_of(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        text = repr(value)
+        return {"inf": "INF", "-inf": "-INF", "nan": "NaN"}.get(text, text)
+    return _NOT_XML.sub("\ufffd", str(value))
+
+
+def _element_of(part: Any) -> Any:
+    element: Any = etree.Element(f"{{{NAMESPACE}}}{type(part).__name__}", {}, _NAMES)
+    kind: Any = type(part)
+    for name, inner, how in _parts(kind):
+        value = getattr(part, name)
+        if how == "attribute":
+            element.set(name, _text_of(value))
+        elif how == "list":
+            element.set(name, " ".join(_text_of(entry) for entry in value))
+        elif how in ("part", "parts"):
+            values = value if how == "parts" else (value,)
+            element.extend(element_of(entry, inner, NAMESPACE, _text_of) for entry in values)
+        elif how == "children":
+            element.extend(_element_of(child) for child in value)
+        elif value is not None:
+            element.append(_element_of(value))
+    return element
+
+
+def _value_of(text: str, kind: Any) -> Any:
+    if kind is bool:
+        return text.strip() in ("true", "1")
+    return kind(text)
+
+
+def _part_of(element: Any, cls: type) -> Any:
+    values: dict[str, Any] = {}
+    for name, kind, how in _parts(cls):
+        if how == "attribute":
+            text = element.get(name)
+            if text is not None:  # the schema has said which may be absent: those with a default
+                values[name] = _value_of(text, kind)
+        elif how == "list":
+            text = element.get(name)
+            if text is not None:
+                values[name] = tuple(_value_of(part, kind) for part in text.split())
+        elif how in ("part", "parts"):
+            parts = tuple(part_of(child, kind) for child in element.iterchildren(f"{{{NAMESPACE}}}{kind.element}"))
+            values[name] = parts if how == "parts" else parts[0]
+        else:
+            found = [_part_of(child, kind) for child in element.iterchildren(f"{{{NAMESPACE}}}{kind.__name__}")]
+            if how == "children":
+                values[name] = tuple(found)
+            else:
+                values[name] = found[0] if found else None
+    return cls(**values)
+
+
+def _validate(element: Any, code: str) -> None:
+    schema = _schema()
+    if not schema.validate(element):
+        log: Any = schema.error_log
+        raise _refused(log[0], code)
+
+
+def _refused(entry: Any, code: str) -> TelegramError:
+    """`entry`: of lxml's log; it names element and attribute. `code`: when the document is XML and says what cannot be."""
+    text = _FACET.sub("", entry.message.replace("{" + NAMESPACE + "}", ""))
+    return TelegramError(text, code if entry.domain == etree.ErrorDomains.SCHEMASV else "telegram")
+
+
+def encode(message: Telegram) -> bytes:
+    """The telegram as an XML document. TelegramError when a value is outside what the schema allows."""
+    element = _element_of(message)
+    element.set("version", str(VERSION))
+    try:
+        _validate(element, "config")
+    except TelegramError as error:
+        raise TelegramError(f"{type(message).__name__} cannot be sent: {error}") from None
+    return bytes(etree.tostring(element, xml_declaration=True, encoding="UTF-8", pretty_print=True))
+
+
+def decode(data: bytes) -> Telegram:
+    """The telegram in untrusted bytes; TelegramError, and nothing else, when there is none. The time it takes grows with the bytes alone."""
+    check_limits(data)
+    root, version = root_of(data)
+    if version != str(VERSION):
+        raise TelegramError(
+            f"version {version!r} of telegrams is not known here, where version {VERSION} is spoken; install the same rashpa for manager and nodes"
+        )
+    element = _validated(data, "config" if root == "Configure" else "telegram")
+    name = etree.QName(element).localname
+    if name not in _ROOTS:
+        raise TelegramError(f"{name} is a part of telegrams, not one of them")
+    try:
+        return typing.cast(Telegram, _part_of(element, _ROOTS[name]))
+    except TelegramError:
+        raise
+    except (ValueError, TypeError, OverflowError) as error:
+        raise TelegramError(f"{name}: {error}") from None
+
+
+def _validated(data: bytes, code: str) -> Any:
+    """The document's root; TelegramError with `code` when the schema refuses it. The schema looks at it while it is parsed, and the first thing that
+    does not fit ends both: a validation of the whole tree goes on to the end, and with every error it counts all the siblings before."""
+    # resolve_entities stays as it is: with False, lxml's feed takes documents that are cut short for whole ones; without DOCTYPE there is no entity
+    parser = etree.XMLParser(
+        schema=_schema(),
+        encoding="utf-8",
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    log: Any = parser.feed_error_log
+    try:
+        for first in range(0, len(data), _CHUNK_BYTES):
+            parser.feed(data[first : first + _CHUNK_BYTES])
+            log = parser.feed_error_log
+            if len(log):
+                break
+        else:
+            element = parser.close()
+            _validate(element, code)  # once more as a whole, now that there are no errors to be counted
+            return element
+    except etree.LxmlError as error:
+        log = parser.feed_error_log  # the exception's own log has what others have met before
+        if not len(log):
+            raise TelegramError(str(error).replace("{" + NAMESPACE + "}", "")) from None
+    finally:
+        with contextlib.suppress(etree.LxmlError):
+            parser.close()  # a parser that is dropped before its end keeps what it has built for ever
+    raise _refused(log[0], code) from None
+
+
+__all__ = ["CONTENT_TYPE", "MAX_BYTES", "TelegramError", "decode", "encode", "telegram"]

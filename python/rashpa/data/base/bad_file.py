@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The root of what readers raise for the fault of a file, and the line between such a fault and one of our own process."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rashpa.data.base.limit_said import limit_behind
+
+_OWN_NUMBERS = (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
+_OWN_WORDS = ("memory allocation failed", "unable to allocate", "can't allocate", "annot allocate memory")
+_CONTRADICTIONS = (OSError, LookupError, RuntimeError, ValueError, TypeError, ArithmeticError)
+"""As h5py and NumPy say that a file contradicts itself."""
+
+
+class BadFileError(ValueError):
+    """A file is not what it must be, or not where it must be. The text says which, why and what to try."""
+
+
+def is_own(error: BaseException) -> bool:
+    """Whether the error speaks of this process, which lacks memory or has too many open files, and not of a file."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _OWN_NUMBERS):
+        return True
+    return any(words in str(error).lower() for words in _OWN_WORDS)
+
+
+@contextmanager
+def blaming(what: str, kind: type[BadFileError] = BadFileError, advice: str = "copy it again") -> Iterator[None]:
+    """Around reading of a file's content, and nothing else: a contradiction becomes `kind`, whose text begins with `what`. Errors of our own process
+    pass: MemoryError, and OSError of too many open files."""
+    try:
+        yield
+    except BadFileError:
+        raise
+    except _CONTRADICTIONS as error:
+        if not is_own(error):
+            said = str(error).strip('"')[:500] or type(error).__name__
+            raise kind(f"{what}: {said}; {advice}") from error
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise MemoryError(f"{what}: {error}") from error
+
+
+def advised(text: str, advice: str) -> str:
+    """Add what to do, where the text does not say it."""
+    return text if ";" in text else f"{text}; {advice}"
+
+
+def no_memory(error: MemoryError) -> str:
+    """In words: a limit of address space is named when there is one."""
+    limit = limit_behind(error)
+    limited = f"; {limit}" if limit else ""
+    said = f"{error}: " if str(error) else ""
+    return f"{said}this process lacks memory{limited}; allow it more"

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parts of the program that a build may leave out. The list is that of cmake/components.cmake. `python -m rashpa.data.base.components` says in one line what
+this build leaves out."""
+
+from dataclasses import dataclass
+
+from rashpa import _native
+
+
+@dataclass(frozen=True)
+class Component:
+    """One part: whether this build has it, what it adds to run files, and what the machine that builds it must have."""
+
+    name: str
+    built: bool
+    adds: str
+    needs: str
+
+
+def components() -> tuple[Component, ...]:
+    """List all parts, in the list's order."""
+    return tuple(Component(*row) for row in _native.components())
+
+
+def sentence() -> str:
+    """Say in one line what this build leaves out, and how to get it."""
+    missing = [f"{one.name} ({one.adds})" for one in components() if not one.built]
+    if not missing:
+        return "This build has all components."
+    return f"This build leaves out {', '.join(missing)}; `make build` has all that this machine can build."
+
+
+if __name__ == "__main__":
+    print(sentence())  # noqa: T201  the Makefile shows it

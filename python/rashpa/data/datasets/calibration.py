@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calibration of JUNGFRAU modules: pedestal, gain and mask from files, and the plain conversion of raw words with them."""
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa import _native
+from rashpa.data.base.bad_file import advised
+from rashpa.data.datasets.calibration_reference import split_reference
+from rashpa.data.datasets.calibration_spec import CalibrationSpec
+from rashpa.data.files.array_file import cast_exactly, read_array_file
+from rashpa.data.files.regular_file import reason
+
+SIMULATED_SHAPE = (1024, 512)
+_MOST_THREADS = 8
+_COMMON_MODE_ADU = 14.0  # of the simulator, src/rashpa/dataset/jungfrau_calibration.hpp
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Of one module: pedestal (ADU) and gain (ADU/keV, negative in G1 and G2) float32 [3][height][width]; mask uint32 [height][width],
+    NXmx pixel_mask bits."""
+
+    pedestal: NDArray[np.float32]
+    gain: NDArray[np.float32]
+    mask: NDArray[np.uint32]
+    rms: NDArray[np.float32] | None = None
+    """ADU, of the pedestal of G0; None: not known."""
+
+
+def load_calibration(spec: CalibrationSpec, height: int, width: int, modules: int | None = None) -> list[Calibration]:
+    """One Calibration a module; `modules`: so many there must be, by default as the section says. Raises FileError with path and reason, ConfigError."""
+    if modules is not None and spec.modules not in (None, modules):
+        raise _native.ConfigError(
+            f"[detector.calibration] has {spec.modules} entries for {modules} modules; give one a module"
+        )
+    if spec.simulated_seed is not None:
+        return _simulated(spec.simulated_seed, height, width, modules or 1)
+    made = []
+    for module, (pedestal, gain) in enumerate(zip(spec.pedestal, spec.gain or spec.pedestal, strict=True)):
+        found = _calibration_file(pedestal, module)
+        mask_from = spec.mask[module] if spec.mask else pedestal if found else None
+        mask = np.zeros((height, width), np.uint32)
+        if isinstance(mask_from, str):
+            mask = _map_of(mask_from, module, "mask", np.dtype("<u4"), (height, width))
+        pedestals = _gains(pedestal, module, "pedestal", height, width)
+        _check_pedestals(pedestals, mask, pedestal, module)
+        rms = _map_of(str(pedestal), module, "rms", np.dtype("<f4"), (3, height, width))[0] if found else None
+        gains = _gains(gain, module, "gain", height, width)
+        unit_said = not isinstance(gain, str) or split_reference(gain) is None  # a calibration file has ADU/keV
+        made.append(Calibration(pedestals, _per_kev(gains, spec) if unit_said else gains, mask, rms))
+    return made
+
+
+def _simulated(seed: int, height: int, width: int, modules: int) -> list[Calibration]:
+    if (width, height) != SIMULATED_SHAPE:
+        raise _native.ConfigError(
+            f"[detector.calibration] simulated_seed: simulated modules have {' × '.join(map(str, SIMULATED_SHAPE))} pixels, these {width} × {height}; "
+            "name files of pedestal and gain"
+        )
+    return simulated_calibration(seed, modules)
+
+
+def simulated_calibration(seed: int, modules: int) -> list[Calibration]:
+    """Of each module of a simulated JUNGFRAU with this seed."""
+    with ThreadPoolExecutor(min(_MOST_THREADS, len(os.sched_getaffinity(0)))) as pool:
+        return list(pool.map(partial(_simulated_module, seed), range(modules)))
+
+
+def _simulated_module(seed: int, module: int) -> Calibration:
+    maps = _native.jungfrau_calibration(seed, module)
+    return Calibration(maps["pedestal"], maps["gain"], maps["mask"], simulated_rms(maps["noise"]))
+
+
+def simulated_rms(noise: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Of a pixel's pedestal: its own noise, and what all pixels of its chip have in common."""
+    return np.hypot(noise, np.float32(_COMMON_MODE_ADU))
+
+
+def _check_pedestals(
+    pedestal: NDArray[np.float32], mask: NDArray[np.uint32], entry: str | Sequence[str], module: int
+) -> None:
+    """A pixel that is not masked has pedestals that are numbers."""
+    wrong = ~np.isfinite(pedestal) & ((mask & 0xFFFF) == 0)
+    if not wrong.any():
+        return
+    gain, row, column = (int(at[0]) for at in np.nonzero(wrong))
+    name = entry if isinstance(entry, str) else entry[gain]
+    raise _native.FileError(
+        f"calibration: {name}: [detector.calibration] pedestal of module {module}: pixel ({column}, {row}), G{gain} is "
+        f"{pedestal[gain, row, column]} ({np.count_nonzero(wrong)} such values); mask the pixel, or calibrate again"
+    )
+
+
+def _per_kev(gain: NDArray[np.float32], spec: CalibrationSpec) -> NDArray[np.float32]:
+    """ADU/keV: the quotient is made in double and rounded to float32 once."""
+    if spec.gain_unit == "adu_per_kev":
+        return gain
+    with np.errstate(over="ignore", invalid="ignore"):  # not finite: no valid calibration
+        return (gain.astype(np.float64) / spec.photon_energy_kev).astype(np.float32)
+
+
+def _calibration_file(entry: str | Sequence[str], module: int) -> tuple[str, int] | None:
+    """File and module, when the entry names a calibration file."""
+    split = split_reference(entry) if isinstance(entry, str) else None
+    return None if split is None else (split[0], module if split[1] is None else split[1])
+
+
+def _gains(entry: str | Sequence[str], module: int, key: str, height: int, width: int) -> NDArray[np.float32]:
+    if isinstance(entry, str):
+        return _map_of(entry, module, key, np.dtype("<f4"), (3, height, width))
+    if len(entry) != 3:
+        raise _native.FileError(f"calibration: {', '.join(entry)}: {len(entry)} files; give one for each of G0, G1, G2")
+    return np.stack([load_map(name, np.dtype("<f4"), (height, width)) for name in entry])
+
+
+def _map_of(reference: str, module: int, key: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Of a calibration file the array `key` of the module, of any other file the one that it holds."""
+    found = _calibration_file(reference, module)
+    if found is None:
+        return load_map(reference, dtype, shape)
+    from rashpa.data.datasets.calibration_file import CalibrationFileError, read_map  # HDF5, for who has such files
+
+    name, number = found
+    try:
+        array = read_map(Path(name), number, key, shape)
+    except (OSError, CalibrationFileError) as error:
+        said = reason(error) if isinstance(error, OSError) else str(error)
+        raise _native.FileError(f"calibration: {name}: {said}; `rashpa calibrate pedestal` makes such a file") from None
+    if array is None:
+        raise _native.FileError(
+            f"calibration: {name}: module{number} has no {key}; name it in [detector.calibration] {key}"
+        )
+    try:
+        return cast_exactly(array, dtype)
+    except ValueError as error:
+        raise _native.FileError(f"calibration: {name}: module{number} {key}: {error}; calibrate again") from None
+
+
+def load_map(reference: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """The array of `shape` that `reference` names, of any file that holds one (array_file.py). Another type of numbers is converted where no value
+    changes, but for the rounding of floats; headerless bytes are `dtype`. Raises FileError."""
+    try:
+        return cast_exactly(read_array_file(reference, dtype, shape), dtype)
+    except OSError as error:
+        raise _native.FileError(f"calibration: {reference}: {reason(error)}; give a file that can be read") from None
+    except ValueError as error:
+        said = str(error).removeprefix(f"{reference}: ")
+        raise _native.FileError(
+            advised(f"calibration: {reference}: {said}", "make the file again, or copy it again")
+        ) from None
+
+
+def to_photons(raw: NDArray[np.uint16], calibration: Calibration, energy_kev: float) -> NDArray[np.float32]:
+    """Photons of one raw frame, not rounded: the slow and plain form of the kernel `jungfrau` (its README has the table). Masked: NaN; overflow: inf."""
+    code = raw >> 14
+    index = np.minimum(code, 2).astype(np.intp)[np.newaxis]
+    pedestal = np.take_along_axis(calibration.pedestal, index, axis=0)[0]
+    gain = np.take_along_axis(calibration.gain, index, axis=0)[0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        photons: NDArray[np.float32] = ((raw & 0x3FFF).astype(np.float32) - pedestal) / (gain * np.float32(energy_kev))
+    photons[raw == 0xC000] = np.inf
+    invalid = (code == 2) | (raw == 0xFFFF) | (raw == 0x4000) | (gain == 0) | (calibration.mask != 0)
+    photons[invalid | ((code == 0) & (pedestal > 16383))] = np.nan
+    return photons

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calibration files (HDF5): pedestals of all gains with their RMS and mask, of any number of modules, and what they were made of (schema/calibration.md).
+
+A file may come from anywhere: links out of it are not followed, and shape and type of an array are looked at before it is read."""
+
+import errno
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.data.base.bad_file import BadFileError
+from rashpa.data.files.hdf5.layouts import External
+from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
+from rashpa.data.files.hdf5.virtual import Virtual
+from rashpa.data.parts.staged_files import staged_file
+
+FORMAT = "rashpa calibration"
+VERSION = 1
+GAINS = ("G0", "G1", "G2")
+_LONGEST_TEXT = 1 << 20
+
+
+@dataclass(frozen=True)
+class ModuleMaps:
+    """Of one module: pedestal (ADU) and its RMS float32 [3][height][width], NaN where there is none; mask uint32 [height][width], NXmx
+    pixel_mask bits; gain ADU/keV, when the file has one."""
+
+    pedestal: NDArray[np.float32]
+    rms: NDArray[np.float32]
+    mask: NDArray[np.uint32]
+    gain: NDArray[np.float32] | None = None
+    serial: str = ""
+    frames: Sequence[int] = (0, 0, 0)  # of each gain
+    sources: Sequence[Mapping[str, str]] = ()  # gain, file, sha256
+
+
+@dataclass(frozen=True)
+class CalibrationFacts:
+    """What a file says of itself."""
+
+    version: int
+    date: str  # ISO 8601
+    detector: str
+    modules: tuple[int, ...]
+    serials: Mapping[int, str] = field(default_factory=dict)
+    source: str = ""  # JSON: of each module the files of its frames, with SHA-256
+
+    def age_days(self, now: datetime) -> float | None:
+        """None: the date cannot be read."""
+        try:
+            made = datetime.fromisoformat(self.date)
+        except ValueError:
+            return None
+        return (now - (made if made.tzinfo else made.replace(tzinfo=UTC))).total_seconds() / 86400
+
+
+class CalibrationFileError(BadFileError):
+    """A file that is none, or has not what is asked of it; the text says which, and why."""
+
+
+def write_calibration(
+    path: Path, modules: Mapping[int, ModuleMaps], detector: str, date: datetime, add: bool = False
+) -> None:
+    """Writes a file, or, with `add`, more modules into one of the same detector. OSError, CalibrationFileError. What fails changes nothing."""
+    if not add and path.exists():
+        raise FileExistsError(errno.EEXIST, "it exists; choose another name, or give --add", str(path))
+    with staged_file(path) as made:
+        if add:
+            shutil.copyfile(path, made)
+        _write(made, path, modules, detector, date, add)
+
+
+def _write(made: Path, path: Path, modules: Mapping[int, ModuleMaps], detector: str, date: datetime, add: bool) -> None:
+    if add:
+        known = read_facts(path)
+        if known.detector != detector:
+            raise CalibrationFileError(f"{path}: it is of detector {known.detector}, not {detector}")
+        if taken := sorted(set(known.modules) & set(modules)):
+            raise CalibrationFileError(f"{path}: it has module {taken[0]}; write a new file")
+    with h5py.File(made, "r+" if add else "x") as file:
+        file.attrs["format"] = FORMAT
+        file.attrs["version"] = VERSION
+        file.attrs["date"] = date.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        file.attrs["detector"] = detector
+        for number, maps in modules.items():
+            group = file.create_group(f"module{number}")
+            group.attrs["serial"] = maps.serial
+            group.attrs["source"] = json.dumps(list(maps.sources))
+            group["frames"] = np.asarray(maps.frames, np.uint32)
+            group["mask"] = maps.mask.astype(np.uint32)
+            for name, unit in (("pedestal", "ADU"), ("rms", "ADU"), ("gain", "ADU/keV")):
+                values = getattr(maps, name)
+                if values is not None:
+                    group[name] = values.astype(np.float32)
+                    group[name].attrs["units"] = unit
+
+
+def read_facts(path: Path) -> CalibrationFacts:
+    """OSError, CalibrationFileError."""
+    with _opened(path) as file:
+        return _facts(file, path)
+
+
+def read_map(path: Path, module: int, name: str, shape: tuple[int, ...]) -> NDArray[Any] | None:
+    """An array of a module; None when the file has none of that name. CalibrationFileError when it is not what it must be."""
+    with _opened(path) as file:
+        facts = _facts(file, path)
+        if module not in facts.modules:
+            raise CalibrationFileError(
+                f"it has no module {module}; it has {', '.join(map(str, facts.modules)) or 'none'}"
+            )
+        key = f"module{module}/{name}"
+        data = _member(file, f"module{module}", Group)
+        if name not in data:
+            return None
+        found = _member(data, name, Array)
+        if found.shape != shape or found.dtype.kind not in "fiu":
+            raise CalibrationFileError(f"{key}: {found.dtype} {list(found.shape)}; {list(shape)} is needed")
+        if isinstance(found.layout, External | Virtual):
+            raise CalibrationFileError(f"{key}: its values lie in another file; copy them into this one")
+        return np.asarray(found[()])
+
+
+def _opened(path: Path) -> Hdf5File:
+    try:
+        return Hdf5File(path, kind=CalibrationFileError)
+    except CalibrationFileError as error:
+        raise CalibrationFileError(f"it is no HDF5 file that can be read ({error})") from None
+
+
+def _member(group: Group, name: str, kind: type) -> Any:
+    if not isinstance(group.link_of(name), h5py.HardLink):
+        raise CalibrationFileError(f"{name}: it is not there, or lies in another file")
+    found = group[name]
+    if not isinstance(found, kind):
+        raise CalibrationFileError(f"{name}: it is no {'group' if kind is Group else 'dataset'}")
+    return found
+
+
+def _facts(file: Group, path: Path) -> CalibrationFacts:
+    attributes = file.attrs
+    if _text(attributes.get("format")) != FORMAT:
+        raise CalibrationFileError(f"{path}: it is no calibration file; `rashpa calibrate pedestal` makes one")
+    version = int(attributes.get("version", 0))
+    if version != VERSION:
+        raise CalibrationFileError(f"{path}: version {version}; this program reads version {VERSION}")
+    numbers = sorted(
+        int(name.removeprefix("module"))
+        for name in file
+        if name.startswith("module") and name.removeprefix("module").isdecimal()
+    )
+    groups = {number: _member(file, f"module{number}", Group) for number in numbers}
+    return CalibrationFacts(
+        version,
+        _text(attributes.get("date")),
+        _text(attributes.get("detector")),
+        tuple(numbers),
+        {number: _text(group.attrs.get("serial")) for number, group in groups.items()},
+        "; ".join(f"module {number}: {_text(group.attrs.get('source'))}" for number, group in groups.items()),
+    )
+
+
+def _text(value: Any) -> str:
+    text = value.decode(errors="replace") if isinstance(value, bytes) else value
+    return text[:_LONGEST_TEXT] if isinstance(text, str) else ""

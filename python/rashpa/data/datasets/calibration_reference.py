@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How run files name calibration files, and other files of arrays. Reading one needs HDF5, naming one does not."""
+
+from rashpa.data.files.file_names import array_name
+
+_SUFFIXES = (".h5", ".hdf5")
+
+
+def split_reference(reference: str) -> tuple[str, int | None] | None:
+    """Return the file of `FILE.h5` or `FILE.h5:MODULE`, and the module when it is said; None when it is no calibration file."""
+    name, separator, module = reference.rpartition(":")
+    if separator and name.lower().endswith(_SUFFIXES) and module.isdecimal():
+        return name, int(module)
+    return (reference, None) if reference.lower().endswith(_SUFFIXES) else None
+
+
+def file_of(reference: str) -> str:
+    """Return the file in which the array lies that is named."""
+    split = split_reference(reference)
+    return split[0] if split else array_name(reference).file

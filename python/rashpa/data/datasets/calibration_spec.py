@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The [detector.calibration] section of a run file: pedestal and gain of each module. No compiled code is needed to read and check it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from rashpa.data.datasets.calibration_reference import file_of, split_reference
+from rashpa.data.datasets.spec import FileName, Spec
+from rashpa.data.files.file_names import located
+
+
+class CalibrationSpec(Spec):
+    """Pedestal and gain for kernels that need them, of whatever dataset. Without it they are those of the dataset, which simulated ones and folders of `rashpa dataset make` bring.
+
+    One entry a module: of pedestal or gain one file [3][height][width] or a list of three files [height][width] for G0, G1, G2: `.npy`, headerless
+    float32 `.bin`, `.zst` of these, or `archive.npz:key`; or a calibration file, `file.h5` or `file.h5:3` for the maps of its module 3, which brings
+    mask and RMS with it."""
+
+    pedestal: list[FileName | list[FileName]] = Field(
+        default=[], description="ADU; needed, unless the calibration is simulated"
+    )
+    gain: list[FileName | list[FileName]] = Field(
+        default=[], description="of the calibration files of `pedestal` when not given"
+    )
+    mask: list[FileName] = Field(
+        default=[], description="uint32 [height][width], NXmx pixel_mask bits; nothing masked when not given"
+    )
+    gain_unit: Literal["adu_per_kev", "adu_per_photon"] = "adu_per_kev"
+    photon_energy_kev: float = Field(default=12.4, gt=0.0, description="of the photon in adu_per_photon")
+    serial: list[str] = Field(
+        default=[], description="of each module; a calibration file of another one is warned of before the run"
+    )
+    oldest_days: float = Field(
+        default=30.0, ge=0.0, description="age of a calibration file that is warned of before the run; 0: none"
+    )
+    simulated_seed: int | None = Field(
+        default=None,
+        ge=0,
+        le=2**64 - 1,
+        description='in place of files: the calibration of simulated modules, of a dataset of kind = "jungfrau" with this seed',
+    )
+
+    @model_validator(mode="after")
+    def _one_entry_a_module(self) -> Self:
+        named = [some for some in (self.pedestal, self.gain, self.mask, self.serial) if some]
+        if self.simulated_seed is not None:
+            if named:
+                raise ValueError("simulated_seed and files; leave one out")
+            return self
+        if not self.pedestal:
+            raise ValueError("pedestal is needed: name its files, one entry a module")
+        if len({len(some) for some in named}) > 1:
+            raise ValueError("pedestal, gain, mask and serial need the same number of entries: one a module")
+        if not self.gain and not all(isinstance(one, str) and split_reference(one) for one in self.pedestal):
+            raise ValueError("gain is needed, as the files of pedestal are no calibration files that have one")
+        return self
+
+    @property
+    def modules(self) -> int | None:
+        """How many it is for; None: any number."""
+        return len(self.pedestal) if self.simulated_seed is None else None
+
+    def resolved(self, base: Path) -> Self:
+        return self.model_copy(
+            update={
+                "pedestal": [_resolved_entry(entry, base) for entry in self.pedestal],
+                "gain": [_resolved_entry(entry, base) for entry in self.gain],
+                "mask": [located(name, base) for name in self.mask],
+            }
+        )
+
+    def files(self) -> Iterator[Path]:
+        """Give all that it is read from."""
+        for entry in (*self.pedestal, *self.gain, *self.mask):
+            for name in [entry] if isinstance(entry, str) else entry:
+                yield Path(file_of(name))
+
+
+def _resolved_entry(entry: str | list[str], base: Path) -> str | list[str]:
+    return located(entry, base) if isinstance(entry, str) else [located(name, base) for name in entry]

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Raw frames of each module, from our own files, from those of others or from recordings, for calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa import _native
+from rashpa.data.base.books import DataBooks, all_of
+from rashpa.data.datasets.datasets import dataset_from_spec
+from rashpa.data.files.file_names import HEADERLESS, is_hdf5
+from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.stored.stored_images import RawShape, open_stored
+from rashpa.data.stored.stored_piece import Reading, StatedModule, Stored, StoredError
+
+READING_ERRORS = (RunFileError, StoredError, _native.ConfigError, _native.FileError, _native.ResourceError)
+"""What reading frames raises besides OSError."""
+_PIECE_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class DarkFrames:
+    """`modules`: of each [frame][row][column], as it is read. `books`: of the frames that the files should have, of all modules together."""
+
+    modules: list[NDArray[np.uint16]]
+    books: DataBooks
+
+
+def dark_frames(
+    files: Sequence[Path], width: int = 0, height: int = 0, header_bytes: int = 0, follow: Sequence[Path] = ()
+) -> DarkFrames:
+    """Files of `rashpa run` hold all modules, those of others and recordings one. Frames that are absent are left out, and missing in the books. Raises FileError,
+    ConfigError, StoredError, OSError."""
+    if all(is_hdf5(file) for file in files):
+        stored = [_of_hdf5(file, follow) for file in files]
+        if len({len(one.modules) for one in stored}) > 1:
+            raise _native.FileError(f"{files[0]}: the files have different numbers of modules; give them one by one")
+        modules = [_joined(files, [one.modules[module] for one in stored]) for module in range(len(stored[0].modules))]
+        return DarkFrames(modules, all_of(one.books for one in stored))
+    shape = {"width": width, "height": height} if any(_headerless(file) for file in files) else {}
+    loaded = dataset_from_spec(
+        {"kind": "files", "files": [[str(file) for file in files]], "header_bytes": header_bytes, **shape}, Path.cwd()
+    )
+    data = loaded.dataset
+    _check_raw(files[0], data.pixel)
+    frames = np.stack([data.frame(0, number) for number in range(data.frames)])
+    return DarkFrames([frames], DataBooks(len(frames), len(frames)))
+
+
+def _headerless(file: Path) -> bool:
+    return file.name.lower().removesuffix(".zst").endswith(HEADERLESS)
+
+
+def _check_raw(file: Path, pixel: str) -> None:
+    if pixel != "uint16":
+        raise _native.FileError(f"{file}: its pixels are {pixel}; raw words are uint16: run without kernels")
+
+
+def _of_hdf5(file: Path, follow: Sequence[Path]) -> DarkFrames:
+    """Of one file, in a process of its own, as all HDF5 is read."""
+    stored = open_stored([file], RawShape(0, 0, "uint16"), Reading(follow=tuple(follow), allow_missing=True))
+    try:
+        run = stored.stated.run
+        if run is not None and run.units:
+            raise _native.FileError(f"{file}: it holds no raw words; run without kernels, and with keep_darks = true")
+        _check_raw(file, stored.pixel)
+        there = np.setdiff1d(np.arange(stored.frames, dtype=np.int64), stored.absent.images, assume_unique=True)
+        if there.size == 0:
+            raise _native.FileError(f"{file}: it holds no images; dark frames are stored with keep_darks = true")
+        height, width = stored.shape
+        modules = run.modules if run is not None and run.modules else (StatedModule(0, 0, width, height),)
+        images = np.concatenate(list(_pieces(stored, there)))
+        cut = [images[:, one.y : one.y + one.height, one.x : one.x + one.width] for one in modules]
+        gone = stored.frames - there.size
+        said = (f"{file}: {stored.absent.said}",) if gone else ()
+        books = run.books if run is not None else DataBooks(stored.frames, int(there.size), gone, 0, said)
+        return DarkFrames([one.way.turned_back(part) for one, part in zip(modules, cut, strict=True)], books)
+    finally:
+        stored.close()
+
+
+def _pieces(stored: Stored, there: NDArray[np.int64]) -> Iterator[NDArray[np.uint16]]:
+    """The images that are there, some at a time."""
+    most = max(1, _PIECE_BYTES // (2 * stored.shape[0] * stored.shape[1]))
+    for first in range(0, stored.frames, most):
+        count = min(most, stored.frames - first)
+        wanted = there[(there >= first) & (there < first + count)] - first
+        if wanted.size:
+            yield np.asarray(stored.read(first, count).images[wanted], np.uint16)
+
+
+def _joined(files: Sequence[Path], parts: Sequence[NDArray[np.uint16]]) -> NDArray[np.uint16]:
+    if len({part.shape[1:] for part in parts}) > 1:
+        sides = ", ".join(f"{part.shape[2]} × {part.shape[1]}" for part in parts)
+        raise _native.FileError(f"{files[0]}: the modules of the files have {sides} pixels; give files of one detector")
+    return np.concatenate(parts)

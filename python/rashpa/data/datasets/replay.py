@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stored run as a dataset: its images cut into modules, and the times at which they were taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa import _native
+from rashpa.data.base.books import DataBooks
+from rashpa.data.datasets.dataset_spec import StoredSpec
+from rashpa.data.geometry.orientation import UPRIGHT, Orientation
+from rashpa.data.stored.run_facts import COMPLETENESS
+from rashpa.data.stored.stored_images import RawShape, open_stored
+from rashpa.data.stored.stored_piece import Piece, Reading, Stored, StoredError
+
+_PIECE_BYTES = 64 << 20
+_KEPT_FLAGS = 1 | 2  # dark, laser: what is said of the frame itself
+_COMPLETE = COMPLETENESS.index("complete")
+
+
+@dataclass(frozen=True)
+class Times:
+    """When frames are due, from the first one on; `period_ns`: when the first comes again."""
+
+    due_ns: NDArray[np.int64]
+    period_ns: int
+
+
+@dataclass(frozen=True)
+class Replay:
+    """`said`: what was found, in words. `books`: of the stored images up to the last one that is played."""
+
+    dataset: _native.Dataset
+    times: Times | None
+    said: str
+    books: DataBooks
+
+
+@dataclass(frozen=True)
+class _Module:
+    """Where a module lies in the stored images."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+    way: Orientation
+
+    def cut(self, images: NDArray[np.generic]) -> NDArray[np.generic]:
+        """As the module was read."""
+        width, height = self.way.sides(self.width, self.height)
+        part = images[:, self.y : self.y + height, self.x : self.x + width]
+        return np.ascontiguousarray(self.way.turned_back(part))
+
+
+def load_replay(spec: StoredSpec, folders: tuple[Path, ...] = ()) -> Replay:
+    """Stored images in their order, closed up: what was vetoed, lost or is absent leaves no gap, but in the times. `folders`: where all that the file leads
+    to may lie; by default its own and those of `follow`. FileError, ConfigError."""
+    path = Path(spec.path)
+    with _reading():
+        reading = Reading(folders, tuple(map(Path, spec.follow)), spec.allow_missing)
+        stored = open_stored([path], RawShape(0, 0, "uint16"), reading)
+        try:
+            there = np.setdiff1d(np.arange(stored.frames, dtype=np.int64), stored.absent.images, assume_unique=True)
+            if there.size == 0:
+                raise _native.FileError(f"dataset: {path} holds no image; there is nothing to play")
+            _check_masked(spec, stored)
+            modules = _modules(spec, stored.shape)
+            there = there[: spec.frames or there.size]
+            count = int(there.size)
+            width, height = modules[0].width, modules[0].height
+            dataset = _native.MemoryDataset(width, height, stored.pixel, len(modules), count)
+            facts = _fill(dataset, stored, modules, there)
+        finally:
+            stored.close()
+    said = _said(path, facts, count, stored.frames)
+    books = _books(path, stored, there, limited=spec.frames > 0)
+    return Replay(dataset, _times(spec, facts), f"{said}; {stored.absent.said}" if stored.absent.said else said, books)
+
+
+def _books(path: Path, stored: Stored, there: NDArray[np.int64], *, limited: bool) -> DataBooks:
+    """What lies behind the last of so many images is not asked for."""
+    due = int(there[-1]) + 1 if limited else stored.frames
+    gone = due - int(there.size)
+    return DataBooks(due, int(there.size), gone, 0, (f"{path}: {stored.absent.said}",) if gone else ())
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    try:
+        yield
+    except StoredError as error:
+        raise _native.FileError(f"dataset: {error}") from None
+
+
+def _check_masked(spec: StoredSpec, stored: Stored) -> None:
+    """A receiver is told by the run file which pixels hold no count."""
+    if stored.stated.masked != spec.masked and np.dtype(stored.pixel).kind == "i":
+        what = "all but the least value are measurements" if stored.stated.masked == "minimum" else "none is below zero"
+        raise _native.ConfigError(
+            f'dataset: {spec.path}: of its {stored.pixel} pixels {what}; set detector.masked = "{stored.stated.masked}"'
+        )
+
+
+def _modules(spec: StoredSpec, shape: tuple[int, int]) -> list[_Module]:
+    rows, columns = shape
+    width, height = spec.width or columns, spec.height or rows
+    places = spec.places or [(0, 0)]
+    ways = [Orientation(*way) for way in spec.orientations] or [UPRIGHT] * len(places)
+    if len(places) == 1 and ways[0].sides(width, height) == (columns, rows):
+        places = [(0, 0)]  # wherever the image lay in a larger one
+    modules = [_Module(x, y, width, height, way) for (x, y), way in zip(places, ways, strict=True)]
+    for number, one in enumerate(modules):
+        wide, high = one.way.sides(width, height)
+        if one.x + wide > columns or one.y + high > rows:
+            raise _native.ConfigError(
+                f"dataset: {spec.path}: its images have {columns} × {rows} pixels, and module {number} of {wide} × {high} at {one.x}, {one.y} is not "
+                "wholly in them; let [detector] say where the modules are in these images, or be one module of their size"
+            )
+    return modules
+
+
+@dataclass
+class _Facts:
+    """Of the images that are played, where the file says it."""
+
+    frame_number: NDArray[np.uint64] | None
+    timestamp_ns: NDArray[np.uint64] | None
+    partial: int
+
+
+def _fill(dataset: _native.MemoryDataset, stored: Stored, modules: list[_Module], there: NDArray[np.int64]) -> _Facts:
+    """Fills the dataset with the images `there` of the file, one after the other."""
+    image_bytes = stored.shape[0] * stored.shape[1] * np.dtype(stored.pixel).itemsize
+    step = max(1, _PIECE_BYTES // image_bytes)
+    pieces: list[Piece] = []
+    partial = 0
+    for first, read_first, count in _reads(there, step):
+        piece = stored.read(read_first, count)
+        images = piece.images.astype(np.dtype(stored.pixel), copy=False)
+        for number, module in enumerate(modules):
+            dataset.fill(number, first, module.cut(images))
+        if piece.flags is not None:
+            for n, flags in enumerate(piece.flags.tolist()):
+                dataset.set_flags(first + n, flags & _KEPT_FLAGS)
+        if piece.completeness is not None:
+            partial += int((piece.completeness != _COMPLETE).sum())
+        pieces.append(Piece(images[:0], piece.frame_number, piece.timestamp_ns))
+    return _Facts(
+        _joined([piece.frame_number for piece in pieces]), _joined([piece.timestamp_ns for piece in pieces]), partial
+    )
+
+
+def _reads(there: NDArray[np.int64], most: int) -> Iterator[tuple[int, int, int]]:
+    """Frame of the dataset, image of the file, and how many follow one another in both: at most `most`."""
+    breaks = np.flatnonzero(np.diff(there) != 1) + 1
+    for first, end in pairwise([0, *breaks.tolist(), there.size]):
+        for at in range(first, end, most):
+            yield at, int(there[at]), min(most, end - at)
+
+
+def _joined(parts: list[NDArray[np.uint64] | None]) -> NDArray[np.uint64] | None:
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if known and len(known) == len(parts) else None
+
+
+def _times(spec: StoredSpec, facts: _Facts) -> Times | None:
+    if spec.speed == 0:
+        return None
+    taken = facts.timestamp_ns
+    if taken is None or not (taken > 0).all():
+        raise _native.ConfigError(
+            f"dataset: {spec.path} does not say when each frame was taken; leave dataset.speed out, and set detector.rate_hz"
+        )
+    since = (taken - taken.min()).astype(np.float64) / spec.speed
+    due = np.maximum.accumulate(np.rint(since).astype(np.int64))
+    due -= due[0]
+    interval = int(due[-1]) // (len(due) - 1) if len(due) > 1 else 0
+    return Times(due, int(due[-1]) + max(1, interval))
+
+
+def _said(path: Path, facts: _Facts, count: int, stored: int) -> str:
+    text = f"{path.name}: {count} of {stored} stored images are played"
+    if facts.frame_number is not None and count > 0:
+        numbers = facts.frame_number
+        every = int(np.diff(numbers).min()) if count > 1 else 1
+        span = (int(numbers[-1]) - int(numbers[0])) // max(1, every) + 1
+        if span > count:
+            text += f"; {span - count} frames between them are not in the file and are left out: they were vetoed, lost or missing"
+    if facts.partial:
+        text += f"; {facts.partial} of them had lost lines, which are played as they were filled"
+    return text

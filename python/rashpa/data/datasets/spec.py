@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What run files and telegrams say of files that a node reads: what all of these tables have in common."""
+
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+PATH: dict[str, JsonValue] = {"format": "path"}
+"""Of a key that names a file or a folder, in the schema. One rule for all: `~` is the home of who reads it, and a relative one counts from the run file's folder, at a
+remote node, and for run.output, from where the node runs (`rashpa.data.files.file_names.located`)."""
+# What the operating system takes as a path.
+FileName = Annotated[str, Field(min_length=1, max_length=4095, pattern=r"^[^\x00]+$", json_schema_extra=PATH)]
+
+
+class Spec(BaseModel):
+    """Keys that are not in the schema are errors, and so are values of another type."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+
+    def resolved(self, base: Path) -> Self:  # noqa: ARG002 (a kind without files has nothing to resolve)
+        """The same with every relative path taken from the folder `base`."""
+        return self

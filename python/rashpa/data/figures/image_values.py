@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values of images for who shows them, with any program that draws."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.data.stored.joined_run import JoinedRun
+from rashpa.data.stored.reader import Run
+
+MASKED_COLOUR = "#5c6670"
+GAP_OR_BAD = 0xFFFF
+
+
+def brightest_image(run: Run | JoinedRun) -> int:
+    """Place of the stored image with the most bright pixels, or the most of what the pipeline has counted last."""
+    stored = run.tables.stored_index
+    if run.hit_column is not None:
+        bright = np.zeros(len(run), dtype=np.float64)
+        bright[stored[stored >= 0]] = run.tables.counted(run.hit_column)[stored >= 0].clip(min=0)
+        return int(bright.argmax())
+    return 0
+
+
+def blocks(values: NDArray[Any], step: int, fill: Any) -> NDArray[Any]:
+    """[row][column][step · step] blocks; the edges are filled up."""
+    rows, columns = (-(-n // step) for n in values.shape)
+    padded = np.full((rows * step, columns * step), fill, dtype=values.dtype)
+    padded[: values.shape[0], : values.shape[1]] = values
+    return padded.reshape(rows, step, columns, step).swapaxes(1, 2).reshape(rows, columns, step * step)
+
+
+def largest_of_blocks(values: NDArray[np.float64], step: int) -> NDArray[np.float64]:
+    """Of blocks of `step` × `step` values; NaN where none has one."""
+    if step == 1:
+        return values
+    largest = np.max(np.nan_to_num(blocks(values, step, np.nan), nan=-np.inf, posinf=np.inf), axis=2)
+    largest[np.isneginf(largest)] = np.nan
+    return np.asarray(largest)
+
+
+def bounds_of(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Where logarithmic colours begin and end: from about the smallest positive value to the largest but for a few."""
+    positive = values[np.isfinite(values) & (values > 0)]
+    if positive.size == 0:
+        return 0.5, 1.0
+    low, high = np.percentile(positive, [1, 99.98])
+    high = max(float(high), 2 * float(low))
+    # Counts start at 1: room below makes single photons well visible on black. Raw images have a pedestal, keV a noise near 0.
+    return max(float(low) / (5 if low < 20 else 1.1), high / 1e4), high

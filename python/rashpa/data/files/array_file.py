@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An array made of a file, for maps and masks. One rule for every kind of file: exactly one array of it fits, or it is named, or it is an error that
+lists what is there.
+
+`.npy`, headerless numbers, `.zst` of these, `ARCHIVE.npz` or `ARCHIVE.npz:KEY`, HDF5 or `FILE.h5:/PATH`, an image file or `FILE#FRAME`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.data.files.bounded_array import is_plain, read_array
+from rashpa.data.files.file_names import array_name
+
+_MOST_NAMED = 12  # of what a file has
+
+
+def read_array_file(reference: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """The array of `shape` as the file has it; headerless bytes are `dtype`. OSError, and ValueError that begins with the reference."""
+    name = array_name(reference)
+    if not is_plain(name.file):
+        from rashpa.data.files.images import (
+            read_one_array,  # with the native module, which names of geometries do not need
+        )
+
+        found = read_one_array(name, shape)  # its errors begin with the file
+    else:
+        try:
+            found = read_array(name, dtype, shape)
+        except OSError:
+            raise
+        except Exception as error:  # noqa: BLE001 (zip, zstd and .npy raise many kinds for a file that is not what it says)
+            raise ValueError(f"{reference}: {str(error) or type(error).__name__}") from None
+    if found.shape != shape:
+        raise ValueError(f"{reference}: has {sides(found.shape)} pixels; the images have {sides(shape)}")
+    return found
+
+
+def sides(shape: tuple[int, ...]) -> str:
+    """Say a shape as people do: width × height."""
+    return " × ".join(str(side) for side in reversed(shape))
+
+
+def some_of(said: Sequence[str]) -> str:
+    """Join the first of them, and say how many more there are."""
+    more = len(said) - _MOST_NAMED
+    return ", ".join(said[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def cast_exactly(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The same numbers as another type, in the order of this machine's bytes. Floats may be rounded to floats; all else that would change a value is a
+    ValueError, which names the first one."""
+    target = dtype.newbyteorder("=")
+    with np.errstate(over="ignore", invalid="ignore"):
+        made = np.ascontiguousarray(array, target)
+        if array.dtype.kind == "f" and target.kind == "f":
+            wrong = np.isfinite(array) & ~np.isfinite(made)
+        else:
+            wrong = _differs(array, made)
+    if wrong.any():
+        place = tuple(int(at) for at in np.argwhere(wrong)[0])
+        count = np.count_nonzero(wrong)
+        raise ValueError(f"its values do not fit into {target.name}: {array[place]} at {list(place)}, {count} in all")
+    return made
+
+
+def _differs(array: NDArray[Any], made: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where the cast and its way back do not give the same number. The way back alone would take −1 for 2^64 − 1."""
+    wrong = np.asarray(made.astype(array.dtype) != array)
+    return wrong if array.dtype.kind == "b" else np.asarray(wrong | ((array < 0) != (made < 0)))

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Virtual datasets: which other arrays hold their images. Sources are opened here, each after it was looked at; HDF5 opens none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.data.base.bad_file import blaming
+from rashpa.data.files.hdf5.layouts import Absence, Place
+from rashpa.data.files.hdf5.selection import Axes, Box, Mapping, SelectionError, axes_of, size_of
+
+if TYPE_CHECKING:
+    from rashpa.data.files.hdf5.tree import Array
+
+Find = Callable[[str, str], "Array | Absence"]
+"""The array of a file by both names."""
+
+
+@dataclass
+class _Part:
+    """Rows of the whole that one source holds."""
+
+    mapping: Mapping
+    file: str
+    name: str
+    find: Find
+    axes: Axes | None  # None: all of the source
+    _found: Array | Absence | None = field(default=None)
+
+    @property
+    def source(self) -> Array | Absence:
+        if self._found is None:
+            self._found = self.find(self.file, self.name)
+            if self.axes is not None:
+                self.mapping.lead_to(self.axes)
+            elif not isinstance(self._found, Absence):
+                self.mapping.lead_to_all(self._found.shape)
+        return self._found
+
+    def missing(self, first: int, end: int) -> Absence | None:
+        """Why rows `first` … `end` of the whole, as far as they are of this part, have no bytes."""
+        if not self.mapping.has(first, end):
+            return None
+        source = self.source
+        if isinstance(source, Absence):
+            return source
+        return next(filter(None, (source.layout.absent(piece.box) for piece in self.mapping.pieces(first, end))), None)
+
+
+class Virtual:
+    """A dataset that other arrays make up."""
+
+    def __init__(self, place: Place, find: Find) -> None:
+        self._place = place
+        properties = place.data.id.get_create_plist()
+        self._parts: list[_Part] = []
+        with blaming(str(place), place.files.kind):
+            for n in range(properties.get_virtual_count()):
+                file, name = (
+                    text.replace("%%", "%")
+                    for text in (properties.get_virtual_filename(n), properties.get_virtual_dsetname(n))
+                )
+                with self._mapped(file):
+                    target, space = axes_of(properties.get_virtual_vspace(n)), properties.get_virtual_srcspace(n)
+                    source = None if space.get_select_type() == h5py.h5s.SEL_ALL else axes_of(space)
+                    if target is not None:
+                        self._parts.append(_Part(Mapping(target), file, name, find, source))
+            self._fill = place.data.fillvalue
+        self._covered = self._coverage(place.data.shape)
+
+    def _coverage(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """Of each row how many values of it the parts hold."""
+        if not shape:
+            return np.array([sum(part.mapping.pixels for part in self._parts)])
+        if shape[0] > _MOST_ROWS:
+            raise self._place.wrong(f"{shape[0]} images cannot be; copy it again")
+        covered = np.zeros(shape[0], np.int64)
+        for part in self._parts:
+            rows = part.mapping.rows
+            covered[rows[rows < shape[0]]] += part.mapping.pixels
+        return covered
+
+    def absent(self, box: Box) -> Absence | None:
+        if short := self._place.behind(box):
+            return short
+        if 0 in size_of(box):
+            return None
+        first, end = box[0] if box else (0, 1)
+        if int(self._covered[first:end].min()) < max(1, int(self._covered.max(initial=0))):
+            return Absence("unwritten", f"{self._place}: no file is named for it")
+        for part in self._parts:
+            with self._mapped(part.file):
+                if (missing := part.missing(first, end)) is not None:
+                    return missing
+        return None
+
+    @contextmanager
+    def _mapped(self, file: str) -> Iterator[None]:
+        try:
+            yield
+        except SelectionError as error:
+            raise self._place.wrong(f"it leads to {file}: {error}; copy its images into one dataset") from None
+
+    def read(self, box: Box) -> NDArray[Any]:
+        found = np.full(size_of(box), self._fill, self._place.data.dtype)
+        first, end = box[0] if box else (0, 1)
+        for part in self._parts:
+            if not part.mapping.has(first, end):
+                continue
+            source = part.source
+            if isinstance(source, Absence):
+                raise self._place.wrong(source.text)
+            for piece in part.mapping.pieces(first, end):
+                part.mapping.place(piece, source.layout.read(piece.box), found, first, box[1:])
+        return found
+
+
+_MOST_ROWS = 1 << 27

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Image files of all other kinds through fabio. What it only logs as an error, and goes on, is an error here."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.data.files.image_formats.image_error import ImageError
+
+
+def foreign_frames(path: Path) -> Iterator[NDArray[Any]]:
+    """Each frame of the file. ImageError when fabio says that something is wrong; it raises many other kinds."""
+    import fabio
+
+    said = _Said()
+    logging.getLogger().addHandler(said)
+    try:
+        with fabio.open(str(path)) as image:
+            for number in range(image.nframes):
+                frame = np.asarray((image if image.nframes == 1 else image.get_frame(number)).data)
+                if said.error:
+                    raise ImageError(f"fabio says: {said.error}")
+                yield frame
+    finally:
+        logging.getLogger().removeHandler(said)
+
+
+class _Said(logging.Handler):
+    """Keeps the first error that is logged."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.error = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.error = self.error or record.getMessage()[:200]

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Geometry of an experiment for kernels: PONI files (by pyFAI), maps of pixels, masks. Messages name key, file and pixel.
+
+Everything is read in the process that asks, from files that may come from anywhere: regular ones of bounded size.
+"""
+
+import functools
+import logging
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.data.base.bad_file import advised
+from rashpa.data.files.array_file import cast_exactly, read_array_file
+from rashpa.data.files.regular_file import lines_of, read_named_text, reason
+
+if TYPE_CHECKING:
+    from pyFAI.integrator.azimuthal import AzimuthalIntegrator
+
+_MOST_PONI = 1 << 20  # bytes
+_NEEDED = ("Distance", "Poni1", "Poni2", "Rot1", "Rot2", "Rot3")
+"""What every version of the format has; pyFAI takes 0 for what is not there, as in a file that is cut."""
+_WAVELENGTHS = (1e-13, 1e-7)  # m
+_OTHER_IMAGE = "make the file again, or give another"
+UNITS = ("q_A^-1", "q_nm^-1", "2th_deg", "2th_rad", "r_mm", "d*2_A^-2")
+
+
+def read_poni(key: str, path: str, shape: tuple[int, int]) -> "AzimuthalIntegrator":
+    """The geometry for images of `shape` (rows, columns). ValueError or OSError that begin with the key."""
+    text = read_named_text(key, path, _MOST_PONI, "is no PONI file; make one with pyFAI-calib2")
+    try:
+        from pyFAI.integrator.azimuthal import AzimuthalIntegrator
+        from pyFAI.io.ponifile import PoniFile
+    except ImportError:
+        raise ValueError(f"{key}: {path}: pyFAI is needed to read it; pip install pyFAI") from None
+    for line in lines_of(text):
+        name, _, value = line.partition(":")
+        further = name.strip().lower() == "splinefile" and value.strip() not in ("", "None")
+        if further or ('"filename"' in line and '"filename": null' not in line):
+            raise ValueError(
+                f"{key}: {path}: names a further file ({line.strip()[:80]}); give a PONI of a flat detector"
+            )
+    values = _poni_values(text)
+    if missing := [name for name in _NEEDED if name.lower() not in values]:
+        raise ValueError(
+            f"{key}: {path}: has no {', '.join(missing)}; it is cut, or no PONI file: make one with pyFAI-calib2"
+        )
+    with _Quiet():
+        try:
+            found = AzimuthalIntegrator.sload(PoniFile(values))
+        except Exception as error:  # noqa: BLE001 (pyFAI raises many kinds for a file that is none)
+            raise ValueError(
+                f"{key}: {path}: is no PONI file that pyFAI reads: {_line(error)}; make one with pyFAI-calib2"
+            ) from None
+    _check(key, path, found, shape)
+    return found
+
+
+def _check(key: str, path: str, found: "AzimuthalIntegrator", shape: tuple[int, int]) -> None:
+    detector = found.detector
+    known = detector.shape or detector.max_shape
+    if known is not None and tuple(known) != shape:
+        raise ValueError(
+            f"{key}: {path}: is of a detector {detector.name} of {known[1]} × {known[0]} pixels; the images have {shape[1]} × {shape[0]}"
+        )
+    numbers = {
+        "distance": found.dist,
+        "poni1": found.poni1,
+        "poni2": found.poni2,
+        "rot1": found.rot1,
+        "rot2": found.rot2,
+        "rot3": found.rot3,
+        "pixel size 1": detector.pixel1,
+        "pixel size 2": detector.pixel2,
+    }
+    for name, value in numbers.items():
+        if value is None or not np.isfinite(value):
+            raise ValueError(f"{key}: {path}: its {name} is {value}; make it again with pyFAI-calib2")
+    for name in ("distance", "pixel size 1", "pixel size 2"):
+        if not numbers[name] > 0:
+            raise ValueError(
+                f"{key}: {path}: its {name} is {numbers[name]}, which is not above 0; make it again with pyFAI-calib2"
+            )
+    if found.wavelength and not _WAVELENGTHS[0] <= found.wavelength <= _WAVELENGTHS[1]:
+        raise ValueError(
+            f"{key}: {path}: its wavelength is {found.wavelength} m; PONI files have metres, as 1e-10 for 1 Å"
+        )
+    detector.shape = shape
+
+
+def _poni_values(text: str) -> dict[str, str]:
+    """The lines of the text that was looked at, as pyFAI would take them out of the file."""
+    lines = (line.partition(":") for line in lines_of(text) if not line.startswith("#"))
+    return {name.strip().lower(): value.strip() for name, colon, value in lines if colon}
+
+
+class _Quiet:
+    """pyFAI says what it thinks of a file on the log; what is wrong is said here."""
+
+    def __enter__(self) -> None:
+        self._before = logging.root.manager.disable
+        logging.disable(logging.CRITICAL)
+
+    def __exit__(self, *_: object) -> None:
+        logging.disable(self._before)
+
+
+def _line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).partition("\n")[0][:200]
+
+
+def radius_map(key: str, path: str, shape: tuple[int, int], unit: str = "r_mm") -> NDArray[np.float64]:
+    """Of each pixel's centre, in a unit of pyFAI. ValueError or OSError that begin with the key."""
+    poni = read_poni(key, path, shape)
+    return np.asarray(poni.center_array(shape, unit=checked_unit(key, path, poni, unit)), np.float64)
+
+
+def checked_unit(key: str, path: str, poni: "AzimuthalIntegrator", unit: str) -> str:
+    """The unit, when the geometry can be expressed in it."""
+    needs_wavelength = unit.startswith(("q_", "d"))
+    if needs_wavelength and not (poni.wavelength and np.isfinite(poni.wavelength) and poni.wavelength > 0):
+        raise ValueError(f"{key}: {path}: has no wavelength, which {unit} needs; take 2th_deg, or put it there")
+    return unit
+
+
+def read_image(key: str, path: str, shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
+    """Numbers of pixels [row][column] from any file that holds one such array (array_file.py). ValueError or OSError that begin with the key."""
+    try:
+        return read_array_file(path, np.dtype(dtype), shape)
+    except OSError as error:
+        raise OSError(advised(f"{key}: {path}: {reason(error)}", _OTHER_IMAGE)) from None
+    except ValueError as error:
+        raise ValueError(advised(f"{key}: {error}", _OTHER_IMAGE)) from None
+
+
+def read_numbers(key: str, path: str, shape: tuple[int, int], masked: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """A map of numbers, such as dark or flat. ValueError names the first pixel that is none and that is not masked."""
+    found = read_image(key, path, shape, "<f4")
+    wrong = ~np.isfinite(found) & ~masked
+    if wrong.any():
+        raise ValueError(f"{key}: {path}: {pixel_text(wrong)} is {found[wrong][0]}; mask it, or make the file again")
+    try:
+        return cast_exactly(found, np.dtype(np.float32))
+    except ValueError as error:
+        raise ValueError(f"{key}: {path}: {error}; make the file again") from None
+
+
+def read_mask(key: str, path: str, shape: tuple[int, int]) -> NDArray[np.bool_]:
+    """True where a pixel is masked: the file's value is not 0, as pyFAI, fit2d and NeXus have it."""
+    return np.asarray(read_image(key, path, shape, "u1") != 0)
+
+
+def pixel_text(wrong: NDArray[np.bool_]) -> str:
+    """The first pixel of several, in words."""
+    row, column = np.argwhere(wrong)[0]
+    return f"the pixel in row {row}, column {column}"
+
+
+@functools.cache
+def version() -> str:
+    """Of pyFAI, for provenance."""
+    import pyFAI
+
+    return f"pyFAI {pyFAI.version}"

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays that kernels are given at set-up (the `inputs` that they declare), made of the files that their parameters name."""
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.data.base.pixels import Masking, counts_of, delivered
+from rashpa.data.files.file_names import expanded
+
+Values = Mapping[str, Any]
+"""Parameters of a kernel by name; paths of files are absolute, or count from the current folder."""
+
+
+class GivenError(ValueError):
+    """The arrays cannot be made; names kernel, key, file and, where it is one, the pixel."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """What a kernel is going to see. `mask`: NXmx pixel_mask bits [height][width], not 0: no valid pixel; None: nothing is known. `counts`: the least and
+    the largest value of a pixel that is not masked; None: nobody knows."""
+
+    height: int
+    width: int
+    mask: NDArray[np.uint32] | None = None
+    counts: tuple[float, float] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.height, self.width
+
+    @property
+    def masked(self) -> NDArray[np.bool_]:
+        """True where there is no valid pixel."""
+        return np.zeros(self.shape, np.bool_) if self.mask is None else np.asarray(self.mask != 0)
+
+
+def behind(image: Image, declared: Mapping[str, Any], values: Values) -> Image:
+    """What the next kernel sees behind one, whose declaration and parameters are given: pixels that it makes are masked as kernels mask them."""
+    port = next((one for one in declared.get("makes", ()) if one["port"] == "pixels"), None)
+    if port is None:
+        return image
+    types = list(port["pixels"])
+    by = next((one for one in declared["parameters"] if one["name"] == port.get("by")), None)
+    chosen = types[0]
+    if by is not None:
+        chosen = types[list(by["choices"]).index(str(values.get(by["name"]) or by.get("default")))]
+    return replace(
+        image, counts=counts_of(chosen, Masking("minimum") if chosen.startswith("int") else delivered(chosen))
+    )
+
+
+Maker = Callable[[Values, Image], dict[str, NDArray[Any]]]
+"""Makes a kernel's inputs, by name. Raises ValueError or OSError that begin with the key: "poni: FILE: …"."""
+
+MAKERS: dict[str, str] = {
+    "azimuthal": "rashpa.data.geometry.azimuthal_arrays:azimuthal_arrays",
+    "peakfinder8": "rashpa.data.geometry.peak_geometry:peak_geometry",
+    "peakfinder": "rashpa.data.geometry.peak_geometry:peak_geometry",
+    "sparsify": "rashpa.data.geometry.peak_geometry:pixel_distances",
+}
+"""By kernel: module:function. Imported when they are used: what makes a geometry is large."""
+
+
+def given_arrays(kernel: str, values: Values, image: Image) -> dict[str, NDArray[Any]]:
+    """The inputs of the kernel; none for kernels that take none. GivenError when they cannot be made."""
+    if kernel not in MAKERS:
+        return {}
+    module, _, name = MAKERS[kernel].partition(":")
+    maker: Maker = getattr(importlib.import_module(module), name)
+    try:
+        named = {key: expanded(value) if isinstance(value, str) else value for key, value in values.items()}
+        return {key: np.ascontiguousarray(array) for key, array in maker(named, image).items()}
+    except (ValueError, OSError) as error:
+        raise GivenError(f"kernel {kernel}: {error}") from error

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From pixels to the laboratory. Axes are those of NeXus (McStas) and CrystFEL: z along the beam, y up, x to the left of somebody who looks from the source.
+
+Places of pixels count from the outer corner of the first one, so that its middle is (0.5, 0.5).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rashpa.data.geometry.orientation import UPRIGHT, Orientation
+
+Direction = Literal["+x", "-x", "+y", "-y"]
+Vector = tuple[float, float, float]
+Place = tuple[float, float]
+"""Column and row, or what they count in an image: pixels."""
+
+HC_KEV_ANGSTROM = 12.398419843320026
+"""Planck's constant times the speed of light, exact in the SI of 2019."""
+_VECTORS: dict[Direction, Vector] = {
+    "+x": (1.0, 0.0, 0.0),
+    "-x": (-1.0, 0.0, 0.0),
+    "+y": (0.0, 1.0, 0.0),
+    "-y": (0.0, -1.0, 0.0),
+}
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A flat lattice of pixels: where its corner lies, and the steps to the next column and to the next row. All in one unit of length."""
+
+    corner: Vector
+    fast: Vector
+    slow: Vector
+
+    def at(self, place: Place) -> Vector:
+        """Return the laboratory place of a place in the lattice."""
+        x, y, z = (
+            corner + place[0] * fast + place[1] * slow
+            for corner, fast, slow in zip(self.corner, self.fast, self.slow, strict=True)
+        )
+        return x, y, z
+
+    def moved(self, by: Vector) -> "Plane":
+        """Return the plane whose corner lies `by` further."""
+        return Plane(_sum(self.corner, by), self.fast, self.slow)
+
+    def starting(self, place: Place) -> "Plane":
+        """Return the same lattice whose corner is that of the pixel at `place`."""
+        return Plane(self.at(place), self.fast, self.slow)
+
+    def scaled(self, factor: float) -> "Plane":
+        """Return the plane in another unit of length."""
+        return Plane(_times(self.corner, factor), _times(self.fast, factor), _times(self.slow, factor))
+
+    def turned(self, way: Orientation, width: int, height: int) -> "Plane":
+        """Return the lattice of a frame of width × height pixels as it lies in an image, when this one is that of the frame as it is read."""
+        column, row = way.steps
+        sides = way.sides(width, height)
+        fast = _sum(_times(self.fast, column[0]), _times(self.slow, row[0]))
+        slow = _sum(_times(self.fast, column[1]), _times(self.slow, row[1]))
+        # the corner (0, 0) of the turned frame, as columns and rows of the frame
+        away = [
+            -(0 if along[0] + along[1] > 0 else side)
+            for along, side in zip(zip(column, row, strict=True), sides, strict=True)
+        ]
+        first = (column[0] * away[0] + column[1] * away[1], row[0] * away[0] + row[1] * away[1])
+        return Plane(self.at(first), fast, slow)
+
+
+@dataclass(frozen=True)
+class Axes:
+    """How the columns and the rows of an assembled image run in the laboratory."""
+
+    fast: Direction = "-x"
+    slow: Direction = "-y"
+
+    @property
+    def square(self) -> bool:
+        """Whether one is along x and the other along y."""
+        return self.fast[1] != self.slow[1]
+
+    def plane(self, beam: Place, pitch: float = 1.0) -> Plane:
+        """Return the lattice of an image that the beam meets at `beam`, with pixels of `pitch`."""
+        fast, slow = _times(_VECTORS[self.fast], pitch), _times(_VECTORS[self.slow], pitch)
+        return Plane((0.0, 0.0, 0.0), fast, slow).starting((-beam[0], -beam[1]))
+
+
+AS_SEEN_FROM_THE_SAMPLE = Axes()
+"""Of an image of which nobody says it otherwise: with row 0 on top, as somebody sees it who looks along the beam from the sample."""
+
+
+@dataclass(frozen=True)
+class PanelPlace:
+    """Pixels [left, left + width) and [top, top + height) of a module as it is read, and where they lie; lengths in pixels. `plane` begins at (left, top)."""
+
+    module: int
+    left: int
+    top: int
+    width: int
+    height: int
+    plane: Plane
+
+    @property
+    def of_module(self) -> Plane:
+        """The lattice of the panel, counted from the first pixel of the module."""
+        return self.plane.starting((-self.left, -self.top))
+
+    def rectangle(self, way: Orientation, width: int, height: int) -> tuple[int, int, int, int]:
+        """Return left, top, width and height of the panel in the turned frame of a module of width × height pixels."""
+        if way == UPRIGHT:
+            return self.left, self.top, self.width, self.height
+        ends = [
+            way.place_of((self.left + across, self.top + down), width, height)
+            for across in (0, self.width)
+            for down in (0, self.height)
+        ]
+        left, top = (round(min(end[axis] for end in ends)) for axis in (0, 1))
+        right, bottom = (round(max(end[axis] for end in ends)) for axis in (0, 1))
+        return left, top, right - left, bottom - top
+
+
+def beam_on(planes: Sequence[tuple[Place, Plane]]) -> Place | None:
+    """Return where the beam's axis meets the image, by the part nearest to it: each a place in the image and the lattice that begins there. None when no part
+    stands across the beam."""
+    found: list[tuple[float, Place]] = []
+    for (left, top), plane in planes:
+        determinant = plane.fast[0] * plane.slow[1] - plane.fast[1] * plane.slow[0]
+        if not determinant:
+            continue
+        x, y = plane.corner[0], plane.corner[1]
+        column = (plane.slow[0] * y - plane.slow[1] * x) / determinant
+        row = (plane.fast[1] * x - plane.fast[0] * y) / determinant
+        found.append((math.hypot(x, y), (left + column, top + row)))
+    return min(found)[1] if found else None
+
+
+def _sum(one: Vector, other: Vector) -> Vector:
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
+
+
+def _times(one: Vector, factor: float) -> Vector:
+    return one[0] * factor, one[1] * factor, one[2] * factor

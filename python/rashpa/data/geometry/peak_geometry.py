@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inputs of the kernels `peakfinder8`, `peakfinder` and `sparsify`: how far each pixel is from the beam, and the panels that a peak may not cross, of a
+PONI or a CrystFEL geometry."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.data.geometry import geometry
+from rashpa.data.geometry.crystfel_geometry import CrystfelGeometry, read_crystfel_geometry
+from rashpa.data.geometry.given import Image, Values
+
+
+def peak_geometry(values: Values, image: Image) -> dict[str, NDArray[Any]]:
+    """By the names that the kernel declares; none without a file. ValueError or OSError that begin with the key."""
+    poni, crystfel = str(values.get("poni") or ""), str(values.get("geometry") or "")
+    if poni and crystfel:
+        raise ValueError(f"geometry: {crystfel}: is there beside poni {poni}; leave one of them out")
+    if poni:
+        return {"radius": _radius_of_poni(poni, image.shape)}
+    if not crystfel:
+        return {}
+    for key in ("panel_width", "panel_height"):
+        if int(values.get(key) or 0):
+            raise ValueError(f"{key}: {values[key]}: the panels are those of geometry {crystfel}; leave it out")
+    found = read_crystfel_geometry("geometry", crystfel, image.shape)
+    _check_flags(crystfel, found, image)
+    radius = found.radius(image.shape)
+    if np.isnan(radius).all():
+        raise ValueError(f"geometry: {crystfel}: no pixel is left; all are in bad regions")
+    return {"radius": radius.astype(np.float32), "panels": found.rectangles().ravel()}
+
+
+def pixel_distances(values: Values, image: Image) -> dict[str, NDArray[Any]]:
+    """The same without panels, for kernels that look at each pixel alone."""
+    return {name: array for name, array in peak_geometry(values, image).items() if name == "radius"}
+
+
+def _check_flags(path: str, found: CrystfelGeometry, image: Image) -> None:
+    """That no pixel would have to be left out for its value."""
+    for flag in found.flags:
+        least, most = image.counts or (-math.inf, math.inf)
+        if not flag.marks_none((least, most)):
+            raise ValueError(
+                f"geometry: {path}: line {flag.line}: {flag.key} = {flag.value:g} makes pixels bad by their value, and here those from {least:g} to {most:g} "
+                "count; leave it out, and say in the images which values are masked (masked, special)"
+            )
+
+
+def _radius_of_poni(path: str, shape: tuple[int, int]) -> NDArray[np.float32]:
+    """From the beam's axis, in pixels."""
+    poni = geometry.read_poni("poni", path, shape)
+    first, second = float(poni.detector.pixel1), float(poni.detector.pixel2)
+    if abs(first - second) > 1e-6 * first:
+        raise ValueError(
+            f"poni: {path}: its pixels are {second} m wide and {first} m high; distances are counted in square ones"
+        )
+    radius = np.asarray(poni.center_array(shape, unit="r_mm"), np.float64) / (1e3 * first)
+    if not np.isfinite(radius).all():
+        raise ValueError(
+            f"poni: {path}: {geometry.pixel_text(~np.isfinite(radius))} lies nowhere; make the file again with pyFAI-calib2"
+        )
+    return radius.astype(np.float32)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels in Python: a function on the pixels of an image, and what it declares. Slow, and easy to try something with.
+
+    from rashpa.data.kernels.kernel import Column, kernel
+
+    @kernel(takes=["int16"], columns=[Column("bright", "uint32", unit="pixels")], reasons=["too_dark"])
+    def spots(pixels, *, threshold: int = 10):
+        bright = int((pixels >= threshold).sum())
+        return {"bright": bright}, "too_dark" if bright < 5 else None
+
+The run file names it: `{ name = "python", function = "module:spots", parameters = { threshold = 20 } }`. docs/how-to/add_a_kernel.md has the rest.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+ATTRIBUTE = "rashpa_kernel"
+PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A number that the kernel finds; of a table: in each row."""
+
+    name: str
+    type: Literal["uint32", "uint64", "int64", "float64"] = "float64"
+    unit: str = ""
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of a profile: the centre of each bin."""
+
+    name: str
+    values: Sequence[float]
+    unit: str = ""
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class PythonKernel:
+    """What a function declares."""
+
+    takes: tuple[str, ...]
+    columns: tuple[Column, ...] = ()
+    reasons: tuple[str, ...] = ()
+    table: tuple[Column, ...] = ()
+    table_rows: int = 0
+    purpose: str = ""
+    profile: tuple[Column, ...] = ()
+    axes: tuple[Axis, ...] = ()
+    on_device: bool = False
+
+
+def kernel(
+    *,
+    takes: Sequence[str],
+    columns: Sequence[Column] = (),
+    reasons: Sequence[str] = (),
+    table: Sequence[Column] = (),
+    table_rows: int = 0,
+    profile: Sequence[Column] = (),
+    axes: Sequence[Axis] = (),
+    on_device: bool = False,
+) -> Callable[[_Function], _Function]:
+    """Declares a function as a kernel.
+
+    It is called with the pixels of an image [row][column], a read-only copy, and its parameters by name: they are its
+    keyword-only arguments, and each has a default of bool, int, float or str. It returns a dict with a number for each of `columns`; then, where
+    it declares `reasons`, the one for which the image is vetoed, or None; then, where it declares a `table`, its rows: a dict with an array for
+    each column, all of one length, `table_rows` at most; then, where it declares a `profile` along `axes`, a dict with an array for each of its
+    columns, of the shape of the axes. One thing alone is returned as it is, several as a tuple. What it raises makes the image
+    errored.
+
+    `on_device`: it runs on unit cuda, once a stack, and is called with DeviceImages [image][row][column] in the memory of the device. Its dict has for each
+    of `columns` an array on the device with a number for each image (CuPy, PyTorch, Numba, whatever has __cuda_array_interface__), and in place of
+    a reason it gives an array of whole numbers: 0 keeps an image, n is its n-th reason. No table, no profile. It puts its work into the current
+    stream of CuPy and PyTorch, which is that of the stack, and does not wait for it. What it raises makes all images of the stack errored.
+    """
+
+    def declare(function: _Function) -> _Function:
+        purpose = (inspect.getdoc(function) or "").partition("\n")[0]
+        declared = PythonKernel(
+            tuple(takes),
+            tuple(columns),
+            tuple(reasons),
+            tuple(table),
+            table_rows,
+            purpose,
+            tuple(profile),
+            tuple(axes),
+            on_device,
+        )
+        setattr(function, ATTRIBUTE, declared)
+        return function
+
+    return declare
+
+
+def parameters_of_function(function: Callable[..., Any]) -> Mapping[str, bool | int | float | str]:
+    """Its parameters with their defaults. ValueError when a signature is no kernel's."""
+    arguments = list(inspect.signature(function).parameters.values())
+    by_name = [one for one in arguments if one.kind is inspect.Parameter.KEYWORD_ONLY]
+    if len(arguments) != len(by_name) + 1 or arguments[0].kind is inspect.Parameter.VAR_POSITIONAL:
+        raise ValueError("it must take the pixels, and parameters by name only: def function(pixels, *, threshold=10)")
+    for one in by_name:
+        if type(one.default) not in (bool, int, float, str):
+            raise ValueError(f"its parameter {one.name} must have a default: a bool, int, float or str")
+    return {one.name: one.default for one in by_name}
+
+
+def check_declared(part: str, columns: Sequence[Column], found: Any) -> None:
+    """ValueError for what a function gives and does not declare: no file would have it."""
+    names = {column.name for column in columns}
+    more = [str(name) for name in found if name not in names] if isinstance(found, Mapping) else []
+    if more:
+        raise ValueError(
+            f"it gives {', '.join(more)[:200]}, which its @kernel does not declare in {part}; declare it there, or leave it out"
+        )

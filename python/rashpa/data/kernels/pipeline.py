@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pipelines of kernels on arrays of images: the same units as a receiver has, without a run.
+
+>>> import numpy as np
+>>> images = np.zeros((3, 4, 5), np.uint16)
+>>> images[1, 2, 3] = 40
+>>> pipeline = Pipeline([{"name": "bragg_count", "threshold": 10, "min_pixels": 1}], images.shape[1:], images.dtype)
+>>> found = pipeline(images)
+>>> [image.decision for image in found]
+['vetoed', 'accepted', 'vetoed']
+>>> found.columns["bright_pixels"]
+array([0, 1, 0], dtype=uint32)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, Protocol, cast, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rashpa import _native
+from rashpa.data.base.pixels import Masking, Pixels, counts_of, delivered, masking_of, named, plain, with_masking
+from rashpa.data.files.array_file import cast_exactly
+from rashpa.data.geometry import given
+from rashpa.data.stored.run_facts import DECISIONS
+
+Value = bool | int | float | str
+
+
+class CalibrationMaps(Protocol):
+    """Of a detector: pedestal (ADU) and gain (ADU/keV) float32 [3][height][width], mask uint32 [height][width]."""
+
+    @property
+    def pedestal(self) -> NDArray[np.float32]: ...
+    @property
+    def gain(self) -> NDArray[np.float32]: ...
+    @property
+    def mask(self) -> NDArray[np.uint32]: ...
+
+
+@cache
+def kernel_declarations() -> dict[str, dict[str, Any]]:
+    """What each kernel of the program says of itself, by name."""
+    return {one["name"]: one for one in json.loads(_native.kernels_json())}
+
+
+def available_units() -> dict[str, tuple[bool, str]]:
+    """Units of this machine by name: whether each can be used, and which device it is, or why it cannot."""
+    return {name: (usable, what) for name, usable, what in _native.available_units()}
+
+
+@dataclass(frozen=True)
+class PixelList:
+    """Pixels picked out of an image, ascending. `index`: row · width + column."""
+
+    index: NDArray[np.uint32]
+    value: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Image:
+    """What was found in one image. `reason`: of the veto, or why it is errored; empty: neither."""
+
+    decision: str  # "accepted", "vetoed", "errored"
+    reason: str
+    scalars: dict[str, Any]
+    pixels: Pixels | None
+    list: PixelList | None
+    tables: dict[str, dict[str, NDArray[Any]]]
+
+
+class Found(Sequence[Image]):
+    """What a pipeline found, image by image; arrays where they are asked for.
+
+    Pixels are views of the memory in which they were made (of the images given, where no kernel makes pixels); they stay as they are.
+    """
+
+    def __init__(self, native: _native.Found) -> None:
+        self._native = native
+
+    def __len__(self) -> int:
+        return self._native.size
+
+    @overload
+    def __getitem__(self, key: int) -> Image: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Image]: ...
+    def __getitem__(self, key: int | slice) -> Image | list[Image]:
+        if isinstance(key, slice):
+            return [self._image(number) for number in range(*key.indices(len(self)))]
+        number = key + len(self) if key < 0 else key
+        if not 0 <= number < len(self):
+            raise IndexError(f"there are {len(self)} images; there is no image {key}")
+        return self._image(number)
+
+    def __iter__(self) -> Iterator[Image]:
+        return (self._image(number) for number in range(len(self)))
+
+    @cached_property
+    def decision(self) -> NDArray[np.uint8]:
+        """Of each image, index into DECISIONS: 1 accepted, 2 vetoed, 3 errored."""
+        return self._native.decision
+
+    @cached_property
+    def reason(self) -> NDArray[np.uint8]:
+        """Why each image was vetoed, index into `reasons`."""
+        return self._native.reason
+
+    @cached_property
+    def reasons(self) -> tuple[str, ...]:
+        return tuple(self._native.reasons)
+
+    @cached_property
+    def accepted(self) -> NDArray[np.intp]:
+        """The numbers of the accepted images."""
+        return np.flatnonzero(self.decision == DECISIONS.index("accepted"))
+
+    @cached_property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Numbers of every image, by name; 0 of steps that an image did not reach."""
+        return self._native.columns
+
+    @cached_property
+    def pixels(self) -> Pixels:
+        """Of the accepted images, in order: [accepted][row][column]. They say which values are no counts."""
+        made = cast("NDArray[Any]", self._native.pixels)  # never None: the units of this module deliver everything
+        return with_masking(made, Masking(cast("Any", self._native.masked), self._native.largest_count))
+
+    @property
+    def makes_lists(self) -> bool:
+        """Whether a kernel of the pipeline makes lists."""
+        return self._native_lists is not None
+
+    @cached_property
+    def list_ptr(self) -> NDArray[np.uint64]:
+        """The first entry of each image in `list_index` and `list_value`, and behind the last one. TypeError when no kernel makes lists."""
+        return self._lists[0]
+
+    @cached_property
+    def list_index(self) -> NDArray[np.uint32]:
+        return self._lists[1]
+
+    @cached_property
+    def list_value(self) -> NDArray[Any]:
+        return self._lists[2]
+
+    @cached_property
+    def tables(self) -> dict[str, tuple[NDArray[np.uint64], dict[str, NDArray[Any]]]]:
+        """By name: the first row of each image and behind the last one; columns."""
+        return self._native.tables
+
+    @cached_property
+    def profiles(self) -> dict[str, tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]]:
+        """By name: arrays [image][bin], with two axes [image][slow][fast], NaN where an image is not accepted; the axes, the slow one first."""
+        return self._native.profiles
+
+    @cached_property
+    def accumulated(self) -> dict[str, dict[str, NDArray[Any]]]:
+        """By kernel: each quantity that it has accumulated over these images, [window][row][column], and `images`, how many each window added up."""
+        found = self._native.accumulated
+        for quantities in found.values():
+            if "max" in quantities:
+                quantities["max"] = _largest_of(quantities["max"], quantities["counted"])
+        return found
+
+    @cached_property
+    def failures(self) -> dict[int, str]:
+        """Why images are errored, by number."""
+        return self._native.failures
+
+    @cached_property
+    def _lists(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
+        if self._native_lists is None:
+            raise TypeError("no kernel of this pipeline makes lists")
+        return self._native_lists
+
+    @cached_property
+    def _native_lists(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]] | None:
+        return self._native.lists  # makes them each time
+
+    @cached_property
+    def _place(self) -> dict[int, int]:
+        """Of accepted images among the accepted."""
+        return {int(number): place for place, number in enumerate(self.accepted)}
+
+    def _image(self, number: int) -> Image:
+        decision = DECISIONS[self.decision[number]]
+        accepted = decision == "accepted"
+        reason = self.reasons[self.reason[number]] if decision == "vetoed" else self.failures.get(number, "")
+        pixel_list = None
+        if accepted and self.makes_lists:
+            entries = slice(int(self.list_ptr[number]), int(self.list_ptr[number + 1]))
+            pixel_list = PixelList(self.list_index[entries], self.list_value[entries])
+        tables = {}
+        for name, (ptr, columns) in self.tables.items():
+            rows = slice(int(ptr[number]), int(ptr[number + 1]))
+            tables[name] = {column: values[rows] for column, values in columns.items()}
+        scalars = {name: values[number] for name, values in self.columns.items()}
+        pixels = self.pixels[self._place[number]] if accepted else None
+        return Image(decision, reason, scalars, pixels, pixel_list, tables)
+
+
+class Pipeline:
+    """Kernels, one after the other, on images of one shape and type.
+
+    `kernels`: as a run file names them, `{"name": "csr", "threshold": 1}`. `calibration`: for kernels that need it. `unit`: "cpu", or an accelerator
+    of this machine. `threads`: of unit cpu; 0: one a processor. `stack`: images that are processed together. `fused`: kernels may share passes over
+    the pixels. `arrays`: by kernel, the inputs that it declares, in place of those made of the files that its parameters name. `masked`: which values
+    of the images are no counts; by default what each array says of itself: pixels that kernels have made know it, and of any other array all numbers
+    count, NaN excepted. "delivered": as detectors mask, the maximum of unsigned types and what is below zero; "minimum": the least value alone, as
+    converted photons have it. `special`: values of a detector, which masks as "delivered" then. Raises ConfigError that names kernel and parameter.
+    """
+
+    def __init__(
+        self,
+        kernels: Sequence[Mapping[str, Any]],
+        shape: tuple[int, ...],
+        dtype: Any = np.uint16,
+        *,
+        calibration: CalibrationMaps | None = None,
+        unit: str = "cpu",
+        threads: int = 0,
+        stack: int = 16,
+        device: int | str = 0,
+        trigger: str = "auto",
+        fused: bool = True,
+        special: Mapping[int, str] | None = None,
+        masked: str | Masking | None = None,
+        arrays: Mapping[str, Mapping[str, NDArray[Any]]] | None = None,
+        modules: Sequence[tuple[int, int]] = ((0, 0),),
+        module_shape: tuple[int, int] = (512, 1024),
+    ) -> None:
+        height, width = shape
+        maps = None
+        if calibration is not None:
+            rms = getattr(calibration, "rms", None)  # of the pedestal, where pedestals are to be followed
+            maps = _native.Calibration(
+                _cast("calibration.pedestal", calibration.pedestal, np.float32),
+                _cast("calibration.gain", calibration.gain, np.float32),
+                _cast("calibration.mask", calibration.mask, np.uint32),
+                None if rms is None else _cast("calibration.rms", rms, np.float32),
+                module_shape[1],
+                module_shape[0],
+                [(number, 0, 0, module_shape[1], module_shape[0], x, y) for number, (x, y) in enumerate(modules)],
+            )
+        self._taken = np.dtype(dtype)
+        self._masked: Masking | None = None  # as each array says
+        if masked is not None:
+            try:
+                self._masked = named(masked, dtype)
+            except ValueError as error:
+                raise _native.ConfigError(f"pipeline: {error}") from None
+        elif special:
+            self._masked = delivered(dtype)
+        native_kernels = _kernels(kernels, maps, self._image(height, width, special or {}), arrays or {})
+        self._make = cache(
+            lambda masking: _native.Pipeline(
+                native_kernels,
+                width,
+                height,
+                np.dtype(dtype).name,
+                unit=unit,
+                threads=threads or (len(os.sched_getaffinity(0)) if unit == "cpu" else 1),
+                stack=stack,
+                device=str(device),
+                trigger=trigger,
+                fused=fused,
+                special=[_native.SpecialValue(value, meaning) for value, meaning in (special or {}).items()],
+                masked=masking.kind,
+                largest_count=masking.largest_count,
+            )
+        )
+        self._native: _native.Pipeline = self._make(self._masked or plain(dtype))
+
+    def _image(self, height: int, width: int, special: Mapping[int, str]) -> given.Image:
+        """What the first kernel sees."""
+        masking = self._masked or plain(self._taken)
+        ends = [masking.largest_count] + [value - 1 for value in special if value > 0]
+        largest = min((end for end in ends if end is not None), default=None)
+        counts = counts_of(self._taken, masking._replace(largest_count=largest))
+        return given.Image(height, width, counts=counts)
+
+    def __call__(
+        self,
+        images: NDArray[Any],
+        *,
+        frame_number: ArrayLike | None = None,
+        flags: ArrayLike | None = None,
+    ) -> Found:
+        """Processes images [image][row][column], or one [row][column], where they lie: nothing is copied, and Python's lock is not held."""
+        images = np.asanyarray(images)
+        images = images[np.newaxis] if images.ndim == 2 else images
+        numbers = None if frame_number is None else _cast("frame_number", frame_number, np.uint64)
+        bits = None if flags is None else _cast("flags", flags, np.uint32)
+        as_said = self._masked is None and images.dtype == self._taken
+        native = self._make(masking_of(images)) if as_said else self._native
+        return Found(native.run(images, numbers, bits))
+
+    @property
+    def how(self) -> str:
+        """The unit and its passes, in words."""
+        return self._native.how
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the pixels that come out."""
+        return np.dtype(self._native.pixel)
+
+
+def _largest_of(values: NDArray[Any], counted: NDArray[Any]) -> Pixels:
+    """The largest counts, which say that there is none where nothing was counted."""
+    if values.dtype.kind == "f" or counted.all():
+        return with_masking(values, plain(values.dtype))
+    return with_masking(values, Masking("minimum" if values.dtype.kind == "i" else "maximum"))
+
+
+def _cast(what: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:
+    """The same numbers as another type, or as they are where none is declared. ConfigError when a value would change."""
+    array = np.asarray(values)
+    if dtype is None:
+        return np.ascontiguousarray(array)
+    if array.dtype.kind not in "fiub":
+        raise _native.ConfigError(f"{what}: it is of {array.dtype}; give numbers")
+    try:
+        return cast_exactly(array, np.dtype(dtype))
+    except ValueError as error:
+        raise _native.ConfigError(f"{what}: {error}; make it again") from None
+
+
+def _kernels(
+    kernels: Sequence[Mapping[str, Any]],
+    maps: _native.Calibration | None,
+    image: given.Image,
+    given_by_kernel: Mapping[str, Mapping[str, NDArray[Any]]],
+) -> list[_native.Kernel]:
+    made = []
+    for one in kernels:
+        made.append(_kernel(one, maps, image, given_by_kernel))
+        image = given.behind(image, kernel_declarations().get(str(one.get("name")), {}), one)
+    return made
+
+
+def _without_beam(parameters: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, Any]:
+    """The place of the beam where a kernel asks for one and has distances of a file instead."""
+    asked = [one["name"] for one in declared.get("parameters", ()) if one["name"] in ("beam_x", "beam_y")]
+    return dict.fromkeys(asked, 0.0) | dict(parameters)
+
+
+def _kernel(
+    values: Mapping[str, Any],
+    maps: _native.Calibration | None,
+    image: given.Image,
+    given_by_kernel: Mapping[str, Mapping[str, NDArray[Any]]],
+) -> _native.Kernel:
+    parameters = dict(values)
+    name = parameters.pop("name", None)
+    if not isinstance(name, str):
+        raise _native.ConfigError(f"pipeline: kernel {dict(values)!r} has no name")
+    declared = kernel_declarations().get(name, {})
+    known = {one["name"]: one.get("default") for one in declared.get("parameters", ())}
+    if name in given_by_kernel:
+        types = {one["name"]: one["type"] for one in declared.get("inputs", ())}
+        arrays = {
+            key: _cast(f"kernel {name}: {key}", array, types.get(key)) for key, array in given_by_kernel[name].items()
+        }
+        if "radius" in arrays:
+            parameters = _without_beam(parameters, declared)
+        return _native.Kernel(name, parameters, maps if declared.get("calibration") else None, arrays)
+    try:
+        arrays = given.given_arrays(name, known | parameters, image)
+    except given.GivenError as error:
+        raise _native.ConfigError(str(error)) from error
+    if "radius" in arrays:
+        parameters = _without_beam(parameters, declared)
+    return _native.Kernel(name, parameters, maps if declared.get("calibration") else None, arrays)

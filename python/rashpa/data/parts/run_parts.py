@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of a buffer of a run: what they are called beside their master, and whether it is complete."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+from rashpa.data.base.bad_file import BadFileError, is_own
+from rashpa.data.files.file_names import encoding_trouble
+from rashpa.data.files.hdf5.files import Files, folders_of
+from rashpa.data.files.hdf5.tree import Group
+from rashpa.data.files.regular_file import reason
+from rashpa.data.parts.older_files import MASTER, older_files
+
+LEADS_TO = "rashpa_masters"
+"""Attribute of the root of a file that leads to several masters: their names, relative to its folder."""
+
+
+class RunFileError(BadFileError):
+    """The file cannot be read as a run; the text says what, where and what to try."""
+
+
+def prefix_of(master: Path) -> Path:
+    """What the names of all its files begin with."""
+    return master.with_name(master.name.removesuffix(MASTER))
+
+
+def data_file(master: Path, number: int, ending: Literal["h5", "raw"]) -> Path:
+    """Of the images that the tables call stored in file `number`."""
+    prefix = prefix_of(master)
+    return prefix.with_name(f"{prefix.name}_data_{number:06}.{ending}")
+
+
+def is_complete(master: Group) -> bool:
+    """Whether its receiver has come to the run's end, or the file was repaired: the books are written last."""
+    return "entry/rashpa/books" in master
+
+
+def size_of_parts(prefix: Path, follow: Iterable[Path] = ()) -> int:
+    """Bytes on the disk of all files of a run. RunFileError when its master is not there, or when one of them is no regular file, or lies, links followed, in
+    none of the folders that may be read: native code opens them by their names."""
+    if trouble := encoding_trouble(prefix):
+        raise RunFileError(trouble)
+    master = prefix.with_name(f"{prefix.name}{MASTER}")
+    files = Files(folders_of(master, follow), RunFileError)
+    size = 0
+    for path in sorted({master, *(older_files(prefix) if prefix.parent.is_dir() else ())}):
+        try:
+            with files.opened(path)[0] as file:
+                size += os.fstat(file.fileno()).st_blocks * 512
+        except FileNotFoundError:
+            raise RunFileError(f"{path}: no such file; give the _master.h5 file of a run") from None
+        except PermissionError as error:
+            raise RunFileError(f"{path}: {reason(error)}; if it may, allow its folder: --follow DIR") from None
+        except (OSError, ValueError) as error:
+            if is_own(error):
+                raise
+            raise RunFileError(f"{path}: {reason(error) if isinstance(error, OSError) else error}") from None
+    return size

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of a run that are made in a folder of their own beside their place, and get their names when they are whole: what fails leaves nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from rashpa.data.files.file_names import encoding_trouble
+from rashpa.data.files.regular_file import open_regular
+from rashpa.data.files.writer_lock import has_writer
+from rashpa.data.parts.older_files import JOURNAL, MASTER, SERIES, leaders_of, older_files
+from rashpa.data.parts.run_parts import RunFileError
+
+
+class Staged:
+    """A place for files that are being made. Links between them are names, so that they can be moved together."""
+
+    def __init__(self, target: Path, folder: Path, replace: bool) -> None:
+        self.prefix = folder / target.name
+        self._target, self._replace = target, replace
+
+    def named(self, text: str) -> str:
+        """Return a text about these files with the names that they are to have."""
+        return text.replace(str(self.prefix), str(self._target))
+
+    def publish(self) -> Path:
+        """Give the files their names, the master last. RunFileError when others have these names by now."""
+        check_free(self._target, self._replace)
+        made = sorted(self.prefix.parent.iterdir(), key=lambda path: path.name.endswith(MASTER))
+        try:
+            # an old master beside new data files would show their images under its own numbers: it goes first
+            replaced = sorted(_own_files(self._target), key=lambda path: not path.name.endswith(MASTER))
+            for old in (*(leaders_of(self._target) if replaced else ()), *replaced):
+                old.unlink()
+            for path in made:
+                path.rename(self._target.with_name(path.name))
+        except OSError as error:
+            raise RunFileError(f"{self._target}: its files cannot get their names ({error.strerror})") from None
+        return self._target.with_name(f"{self._target.name}{MASTER}")
+
+
+def check_free(target: Path, replace: bool) -> None:
+    """RunFileError when there are files of this prefix that may not be replaced, or no folder for them."""
+    if trouble := encoding_trouble(target):
+        raise RunFileError(trouble)
+    if not target.name or not target.parent.is_dir():
+        raise RunFileError(f"{target}: {target.parent} is no folder that is there; create it, or choose another name")
+    if not replace and (old := older_files(target)):
+        raise RunFileError(f"{old[0]} exists; move it, choose another name, or give --replace")
+    if _is_written(target.with_name(f"{target.name}{JOURNAL}")):
+        raise RunFileError(
+            f"{target}{MASTER} is being written by another process; wait for its end, or choose another name"
+        )
+
+
+def _own_files(target: Path) -> list[Path]:
+    """Files of this prefix, without those of series of it."""
+    series = re.compile(re.escape(f"{target.name}_") + SERIES)
+    return [path for path in older_files(target) if not series.match(path.name)]
+
+
+def _is_written(journal: Path) -> bool:
+    """Whether a process that lives writes the run of a journal: it holds a lock on it."""
+    try:
+        with open_regular(journal) as file:
+            return has_writer(file.fileno())
+    except (OSError, ValueError):
+        return False
+
+
+@contextlib.contextmanager
+def staged_files(target: Path, *, replace: bool = False) -> Iterator[Staged]:
+    """Make a place for files of the prefix `target`; what was not published is removed. RunFileError."""
+    check_free(target, replace)
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise RunFileError(f"{target.parent}: cannot be written to ({error.strerror}); choose another folder") from None
+    try:
+        yield Staged(target, folder, replace)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def staged_file(path: Path) -> Iterator[Path]:
+    """Give another name beside `path`, and the file made there the name `path` when the block ends well; otherwise nothing is left. OSError."""
+    folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    try:
+        made = folder / path.name
+        yield made
+        made.replace(path)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

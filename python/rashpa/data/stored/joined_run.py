@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run whose images lie in the files of several receivers, as one: each frame once, its best copy, in the order of frames."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.data.base.bad_file import blaming
+from rashpa.data.base.pixels import Masking
+from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
+from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.stored.combined import left_out_in, parts_in
+from rashpa.data.stored.image_sequence import ImageSequence
+from rashpa.data.stored.reader import Run, open_run
+from rashpa.data.stored.run_facts import COMPLETENESS, RunFacts, RunTables, TableFacts
+from rashpa.data.stored.stored_piece import no_value
+from rashpa.data.stored.stored_places import MASTER_GONE
+
+
+class JoinedRun:
+    """Members of a group. What an image has is asked of the member that has stored it; `members` are the runs themselves. `gone`: frames of members whose masters
+    are gone, and why; they count among the stored ones, and are absent."""
+
+    def __init__(self, path: Path, members: Sequence[Run], gone: Mapping[int, str] | None = None) -> None:
+        """RunFileError when their images are not of one kind."""
+        self.path = path
+        self.gone: dict[int, str] = dict(gone or {})
+        self.members = tuple(members)
+        first = self.members[0]
+        for one in self.members:
+            if (one.form, one.shape, one.dtype, one.masked) != (first.form, first.shape, first.dtype, first.masked):
+                raise RunFileError(
+                    f"{path}: {one.path.name} has images of another kind than {first.path.name}; open them by themselves"
+                )
+        self.form, self.shape, self.dtype = first.form, first.shape, first.dtype
+        self.pixel_mask: NDArray[np.uint32] = np.bitwise_or.reduce([one.pixel_mask for one in self.members])
+        self.special_values = first.special_values
+        self.masked: Masking = first.masked
+        self.veto_reasons = first.veto_reasons
+        self._absent_in = [one.absent() for one in self.members]
+        self._of, self._row = self._chosen()
+        self._index = np.concatenate([one.tables.stored_index for one in self.members])[self._flat]
+        self.tables = self._joined_tables()
+        self._stored = np.flatnonzero(self.tables.stored_index >= 0)
+        self.frame_numbers: NDArray[np.uint64] = self.tables.frame_number[self._stored]
+
+    def _chosen(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Of each frame the member and its row: stored before not, reachable, complete, with fewer lost lines, by the order of the members."""
+        tables = [one.tables for one in self.members]
+        frames = np.concatenate([one.frame_number for one in tables])
+        of = np.repeat(np.arange(len(tables)), [len(one.frame_number) for one in tables])
+        row = np.concatenate([np.arange(len(one.frame_number)) for one in tables])
+        open_ = np.concatenate([one.decision == 0 for one in tables])
+        stored = np.concatenate([one.stored_index >= 0 for one in tables])
+        partial = np.concatenate([one.completeness == COMPLETENESS.index("partial") for one in tables])
+        gone = np.concatenate(
+            [
+                np.isin(np.arange(len(one.frame_number)), list(absent))
+                for one, absent in zip(tables, self._absent_in, strict=True)
+            ]
+        )
+        lost = np.concatenate([one.lost_lines for one in self.members])
+        order = np.lexsort((of, lost, partial, open_, gone, ~stored, frames))
+        best = np.ones(len(order), np.bool_)
+        best[1:] = np.diff(frames[order]) != 0
+        self._flat = order[best]
+        return of[self._flat], row[self._flat]
+
+    def _joined_tables(self) -> RunTables:
+        names = [one.name for one in fields(RunTables) if one.name not in ("scalars", "stored_index")]
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(one.tables, name) for one in self.members])[self._flat] for name in names
+        }
+        scalars = {
+            name: np.concatenate([one.tables.scalars[name] for one in self.members])[self._flat]
+            for name in self.members[0].tables.scalars
+            if all(name in one.tables.scalars for one in self.members)
+        }
+        there = self._index >= 0
+        if self.gone:
+            there = self._with_gone(columns, scalars, there)
+        stored = np.full(len(there), -1, np.int64)
+        stored[there] = np.arange(np.count_nonzero(there))
+        return RunTables(**columns, stored_index=stored, scalars=scalars)
+
+    def _with_gone(
+        self, columns: dict[str, Any], scalars: dict[str, Any], there: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Put rows of frames that are gone among the others; nothing is known of them but that they were stored."""
+        frames = np.array(sorted(self.gone), np.uint64)
+        kept = ~np.isin(columns["frame_number"], frames)  # others may know that they have not stored them
+        order = np.argsort(np.concatenate([columns["frame_number"][kept], frames]), kind="stable")
+        for name, values in columns.items():
+            none = {"frame_number": frames, "completeness": COMPLETENESS.index("missing")}.get(name, 0)
+            columns[name] = np.append(values[kept], np.full(len(frames), none, values.dtype))[order]
+        for name, values in scalars.items():
+            scalars[name] = np.append(values[kept], np.full(len(frames), no_value(values.dtype), values.dtype))[order]
+        self._of, self._row, self._index = (
+            np.append(known[kept], np.full(len(frames), _GONE))[order] for known in (self._of, self._row, self._index)
+        )
+        return np.append(there[kept], np.ones(len(frames), np.bool_))[order]
+
+    def _place(self, index: int) -> tuple[Run, int]:
+        if not 0 <= index < len(self):
+            raise IndexError(f"{self.path.name} leads to {len(self)} images; there is no image {index}")
+        row = self._stored[index]
+        if self._of[row] == _GONE:
+            raise RunFileError(f"{self.path}: {self.gone[int(self.frame_numbers[index])]}")
+        return self.members[int(self._of[row])], int(self._index[row])
+
+    def __len__(self) -> int:
+        """How many frames are stored."""
+        return len(self._stored)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the files of all members."""
+        for one in self.members:
+            one.close()
+
+    def image(self, index: int) -> NDArray[Any]:
+        """Stored image `index` [row][column]."""
+        run, place = self._place(index)
+        return run.image(place)
+
+    def invalid(self, index: int) -> NDArray[np.bool_]:
+        """True where stored image `index` holds no measurement."""
+        run, place = self._place(index)
+        return run.invalid(place)
+
+    def sparse(self, index: int) -> tuple[NDArray[np.uint32], NDArray[Any]]:
+        """Pixel indices and values of a sparse image."""
+        run, place = self._place(index)
+        return run.sparse(place)
+
+    def table(self, name: str, index: int) -> dict[str, NDArray[Any]]:
+        """Rows of a table that belong to stored image `index`: an array for each column. KeyError when there is no such table."""
+        run, place = self._place(index)
+        return run.table(name, place)
+
+    def profile(self, name: str, index: int) -> dict[str, NDArray[np.float64]]:
+        """The arrays of a profile for stored image `index`. KeyError when there is no such profile."""
+        run, place = self._place(index)
+        return run.profile(name, place)
+
+    @property
+    def table_facts(self) -> dict[str, TableFacts]:
+        """The tables that kernels have filled, by name, with the rows of stored images."""
+        known = [one.table_facts for one in self.members]
+        return {name: facts for name, facts in known[0].items() if all(name in one for one in known)}
+
+    @property
+    def hit_column(self) -> str | None:
+        """The number that a hit curve shows, as of each member."""
+        return next(reversed(self.tables.scalars), None)
+
+    def row_of(self, index: int) -> int:
+        """The table row of stored image `index`."""
+        return int(self._stored[index])
+
+    def lost_mask(self, row: int) -> NDArray[np.bool_]:
+        """True where the image in table row `row` lost its pixels."""
+        if self._of[row] == _GONE:
+            return np.ones(self.shape, np.bool_)
+        return self.members[int(self._of[row])].lost_mask(int(self._row[row]))
+
+    def images(self) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Frame number and pixels of each stored image, in order."""
+        for index, frame in enumerate(self.frame_numbers.tolist()):
+            yield frame, self.image(index)
+
+    @property
+    def frames(self) -> ImageSequence[NDArray[Any]]:
+        """The stored images, read when asked for."""
+        return ImageSequence(self.image, range(len(self)))
+
+    @property
+    def peaks(self) -> ImageSequence[NDArray[np.void]]:
+        """Of each stored image the peaks that a peak finder has listed, as Run.peaks. KeyError when there was none in the pipeline."""
+        known = {id(one): one.peaks for one in self.members}
+
+        def of(index: int) -> NDArray[np.void]:
+            run, place = self._place(index)
+            return known[id(run)][place]
+
+        return ImageSequence(of, range(len(self)))
+
+    @property
+    def facts(self) -> RunFacts:
+        """Where the run came from."""
+        return self.members[0].facts
+
+    @property
+    def books(self) -> dict[str, int]:
+        """Counts of frames, each once; `expected` those that the members know."""
+        counts = {name: int(np.count_nonzero(self.tables.completeness == n)) for n, name in enumerate(COMPLETENESS)}
+        decided = {name: int(np.count_nonzero(self.tables.decision == n)) for n, name in _DECIDED}
+        return {
+            "expected": len(self.tables.frame_number),
+            **{name: counts[name] for name in ("complete", "partial", "missing")},
+            **decided,
+            "written": len(self),
+        }
+
+    @property
+    def unknown(self) -> int:
+        """Count the images of which nothing is known, because a member ended early."""
+        return sum(one.unknown for one in self.members)
+
+    def absent(self) -> dict[int, str]:
+        """Say of each stored frame that no file has, by row, what is wrong."""
+        places = zip(
+            self._stored.tolist(), self._of[self._stored].tolist(), self._row[self._stored].tolist(), strict=True
+        )
+        found = {row: self._absent_in[of][own] for row, of, own in places if of != _GONE and own in self._absent_in[of]}
+        gone = np.flatnonzero(self._of == _GONE).tolist()
+        return found | {row: f"{self.path}: {self.gone[int(self.tables.frame_number[row])]}" for row in gone}
+
+
+_GONE = -1
+"""In place of the number of a member."""
+_DECIDED = ((1, "accepted"), (2, "vetoed"), (3, "errored"))
+
+
+class RunParts(dict[str, Run | JoinedRun]):
+    """Runs by name. `gone`: those of which every master is gone, and why, which is the error of who asks for them."""
+
+    def __init__(self) -> None:
+        """Of none, to begin with."""
+        super().__init__()
+        self.gone: dict[str, str] = {}
+
+    def __missing__(self, name: str) -> Run | JoinedRun:
+        """RunFileError for what is gone, KeyError for what never was."""
+        if name in self.gone:
+            raise RunFileError(self.gone[name])
+        raise KeyError(name)
+
+
+def open_parts(path: Path, *, folders: Iterable[Path] = (), whole: bool = False) -> RunParts:
+    """What a file leads to that leads to several masters, by entry. `whole`: a master that was left out, or is gone, is an error. RunFileError, also when all of
+    them are gone."""
+    folders = tuple(folders)
+    left_out = left_out_in(path) if whole else {}
+    for name, why in left_out.items():
+        raise RunFileError(f"{path}: it lacks the images of {name}: {why}")
+    with contextlib.ExitStack() as stack:
+        found = RunParts()
+        for name, masters in parts_in(path, folders).items():
+            there = masters if whole else [master for master in masters if master.exists()]
+            runs = [stack.enter_context(open_run(master, folders=folders)) for master in there]
+            lost = [str(master) for master in masters if master not in there]
+            if not runs and lost:
+                found.gone[name] = f"{path}: {MASTER_GONE}: {', '.join(lost)}; put it there"
+            elif len(runs) == 1 and not lost:
+                found[name] = runs[0]
+            elif runs:
+                found[name] = JoinedRun(path, runs, _gone_frames(path, name, runs, folders, lost) if lost else {})
+        if found.gone and not found:
+            raise RunFileError(next(iter(found.gone.values())))
+        stack.pop_all()
+    return found
+
+
+def _gone_frames(
+    path: Path, name: str, runs: Sequence[Run], folders: tuple[Path, ...], lost: Sequence[str]
+) -> dict[int, str]:
+    """Frames of the entry that none of these runs has, and why."""
+    with Hdf5File(path, kind=RunFileError, folders=folders) as file, blaming(f"{path}: it is damaged", RunFileError):
+        data = file.find(f"{name}/data")
+        numbers = data.find("frame_number") if isinstance(data, Group) else None
+        frames = numbers[()].tolist() if isinstance(numbers, Array) else []
+    known = {frame for one in runs for frame in one.frame_numbers.tolist()}
+    said = f"{MASTER_GONE}: {', '.join(lost)}; put it there"
+    return {int(frame): said for frame in frames if frame not in known}

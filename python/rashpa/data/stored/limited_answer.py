@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One answer of a module in a limited process: what native code makes of files that may come from anywhere, as a document of JSON."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rashpa import _native
+from rashpa.data.base.bad_file import is_own, no_memory
+from rashpa.data.files.limited_process import Limits, is_own_end, private_output, start_limited, why_it_ended
+from rashpa.data.parts.run_parts import RunFileError
+
+_LONGEST_TEXT = 2000
+
+
+def answer_of(module: str, asked: list[str | int], limits: Limits, seconds: float, run: Path) -> dict[str, Any]:
+    """What `module` answers to `asked` within so many seconds. RunFileError begins with the run, MemoryError when nothing is said of it."""
+    process = start_limited(module, [json.dumps(asked)], limits, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    with process:
+        try:
+            out, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise RunFileError(
+                f"{run}: it was not done within {seconds:.0f} s; is its storage slow, or the run damaged?"
+            ) from None
+        except BaseException:
+            process.kill()
+            raise
+    try:
+        said = dict(json.loads(out))
+    except (ValueError, TypeError):
+        kind = MemoryError if is_own_end(process.returncode, limits) else RunFileError
+        raise kind(f"{run}: {why_it_ended(process.returncode, limits)}") from None
+    if "no_memory" in said:
+        raise MemoryError(f"{run}: {said['no_memory']}")
+    return said
+
+
+def give_answer(made: Callable[[list[Any]], dict[str, Any]]) -> None:
+    """In the other process: answers what it was asked, or says why it cannot."""
+    answer = private_output()
+    try:
+        said = made(json.loads(sys.argv[1]))
+    except MemoryError as error:
+        said = {"no_memory": no_memory(error)}
+    except (_native.NativeError, OSError, LookupError, RuntimeError, ValueError, TypeError) as error:
+        said = {"no_memory" if is_own(error) else "error": str(error)[:_LONGEST_TEXT] or type(error).__name__}
+    answer.write(json.dumps(said).encode() + b"\n")
+    answer.close()

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stored run by any file that leads to it."""
+
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+
+from rashpa.data.files.file_names import expanded
+from rashpa.data.files.hdf5.files import folders_of
+from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.stored.combined import is_combined, left_out_in, parts_in
+from rashpa.data.stored.joined_run import JoinedRun, open_parts
+from rashpa.data.stored.reader import Run, open_run
+
+
+def opened(file: Path | str) -> Run | JoinedRun | dict[str, Run | JoinedRun]:
+    """The run of a master, one run of the members of a group, or, by their names, those of several buffers. Of masters that are gone the images are absent, or the
+    name is an error that says it. Warns of masters that the file lacks, since their receivers died. RunFileError."""
+    path = Path(expanded(str(file)))
+    if not is_combined(path):
+        return open_run(path)
+    for name, why in left_out_in(path).items():
+        warnings.warn(f"{path}: it lacks the images of {name}: {why}", stacklevel=3)
+    parts = open_parts(path)
+    if not parts and not parts.gone:
+        raise RunFileError(f"{path}: it leads to no file that can be read")
+    return next(iter(parts.values())) if len(parts) == 1 and not parts.gone else parts
+
+
+def open_one(path: Path, follow: Iterable[Path] = ()) -> Run | JoinedRun:
+    """The one run that a file holds or leads to, with all of its masters: for who needs every image of one buffer. RunFileError names the files of several
+    buffers, and those that are not complete."""
+    folders = folders_of(path, follow)
+    if not is_combined(path):
+        return open_run(path, folders=folders)
+    masters = parts_in(path, follow)
+    if len(masters) > 1:
+        raise RunFileError(f"{path}: {leads_to(masters)}; give the file of one of them")
+    found = open_parts(path, folders=folders, whole=True)
+    if not found:
+        raise RunFileError(f"{path}: it leads to no file that can be read")
+    return next(iter(found.values()))
+
+
+def leads_to(masters: dict[str, list[Path]]) -> str:
+    """Say to which files of several buffers a file leads."""
+    names = ", ".join(f"{name} ({', '.join(one.name for one in many)})" for name, many in masters.items())
+    return f"it leads to several buffers: {names}"

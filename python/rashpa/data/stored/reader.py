@@ -1,0 +1,439 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads what the sinks `hdf5` and `raw` stored: images, the table of every image of the run, and the books."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.data.base.bad_file import BadFileError, blaming, is_own
+from rashpa.data.base.pixels import Masking, Pixels, with_masking
+from rashpa.data.files.file_names import natural
+from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
+from rashpa.data.files.regular_file import open_shared, reason
+from rashpa.data.files.writer_lock import has_writer
+from rashpa.data.geometry.orientation import UPRIGHT, Orientation
+from rashpa.data.image_facts import ImageFacts
+from rashpa.data.parts.run_parts import LEADS_TO, RunFileError, is_complete, prefix_of
+from rashpa.data.stored import densify
+from rashpa.data.stored.image_sequence import ImageSequence
+from rashpa.data.stored.raw_places import RawPlaces
+from rashpa.data.stored.run_facts import (
+    COMPLETENESS,
+    ERROR_REASONS,
+    AccumulationFacts,
+    IncompleteImage,
+    LostRun,
+    ProfileFacts,
+    RunFacts,
+    RunSummary,
+    RunTables,
+    TableFacts,
+)
+from rashpa.data.stored.stored_facts import (
+    frame_rate_hz,
+    judged,
+    name_of,
+    reasons_of,
+    stored_facts,
+    stored_texts,
+    text_of,
+)
+from rashpa.data.stored.stored_places import StoredPlaces, absent_images, absent_lists
+from rashpa.data.stored.stored_products import StoredProducts
+
+_OLD_COLUMNS = ("masked_pixels", "saturated_pixels", "bright_pixels")  # of files that do not name them
+VETO_REASONS = ("none", "too_few", "too_many", "dark", "partial")
+
+_BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written")
+
+
+class Run:
+    """One run on disk. Images are read when asked for; tables at once. Use it as a context manager."""
+
+    def __init__(self, file: Hdf5File, path: Path) -> None:
+        self._file = file
+        self.path = path
+        self._entry: Group = file["entry"]
+        self._data: Group = self._entry["data"]
+        self._rashpa: Group = self._entry["rashpa"]
+        # files of before had the links beside the images
+        self._parts: Group = self._rashpa.get("data_files", self._data)
+        self._raw = RawPlaces(self._rashpa, path, file.folders) if "raw" in self._rashpa else None
+        self._open_parts: dict[str, Array] = {}
+        self.form: Literal["dense", "sparse", "raw"] = "sparse" if "frame_ptr" in self._data else "dense"
+        if self._raw is not None:
+            self.form = "raw"
+        self._facts = ImageFacts(self._entry)
+        self.pixel_mask: NDArray[np.uint32] = self._facts.pixel_mask
+        self.shape: tuple[int, int] = self._facts.shape
+        self.special_values: dict[int, str] = self._facts.special_values
+        """Values of the detector's pixels that are no counts, and what they say; empty where none were declared."""
+        self.frame_numbers: NDArray[np.uint64] = self._data["frame_number"][()]
+        known = {name: self._rashpa[name][()] for name in RunTables.__dataclass_fields__ if name in self._rashpa}
+        known.setdefault("error_reason", np.zeros(len(known["decision"]), np.uint8))
+        self.tables = RunTables(**known, scalars=self._scalars())
+        names = self._rashpa["veto_reason"].attrs.get("names", ())
+        self.veto_reasons: tuple[str, ...] = tuple(text_of(name) for name in names) or VETO_REASONS
+        self.books: dict[str, int] = {name: int(self._rashpa["books"][name][()]) for name in _BOOKS}
+        self._lost_ptr: NDArray[np.uint64] = self._rashpa["lost_runs/ptr"][()]
+        self._products = StoredProducts(self._rashpa, path)
+        self._frame_ptr: NDArray[np.uint64] | None = self._data["frame_ptr"][()] if self.form == "sparse" else None
+
+    def _scalars(self) -> dict[str, NDArray[Any]]:
+        columns = self._rashpa.attrs.get("columns", _OLD_COLUMNS)
+        names = [text_of(name) for name in columns]
+        return {name: self._rashpa[name][()] for name in names if name in self._rashpa}
+
+    @property
+    def hit_column(self) -> str | None:
+        """The number that a hit curve shows: the last one of the pipeline, which is the verdict's where there is one."""
+        return next(reversed(self.tables.scalars), None)
+
+    def _repr_html_(self) -> str:
+        from rashpa.data.figures.notebook import run_html
+
+        return run_html(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file; images can no longer be read."""
+        self._file.close()
+
+    def __len__(self) -> int:
+        """How many images are stored."""
+        return len(self.frame_numbers)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the pixels of image()."""
+        if self._raw is not None:
+            return self._raw.dtype
+        name = "intensity" if self.form == "sparse" else "data"
+        return cast("np.dtype[Any]", self._data[name].dtype)
+
+    @cached_property
+    def masked(self) -> Masking:
+        """Which values of pixels are no counts, as the file states it."""
+        return self._facts.masked(self.dtype)
+
+    def image(self, index: int) -> Pixels:
+        """Stored image `index` [row][column], which knows what is `masked`. A sparse one is expanded: unlisted pixels are 0, masked and lost ones the masked value."""
+        return with_masking(self._image(index), self.masked)
+
+    def _image(self, index: int) -> NDArray[Any]:
+        if not 0 <= index < len(self):
+            raise IndexError(f"{self.path.name} holds {len(self)} images; there is no image {index}")
+        if self._raw is not None:
+            return self._raw.image(self.row_of(index))
+        if self.form == "dense":
+            return self._dense(index)
+        return self._facts.expanded(*self.sparse(index), self.lost_runs(self.row_of(index)))
+
+    def densify(self, index: int, random: np.random.Generator | None = None) -> Pixels:
+        """Stored image `index`, made again of listed pixels and background by the kernel `sparsify`: that of image(), with the background in place of
+        0. With `random`, the background is scattered as it was measured. KeyError when the kernel was not there."""
+        background = self.table(densify.KERNEL, index)
+        parameters = next(values for name, values in self.facts.kernels if name == densify.KERNEL)
+        made = densify.densify(self.shape, *self.sparse(index), background, parameters, random)
+        made = self._facts.without_measurement(made, self.lost_runs(self.row_of(index)))
+        return with_masking(made, self.masked)
+
+    def invalid(self, index: int) -> NDArray[np.bool_]:
+        """True where stored image `index` holds no measurement: masked, lost, or a value beyond `underload_value` and `saturation_value`."""
+        return self.invalid_of(self.image(index), index)
+
+    def invalid_of(self, pixels: NDArray[Any], index: int) -> NDArray[np.bool_]:
+        """invalid() for who has image `index` already."""
+        found = self.lost_mask(self.row_of(index)) | self._facts.gap_or_bad
+        if pixels.dtype.kind == "f":
+            found |= ~np.isfinite(pixels)
+        least, most = self._facts.least, self._facts.most
+        if least is not None:
+            found |= pixels < least
+        if most is not None:
+            found |= pixels > most
+        return np.asarray(found, np.bool_)
+
+    @property
+    def frames(self) -> ImageSequence[Pixels]:
+        """The stored images, read when asked for: frames[3], frames[10:20], numpy.asarray(frames[::10])."""
+        return ImageSequence(self.image, range(len(self)))
+
+    @property
+    def lists(self) -> ImageSequence[tuple[NDArray[np.uint32], NDArray[Any]]]:
+        """Of each stored image, indices of pixels and their values. TypeError when the run holds dense images."""
+        if self._frame_ptr is None:
+            raise TypeError(f"{self.path.name} holds dense images")
+        return ImageSequence(self.sparse, range(len(self)))
+
+    @property
+    def densified(self) -> ImageSequence[Pixels]:
+        """The stored images as densify() makes them again."""
+        return ImageSequence(self.densify, range(len(self)))
+
+    @property
+    def peaks(self) -> ImageSequence[NDArray[np.void]]:
+        """Of each stored image the peaks that a peak finder has listed, as feedback has them: a row each with named columns, `peaks[3]["x"]`. KeyError when
+        there was none in the pipeline."""
+        finder = next((name for name in self._products.tables if name.startswith("peakfinder")), None)
+        if finder is None:
+            raise KeyError(f"{self.path.name} has no peaks; its pipeline had no peak finder")
+        return ImageSequence(lambda index: _rows_of(self.table(finder, index)), range(len(self)))
+
+    def images(self) -> Iterator[tuple[int, Pixels]]:
+        """Frame number and pixels of each stored image, in order."""
+        for index, frame in enumerate(self.frame_numbers):
+            yield int(frame), self.image(index)
+
+    def sparse(self, index: int) -> tuple[NDArray[np.uint32], NDArray[Any]]:
+        """Pixel indices (row · width + column) and photons of a sparse image."""
+        if self._frame_ptr is None:
+            raise TypeError(f"{self.path.name} holds dense images")
+        first, end = int(self._frame_ptr[index]), int(self._frame_ptr[index + 1])
+        return self._data["index"][first:end], self._data["intensity"][first:end]
+
+    @property
+    def table_facts(self) -> dict[str, TableFacts]:
+        """The tables that kernels have filled, by name."""
+        return self._products.table_facts(self.tables.stored_index >= 0)
+
+    def table(self, name: str, index: int) -> dict[str, NDArray[Any]]:
+        """Rows of a table that belong to stored image `index`: an array for each column. KeyError when there is no such table."""
+        self._products.check_table(name)
+        return self._products.table(name, self.row_of(index))
+
+    @property
+    def profile_facts(self) -> dict[str, ProfileFacts]:
+        """The profiles that kernels have made, by name."""
+        return self._products.profile_facts()
+
+    def profile(self, name: str, index: int | slice = slice(None)) -> dict[str, NDArray[np.float64]]:
+        """The arrays of a profile for stored image `index`, or, with a slice, [image][bin] for several. KeyError when there is no such profile."""
+        self._products.check_profile(name)
+        if isinstance(index, int) and not 0 <= index < len(self):
+            raise IndexError(f"{self.path.name} holds {len(self)} images; there is no image {index}")
+        return self._products.profile(name, index)
+
+    @property
+    def accumulation_facts(self) -> dict[str, AccumulationFacts]:
+        """What kernels have accumulated over the run or windows of it, by kernel."""
+        return self._products.accumulation_facts()
+
+    def accumulated(self, name: str, quantity: str, window: int = -1) -> NDArray[Any]:
+        """A quantity that kernel `name` has accumulated, "sum" or "mean", in the stored window `window` (place, not number; by default the last one).
+
+        KeyError when there is no such kernel or quantity, IndexError when there is no such window.
+        """
+        return self._products.accumulated(name, quantity, window)
+
+    def row_of(self, index: int) -> int:
+        """The table row of stored image `index`."""
+        return int(np.flatnonzero(self.tables.stored_index == index)[0])
+
+    def lost_runs(self, row: int) -> tuple[LostRun, ...]:
+        """Lines that did not arrive, of the image in table row `row`."""
+        first, end = int(self._lost_ptr[row]), int(self._lost_ptr[row + 1])
+        if first == end:  # of nearly every image, and a file is slow to be asked
+            return ()
+        group = self._rashpa["lost_runs"]
+        columns = (group[name][first:end].tolist() for name in ("dtp", "first_line", "lines"))
+        return tuple(LostRun(*values) for values in zip(*columns, strict=True))
+
+    @cached_property
+    def lost_lines(self) -> NDArray[np.int64]:
+        """Of each table row, how many lines of regions did not arrive: of two copies of an image the one with fewer is the better."""
+        group = self._rashpa["lost_runs"]
+        ends = self._lost_ptr.astype(np.int64)
+        runs = ends[1:] - ends[:-1]
+        lines = group["lines"][()].astype(np.int64)
+        if (runs < 0).any() or runs.sum() != len(lines):
+            raise RunFileError(f"{self.path}: it is damaged: its lost lines do not fit its rows; copy it again")
+        return np.bincount(np.repeat(np.arange(len(runs)), runs), lines, minlength=len(runs)).astype(np.int64)
+
+    def lost_mask(self, row: int) -> NDArray[np.bool_]:
+        """True where the image in table row `row` lost its pixels. Without the table of DTPs nothing can be placed: all False."""
+        return self._facts.lost(self.lost_runs(row))
+
+    @property
+    def module_places(self) -> list[tuple[int, int, int, int]]:
+        """x, y, width, height of what the images hold of each module, by its number. Empty without the table of DTPs."""
+        if "dtps" not in self._rashpa:
+            return []
+        columns = [self._rashpa["dtps"][name][()].tolist() for name in ("module", "x", "y", "width", "height")]
+        places: dict[int, tuple[int, int, int, int]] = {}
+        for module, x, y, width, height in zip(*columns, strict=True):
+            left, top, right, bottom = places.get(module, (x, y, x + width, y + height))
+            places[module] = (min(left, x), min(top, y), max(right, x + width), max(bottom, y + height))
+        return [(x, y, right - x, bottom - y) for _, (x, y, right, bottom) in sorted(places.items())]
+
+    @property
+    def module_orientations(self) -> list[Orientation]:
+        """In which their sources have turned them, by number."""
+        if "dtps" not in self._rashpa:
+            return []
+        dtps = self._rashpa["dtps"]
+        modules = dtps["module"][()].tolist()
+        if "turn" not in dtps:
+            return [UPRIGHT] * len(set(modules))
+        ways = map(Orientation, dtps["turn"][()].tolist(), map(bool, dtps["flip"][()].tolist()))
+        return [way for _, way in sorted(dict(zip(modules, ways, strict=True)).items(), key=lambda one: one[0])]
+
+    def summary(self, incomplete: int = 5) -> RunSummary:
+        """The run in one screen; at most `incomplete` images of which something is missing are listed."""
+        missing_rows = np.flatnonzero(self.tables.completeness > COMPLETENESS.index("complete"))
+        return RunSummary(
+            file=self.path,
+            form=self.form,
+            stored=len(self),
+            shape=self.shape,
+            dtype=self.dtype.name,
+            books=self.books,
+            balanced=bool(self._rashpa["books/balanced"][()]),
+            vetoes=reasons_of(self.tables, "vetoed", self.tables.veto_reason, self.veto_reasons),
+            errors=reasons_of(self.tables, "errored", self.tables.error_reason, ERROR_REASONS),
+            unknown=self.unknown,
+            incomplete=len(missing_rows),
+            first_incomplete=tuple(self._incomplete(int(row)) for row in missing_rows[:incomplete]),
+            frame_rate_hz=frame_rate_hz(self.tables),
+            dense_bytes=len(self) * self.shape[0] * self.shape[1] * self.dtype.itemsize,
+            stored_bytes=self._stored_bytes(),
+            judged=judged(self._rashpa, self.tables, self.veto_reasons),
+            tables=self.table_facts,
+            profiles=self.profile_facts,
+            accumulations=self.accumulation_facts,
+            texts=stored_texts(self._entry),
+        )
+
+    @property
+    def facts(self) -> RunFacts:
+        """Where the run came from."""
+        return stored_facts(self._rashpa)
+
+    def _dense(self, index: int) -> NDArray[Any]:
+        if "stored_file" in self._rashpa:
+            row = self.row_of(index)
+            name, place = f"data_{int(self._rashpa['stored_file'][row]):06}", int(self._rashpa["stored_place"][row])
+            part = self._part(name)
+            if place >= len(part):
+                raise RunFileError(f"{self.path}: {name} holds fewer images than the master says; copy it again")
+            return cast("NDArray[Any]", part[place])
+        for name in self._links():
+            part = self._part(name)
+            if index < len(part):
+                return cast("NDArray[Any]", part[index])
+            index -= len(part)
+        raise RunFileError(f"{self.path}: the data files hold fewer images than the master says; copy them again")
+
+    def _links(self) -> list[str]:
+        return sorted((name for name in self._parts if name.startswith("data_")), key=natural)
+
+    def _part(self, name: str) -> Array:
+        if name not in self._open_parts:
+            part = self._parts[name]
+            if not isinstance(part, Array) or (part.shape[1:], part.dtype) != (self.shape, self.dtype):
+                said = f"{part.shape} {part.dtype}" if isinstance(part, Array) else "a group"
+                raise RunFileError(
+                    f"{part.file}: {part.name} is {said}; {self.path.name} leads to images of {self.shape} {self.dtype} there: copy it again"
+                )
+            self._open_parts[name] = part
+        return self._open_parts[name]
+
+    @property
+    def unknown(self) -> int:
+        """Count the images of which nothing is known, because the receiver ended early."""
+        books = self._rashpa["books"]
+        return int(books["unknown"][()]) if "unknown" in books else 0
+
+    def absent(self) -> dict[int, str]:
+        """Say of each image that the tables call stored and that no file has, by row, what is wrong."""
+        rows = np.flatnonzero(self.tables.stored_index >= 0)
+        if self._raw is not None:
+            return self._raw.absent(rows)
+        if self._frame_ptr is not None:
+            return absent_lists(self.path, self._data, self._frame_ptr, rows)
+        places = StoredPlaces.of(self._rashpa, self._links(), self._part, rows)
+        return absent_images(self.path, self._part, places)
+
+    def _stored_bytes(self) -> int:
+        if self._raw is not None:
+            return self._raw.stored_bytes
+        if self.form == "sparse":
+            return sum(int(self._data[name].stored_bytes) for name in ("index", "intensity"))
+        return sum(int(self._part(name).stored_bytes) for name in self._links())
+
+    def _incomplete(self, row: int) -> IncompleteImage:
+        state = name_of(COMPLETENESS, self.tables.completeness[row])
+        return IncompleteImage(row, int(self.tables.frame_number[row]), state, self.lost_runs(row))
+
+
+def _rows_of(columns: dict[str, NDArray[Any]]) -> NDArray[np.void]:
+    """One array of rows with named columns."""
+    count = max((len(values) for values in columns.values()), default=0)
+    rows = np.zeros(count, [(name, values.dtype) for name, values in columns.items()])
+    for name, values in columns.items():
+        rows[name] = values
+    return rows
+
+
+def open_run(path: Path | str, *, folders: Iterable[Path] = ()) -> Run:
+    """Opens a run by its master file. `folders`: where its data files may lie, links followed; by default beside it. RunFileError when that is not
+    what `path` is."""
+    path = Path(path)
+    try:
+        file = Hdf5File(path, kind=RunFileError, folders=folders)
+    except FileNotFoundError:
+        raise RunFileError(f"{path}: no such file") from None
+    except OSError as error:
+        if is_own(error):
+            raise
+        raise RunFileError(f"{path}: {reason(error)}") from None
+    except RunFileError as error:
+        if "lock" in str(error):
+            raise RunFileError(f"{path}: it is still being written; wait for the end of the run") from error
+        raise
+    if LEADS_TO in file.attrs:
+        file.close()
+        raise RunFileError(f"{path}: it leads to other files of a run; open it by rashpa.open, or give one of those")
+    try:
+        with blaming(f"{path}: is not a run of rashpa", RunFileError, "give the _master.h5 file of a finished run"):
+            return Run(file, path)
+    except BaseException as error:
+        unfinished = isinstance(error, BadFileError) and "entry/rashpa" in file and not is_complete(file)
+        file.close()
+        if unfinished:
+            raise RunFileError(f"{path}: {_unfinished(path)}") from error
+        raise
+
+
+def _unfinished(path: Path) -> str:
+    """Why a master has no tables: its journal is locked for as long as somebody writes the run."""
+    prefix = prefix_of(path)
+    try:
+        with open_shared(path.parent / f"{prefix.name}_master.journal") as journal:
+            if has_writer(journal.fileno()):
+                return "it is still being written; wait for the end of the run"
+    except FileNotFoundError:
+        return (
+            "its receiver ended early, and its tables are gone with it; the images stored until then are in the data files, "
+            "which h5py opens with swmr=True"
+        )
+    except OSError as error:
+        return f"its receiver ended early, and its journal cannot be read: {error.filename}: {reason(error)}"
+    return (
+        "its receiver ended before it could complete the file: it was killed, or there was no room; what it has stored is there, "
+        f"and `rashpa repair {prefix}` completes the file"
+    )

@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a file of images says of the experiment: the fields of NXmx that become those of the files that are made of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.data.files.file_names import is_hdf5
+from rashpa.data.files.hdf5.layouts import Absence
+from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
+from rashpa.data.files.limited_process import Limits, private_output, start_limited, why_it_ended
+from rashpa.data.geometry.laboratory import HC_KEV_ANGSTROM, Plane, Vector
+from rashpa.data.stored.stored_facts import text_of
+from rashpa.data.stored.stored_piece import Reading
+
+DETECTOR = "instrument/detector"
+LENGTHS = {"m": 1.0, "mm": 1e-3, "um": 1e-6, "µm": 1e-6, "cm": 1e-2, "nm": 1e-9, "": 1.0}
+PIXELS = {"pixel": 1.0, "pixels": 1.0, "": 1.0}
+TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "": 1.0}
+ENERGIES = {"keV": 1.0, "eV": 1e-3, "": 1e-3}
+WAVELENGTHS = {"angstrom": 1.0, "Angstrom": 1.0, "A": 1.0, "Å": 1.0, "nm": 10.0, "m": 1e10, "": 1.0}
+_NUMBERS: Mapping[str, tuple[str, Mapping[str, float]]] = {
+    "distance_m": ("distance", LENGTHS),
+    "pixel_size_m": ("x_pixel_size", LENGTHS),
+    "sensor_thickness_m": ("sensor_thickness", LENGTHS),
+    "count_time_s": ("count_time", TIMES),
+    "frame_time_s": ("frame_time", TIMES),
+}
+"""By key of what a run file, or the metadata of a file, calls it."""
+_WORDS = {"sensor_material": "sensor_material", "description": "description", "name": "type"}
+TEXTS = {
+    "start_time": "start_time",
+    "end_time": "end_time",
+    "sample": "sample/name",
+    "instrument": "instrument/name",
+    "source": "source/name",
+}
+KEYS: Mapping[str, type] = {
+    **dict.fromkeys((*_NUMBERS, "beam_center_x", "beam_center_y", "energy_kev", "saturation_value"), float),
+    **dict.fromkeys(_WORDS, str),
+}
+"""Of `SourceFacts.values`."""
+_MOST_MODULES = 1024
+_MOST_NOTES = 32
+_LONGEST = 1 << 20  # bytes of the answer without the mask
+_SECONDS = 30
+_TURN = 1e-6  # of a direction that is one of two or more rotations
+
+
+@dataclass(frozen=True)
+class SourceModule:
+    """A part of the image, pixels, and where it lies, m."""
+
+    left: int
+    top: int
+    width: int
+    height: int
+    plane: Plane
+
+
+@dataclass(frozen=True)
+class SourceFacts:
+    """What a file says. `values`: by key of [detector], and `frame_time_s`, `saturation_value`; `texts`: `start_time`, `sample`, `instrument`, `source`;
+    `mask`: NXmx bits of pixels; `notes`: what was there and could not be taken."""
+
+    values: Mapping[str, float | str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    mask: NDArray[np.uint32] | None = None
+    modules: tuple[SourceModule, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def read_source_facts(path: Path, shape: tuple[int, int], reading: Reading) -> SourceFacts:
+    """Return what the HDF5 file `path` says of images of `shape` (rows, columns); nothing of other files. It is read in a process of its own. What cannot be
+    read is a note, never an error: the images are there without it."""
+    if not is_hdf5(path):
+        return SourceFacts()
+    folders = [str(folder) for folder in reading.folders_for(path)]
+    limits = Limits(seconds=_SECONDS, file_bytes=4 * shape[0] * shape[1] + _LONGEST)
+    with tempfile.TemporaryFile() as answer:
+        arguments = [str(path), json.dumps(folders), str(shape[0]), str(shape[1])]
+        process = start_limited(
+            "rashpa.data.stored.source_facts", arguments, limits, stdout=answer.fileno(), stderr=subprocess.DEVNULL
+        )
+        with process:
+            try:
+                status = process.wait(2 * _SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                return _unread(path, "it takes too long")
+        if status:
+            return _unread(path, why_it_ended(status, limits))
+        answer.seek(0)
+        try:
+            said = json.loads(answer.readline(_LONGEST))
+            mask = np.frombuffer(answer.read(4 * shape[0] * shape[1] + 1), np.uint32)
+            return _checked(said, mask.reshape(shape) if mask.size else None)
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+            return _unread(path, str(error)[:200])
+
+
+def _unread(path: Path, reason: str) -> SourceFacts:
+    return SourceFacts(notes=(f"{path}: what it says of the experiment cannot be read ({reason})",))
+
+
+def _checked(said: Mapping[str, Any], mask: NDArray[np.uint32] | None) -> SourceFacts:
+    """Of an answer that a stranger's file may have made. ValueError, TypeError, KeyError when it cannot be."""
+    values: dict[str, float | str] = {}
+    said_values: Mapping[str, Any] = said["values"]
+    for key, value in said_values.items():
+        if (
+            key not in KEYS
+            or not isinstance(value, KEYS[key])
+            or (isinstance(value, float) and not math.isfinite(value))
+        ):
+            raise ValueError(f"{str(key)[:40]} cannot be")
+        values[str(key)] = cast("float | str", value)
+    texts = {str(key): str(value)[:4096] for key, value in said["texts"].items() if key in TEXTS}
+    modules = []
+    for left, top, width, height, corner, fast, slow in said["modules"][:_MOST_MODULES]:
+        vectors = [tuple(float(one) for one in vector) for vector in (corner, fast, slow)]
+        if any(len(vector) != 3 or not all(map(math.isfinite, vector)) for vector in vectors):
+            raise ValueError("places of modules cannot be")
+        modules.append(SourceModule(int(left), int(top), int(width), int(height), Plane(*vectors)))  # type: ignore[arg-type]
+    notes = tuple(str(note)[:500] for note in said["notes"][:_MOST_NOTES])
+    return SourceFacts(values, texts, mask, tuple(modules), notes)
+
+
+def _facts_of(path: Path, shape: tuple[int, int], folders: Sequence[Path]) -> SourceFacts:
+    """In the other process."""
+    notes: list[str] = []
+    with Hdf5File(path, folders=folders) as file:
+        entry = file.find("entry")
+        if not isinstance(entry, Group):
+            return SourceFacts()
+        found = NxmxFields(entry, notes)
+        values: dict[str, float | str] = dict(found.numbers())
+        for key, name in _WORDS.items():
+            if said := found.text(f"{DETECTOR}/{name}"):
+                values[key] = said
+        texts = {name: said for name, place in TEXTS.items() if (said := found.text(place))}
+        return SourceFacts(values, texts, found.mask(shape), tuple(found.modules(shape)), tuple(notes))
+
+
+class NxmxFields:
+    """Fields of an entry, with what is wrong in them."""
+
+    def __init__(self, entry: Group, notes: list[str]) -> None:
+        self.entry = entry
+        self.notes = notes
+
+    def array(self, path: str) -> Array | None:
+        """None when it is no array, or not there."""
+        found = self.entry.find(path)
+        if isinstance(found, Absence):
+            self.notes.append(f"{path}: {found.text}")
+        return found if isinstance(found, Array) else None
+
+    def text(self, path: str) -> str:
+        """Empty when there is none, or it is not known."""
+        array = self.array(path)
+        if array is None or array.dtype.kind not in "OSU":
+            return ""
+        try:
+            value = array[()]
+        except ValueError as error:
+            self.notes.append(f"{path}: {error}")
+            return ""
+        said = text_of(value if isinstance(value, bytes | str) else np.asarray(value).ravel()[:1].tolist()[0])[:4096]
+        return "" if said == "unknown" else said
+
+    def number(self, path: str, units: Mapping[str, float]) -> float | None:
+        """In the unit of which the size is 1; None when there is none, or its unit is not known."""
+        array = self.array(path)
+        if array is None or array.dtype.kind not in "iuf" or math.prod(array.shape) != 1:
+            return None
+        try:
+            value = float(np.asarray(array[()]).ravel()[0])
+        except ValueError as error:
+            self.notes.append(f"{path}: {error}")
+            return None
+        unit = text_of(array.attrs.get("units", ""))
+        if unit not in units:
+            self.notes.append(f"{path}: the unit {unit[:40]!r} is not known, and the value not taken")
+            return None
+        return value * units[unit] if math.isfinite(value) else None
+
+    def numbers(self) -> Iterator[tuple[str, float]]:
+        """What is above 0."""
+        for key, (name, units) in _NUMBERS.items():
+            value = self.number(f"{DETECTOR}/{name}", units)
+            if value is not None and value > 0:
+                yield key, value
+        for axis in "xy":
+            value = self.number(f"{DETECTOR}/beam_center_{axis}", PIXELS)
+            if value is not None:
+                yield f"beam_center_{axis}", value
+        energy = self.number("instrument/beam/incident_energy", ENERGIES)
+        wavelength = self.number("instrument/beam/incident_wavelength", WAVELENGTHS)
+        if energy is None and wavelength is not None and wavelength > 0:
+            energy = HC_KEV_ANGSTROM / wavelength
+        if energy is not None and energy > 0:
+            yield "energy_kev", energy
+        saturation = self.number(f"{DETECTOR}/saturation_value", {"": 1.0})
+        if saturation is not None and saturation > 0:
+            yield "saturation_value", saturation
+
+    def mask(self, shape: tuple[int, int]) -> NDArray[np.uint32] | None:
+        """All that is there for every image of a run."""
+        array = self.array(f"{DETECTOR}/pixel_mask")
+        if array is None:
+            return None
+        if array.shape != shape or array.dtype.kind not in "iub":
+            sides = " × ".join(map(str, array.shape[::-1]))
+            self.notes.append(f"pixel_mask: {sides} values of {array.dtype}, and it is not taken")
+            return None
+        try:
+            found = np.asarray(array[()])
+        except ValueError as error:
+            self.notes.append(f"pixel_mask: {error}")
+            return None
+        wide = found.dtype.itemsize > 4 or found.dtype.kind == "i"
+        if wide and ((found < 0).any() or (found > 0xFFFFFFFF).any()):
+            self.notes.append("pixel_mask: 32 bits do not hold it, and it is not taken")
+            return None
+        return found.astype(np.uint32)
+
+    def modules(self, shape: tuple[int, int]) -> list[SourceModule]:
+        """Where parts of the image lie; none when one of them cannot be read."""
+        detector = self.entry.find(DETECTOR)
+        if not isinstance(detector, Group):
+            return []
+        found: list[SourceModule] = []
+        try:
+            groups = [
+                one
+                for one in (detector.find(name) for name in detector)
+                if isinstance(one, Group) and text_of(one.attrs.get("NX_class", "")) == "NXdetector_module"
+            ]
+            found.extend(self._module(group, shape) for group in groups[: _MOST_MODULES + 1])
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
+            self.notes.append(f"NXdetector_module: {error}; places of modules are not taken")
+            return []
+        if len(found) > _MOST_MODULES:
+            self.notes.append(f"more than {_MOST_MODULES} modules; their places are not taken")
+            return []
+        return found
+
+    def _module(self, group: Group, shape: tuple[int, int]) -> SourceModule:
+        top, left = (int(one) for one in np.ravel(group["data_origin"][()])[-2:])
+        rows, columns = (int(one) for one in np.ravel(group["data_size"][()])[-2:])
+        if min(top, left) < 0 or min(rows, columns) < 1 or top + rows > shape[0] or left + columns > shape[1]:
+            raise ValueError(f"{group}: does not lie in the image")
+        fast, slow = (_step(group[name]) for name in ("fast_pixel_direction", "slow_pixel_direction"))
+        corner = self._origin(group["fast_pixel_direction"])
+        return SourceModule(left, top, columns, rows, Plane(corner, fast, slow))
+
+    def _origin(self, axis: Array) -> Vector:
+        """Of the corner from which an axis counts: all that it depends on, but the translation along the beam by the detector's distance. ValueError when
+        it turns."""
+        x, y, z = _vector(axis, "offset", (0.0, 0.0, 0.0))
+        seen = 0
+        beneath = text_of(axis.attrs.get("depends_on", "."))
+        folder = ""
+        while beneath not in (".", ""):
+            seen += 1
+            if seen > 16:
+                raise ValueError(f"{axis}: depends on more than 16 axes")
+            path = beneath.removeprefix("/entry/") if beneath.startswith("/") else f"{folder}/{beneath}"
+            one = self.entry.find(path)
+            if one is None or isinstance(one, Absence):
+                raise ValueError(f"{axis}: depends on {beneath[:80]}, which is not there")
+            if isinstance(one, Group):
+                raise TypeError(f"{axis}: depends on {beneath[:80]}, which is a group")
+            value = float(np.asarray(one[()]).ravel()[0])
+            kind = text_of(one.attrs.get("transformation_type", "translation"))
+            if kind == "rotation":
+                if abs(value) > _TURN:
+                    raise ValueError(f"{path}: is turned by {value:g}")
+                step: Vector = (0.0, 0.0, 0.0)
+            else:
+                step = _step(one)
+            away = _vector(one, "offset", (0.0, 0.0, 0.0))
+            x, y, z = x + step[0] + away[0], y + step[1] + away[1], z + step[2] + away[2]
+            beneath = text_of(one.attrs.get("depends_on", "."))
+            folder = path.rpartition("/")[0]
+        distance = self.number(f"{DETECTOR}/distance", LENGTHS) or 0.0
+        return x, y, z - distance
+
+
+def _step(axis: Any) -> Vector:
+    """Of a translation, m."""
+    unit = text_of(axis.attrs.get("units", "m"))
+    if unit not in LENGTHS:
+        raise ValueError(f"{axis}: the unit {unit[:40]!r} is not known")
+    length = float(np.asarray(axis[()]).ravel()[0]) * LENGTHS[unit]
+    x, y, z = _vector(axis, "vector", None)
+    size = math.hypot(x, y, z)
+    if not size or not math.isfinite(length):
+        raise ValueError(f"{axis}: is no step")
+    return x / size * length, y / size * length, z / size * length
+
+
+def _vector(axis: Any, name: str, default: Vector | None) -> Vector:
+    """An attribute of three numbers; offsets in m."""
+    said = axis.attrs.get(name, default)
+    if said is None:
+        raise ValueError(f"{axis}: has no {name}")
+    values = [float(one) for one in np.ravel(said)]
+    if len(values) != 3 or not all(map(math.isfinite, values)):
+        raise ValueError(f"{axis}: its {name} is not three numbers")
+    if name == "offset":
+        unit = text_of(axis.attrs.get("offset_units", axis.attrs.get("units", "m")))
+        if unit not in LENGTHS:
+            raise ValueError(f"{axis}: the unit {unit[:40]!r} of its offset is not known")
+        values = [value * LENGTHS[unit] for value in values]
+    return values[0], values[1], values[2]
+
+
+def _serve(path: str, folders: str, rows: str, columns: str) -> None:
+    out = private_output()
+    found = _facts_of(Path(path), (int(rows), int(columns)), [Path(folder) for folder in json.loads(folders)])
+    places = [
+        [one.left, one.top, one.width, one.height, one.plane.corner, one.plane.fast, one.plane.slow]
+        for one in found.modules
+    ]
+    said = {"values": found.values, "texts": found.texts, "modules": places, "notes": found.notes}
+    out.write(json.dumps(said).encode() + b"\n")
+    if found.mask is not None:
+        out.write(np.ascontiguousarray(found.mask).data)
+    out.flush()
+
+
+if __name__ == "__main__":
+    _serve(*sys.argv[1:5])

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a stored run says of itself, out of the groups of its master file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.data.files.file_names import natural
+from rashpa.data.files.hdf5.tree import Group
+from rashpa.data.files.regular_file import json_of
+from rashpa.data.stored.run_facts import DECISIONS, AccumulatedWindow, AccumulationFacts, RunFacts, RunTables
+
+
+def text_of(value: bytes | str) -> str:
+    """A string of HDF5."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def name_of(names: tuple[str, ...], value: int | np.integer[Any]) -> str:
+    """Of a value that a later version may have added."""
+    return names[value] if value < len(names) else f"unknown {value}"
+
+
+def stored_facts(rashpa: Group) -> RunFacts:
+    """Where the run came from."""
+    attributes = rashpa.attrs
+    number = attributes.get("run_number")
+    texts = {
+        name: text_of(attributes.get(name, ""))
+        for name in ("run_name", "run_file", "run_file_sha256", "run_id", "pixel_units")
+    }
+    steps = rashpa.get("pipeline", {})
+    kernels = tuple(
+        (text_of(steps[name].attrs["name"]), _parameters(steps[name])) for name in sorted(steps, key=natural)
+    )
+    maps = rashpa.get("calibration", {})
+    calibration = {name: (text_of(maps[name]["file"][()]), text_of(maps[name]["sha256"][()])) for name in maps}
+    made = {
+        name: (text_of(one["version"][()]), text_of(one["date"][()]), text_of(one["source"][()]))
+        for name, one in maps.items()
+        if "date" in one
+    }
+    return RunFacts(
+        run_number=None if number is None else int(number),
+        kernels=kernels,
+        calibration=calibration,
+        calibration_made=made,
+        **texts,
+    )
+
+
+def stored_texts(entry: Group) -> dict[str, str]:
+    """What people read: detector, sample, times, who wrote it; those that there are."""
+    places = {
+        "detector": "instrument/detector/description",
+        "sample": "sample/name",
+        "start_time": "start_time",
+        "end_time": "end_time",
+    }
+    texts = {name: text_of(entry[place][()]) for name, place in places.items() if place in entry}
+    for name in ("buffer", "receiver", "proof", "software_version"):
+        texts[name] = text_of(entry["rashpa"].attrs.get(name, b""))
+    texts["labels"] = ", ".join(text_of(label) for label in entry["rashpa"].attrs.get("labels", ()))
+    return {name: text for name, text in texts.items() if text}
+
+
+def judged(rashpa: Group, tables: RunTables, veto_reasons: tuple[str, ...]) -> bool:
+    """Whether a kernel had a verdict; files of before it was written say so by their counts and their vetoes."""
+    if "pipeline" in rashpa:
+        return any("veto_reasons" in step.attrs for step in rashpa["pipeline"].values())
+    vetoes = reasons_of(tables, "vetoed", tables.veto_reason, veto_reasons)
+    return bool((tables.counted("bright_pixels") > 0).any()) or bool(set(vetoes) - {"dark", "partial"})
+
+
+def reasons_of(tables: RunTables, decision: str, reasons: NDArray[np.uint8], names: tuple[str, ...]) -> dict[str, int]:
+    """How many images with this decision had which reason."""
+    found, counts = np.unique(reasons[tables.decision == DECISIONS.index(decision)], return_counts=True)
+    return {name_of(names, reason): int(n) for reason, n in zip(found, counts, strict=True)}
+
+
+def frame_rate_hz(tables: RunTables) -> float | None:
+    """By the times of the first and the last image."""
+    known = tables.timestamp_ns > 0
+    times, frames = tables.timestamp_ns[known], tables.frame_number[known]
+    if len(times) < 2 or times[-1] <= times[0]:
+        return None
+    return float(frames[-1] - frames[0]) * 1e9 / float(times[-1] - times[0])
+
+
+def accumulation_facts(group: Group) -> AccumulationFacts:
+    """Of one kernel."""
+    names = (group.attrs["signal"], *group.attrs.get("auxiliary_signals", ()))
+    quantities = tuple(map(text_of, names))
+    columns = [group[name][()].tolist() for name in ("window", "first_image", "end_image", "images")]
+    # After a kill the last window may be there in part.
+    there = min(len(group[name]) for name in quantities)
+    windows = tuple(AccumulatedWindow(*values) for values in list(zip(*columns, strict=False))[:there])
+    return AccumulationFacts(
+        quantities, tuple(group[quantities[0]].shape[1:]), windows, text_of(group.attrs["images_added"])
+    )
+
+
+def _parameters(step: Group) -> dict[str, Any]:
+    found = {name: value for name, value in step.attrs.items() if name.startswith("parameter_")}
+    return {name.removeprefix("parameter_"): json_of(text_of(value)) for name, value in found.items()}

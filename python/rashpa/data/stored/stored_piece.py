@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Some stored images, and what reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.data.base.bad_file import BadFileError
+from rashpa.data.base.books import DataBooks
+from rashpa.data.base.masking_names import MaskedName
+from rashpa.data.files.hdf5.files import folders_of
+from rashpa.data.geometry.orientation import UPRIGHT, Orientation
+
+PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
+LARGEST_SIDE = 65536
+FACTS = {"frame_number": "uint64", "timestamp_ns": "uint64", "flags": "uint32", "completeness": "uint8"}
+"""Of each image: fields of Piece, and their types."""
+
+
+def no_value(dtype: np.dtype[Any]) -> float:
+    """Give the value of pixels that are no measurement: of images that are absent or not stored, all of them."""
+    if dtype.kind == "f":
+        return float("nan")
+    limits = np.iinfo(dtype)
+    return int(limits.max if dtype.kind == "u" else limits.min)
+
+
+class StoredError(BadFileError):
+    """The file cannot be read as images; the text says which, why and what to try."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How stored images are read. `folders`: where all that a file leads to may lie, links followed; by default in its own folder. `follow`: folders besides.
+    `allow_missing`: go on with the images that are there."""
+
+    folders: tuple[Path, ...] = ()
+    follow: tuple[Path, ...] = ()
+    allow_missing: bool = False
+
+    def folders_for(self, file: Path) -> tuple[Path, ...]:
+        """Of one file."""
+        return self.folders or folders_of(file, self.follow)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some images [image][row][column], and what the file says of each; None: it says nothing. Those that are absent hold no_value()."""
+
+    images: NDArray[Any]
+    frame_number: NDArray[np.uint64] | None = None
+    timestamp_ns: NDArray[np.uint64] | None = None
+    flags: NDArray[np.uint32] | None = None
+    completeness: NDArray[np.uint8] | None = None
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Images of a file that have no bytes. `images`: their places; `said`: how many they are, and why, by name."""
+
+    images: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    said: str = ""
+
+
+@dataclass(frozen=True)
+class StatedModule:
+    """Where a module lies in the stored images, pixels, and how its source has turned it there."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+    way: Orientation = UPRIGHT
+
+
+@dataclass(frozen=True)
+class StatedRun:
+    """What a run of rashpa says of itself. `units`: of pixels that a kernel has made; empty: they are as the detector sent them. `books`: those of the run
+    beside what its files hold."""
+
+    units: str = ""
+    modules: tuple[StatedModule, ...] = ()
+    books: DataBooks = field(default_factory=lambda: DataBooks(0, 0))
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a file says beside its pixels. `masked`: which of them hold no count: "delivered", as detectors mask, or "minimum", the least value of a signed type
+    alone; `special`: values and what they mean; `run`: None where it is none of ours."""
+
+    masked: MaskedName = "delivered"
+    special: tuple[tuple[int, str], ...] = ()
+    run: StatedRun | None = None
+
+
+class Stored(Protocol):
+    """Images of one shape and type."""
+
+    @property
+    def frames(self) -> int: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...  # rows, columns
+    @property
+    def pixel(self) -> str: ...  # NumPy name
+    @property
+    def absent(self) -> Absent: ...
+    @property
+    def stated(self) -> Stated: ...
+    def read(self, first: int, count: int) -> Piece: ...
+
+    """StoredError when they cannot be read."""
+
+    def close(self) -> None: ...

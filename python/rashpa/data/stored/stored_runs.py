@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which masters somebody means who names a file, a folder or a report."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from rashpa.data.files.file_names import natural
+from rashpa.data.files.regular_file import json_of, read_regular
+from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.stored.combined import is_combined, masters_of
+
+_REPORT = "report.json"
+_MOST_BYTES = 64 << 20
+
+
+def masters_at(where: Path, follow: Iterable[Path] = ()) -> list[Path]:
+    """Of a master itself; of a combined one, a folder or a report those that it leads to, in its folder and those of `follow`. RunFileError when there are
+    none."""
+    if where.is_dir():
+        report = where / _REPORT
+        return _of_report(report) if report.is_file() else _of_folder(where)
+    if where.suffix == ".json":
+        return _of_report(where)
+    return masters_of(where, follow) or [where]
+
+
+def _of_folder(folder: Path) -> list[Path]:
+    found = [path for path in sorted(folder.glob("*_master.h5"), key=natural) if not is_combined(path)]
+    if not found:
+        raise RunFileError(
+            f"{folder}: holds no _master.h5 file; its report says where the files are: give the folder of --report"
+        )
+    return found
+
+
+def _of_report(report: Path) -> list[Path]:
+    try:
+        said: Any = json_of(read_regular(report, _MOST_BYTES))
+        receivers = {one["name"]: one["node"] for one in said.get("receivers", ())}
+        files = [
+            (Path(one["file"]), receivers.get(one.get("receiver", ""), "local"))
+            for one in said["buffers"]
+            if one["file"]
+        ]
+        base = Path(said["run"]["file"])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise RunFileError(f"{report}: is no report of a run ({error})") from error
+    if not files:
+        raise RunFileError(f"{report}: the run {said['run']['name']} has stored no file")
+    found = [path for file, _ in files if (path := _reached(file, report, base)) is not None]
+    if not found:
+        places = ", ".join(f"{file} ({node})" for file, node in files)
+        raise RunFileError(
+            f"{report}: none of its files can be reached from here: {places}; look there, or give the folder to which they were moved"
+        )
+    return found
+
+
+def _reached(file: Path, report: Path, run_file: Path) -> Path | None:
+    """As the report names it; where it says no whole path, beside the run file or the report too."""
+    tries = [file] if file.is_absolute() else [file, run_file.parent / file, report.parent / file]
+    tries += [report.parent / file.name, report.parent.parent / file.name]
+    return next((path for path in tries if path.is_file()), None)

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a receiver decides, as it decides it: from a ring on its machine, or by ZeroMQ from anywhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from rashpa.data.files.file_names import expanded
+from rashpa.data.stream.feedback_record import Description, FeedbackError, Image, image_of
+
+FEEDBACK_FOLDER = Path("/dev/shm")  # noqa: S108 (POSIX shared memory lies there)
+"""Where rings lie, unless the receiver was told otherwise."""
+
+_ROOM = 4096  # messages that wait for us
+_LOOK_S = 0.1  # a wait in pieces, so that Ctrl-C is heard
+_APPEAR_S = 0.005
+_HEAD_WORDS_BYTES = 8
+
+
+def ring_name(name: str) -> str:
+    """Of the file of the ring that a run file calls `name`."""
+    return f"rashpa.{name}"
+
+
+def address_of(endpoint: str) -> str:
+    """tcp://ADDRESS:PORT without the rest."""
+    return endpoint.removeprefix("tcp://").rpartition(":")[0].strip("[]")
+
+
+class _Source(Protocol):
+    """`next`: a record; empty: the run is over; None: nothing came in time."""
+
+    @property
+    def description(self) -> Description: ...
+
+    @property
+    def lost(self) -> int: ...
+
+    def next(self, timeout_s: float) -> bytes | None: ...
+
+    def close(self) -> None: ...
+
+
+class Feedback(Iterator[Image]):
+    """Images in the order in which they are decided, until the run is over. Nothing here slows the receiver down: who is too slow loses images, and
+    `lost` says how many.
+
+    A wait of `timeout_s` without an image is a TimeoutError; without it, one waits as long as it takes. FeedbackError: the receiver has gone, or
+    what it publishes cannot be read.
+    """
+
+    def __init__(self, source: _Source, timeout_s: float | None) -> None:
+        self._source: _Source | None = source
+        self._timeout_s = timeout_s
+
+    @property
+    def lost(self) -> int:
+        """Images that were published, and that this reader was too slow for."""
+        return self._open().lost
+
+    @property
+    def description(self) -> Description:
+        """Run, buffer, and what the numbers are. By ZeroMQ, FeedbackError before the first image."""
+        return self._open().description
+
+    def __next__(self) -> Image:
+        image = self.take(self._timeout_s)
+        if image is None:
+            raise StopIteration
+        return image
+
+    def take(self, timeout_s: float | None = None) -> Image | None:
+        """The next image; None when the run is over. TimeoutError as above."""
+        source = self._open()
+        until = None if timeout_s is None else time.monotonic() + timeout_s
+        while True:
+            left = _LOOK_S if until is None else min(_LOOK_S, until - time.monotonic())
+            record = source.next(max(0.0, left))
+            if record is not None:
+                return image_of(source.description, record, time.monotonic_ns()) if record else None
+            if until is not None and time.monotonic() >= until:
+                raise TimeoutError(f"no image was published within {timeout_s:g} s")
+
+    def close(self) -> None:
+        source, self._source = self._source, None
+        if source is not None:
+            source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open(self) -> _Source:
+        if self._source is None:
+            raise FeedbackError("this feedback is closed")
+        return self._source
+
+
+def open_feedback(
+    source: Path | str, timeout_s: float | None = None, *, spin: bool = False, begin: str = "oldest", buffer: str = ""
+) -> Feedback:
+    """`source`: the name of a ring, the path of its file, or tcp://ADDRESS:PORT. A ring that is not there yet is waited for like an image.
+
+    `spin`: waits with a processor of its own, some microseconds shorter. `begin`: in a ring, "oldest" or "next". `buffer`: by ZeroMQ, of several
+    that publish there the only one that counts.
+    """
+    text = expanded(str(source))
+    if text.startswith("tcp://"):
+        return Feedback(_Socket(text, buffer, spin), timeout_s)
+    if "://" in text:
+        raise FeedbackError(f"{text}: name a ring, its file, or tcp://ADDRESS:PORT")
+    path = Path(text) if "/" in text else FEEDBACK_FOLDER / ring_name(text)
+    return Feedback(_Ring(path, timeout_s, spin, begin), timeout_s)
+
+
+class _Ring:
+    """Of the receiver's machine."""
+
+    def __init__(self, path: Path, timeout_s: float | None, spin: bool, begin: str) -> None:
+        from rashpa import _native
+
+        _wait_for(path, timeout_s)
+        self._error = _native.FileError
+        try:
+            self._ring = _native.FeedbackRing(str(path), begin)
+        except (_native.FileError, _native.ConfigError) as error:
+            raise FeedbackError(str(error)) from None
+        self._spin = spin
+        self._description = Description.parse(self._ring.description)
+
+    @property
+    def description(self) -> Description:
+        return self._description
+
+    @property
+    def lost(self) -> int:
+        return self._ring.lost
+
+    def next(self, timeout_s: float) -> bytes | None:
+        try:
+            return self._ring.next(timeout_s, self._spin)
+        except self._error as error:
+            raise FeedbackError(str(error)) from None
+
+    def close(self) -> None:
+        del self._ring
+
+
+def _wait_for(path: Path, timeout_s: float | None) -> None:
+    until = None if timeout_s is None else time.monotonic() + timeout_s
+    while not path.exists():
+        if until is not None and time.monotonic() >= until:
+            raise TimeoutError(f"{path}: no receiver published there within {timeout_s:g} s; is the run configured?")
+        time.sleep(_APPEAR_S)
+
+
+class _Socket:
+    """Of ZeroMQ."""
+
+    def __init__(self, endpoint: str, buffer: str, spin: bool) -> None:
+        try:
+            import zmq
+        except ImportError:
+            raise FeedbackError(f"{endpoint}: pyzmq is not installed; pip install pyzmq, or read a ring") from None
+        self._lost = 0
+        self._buffer = buffer
+        self._spin = spin
+        self._said = b""
+        self._known: Description | None = None
+        self._expected: int | None = None
+        self._socket: Any = zmq.Context.instance().socket(zmq.SUB)
+        self._socket.setsockopt(zmq.RCVHWM, _ROOM)
+        self._socket.setsockopt(zmq.LINGER, 0)
+        self._socket.setsockopt(zmq.IPV6, 1)
+        self._socket.setsockopt(zmq.SUBSCRIBE, buffer.encode())
+        try:
+            self._socket.connect(endpoint)
+        except zmq.ZMQError as error:
+            self._socket.close()
+            raise FeedbackError(f"{endpoint}: {error}; give tcp://ADDRESS:PORT") from None
+
+    @property
+    def lost(self) -> int:
+        return self._lost
+
+    @property
+    def description(self) -> Description:
+        if self._known is None:
+            raise FeedbackError("nothing has come yet: by ZeroMQ, what images are comes with the first of them")
+        return self._known
+
+    def next(self, timeout_s: float) -> bytes | None:
+        until = time.monotonic() + timeout_s
+        while True:
+            left = until - time.monotonic()
+            ready = self._socket.poll(0 if self._spin else max(0, int(left * 1000) + 1))
+            if not ready:
+                if left <= 0:
+                    return None
+                continue
+            record = self._record(self._socket.recv_multipart())
+            if record is not None:
+                return record
+
+    def _record(self, parts: list[bytes]) -> bytes | None:
+        """None: of another buffer. Counts what is missing between this one and the one before."""
+        if len(parts) != 3:
+            raise FeedbackError(f"a message of {len(parts)} parts; a receiver's have buffer, description and record")
+        topic, said, record = parts
+        if self._buffer and topic != self._buffer.encode():
+            return None
+        if said != self._said:  # the first one, or those of another run
+            self._known = Description.parse(said)
+            self._said, self._expected = said, None
+        if len(record) >= _HEAD_WORDS_BYTES:
+            number = int.from_bytes(record[:_HEAD_WORDS_BYTES], "little") // 2 - 1
+            if self._expected is not None and number > self._expected:
+                self._lost += number - self._expected
+            self._expected = number + 1
+        return record
+
+    def close(self) -> None:
+        self._socket.close()

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images of a DECTRIS Stream V2 sender while they come, as arrays. A reader that is slow misses images, which are counted; the sender waits for nobody."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from numpy.typing import NDArray
+
+from rashpa.data.base.pixels import Masking, Pixels, delivered, with_masking
+from rashpa.data.stored.live import LiveError
+from rashpa.data.stream.stream2 import End, Image, Message, Start, StreamError, read_message
+
+ENDPOINT = re.compile(r"(tcp://([^\s:/\[\]]+|\[[0-9A-Fa-f:.%\w]+\]):\d{1,5})|ipc://.+")
+_MOST_BYTES = 1 << 30
+_WAITING = 64
+_LOOK_MS = 100  # a wait in pieces, so that Ctrl-C is heard
+
+
+@dataclass(frozen=True)
+class StreamedImage:
+    """One image. `image_id` counts the images of the series from 0; `missed`: how many just before it did not come; `frame_number`: what a sender of ours says, else
+    `image_id`; `numbers`: what its pipeline found, by name."""
+
+    image_id: int
+    frame_number: int
+    missed: int
+    complete: bool
+    numbers: dict[str, int | float]
+    channels: dict[str, Pixels]
+    """By name [row][column]; they know what is `masked`."""
+
+    @property
+    def pixels(self) -> Pixels:
+        """[row][column], of the first channel."""
+        return next(iter(self.channels.values()))
+
+    def _repr_html_(self) -> str:
+        from rashpa.data.figures.notebook import image_html
+
+        where = "complete" if self.complete else "lines are lost"
+        return image_html(self.pixels, f"frame {self.frame_number}, {where}")
+
+
+class LiveStream(Iterator[StreamedImage]):
+    """Images of one series, until its end. `missed`: images that did not come to this reader; `refused`: that could not be read, and why the last one could not;
+    `start`: what the sender said of the series, or None; `strays`: messages of other series, which were passed over.
+
+    A series is what a start begins. With "push", images before any start are strays: a sender held them of a series that was aborted. With "pub" they are given,
+    because who connects late has missed the start. A series that was begun is ended by its end, or by the start of another one, and by no stray.
+
+    A wait of `timeout_s` without a message is a TimeoutError; without it, one waits as long as it takes.
+    """
+
+    def __init__(self, endpoint: str, timeout_s: float | None = None, *, pattern: str = "push") -> None:
+        if not ENDPOINT.fullmatch(endpoint):
+            raise LiveError(f"{endpoint} is no endpoint; give tcp://ADDRESS:PORT")
+        try:
+            import zmq
+        except ImportError:
+            raise LiveError("streams are read with pyzmq: pip install 'rashpa[stream]'") from None
+        self.endpoint = endpoint
+        self.missed = 0
+        self.strays = 0
+        self.refused: tuple[int, str] = (0, "")
+        self.start: Start | None = None
+        self._timeout_s = timeout_s
+        self._needs_start = pattern == "push"
+        self._series: tuple[int, str] | None = None
+        self._next = 0
+        self._over = False
+        self._context = zmq.Context()
+        self._socket: Any = self._context.socket(zmq.PULL if pattern == "push" else zmq.SUB)
+        for name, value in (("linger", 0), ("reconnect_ivl", 20), ("rcvhwm", _WAITING), ("maxmsgsize", _MOST_BYTES)):
+            setattr(self._socket, name, value)
+        self._socket.ipv6 = "[" in endpoint
+        if pattern != "push":
+            self._socket.subscribe(b"")
+        try:
+            self._socket.connect(endpoint)
+        except zmq.ZMQError as error:
+            self.close()
+            raise LiveError(f"{endpoint}: {error}; give tcp://ADDRESS:PORT") from None
+
+    def __next__(self) -> StreamedImage:
+        while not self._over:
+            try:
+                image = self._read(read_message(self._message()))
+            except StreamError as error:
+                self.refused = (self.refused[0] + 1, str(error))
+                continue
+            if image is not None:
+                return image
+        raise StopIteration
+
+    def close(self) -> None:
+        """Nothing more is taken."""
+        self._over = True
+        self._socket.close()
+        self._context.term()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _message(self) -> memoryview:
+        until = None if self._timeout_s is None else time.monotonic() + self._timeout_s
+        while not self._socket.poll(_LOOK_MS):
+            if until is not None and time.monotonic() >= until:
+                raise TimeoutError(f"{self.endpoint}: no message came within {self._timeout_s:g} s")
+        buffer: memoryview = self._socket.recv(copy=False).buffer
+        return buffer
+
+    def _read(self, message: Message) -> StreamedImage | None:
+        """The image that it is; a start or an end is noted."""
+        if isinstance(message, Start):
+            self._begin(message)
+        elif isinstance(message, Image):
+            if self._series is None and not self._needs_start:
+                self._series = message.series
+            if self._is_stray(message):
+                return None
+            return self._image(message) if message.image_id >= self._next else None
+        elif isinstance(message, End) and not self._is_stray(message):
+            due = message.user_data.get("images")
+            if isinstance(due, int) and due > self._next:
+                self.missed += due - self._next
+            self._over = True
+        return None
+
+    def _begin(self, start: Start) -> None:
+        if self._series is not None and start.is_of(self._series):
+            self.start = start
+        elif self.start is not None:
+            self._over = True
+        else:
+            self._series, self.start, self._next, self.missed = start.series, start, 0, 0
+
+    def _is_stray(self, message: Message) -> bool:
+        if self._series is not None and message.is_of(self._series):
+            return False
+        self.strays += 1
+        return True
+
+    def _image(self, image: Image) -> StreamedImage:
+        channels = {name: self._described(packed.unpack()) for name, packed in image.data.items()}
+        missed, self._next = image.image_id - self._next, image.image_id + 1
+        self.missed += missed
+        user = image.user_data
+        frame, values = user.get("frame_number"), user.get("values")
+        return StreamedImage(
+            image_id=image.image_id,
+            frame_number=frame if isinstance(frame, int) else image.image_id,
+            missed=missed,
+            complete=user.get("completeness", "complete") == "complete",
+            numbers={str(name): value for name, value in values.items() if isinstance(value, int | float)}
+            if isinstance(values, dict)
+            else {},
+            channels=channels,
+        )
+
+    def _described(self, pixels: NDArray[Any]) -> Pixels:
+        """As detectors mask; of pixels that a kernel of ours has made, whose units are said, the least value of signed ones alone."""
+        made = self.start is not None and bool(self.start.user_data.get("pixel_units"))
+        masking = Masking("minimum") if made and pixels.dtype.kind == "i" else delivered(pixels.dtype)
+        return with_masking(pixels, masking)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages of Stream V2 that somebody has recorded: in a folder, a file for each message, or in one file, one behind the other."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from rashpa.data.files.bounded_cbor import item_place
+from rashpa.data.stream.stream2 import MOST_MESSAGE_BYTES
+
+MOST_FILES = 1 << 20
+_PIECE = 1 << 20
+
+
+class RecordingError(ValueError):
+    """There is no recording, or it cannot be read; the text says which file, and why."""
+
+
+def recorded_messages(path: Path) -> Iterator[memoryview]:
+    """Of a folder: the files *.cbor in it, in the order of their names, numbers in them as numbers; of a file: its items, one behind the other; an item that is
+    a string of bytes is a message in itself. Views are valid until the next one. RecordingError."""
+    for file in _files(path):
+        yield from _messages_of(file)
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    try:
+        found = [path / one.name for one in os.scandir(path) if one.name.endswith(".cbor")]
+    except OSError as error:
+        raise RecordingError(f"{path}: {error.strerror}") from None
+    if not 0 < len(found) <= MOST_FILES:
+        raise RecordingError(f"{path}: {len(found)} files *.cbor; a recording has 1 … {MOST_FILES}")
+    return sorted(found, key=_in_order)
+
+
+def _in_order(path: Path) -> list[tuple[int, str]]:
+    """start before numbers, end behind them; 2 before 10."""
+    parts: list[tuple[int, str]] = []
+    for part in re.split(r"(\d+|start|end)", path.stem.lower()):
+        if part.isdecimal():
+            parts.append((int(part[:18]), ""))
+        elif part:
+            parts.append((-2 if part == "start" else 1 << 62 if part == "end" else -1, part))
+    return parts
+
+
+def _messages_of(path: Path) -> Iterator[memoryview]:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise RecordingError(f"{path}: {error.strerror}") from None
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
+            raise RecordingError(f"{path} is no file with messages")
+        if facts.st_size == 0:
+            raise RecordingError(f"{path} is empty")
+        try:
+            yield from _items(file, facts.st_size)
+        except OSError as error:
+            raise RecordingError(f"{path}: {error.strerror}") from None
+
+
+def _items(file: io.FileIO, size: int) -> Iterator[memoryview]:
+    """Give the items of a file, which is read and not mapped: somebody may make it shorter meanwhile.
+
+    What is no item is given as it is, to be refused with its reason; nothing behind it can be found.
+    """
+    held = bytearray()
+    at = 0  # of the file, behind what is held
+    while True:
+        wanted = min(max(_PIECE, 2 * len(held)), MOST_MESSAGE_BYTES) - len(held)
+        new = file.read(min(wanted, max(0, size - at))) if wanted > 0 else b""
+        held += new
+        at += len(new)
+        if not held:
+            return
+        whole = not new  # there is no more of it, or no more is read of one message
+        with memoryview(held) as view:
+            done = 0
+            while done < len(view):
+                with view[done:] as rest:
+                    first, end = item_place(rest)
+                    if end == len(rest) and not whole:
+                        break  # the rest of it may not be read yet
+                    with rest[first:end] as message:
+                        yield message
+                done += end
+        del held[:done]

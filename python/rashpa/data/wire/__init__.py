@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Decodes packets as they are on the wire."""

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may talk to a node or a page: checked before anything of a request is looked at."""
+
+import hmac
+import ipaddress
+import socket
+import urllib.parse
+from collections.abc import Iterable, Mapping
+
+from rashpa.control.telegrams.telegram_xml import CONTENT_TYPE
+
+
+class AccessError(Exception):
+    """A request that is refused; `status` of HTTP."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+def is_loopback(host: str) -> bool:
+    """Of a name or address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class Names:
+    """By which a server may be addressed, besides loopback's. `loopback`: it listens there alone; otherwise any address is one of its names."""
+
+    def __init__(self, names: Iterable[str], loopback: bool) -> None:
+        self._names = frozenset(name.lower() for name in names)
+        self._loopback = loopback
+
+    def check(self, host: str, what: str) -> None:
+        """Raises AccessError for a Host with another name. A foreign page may point its own name at this server; the request then has that name. The port
+        says nothing: it may be that of a tunnel. `what`: the server, in words."""
+        try:
+            name = urllib.parse.urlsplit(f"//{host}").hostname or ""
+        except ValueError:
+            name = ""
+        if name in self._names or is_loopback(name) or (not self._loopback and _is_address(name)):
+            return
+        raise AccessError(
+            403,
+            f"{host[:100] or 'no host'} is not a name of this {what}; use its address, or start it with --alias {name[:100]}",
+        )
+
+
+def names_of(host: str, aliases: Iterable[str]) -> Names:
+    """Those of a server that listens at `host`, on this machine."""
+    return Names({host, socket.gethostname(), *aliases}, is_loopback(host))
+
+
+class Access:
+    """`token` empty: none is needed. `names`: by which the node may be addressed; None: of a node without an address, in the process of its manager."""
+
+    def __init__(self, token: str = "", names: Names | None = None) -> None:
+        self.token = token
+        self._names = names
+
+    def check(self, headers: Mapping[str, str]) -> None:
+        """AccessError for what a page in a browser makes it send, and for who has no token."""
+        if "origin" in headers:
+            raise AccessError(403, "a request with an Origin comes from a page in a browser; nodes take none")
+        if self._names is not None:
+            self._names.check(headers.get("host", ""), "node")
+        given = headers.get("authorization", "").encode()
+        if self.token and not hmac.compare_digest(given, f"Bearer {self.token}".encode()):
+            raise AccessError(401, "this node needs its bearer token; give it with nodes.token or RASHPA_TOKEN")
+
+    def check_telegram(self, headers: Mapping[str, str]) -> None:
+        """AccessError for a body of another type: a form of any page can be sent without asking."""
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != CONTENT_TYPE:
+            raise AccessError(415, f"a telegram has Content-Type: {CONTENT_TYPE}, not {kind[:100] or 'none'}")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The HTTP interface of a node in the words of OpenAPI 3.1: what `/openapi.json` answers, what is in schema/node_http.json, and what
+docs/reference/http.md is made of."""
+
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from rashpa.control.nodes.node_load import Load
+from rashpa.control.telegrams.telegram import VERSION, Capabilities, Status
+from rashpa.control.telegrams.telegram_xml import CONTENT_TYPE, MAX_BYTES
+from rashpa.data.figures.view_bytes import MEDIA_TYPE
+from rashpa.node.door import audit
+from rashpa.node.door.request_limits import OWNERS, STRANGERS
+from rashpa.node.engine.preview import Shown
+from rashpa.node.logs import log
+
+TABLES = ("fates", "dealt", "completeness", "decisions")
+SHOWN: tuple[Shown, ...] = ("accepted", "vetoed", "partial")
+MOST_ENTRIES = 1000
+MOST_PLACE, MOST_STEP, MOST_INDEX = 1 << 24, 256, 1 << 53
+HTTP_OF_FAULT = {
+    "telegram": 400,
+    "denied": 401,
+    "state": 409,
+    "config": 422,
+    "resource": 422,
+    "file": 422,
+    "deadline": 504,
+    "internal": 500,
+}
+_JSON, _TEXT = "application/json", "text/plain"
+_MEANINGS = {
+    400: "The body is no telegram, or a parameter is wrong",
+    401: "Without the node's bearer token",
+    403: "From a page in a browser, or under a name that is not the node's",
+    404: "There is no such table, buffer or image",
+    409: "The node's state, or its owner, does not allow it",
+    413: f"A body of more than {MAX_BYTES} bytes",
+    415: f"A telegram of another type than {CONTENT_TYPE}",
+    422: "The node cannot do what it is told",
+    429: "Asked too often; Retry-After says when to ask again",
+    500: "The node failed; its log says more",
+    503: "The node is in fault",
+    504: "The order did not end in its time",
+}
+_REFUSALS = (401, 403, 429)  # of every path that needs a token
+_OF_TELEGRAMS = sorted({*HTTP_OF_FAULT.values(), *_REFUSALS, 413, 415})
+_DESCRIPTION = (
+    "What a node (`rashpa emulator`, `rashpa receiver`) answers. Everything but /healthz needs the node's token, when it has one, as "
+    "`Authorization: Bearer …`. What is refused is answered with a Fault telegram (schema/telegram.xsd). "
+    f"An address may ask {OWNERS.per_s:g} times a second, {OWNERS.burst:g} at once; without the token, and for /healthz, "
+    f"{STRANGERS.per_s:g} times, {STRANGERS.burst:g} at once."
+)
+
+
+@cache
+def interface() -> dict[str, Any]:
+    """The document. It is the same for every node of a version."""
+    schemas: dict[str, Any] = {}
+
+    def known(cls: type) -> dict[str, Any]:
+        made = TypeAdapter(cls).json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
+        schemas.update({name: _exact(part) for name, part in made.pop("$defs", {}).items()})
+        schemas[cls.__name__] = _exact(made)
+        return {"$ref": f"#/components/schemas/{cls.__name__}"}
+
+    last = _query("last", {"type": "integer", "minimum": 1, "maximum": MOST_ENTRIES, "default": 100}, "How many.")
+    buffer = _query("buffer", {"type": "string"}, "Name of the buffer.")
+    telegram_body = {"required": True, "content": {CONTENT_TYPE: {"schema": {"type": "string"}}}}
+    paths = {
+        "/telegram": {
+            "post": {
+                **_said("Give an order, or ask: a telegram, answered by a telegram."),
+                "requestBody": telegram_body,
+                "responses": {
+                    "200": _content("Capabilities, Configured or Status", CONTENT_TYPE, {"type": "string"}),
+                    **_faults(_OF_TELEGRAMS),
+                },
+            }
+        },
+        "/status": _get("State and counters, as the telegram Status.", _json(known(Status))),
+        "/capabilities": _get("What the node can do, as the telegram Capabilities.", _json(known(Capabilities))),
+        "/load": _get("What the node's process takes of its machine.", _json(known(Load))),
+        "/metrics": _get(
+            "For Prometheus: docs/reference/metrics.md.", _content("Exposition format", _TEXT, {"type": "string"})
+        ),
+        "/log": _get("The newest entries of the log, the oldest first.", _json(_list_of(known(log.Entry))), [last], 400),
+        "/audit": _get("The newest orders and refusals, the oldest first.", _json(_list_of(known(audit.Record))), [last], 400),
+        "/books": _get(
+            "A table of one byte an image.",
+            _content("The table", "application/octet-stream", {"type": "string"}),
+            [
+                _query("table", {"type": "string", "enum": list(TABLES)}, "Which.", required=True),
+                buffer,
+                _query("dtp", {"type": "string", "pattern": "^[0-9]+$"}, "Id of the DTP; of fates."),
+            ],
+            400,
+            404,
+        ),
+        "/preview": _get(
+            "A recent accepted image.", _content("PNG", "image/png", {"type": "string"}), [buffer], 404
+        ),
+        "/view": _view(buffer),
+        "/openapi.json": _get("This document.", _json({"type": "object"})),
+        "/healthz": {
+            "get": {
+                **_said("Whether the node lives and is not in fault; without a token."),
+                "security": [],
+                "responses": {
+                    "200": _content("It does", _JSON, _HEALTH),
+                    "503": _content(_MEANINGS[503], _JSON, _HEALTH),
+                    **_faults([429]),
+                },
+            }
+        },
+    }  # fmt: skip
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "A node of rashpa", "version": str(VERSION), "description": _DESCRIPTION},
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": dict(sorted(schemas.items())),
+        },
+    }
+
+
+_HEALTH = {
+    "type": "object",
+    "properties": {"node": {"type": "string"}, "state": {"type": "string"}},
+    "required": ["node", "state"],
+    "additionalProperties": False,
+}
+
+
+def _view(buffer: dict[str, Any]) -> dict[str, Any]:
+    """Of an image, as numbers."""
+    place = {"type": "integer", "minimum": 0, "maximum": MOST_PLACE, "default": 0}
+    described = _get(
+        "A part of an image as numbers, which nobody needs to decode: `RVW1`, the length of what follows in four bytes, JSON, arrays, each at a multiple of 8; "
+        "little-endian. The JSON: index, frame, size, view, why the image was vetoed, lost lines as rectangles, the pipeline's columns, and type, shape and place of each of "
+        "the `arrays`. `image`: the largest value of each block of `step` × `step` pixels as uint16, int16 or float32; 65535, -32768 or NaN where no pixel of it has a "
+        "value. `peaks`, `profile_…` where the pipeline makes them. Asks for a fresh copy: the next is newer.",
+        _content("View", MEDIA_TYPE, {"type": "string"}),
+        [
+            buffer,
+            _query(
+                "of",
+                {"type": "string", "enum": list(SHOWN), "default": "accepted"},
+                "A recent accepted image; or of the run the first that a kernel has vetoed, the first that is partial.",
+            ),
+            *(_query(name, place, text) for name, text in _PLACES.items()),
+            _query("step", {"type": "integer", "minimum": 1, "maximum": MOST_STEP, "default": 1}, "Side of a block."),
+            _query(
+                "after",
+                {**place, "maximum": MOST_INDEX},
+                "Index of the image that is known: waits a second for another.",
+            ),
+        ],
+        400,
+        404,
+    )
+    described["get"]["responses"]["204"] = {"description": "There is no other image than the one that is known"}
+    return described
+
+
+_PLACES = {
+    "x": "First column.",
+    "y": "First row.",
+    "width": "Columns; 0: to the end.",
+    "height": "Rows; 0: to the end.",
+}
+
+
+def _exact(schema: dict[str, Any]) -> dict[str, Any]:
+    """An object has all its properties and no others; what a docstring says of a class is not for this."""
+    if schema.get("type") == "object":
+        schema = {**schema, "required": list(schema["properties"]), "additionalProperties": False}
+    schema.pop("description", None)
+    return schema
+
+
+def _said(summary: str) -> dict[str, Any]:
+    return {"summary": summary}
+
+
+def _query(name: str, schema: dict[str, Any], text: str, *, required: bool = False) -> dict[str, Any]:
+    return {"name": name, "in": "query", "required": required, "schema": schema, "description": text}
+
+
+def _content(text: str, kind: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"description": text, "content": {kind: {"schema": schema}}}
+
+
+def _json(schema: dict[str, Any]) -> dict[str, Any]:
+    return _content("As it is now", _JSON, schema)
+
+
+def _list_of(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": schema}
+
+
+def _faults(statuses: list[int]) -> dict[str, Any]:
+    return {str(status): _content(_MEANINGS[status], CONTENT_TYPE, {"type": "string"}) for status in statuses}
+
+
+def _get(
+    summary: str, good: dict[str, Any], parameters: list[dict[str, Any]] | None = None, *others: int
+) -> dict[str, Any]:
+    """`others`: statuses that are said as plain text."""
+    said = {str(status): _content(_MEANINGS[status], _TEXT, {"type": "string"}) for status in others}
+    responses = {"200": good, **said, **_faults(list(_REFUSALS))}
+    return {"get": {**_said(summary), "parameters": parameters or [], "responses": responses}}

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What has become of the requests to a node, for its metrics. From the event loop's thread alone."""
+
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass, field
+
+from rashpa.control.telegrams.telegram import Fault, Telegram
+
+ORDER_BOUNDS_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0)
+"""Of the histogram of orders: an answer within a millisecond is usual, a Configure that makes a dataset takes minutes."""
+
+
+@dataclass
+class Durations:
+    """How many took at most each of ORDER_BOUNDS_S, or longer than all, one in each place; and all together."""
+
+    counts: list[int] = field(default_factory=lambda: [0] * (len(ORDER_BOUNDS_S) + 1))
+    sum_s: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        self.counts[bisect_left(ORDER_BOUNDS_S, seconds)] += 1
+        self.sum_s += seconds
+
+
+class RequestCounts:
+    """Since the node began."""
+
+    def __init__(self) -> None:
+        self.answers: Counter[tuple[str, str]] = Counter()  # order, answer
+        self.durations: dict[str, Durations] = {}  # by order
+        self.refused: Counter[int] = Counter()  # by HTTP status
+
+    def answered(self, order: Telegram, answer: Telegram, seconds: float) -> None:
+        name = type(order).__name__
+        self.answers[name, answer.code if isinstance(answer, Fault) else type(answer).__name__] += 1
+        self.durations.setdefault(name, Durations()).add(seconds)

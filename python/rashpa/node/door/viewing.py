@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Work for who looks at images: one thing at a time, on a thread that yields to everybody else."""
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
+
+from rashpa.node.door.http_interface import MOST_INDEX, MOST_PLACE, MOST_STEP, SHOWN
+from rashpa.node.engine.preview import Preview, Shown, View
+
+_PATIENCE_S = 1.0
+_LOOK_S = 0.01
+_NICE = 19
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a request for a view says. `of`: which image. `after`: index of the image that is known; None: of none."""
+
+    buffer: str
+    view: View
+    after: int | None
+    of: Shown = "accepted"
+
+
+def asked_of(query: Mapping[str, str]) -> Asked:
+    """ValueError for numbers that are none, or too large, and for images that nobody keeps."""
+
+    def number(name: str, least: int, most: int, absent: int) -> int:
+        text = query.get(name)
+        if text is None:
+            return absent
+        if not (text.isascii() and text.isdecimal()) or len(text) > 18 or not least <= int(text) <= most:
+            raise ValueError(f"{name} is a number, {least} … {most}")
+        return int(text)
+
+    x, y, width, height = (number(name, 0, MOST_PLACE, 0) for name in ("x", "y", "width", "height"))
+    view = View(x, y, width, height, number("step", 1, MOST_STEP, 1))
+    after = number("after", 0, MOST_INDEX, 0) if "after" in query else None
+    of = query.get("of", "accepted")
+    if of not in SHOWN:
+        raise ValueError(f"of is one of {', '.join(SHOWN)}")
+    return Asked(query.get("buffer", ""), view, after, of)
+
+
+class Viewing:
+    """Of one node. Makes its thread with the first work."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, "viewing", _yield_to_others)
+
+    async def do(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """When its turn has come."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(*args, **kwargs))
+
+    async def newer(self, look: Callable[[], Preview | None], after: int | None) -> Preview | None:
+        """The first image that is not `after`; None when a second has gone without one. KeyError when there is no such buffer, nor any image without
+        `after`."""
+        ends = asyncio.get_running_loop().time() + _PATIENCE_S
+        while True:
+            found = look()
+            if found is None and after is None:
+                raise KeyError("no such image yet")
+            if found is not None and found.index != after:
+                return found
+            found = None  # its memory is wanted for the next
+            if asyncio.get_running_loop().time() > ends:
+                return None
+            await asyncio.sleep(_LOOK_S)
+
+
+def _yield_to_others() -> None:
+    """The data path needs every processor more than who looks on."""
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)

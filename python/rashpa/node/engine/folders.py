@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a node may read and write, where it publishes, whose code it loads, and which cards it drives, whatever a telegram says: a telegram comes from whoever can give orders, the node reads and writes as who
+started it."""
+
+import ipaddress
+from collections.abc import Iterable
+from pathlib import Path
+
+from rashpa.control.plan.dataset_check import files_of
+from rashpa.control.plan.emulators import SIMULATED
+from rashpa.control.runfile.dataset_spec import AnyDatasetSpec, DirectorySpec
+from rashpa.data.files.file_names import expanded
+from rashpa.data.files.regular_file import real_path
+from rashpa.data.stream.feedback import FEEDBACK_FOLDER, address_of, ring_name
+from rashpa.node.engine.engine import EngineError
+
+
+class Folders:
+    """Folders, or single files, with all that lies below; links and `..` are followed before a path is looked at."""
+
+    def __init__(
+        self,
+        read: Iterable[Path],
+        write: Iterable[Path],
+        kernels: Path | None = None,
+        cards: Iterable[str] = (),
+        feedback: Path = FEEDBACK_FOLDER,
+        publish: Iterable[str] = (),
+    ) -> None:
+        """`cards`: directories of cards, and "sim" where cards may be simulated. `feedback`: where rings lie; `publish`: addresses of sockets, besides
+        loopback."""
+        self._feedback = real_path(feedback)
+        self._publish = frozenset(map(ipaddress.ip_address, publish))
+        named = frozenset(cards)
+        self._simulates = SIMULATED in named
+        self._cards = frozenset(real_path(card) for card in named - {SIMULATED})
+        self._read = frozenset(real_path(path) for path in read)
+        self._write = frozenset(real_path(path) for path in write)
+        self._kernels = None if kernels is None else real_path(kernels)
+
+    @property
+    def has_kernels(self) -> bool:
+        """Whether code from outside the program may be loaded at all."""
+        return self._kernels is not None
+
+    def kernel_file(self, name: str) -> Path:
+        """The file with the code of a kernel. It is a name, not a path: loading it is running it, and only what lies in the one folder that was
+        named for this is run. EngineError says what to do."""
+        if self._kernels is None:
+            raise EngineError(
+                "config",
+                f"kernel {name!r}: this node runs no code from outside; start it with --kernels FOLDER, where {name!r} lies",
+            )
+        if name in ("", ".", "..") or "/" in name or "\0" in name:
+            raise EngineError(
+                "config", f"kernel {name!r}: give the name of a file in {self._kernels}, without a folder"
+            )
+        try:
+            path = (self._kernels / name).resolve(strict=True)
+        except (OSError, RuntimeError) as error:
+            why = "no such file" if isinstance(error, FileNotFoundError) else str(error)
+            raise EngineError("file", f"kernel {name}: {why} in {self._kernels}; put it there") from None
+        if path.parent != self._kernels:
+            raise EngineError(
+                "file",
+                f"kernel {name}: it is a link out of {self._kernels}, to {path}; put the file itself there",
+            )
+        if not path.is_file():
+            raise EngineError("file", f"kernel {name}: {path} is no regular file")
+        return path
+
+    def card_directory(self, name: str) -> Path | None:
+        """Where the nodes of a card lie; None: of one that this node simulates. EngineError says what to do."""
+        if name == SIMULATED:
+            if not self._simulates:
+                raise EngineError("config", "card sim: this node simulates no card; start it with --card sim")
+            return None
+        try:
+            path = real_path(expanded(name))
+        except (OSError, RuntimeError, ValueError) as error:  # a loop of links; a byte 0
+            raise EngineError("file", f"card {name!r} is no path: {error}") from None
+        if path not in self._cards and self._cards.isdisjoint(path.parents):
+            known = ", ".join(sorted(map(str, self._cards))) or "none"
+            raise EngineError(
+                "file",
+                f"card {name}: this node may drive the cards in {known}; start it with --card {path}, or name one of them",
+            )
+        return path
+
+    def ring_file(self, name: str) -> Path:
+        """The file of a ring: a name in the one folder for rings, whatever it says."""
+        return self._feedback / ring_name(name)
+
+    def check_publish(self, endpoint: str, what: str) -> None:
+        """EngineError when nothing may be published at that endpoint, tcp://ADDRESS:PORT; an empty one is none. `what`: names it in the error."""
+        if not endpoint:
+            return
+        try:
+            address = ipaddress.ip_address(address_of(endpoint))
+        except ValueError as error:
+            raise EngineError("config", f"{what} {endpoint}: {error}") from None
+        if not address.is_loopback and address not in self._publish:
+            raise EngineError(
+                "config",
+                f"{what} {endpoint}: this node publishes on loopback alone; start it with --publish {address}, where everyone who reaches "
+                "that address may read what is published",
+            )
+
+    def check_read(self, spec: AnyDatasetSpec, base: Path) -> None:
+        """EngineError when the dataset has a file elsewhere; relative paths count from `base`."""
+        for _, path in files_of(spec.resolved(base)):
+            _check(path, self._read, "read")
+            if isinstance(spec, DirectorySpec) and path.is_dir():
+                for entry in path.iterdir():
+                    _check(entry, self._read, "read")
+
+    @property
+    def readable(self) -> tuple[Path, ...]:
+        """Where files may lie to which an HDF5 file leads; none when everything may be read: then as the dataset says."""
+        return () if Path("/") in self._read else tuple(self._read)
+
+    def check_file(self, path: Path) -> None:
+        """EngineError when this file may not be read."""
+        _check(path, self._read, "read")
+
+    def check_write(self, path: Path) -> None:
+        """EngineError when a file may not be made there."""
+        _check(path, self._write, "write")
+
+
+EVERYWHERE = Folders((Path("/"),), (Path("/"),), cards=(SIMULATED, "/"))
+"""Of an engine in the process of who gives the orders."""
+
+
+def _check(path: Path, allowed: frozenset[Path], what: str) -> None:
+    try:
+        resolved = real_path(path)
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links; a byte 0
+        raise EngineError("file", f"{str(path)!r} is no path: {error}") from None
+    if resolved not in allowed and allowed.isdisjoint(resolved.parents):
+        known = ", ".join(sorted(map(str, allowed))[:5]) or "nowhere"
+        raise EngineError(
+            "file",
+            f"{path}: this node may {what} {'below ' if allowed else ''}{known} alone; start it with --{what} {resolved.parent}, "
+            f"or name a place there",
+        )

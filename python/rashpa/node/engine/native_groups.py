@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups among which an emulator deals images, as telegrams and as the native module has them."""
+
+from rashpa import _native
+from rashpa.control.telegrams import telegram
+
+
+def native_group(group: telegram.Group) -> _native.Group:
+    """As the native module is told of it."""
+    native = _native.Group()
+    native.name = group.name
+    native.replay_frames = group.replay_frames
+    native.response_ms = group.response_ms
+    native.members = [native_member(member) for member in group.members]
+    return native
+
+
+def native_member(member: telegram.GroupMember) -> _native.GroupMember:
+    """As the native module is told of it."""
+    native = _native.GroupMember()
+    native.name = member.name
+    native.stack = member.stack
+    native.dtps = list(member.dtps)
+    return native
+
+
+def group_status(name: str, status: _native.GroupStatus) -> telegram.GroupStatus:
+    """As telegrams say it."""
+    members = tuple(
+        telegram.MemberStatus(
+            name=known.name,
+            state=known.state,
+            dealt=known.dealt,
+            done=known.done,
+            taken=known.taken,
+            resent=known.resent,
+            duplicates=known.duplicates,
+            lates=known.lates,
+            response_ms=known.response_ns / 1e6,
+            silent_ms=known.silent_ns / 1e6,
+            given_ago_ms=known.given_ago_ns / 1e6,
+        )
+        for known in status.members
+    )
+    return telegram.GroupStatus(
+        name=name,
+        fresh=status.fresh,
+        waiting=status.waiting,
+        resent=status.resent,
+        duplicates=status.duplicates,
+        lost=status.lost,
+        skipped=status.skipped,
+        settled=status.settled,
+        members=members,
+    )

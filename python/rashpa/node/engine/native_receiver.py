@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The native configuration of a receiver from its Configure telegram: buffers, pipelines with their calibration, sinks with their metadata."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa import _native
+from rashpa.control.books.proof import proof_of
+from rashpa.control.nodes.version import software_version
+from rashpa.control.plan.module_shapes import shape_troubles
+from rashpa.control.runfile import links
+from rashpa.control.runfile.kernels import (
+    Kernel,
+    PluginKernel,
+    PythonKernel,
+    code_of,
+    declaration,
+    files_of,
+    parameters_of,
+)
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.part_orders import (
+    FILE_ORDERS,
+    DtpPlace,
+    FileMetadata,
+    ModulePlace,
+    SinkOrder,
+    Stream2Order,
+)
+from rashpa.data.base.pixels import counts_of, named
+from rashpa.data.datasets.calibration_reference import file_of
+from rashpa.data.datasets.calibration_spec import CalibrationSpec
+from rashpa.data.datasets.dataset_spec import AnyDatasetSpec
+from rashpa.data.files.file_names import expanded
+from rashpa.data.files.new_folders import missing_folders
+from rashpa.data.geometry.given import GivenError, Image, behind, given_arrays
+from rashpa.data.geometry.laboratory import Axes, Plane, Vector
+from rashpa.data.kernels.kernel import Column
+from rashpa.data.kernels.pipeline import kernel_declarations
+from rashpa.node.engine.calibration import Maps, gaps_of_buffer, maps_of_buffer
+from rashpa.node.engine.dataset_parts import calibration_spec_of, spec_of
+from rashpa.node.engine.engine import EngineError
+from rashpa.node.engine.folders import Folders
+from rashpa.node.engine.output_files import prepare_output
+from rashpa.node.engine.provenance import CalibrationFact, calibration_facts, pixel_units, sha256_of
+from rashpa.node.engine.python_kernel import load_python_kernel
+from rashpa.node.engine.stored_mask import stored_masks
+
+_NO_MASKS: Mapping[str, NDArray[np.uint32]] = MappingProxyType({})
+
+
+def receiver_config(order: telegram.Destination, run: int, folders: Folders) -> _native.ReceiverConfig:
+    """Everything but the link's options, and the cards of units. EngineError when calibration or output cannot be had."""
+    chosen = links.parameters_of(order.options)
+    proof = "{} ({})".format(*proof_of(order.link, chosen.get("verify", "all"), chosen.get("records", True)))
+    config = _native.ReceiverConfig()
+    config.buffers = buffer_configs(order, folders, proof, stored_masks(order, folders))
+    config.memory = order.memory
+    config.source_link = order.peer_link
+    config.bind_address = order.bind_address
+    config.port = order.port
+    config.link_threads = order.link_threads
+    config.flow = order.flow
+    config.run = run
+    config.poll = order.poll
+    config.first_processor = order.first_processor
+    return config
+
+
+def buffer_configs(
+    order: telegram.Destination, folders: Folders, proof: str, read_masks: Mapping[str, NDArray[np.uint32]] = _NO_MASKS
+) -> list[_native.BufferConfig]:
+    """Of all buffers. `proof`: what the files say of how it is known that pixels are complete; `read_masks`: by buffer, NXmx bits that images bring with them.
+    EngineError as for `receiver_config`."""
+    check_allowed(order, folders)  # all of it, before the first file is touched
+    calibration, facts = _calibration_of(order, folders)
+    module = _Module(order.module_width, order.module_height)
+    origin = _Origin(proof, facts, read_masks)
+    return [_buffer_config(buffer, module, calibration, origin, folders) for buffer in order.buffers]
+
+
+def check_allowed(order: telegram.Destination, folders: Folders) -> None:
+    """EngineError when an order reads, writes, loads or publishes where this node may not."""
+    for buffer in order.buffers:
+        for kernel in buffer.kernels:
+            if code := code_of(kernel):
+                folders.kernel_file(code)
+            for name in files_of(kernel).values():
+                folders.check_file(Path(file_of(expanded(name))))
+        for sink in buffer.sinks:
+            if isinstance(sink, FILE_ORDERS):
+                folders.check_write(Path(sink.prefix))
+            if isinstance(sink, Stream2Order):
+                folders.check_publish(sink.endpoint, "sink stream2: endpoint")
+        if buffer.feedback is not None:
+            folders.check_publish(buffer.feedback.zmq, "feedback.zmq")
+
+
+@dataclass(frozen=True)
+class _Module:
+    """Pixels of a module of the detector."""
+
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """What a file says of where its pixels come from; `calibration`: of each map."""
+
+    proof: str
+    calibration: Sequence[CalibrationFact]
+    read_masks: Mapping[str, NDArray[np.uint32]] = field(default_factory=dict)
+    code: Mapping[str, str] = field(default_factory=dict)  # of kernels from outside: file, SHA-256
+    reasons: Sequence[list[str]] = ()  # of each kernel's verdict
+
+
+@dataclass(frozen=True)
+class _Image:
+    """The image that a buffer's sinks get: what has become of the places and the mask of the one that arrives."""
+
+    made: _native.Reshaping
+    arriving_mask: NDArray[np.uint32]
+
+    def mask(self) -> NDArray[np.uint32]:
+        return self.made.mask(self.arriving_mask)
+
+    def module(self, said: ModulePlace, metadata: FileMetadata) -> _native.NxmxModule:
+        place = _native.NxmxModule()
+        place.name = said.name
+        place.x, place.y, place.width, place.height = self.made.region(said.x, said.y, said.width, said.height)
+        plane = self._plane(said, metadata, (place.x, place.y))
+        place.corner, place.fast, place.slow = list(plane.corner), list(plane.fast), list(plane.slow)
+        return place
+
+    def _plane(self, said: ModulePlace, metadata: FileMetadata, first: tuple[int, int]) -> Plane:
+        """Where the module lies, in m: as it is said, or by the beam."""
+        if not (said.corner or said.fast or said.slow):
+            beam, pitch = (metadata.beam_center_x, metadata.beam_center_y), metadata.pixel_size_m
+            return Axes(metadata.image_fast, metadata.image_slow).plane(beam, pitch).starting(first)
+        return Plane(*(_vector(said.name, key, getattr(said, key)) for key in ("corner", "fast", "slow")))
+
+    def dtp(self, said: DtpPlace) -> _native.NxmxDtp:
+        place = _native.NxmxDtp()
+        place.id, place.module = said.id, said.module
+        place.x, place.y, place.width, place.height = self.made.region(said.x, said.y, said.width, said.height)
+        place.orientation = _native.Orientation(said.turn, said.flip)
+        if self.made.changes:
+            lines = [self.made.region(said.x, said.y + line, said.width, 1) for line in range(said.height)]
+            place.line_rows = [y for _, y, _, _ in lines] + [place.y + place.height]
+        return place
+
+
+def _vector(module: str, key: str, text: str) -> Vector:
+    """EngineError when it is none."""
+    try:
+        x, y, z = (float(one) for one in text.split())
+    except ValueError:
+        x = y = z = math.nan
+    if not all(math.isfinite(one) for one in (x, y, z)):
+        raise EngineError(
+            "config", f"{key}: of module {module}: {text[:40]!r} is not three numbers; give x, y and z in m"
+        )
+    return x, y, z
+
+
+def prefixes_of(order: telegram.Destination) -> list[Path]:
+    """What the files of this order begin with."""
+    sinks = [sink for buffer in order.buffers for sink in buffer.sinks]
+    return [Path(sink.prefix) for sink in sinks if isinstance(sink, FILE_ORDERS)]
+
+
+def master_of(buffer: telegram.Buffer) -> str:
+    """Where this buffer's file will be; empty when nothing stores it. Of several that of the sink hdf5."""
+    sinks = [sink for order in FILE_ORDERS for sink in buffer.sinks if isinstance(sink, order)]
+    return next((f"{Path(sink.prefix).absolute()}_master.h5" for sink in sinks), "")
+
+
+def missing_folders_of(order: telegram.Destination) -> list[Path]:
+    """Folders that are made for the output of this order; the deepest first."""
+    parents = dict.fromkeys(prefix.parent for prefix in prefixes_of(order))
+    return [folder for parent in parents for folder in missing_folders(parent)]
+
+
+def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list[Maps], list[CalibrationFact]]:
+    """The maps of all modules, and where they come from; none when no kernel wants them."""
+    wanting = [one.name for each in order.buffers for one in each.kernels if declaration(one.name).calibration]
+    if not wanting:
+        return [], []
+    from rashpa.data.datasets.calibration import load_calibration
+    from rashpa.data.datasets.datasets import calibration_from_spec
+
+    spec: AnyDatasetSpec | CalibrationSpec
+    if order.calibration is not None:
+        spec = calibration_spec_of(order.calibration).resolved(Path.cwd())
+        for path in spec.files():
+            folders.check_file(path)
+        found = load_calibration(spec, order.module_height, order.module_width, order.modules)
+    else:
+        spec = spec_of(order.dataset).resolved(Path.cwd())
+        folders.check_read(spec, Path.cwd())
+        found = calibration_from_spec(spec, Path.cwd(), order.module_height, order.module_width)
+    if not found:
+        raise EngineError(
+            "config",
+            f"kernel {wanting[0]} needs pedestal and gain, and dataset {order.dataset.kind} has none; name them in [detector.calibration] "
+            "or leave the kernel out",
+        )
+    used = [Maps(maps.pedestal, maps.gain, maps.mask, maps.rms) for maps in found]
+    return used, calibration_facts(spec, used)
+
+
+def _buffer_config(
+    buffer: telegram.Buffer,
+    module: _Module,
+    calibration: list[Maps],
+    origin: _Origin,
+    folders: Folders,
+) -> _native.BufferConfig:
+    kernels = buffer.kernels
+    calibrated = any(declaration(kernel.name).calibration for kernel in kernels)
+    maps = maps_of_buffer(buffer, calibration) if calibrated else None
+    native_maps = None
+    if maps is not None:
+        parts = [(dtp.module, dtp.source_x, dtp.source_y, dtp.width, dtp.height, dtp.x, dtp.y) for dtp in buffer.dtps]
+        width, height = _turned_sides(buffer, module)
+        native_maps = _native.Calibration(maps.pedestal, maps.gain, maps.mask, maps.rms, width, height, parts)
+    config = _native.BufferConfig()
+    config.name = buffer.name
+    config.width = buffer.width
+    config.height = buffer.height
+    config.pixel = buffer.pixel
+    config.slots = buffer.slots
+    config.stack = buffer.stack
+    config.images = buffer.images
+    config.end = buffer.end
+    config.dealt = buffer.dealt
+    config.deadline_ms = buffer.deadline_ms
+    config.quiet_ms = buffer.quiet_ms
+    config.partial = buffer.partial
+    config.keep_darks = buffer.keep_darks
+    config.threads = buffer.threads
+    config.unit = buffer.unit
+    config.trigger = buffer.trigger
+    config.device = buffer.device
+    config.share = buffer.share
+    config.slice = _native.Slice(buffer.every, buffer.phase)
+    config.dtps = [
+        _native.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
+    ]
+    if (feedback := buffer.feedback) is not None:
+        ring = str(folders.ring_file(feedback.ring)) if feedback.ring else ""
+        config.feedback = _native.FeedbackOptions(ring, feedback.zmq, feedback.images)
+    config.special = [_native.SpecialValue(one.value, one.meaning) for one in buffer.special]
+    config.masked = buffer.masked
+    mask = maps.mask if maps is not None else gaps_of_buffer(buffer)
+    if (read := origin.read_masks.get(buffer.name)) is not None:
+        mask = mask | read
+    made: list[_native.Kernel] = []
+    arriving = Image(buffer.height, buffer.width, counts=_counts_of(buffer))
+    for kernel in kernels:
+        seen = _Image(_native.Reshaping(made, buffer.width, buffer.height), mask).mask()
+        arriving = replace(arriving, height=seen.shape[0], width=seen.shape[1], mask=seen)
+        made.append(_kernel(kernel, native_maps, arriving, folders))
+        arriving = behind(arriving, kernel_declarations().get(kernel.name, {}), parameters_of(kernel))
+    config.kernels = made
+    code = {code: sha256_of(folders.kernel_file(code)) for one in kernels if (code := code_of(one))}
+    origin = replace(origin, code=code, reasons=[one.veto_reasons for one in config.kernels])
+    image = _Image(_native.Reshaping(config.kernels, buffer.width, buffer.height), mask)
+    config.sinks = [_sink(sink, kernels, image, origin) for sink in buffer.sinks]
+    return config
+
+
+def _counts_of(buffer: telegram.Buffer) -> tuple[float, float]:
+    """The least and the largest value of a pixel that arrives and is not masked."""
+    masking = named(buffer.masked, buffer.pixel)
+    largest = min((one.value - 1 for one in buffer.special if one.value > 0), default=None)
+    return counts_of(buffer.pixel, masking._replace(largest_count=largest))
+
+
+def _turned_sides(buffer: telegram.Buffer, module: _Module) -> tuple[int, int]:
+    """Of the buffer's modules as they are turned. EngineError when an assembled image would have to know modules of both shapes."""
+    orientations = [dtp.orientation for dtp in buffer.dtps]
+    for number, text in shape_troubles(buffer.kernels, orientations, module.width, module.height):
+        raise EngineError("config", f"buffer {buffer.name}: kernel {buffer.kernels[number].name}: {text}")
+    return max(orientation.sides(module.width, module.height) for orientation in orientations)
+
+
+def _kernel(kernel: Kernel, calibration: _native.Calibration | None, image: Image, folders: Folders) -> _native.Kernel:
+    if isinstance(kernel, PluginKernel):
+        return _native.plugin_kernel(str(folders.kernel_file(kernel.code)), dict(kernel.parameters), kernel.check)
+    if isinstance(kernel, PythonKernel):
+        return _python_kernel(kernel, folders)
+    values = {name: value for name, value in parameters_of(kernel).items() if value is not None}
+    try:
+        arrays = given_arrays(kernel.name, values, image)
+    except GivenError as error:
+        raise EngineError("file" if isinstance(error.__cause__, OSError) else "config", str(error)) from error
+    calibrated = declaration(kernel.name).calibration
+    return _native.Kernel(kernel.name, values, calibration if calibrated else None, arrays)
+
+
+def _python_kernel(kernel: PythonKernel, folders: Folders) -> _native.Kernel:
+    name = kernel.function.partition(":")[2]
+    loaded = load_python_kernel(folders.kernel_file(kernel.code), name, kernel.parameters)
+    declared = loaded.declared
+    function = loaded.on_device() if declared.on_device else loaded
+
+    def facts(columns: Sequence[Column]) -> list[tuple[str, str, str, str]]:
+        return [(one.name, one.type, one.unit, one.doc) for one in columns]
+
+    return _native.python_kernel(
+        function,
+        name,
+        loaded.origin,
+        list(declared.takes),
+        facts(declared.columns),
+        list(declared.reasons),
+        facts(declared.table),
+        declared.table_rows,
+        facts(declared.profile),
+        [(one.name, one.unit, one.doc, [float(value) for value in one.values]) for one in declared.axes],
+        declared.on_device,
+    )
+
+
+def _sink(sink: SinkOrder, kernels: Sequence[Kernel], image: _Image, origin: _Origin) -> _native.SinkConfig:
+    values = sink.model_dump(mode="json", exclude={"kind", "metadata"})
+    if not isinstance(sink, (*FILE_ORDERS, Stream2Order)):
+        return _native.SinkConfig(sink.kind, values)
+    metadata = _metadata(sink.metadata, kernels, image, origin.proof)
+    _add_origin(metadata, kernels, origin)
+    if isinstance(sink, FILE_ORDERS):
+        prepare_output(Path(sink.prefix), sink.existing)
+    return _native.SinkConfig(sink.kind, values, metadata)
+
+
+def _metadata(said: FileMetadata, kernels: Sequence[Kernel], image: _Image, proof: str) -> _native.NxmxMetadata:
+    plain = said.model_dump(mode="json", exclude={"labels", "modules", "dtps", "image_fast", "image_slow"})
+    plain |= {"software_version": software_version(), "proof": proof, "pixel_units": pixel_units(kernels)}
+    metadata = _native.NxmxMetadata(plain)
+    metadata.labels = said.labels
+    metadata.modules = [image.module(module, said) for module in said.modules]
+    metadata.dtps = [image.dtp(dtp) for dtp in said.dtps]
+    metadata.pixel_mask = image.mask()
+    return metadata
+
+
+def _add_origin(metadata: _native.NxmxMetadata, kernels: Sequence[Kernel], origin: _Origin) -> None:
+    steps = []
+    for kernel, reasons in zip(kernels, origin.reasons, strict=True):
+        step = _native.NxmxKernel()
+        step.name = kernel.name
+        values = kernel.model_dump(mode="json")
+        step.parameters = [(name, json.dumps(value)) for name, value in values.items() if name != "name"]
+        if code := code_of(kernel):
+            step.parameters += [("sha256", json.dumps(origin.code[code]))]
+        step.parameters += [
+            (f"{key}_sha256", json.dumps(sha256_of(Path(name)))) for key, name in files_of(kernel).items()
+        ]
+        step.veto_reasons = reasons
+        steps.append(step)
+    metadata.kernels = steps
+    maps = []
+    for fact in origin.calibration if any(declaration(one.name).calibration for one in kernels) else ():
+        one = _native.NxmxCalibration()
+        one.kind, one.file, one.sha256 = fact.kind, fact.file, fact.sha256
+        one.version, one.date, one.source = fact.version, fact.date, fact.source
+        maps.append(one)
+    metadata.calibration = maps

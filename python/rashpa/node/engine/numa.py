@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a node's buffers and threads lie on machines whose memory is in several parts (NUMA): near the device that reads them or the network card that
+brings them.
+
+Threads are made by the thread that sets a node up, and have its processors; memory lies where it is touched first, by that thread. So this thread
+alone is bound, for as long as it sets up: no policy of memory is needed, which not every container allows.
+"""
+
+import contextlib
+import logging
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rashpa.node.engine.engine import EngineError
+from rashpa.node.host.interfaces import interfaces
+
+SYSTEM = Path("/sys")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Device:
+    """Something that reads or brings images. `folder`: of the device in /sys."""
+
+    name: str
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Place:
+    """A NUMA node and its processors, and who asked for it. `node` None: anywhere."""
+
+    node: int | None = None
+    processors: frozenset[int] = frozenset()
+    reason: str = ""
+
+    @property
+    def words(self) -> str:
+        """For the log and the report; empty: anywhere."""
+        return "" if self.node is None else f"NUMA node {self.node} ({self.reason})"
+
+    @contextlib.contextmanager
+    def bind(self) -> Iterator[None]:
+        """Meanwhile the calling thread, and threads that it makes for good, run there."""
+        if self.node is None:
+            yield
+            return
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, self.processors)
+        try:
+            yield
+        finally:
+            os.sched_setaffinity(0, before)
+
+
+ANYWHERE = Place()
+
+
+def numa_nodes(system: Path = SYSTEM) -> Mapping[int, frozenset[int]]:
+    """Processors by NUMA node, of those that have any; empty where the kernel does not say."""
+    found: dict[int, frozenset[int]] = {}
+    for folder in (system / "devices" / "system" / "node").glob("node[0-9]*"):
+        with contextlib.suppress(OSError, ValueError):
+            processors = _numbers((folder / "cpulist").read_text(encoding="ascii"))
+            if processors:
+                found[int(folder.name.removeprefix("node"))] = processors
+    return dict(sorted(found.items()))
+
+
+def _numbers(text: str) -> frozenset[int]:
+    """The kernel's lists: 0-3,8."""
+    numbers: set[int] = set()
+    for part in text.strip().split(","):
+        if part:
+            first, _, last = part.partition("-")
+            numbers |= set(range(int(first), int(last or first) + 1))
+    return frozenset(numbers)
+
+
+def node_of(device: Device) -> int | None:
+    """None: the kernel does not say, as of devices in software."""
+    try:
+        node = int((device.folder / "numa_node").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+    return node if node >= 0 else None
+
+
+def gpu(bus: str, system: Path = SYSTEM) -> Device:
+    """`bus`: its PCI address."""
+    return Device(f"of GPU {bus.lower()}", system / "bus" / "pci" / "devices" / bus.lower())
+
+
+def network_card(address: str, rdma: str = "", system: Path = SYSTEM) -> Iterator[Device]:
+    """That of an RDMA device, or else of the interface that has the address; none of an address that no interface has."""
+    if rdma:
+        yield Device(f"of {rdma}", system / "class" / "infiniband" / rdma / "device")
+        return
+    for one in interfaces():
+        if address.partition("%")[0] in one.addresses:
+            yield Device(f"of {one.name}", system / "class" / "net" / one.name / "device")
+
+
+def place_for(label: str, choice: str, devices: Iterable[Device], system: Path = SYSTEM) -> Place:
+    """`choice`: "off"; a node's number; or "auto", that of the first of `devices` whose node is known, where there are several nodes.
+
+    Raises:
+        EngineError: the machine has no such node, or this process may use no processor of it.
+    """
+    if choice == "off":
+        return ANYWHERE
+    nodes = numa_nodes(system)
+    allowed = frozenset(os.sched_getaffinity(0))
+    if choice != "auto":
+        return _told(label, int(choice), nodes, allowed)
+    if len(nodes) < 2:
+        return ANYWHERE
+    for device in devices:
+        node = node_of(device)
+        if node is not None and nodes.get(node, frozenset()) & allowed:
+            return _said(label, Place(node, nodes[node] & allowed, device.name))
+    return ANYWHERE
+
+
+def _said(label: str, place: Place) -> Place:
+    _log.info("%s: buffers and threads on %s, processors %s", label, place.words, _words(place.processors))
+    return place
+
+
+def _told(label: str, node: int, nodes: Mapping[int, frozenset[int]], allowed: frozenset[int]) -> Place:
+    if node not in nodes:
+        there = ", ".join(map(str, nodes)) or "none that the kernel names"
+        raise EngineError(
+            "config",
+            f'{label}: numa is {node}, and of NUMA nodes with processors this machine has {there}; choose one of them, "auto" or "off"',
+        )
+    if not nodes[node] & allowed:
+        raise EngineError(
+            "resource",
+            f"{label}: numa is {node}, and this process may use none of its processors ({_words(nodes[node])}), only {_words(allowed)}; start the node "
+            "with processors of that NUMA node, or choose another",
+        )
+    return _said(label, Place(node, nodes[node] & allowed, "as told"))
+
+
+def _words(processors: Iterable[int]) -> str:
+    """As the kernel writes them: 0-3,8."""
+    parts: list[list[int]] = []
+    for number in sorted(processors):
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return ",".join("-".join(map(str, part)) for part in parts)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a configuration's files go: the folder is made, and files of an earlier run are in the way unless they may be replaced.
+
+No data is moved or removed before the run begins: the sink writes beside older files and takes their names then. What no sink of the new run has a name of
+goes at the same time: series that the older run had, and files that lead to its images.
+"""
+
+import contextlib
+import errno
+import re
+from pathlib import Path
+
+from rashpa.data.files.regular_file import be_there
+from rashpa.data.parts.older_files import SERIES, leaders_of, older_files
+from rashpa.node.engine.engine import EngineError
+
+_ATTEMPTS = 100
+
+
+def prepare_output(prefix: Path, existing: str) -> None:
+    """Until release_output() the folder is not empty, so that nobody whose run never began takes it away. EngineError when older files are in the
+    way (existing = "refuse") or the folder cannot be."""
+    try:
+        _occupy(prefix)
+        old = older_files(prefix)
+    except OSError as error:
+        raise EngineError("file", f"{prefix.parent}: {error.strerror}; choose another run.output") from None
+    if old and existing != "replace":
+        raise EngineError(
+            "file",
+            f'{old[0]} exists; move it, choose another run.name or run.output, or set run.existing = "replace"',
+        )
+
+
+class OlderFiles:
+    """Files that an older run of this prefix has left and that no sink writes over, as they are now: those of series, and those that lead to its images."""
+
+    def __init__(self, prefix: Path) -> None:
+        start = re.compile(re.escape(f"{prefix.name}_") + SERIES)
+        series = [path for path in older_files(prefix) if start.match(path.name)]
+        self._files = {path: _identity(path) for path in (*leaders_of(prefix), *series)}
+
+    def remove(self) -> None:
+        """When the run has begun. What leads to others first: nothing is left that shows images which are gone. A name that the run has taken meanwhile stays, and so does what
+        cannot be removed."""
+        for path in sorted(self._files, key=lambda path: not path.name.endswith(("_master.h5", ".cxi", "_frames.h5"))):
+            with contextlib.suppress(OSError):
+                if _identity(path) == self._files[path]:
+                    path.unlink()
+
+
+def _identity(path: Path) -> tuple[int, int, int]:
+    facts = path.lstat()
+    return facts.st_dev, facts.st_ino, facts.st_mtime_ns
+
+
+def release_output(prefix: Path) -> None:
+    """The files are there, or will never be."""
+    with contextlib.suppress(OSError):
+        _place_of(prefix).unlink()
+
+
+def _place_of(prefix: Path) -> Path:
+    return prefix.with_name(f".{prefix.name}_begins")
+
+
+def _occupy(prefix: Path) -> None:
+    for _ in range(_ATTEMPTS):
+        prefix.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # taken away since
+            return be_there(_place_of(prefix))
+    raise FileNotFoundError(errno.ENOENT, "others take it away again and again")

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recent image, for who looks at a run: as PNG for a look, as numbers for a program that shows it. Both are made when they are asked for."""
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa.data.figures.view_bytes import bytes_of_view
+
+Rectangle = tuple[int, int, int, int]
+"""x, y, width, height: pixels."""
+Named = Mapping[str, NDArray[Any]]
+Shown = Literal["accepted", "vetoed", "partial"]
+"""A recent accepted image, the first of the run that a kernel has vetoed, the first of which lines did not arrive."""
+
+
+@dataclass(frozen=True)
+class Preview:
+    """An image and what is known of it. `vetoed`: why, where it was; `arriving`: the pipeline has made nothing of it, the pixels are the detector's. `masked`: the values that are no measurement, and which pixels have none whatever their value (None:
+    all have one); `lost`: lines that did not come; `columns`: the numbers that the pipeline found; `tables`: its lists, such as peaks, column by column;
+    `profiles`: its curves, arrays and axes."""
+
+    index: int
+    frame: int
+    timestamp_ns: int
+    partial: bool
+    pixels: NDArray[Any]
+    masked: "Masked"
+    lost: tuple[Rectangle, ...] = ()
+    columns: Mapping[str, float] = field(default_factory=dict)
+    tables: Mapping[str, Named] = field(default_factory=dict)
+    profiles: Mapping[str, tuple[Named, Named]] = field(default_factory=dict)
+    vetoed: str | None = None
+    arriving: bool = False
+
+
+@dataclass(frozen=True)
+class Masked:
+    """Which pixels of a buffer's images have no value. `delivered`: negative ones have none, as detectors say it; else the least one of their type, as kernels do.
+    `gaps`: no module is there."""
+
+    delivered: bool = False
+    special: tuple[int, ...] = ()
+    gaps: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """A part of an image, one number for each block of `step` × `step` pixels: the largest. `width` and `height` 0: to the image's end."""
+
+    x: int = 0
+    y: int = 0
+    width: int = 0
+    height: int = 0
+    step: int = 1
+
+    def within(self, shape: tuple[int, ...]) -> tuple[slice, slice]:
+        """Rows and columns of an image of this shape. ValueError when there are none."""
+        rows, columns = shape
+        if self.x >= columns or self.y >= rows:
+            raise ValueError(f"the image has {columns} × {rows} pixels; none is at {self.x}, {self.y}")
+        right = min(columns, self.x + self.width) if self.width else columns
+        bottom = min(rows, self.y + self.height) if self.height else rows
+        return slice(self.y, bottom), slice(self.x, right)
+
+
+def viewed(preview: Preview, view: View) -> bytes:
+    """As `rashpa.data.figures.view_bytes` says: `image`, `peaks` (x, y of each, in pixels of the image) and of each profile the last axis with the first array.
+    ValueError when the view is not in the image."""
+    from rashpa import _native  # only who has images needs what is compiled
+
+    where = view.within(preview.pixels.shape)
+    corners = (where[1].start, where[0].start, where[1].stop, where[0].stop)
+    masked = preview.masked
+    image = _native.view_of(preview.pixels, corners, view.step, masked.delivered, masked.special, masked.gaps)
+    arrays: dict[str, NDArray[Any]] = {"image": image}
+    peaks_of = ""
+    for name, table in preview.tables.items():
+        if "x" in table and "y" in table and "peaks" not in arrays:
+            arrays["peaks"] = np.stack([table["x"], table["y"]]).astype(np.float32)
+            peaks_of = name
+    for name, (values, axes) in preview.profiles.items():
+        first, axis = next(iter(values.values())), list(axes.values())[-1]
+        if first.ndim == 1:
+            arrays[f"profile_{name}"] = np.stack([axis, first])
+    facts = {
+        "index": preview.index,
+        "frame": preview.frame,
+        "timestamp_ns": preview.timestamp_ns,
+        "partial": preview.partial,
+        "vetoed": preview.vetoed,
+        "arriving": preview.arriving,
+        "size": [preview.pixels.shape[1], preview.pixels.shape[0]],
+        "view": [*corners, view.step],
+        "kind": preview.pixels.dtype.kind,
+        "peaks_of": peaks_of,
+        "lost": preview.lost,
+        "columns": {name: value if np.isfinite(value) else None for name, value in preview.columns.items()},
+        "axes": {name: list(axes)[-1] for name, (_, axes) in preview.profiles.items()},
+    }
+    return bytes_of_view(facts, arrays)
+
+
+def png_of(image: NDArray[Any]) -> bytes:
+    """Grey PNG on a square-root scale up to the 99.9th percentile; values that are no measurement (fill values, NaN, negative) are black."""
+    from PIL import Image  # of which most nodes make none
+
+    values = image.astype(np.float32)
+    if np.issubdtype(image.dtype, np.integer):
+        limits = np.iinfo(image.dtype)
+        values[(image == limits.max) | ((image == limits.min) & (limits.min < 0))] = 0.0
+    values = np.clip(np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0), 0.0, None)
+    top = float(np.percentile(values, 99.9)) if values.size else 0.0
+    grey = np.sqrt(np.clip(values / max(top, 1e-6), 0.0, 1.0)) * 255.0
+    out = io.BytesIO()
+    Image.fromarray(grey.astype(np.uint8)).save(out, format="PNG")
+    return out.getvalue()

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folder in which a node was started: from there relative paths of orders count, whatever kernels of others do with os.chdir."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.part_orders import FILE_ORDERS
+from rashpa.data.files.file_names import located
+
+
+@contextlib.contextmanager
+def staying_here() -> Iterator[Path]:
+    """Comes back to the folder of now when code of others is through; gives it."""
+    here = Path.cwd()
+    try:
+        yield here
+    finally:
+        os.chdir(here)
+
+
+def rooted(order: telegram.Destination, here: Path) -> telegram.Destination:
+    """The order with paths of its output that count from `here`; `~` is the home of who runs this."""
+    buffers = []
+    for buffer in order.buffers:
+        sinks = tuple(
+            sink.model_copy(update={"prefix": located(sink.prefix, here)}) if isinstance(sink, FILE_ORDERS) else sink
+            for sink in buffer.sinks
+        )
+        buffers.append(replace(buffer, sinks=sinks))
+    return replace(order, buffers=tuple(buffers))

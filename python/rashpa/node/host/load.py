@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the process of a node takes of its machine, as the kernel counts it. Linux alone."""
+
+import os
+import resource
+import time
+from pathlib import Path
+
+from rashpa.control.nodes.node_load import Load, Thread
+
+_PROC = Path("/proc/self")
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE_BYTES = os.sysconf("SC_PAGESIZE")
+_NAME_END = ")"  # behind the name in stat, which may hold anything else
+
+
+def load() -> Load:
+    """Now. Any thread; reads one short file for each thread."""
+    stat = _fields((_PROC / "stat").read_text())[1]
+    return Load(
+        time_s=time.time(),
+        started_s=_boot_s() + int(stat[19]) / _TICKS,
+        cpu_s=_cpu_s(stat),
+        resident_bytes=int((_PROC / "statm").read_text().split()[1]) * _PAGE_BYTES,
+        open_files=sum(1 for _ in (_PROC / "fd").iterdir()) - 1,  # less the one that lists them
+        most_files=resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+        processors=len(os.sched_getaffinity(0)),
+        threads=tuple(_threads()),
+    )
+
+
+def _threads() -> list[Thread]:
+    found: list[Thread] = []
+    for task in sorted((_PROC / "task").iterdir(), key=lambda path: int(path.name)):
+        try:
+            name, stat = _fields((task / "stat").read_text())
+        except (FileNotFoundError, ProcessLookupError):  # it has just ended
+            continue
+        found.append(Thread(int(task.name), name, _cpu_s(stat), int(stat[36])))
+    return found
+
+
+def _fields(line: str) -> tuple[str, list[str]]:
+    """Name, and what stands behind it: the third field of proc(5) is the first of the list."""
+    head, _, rest = line.rpartition(_NAME_END)
+    return head.partition("(")[2], rest.split()
+
+
+def _cpu_s(stat: list[str]) -> float:
+    return (int(stat[11]) + int(stat[12])) / _TICKS
+
+
+def _boot_s() -> float:
+    for line in Path("/proc/stat").read_text().splitlines():
+        if line.startswith("btime "):
+            return float(line.split()[1])
+    return 0.0

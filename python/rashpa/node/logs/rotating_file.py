@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines in a file that is bounded: when it is full it becomes the first of two older ones, node.1.log and node.2.log beside node.log."""
+
+import os
+from pathlib import Path
+
+from rashpa.data.base.telling import Behind
+
+FILE_BYTES = 10 << 20
+OLDER = 2
+
+
+class RotatingFile:
+    """Of one process. Any thread. What cannot be written is counted, and said in the file when that is possible again; nothing raises but the
+    beginning, and nobody waits for a disk that stands (`Behind`)."""
+
+    def __init__(self, path: Path, file_bytes: int = FILE_BYTES, mode: int = 0o644) -> None:
+        """OSError when it cannot be written. `mode`: of a new file, less the umask."""
+        self._path = path.absolute()  # kernels of others may change the working folder
+        self._file_bytes = file_bytes
+        self._mode = mode
+        self._lost = 0
+        self._file = self._open()
+        self._behind = Behind(self._take)
+
+    def write(self, line: str) -> bool:
+        """Whether it is in the file now."""
+        return self._behind.put(f"{line}\n".encode(errors="replace"))
+
+    def close(self) -> None:
+        if self._behind.drain():  # else the thread still has it
+            os.close(self._file)
+
+    def _take(self, line: bytes, left_out: int) -> bool:
+        self._lost += left_out
+        try:
+            lost = f"{self._lost} lines could not be written\n".encode() if self._lost else b""
+            self._put(lost + line)
+        except OSError:
+            self._lost += 1
+            return False
+        self._lost = 0
+        return True
+
+    def _put(self, data: bytes) -> None:
+        size = os.fstat(self._file).st_size
+        if size and size + len(data) > self._file_bytes:
+            self._rotate()
+        while data:
+            data = data[os.write(self._file, data) :]
+
+    def _rotate(self) -> None:
+        for number in range(OLDER, 0, -1):
+            newer = self._named(number - 1)
+            if newer.exists():
+                newer.replace(self._named(number))
+        file = self._open()
+        os.close(self._file)
+        self._file = file
+
+    def _named(self, number: int) -> Path:
+        return self._path.with_name(f"{self._path.stem}.{number}{self._path.suffix}") if number else self._path
+
+    def _open(self) -> int:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        return os.open(self._path, flags | os.O_NONBLOCK, self._mode)  # a pipe that nobody reads waits for nobody

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the start of a series says of the experiment, checked against its images, and its way into the files: nothing of it is invented, and what is left out is said."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa import _native
+from rashpa.control.nodes.version import software_version
+from rashpa.data.geometry.laboratory import HC_KEV_ANGSTROM
+from rashpa.data.stream.stream2 import Start, StreamError, date_of, text_of
+from rashpa.data.stream.stream_regions import ModuleRegion, Region, modules_of
+
+Values = dict[str, bool | int | float | str]
+_DETECTOR = "entry/instrument/detector"
+_BEAM = "entry/instrument/beam"
+_NUMBERS = {
+    "beam_center_x": (f"{_DETECTOR}/beam_center_x",),
+    "beam_center_y": (f"{_DETECTOR}/beam_center_y",),
+    "count_time": (f"{_DETECTOR}/count_time",),
+    "frame_time": (f"{_DETECTOR}/frame_time",),
+    "pixel_size_x": (f"{_DETECTOR}/x_pixel_size",),
+    "pixel_size_y": (f"{_DETECTOR}/y_pixel_size",),
+    "sensor_thickness": (f"{_DETECTOR}/sensor_thickness",),
+}
+"""A field of the start, and where files have it: not a number where the start does not say it."""
+_FLAGS = {
+    "countrate_correction_enabled": "countrate_correction_applied",
+    "flatfield_enabled": "flatfield_applied",
+    "pixel_mask_enabled": "pixel_mask_applied",
+    "virtual_pixel_interpolation_enabled": "virtual_pixel_interpolation_applied",
+}
+"""A field of the start, and its name in NXdetector."""
+_USUAL = (
+    *_NUMBERS,
+    "detector_translation",
+    "incident_wavelength",
+    "sensor_material",
+    "detector_description",
+)
+_WAVELENGTH_OF_EV = 1e3 * HC_KEV_ANGSTROM
+_MOST_TEXT = 1 << 20
+
+
+@dataclass(frozen=True)
+class ChannelFacts:
+    """What the start says of one channel. `troubles`: of arrays that should be in the files and cannot be; `notes`: what is not said, or contradicts itself."""
+
+    mask: NDArray[np.uint32] | None = None
+    flatfield: NDArray[np.float32] | None = None
+    threshold_ev: float | None = None
+    troubles: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    shape: tuple[int, int] | None = None  # rows, columns
+    fields: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+
+def channel_facts(start: Start | None, channel: str, first: NDArray[Any]) -> ChannelFacts:
+    """Check what the start says against the first image of a channel."""
+    if start is None:
+        return ChannelFacts()
+    troubles: list[str] = []
+
+    def fitting(name: str, read: Callable[[str], NDArray[Any] | None]) -> NDArray[Any] | None:
+        try:
+            found = read(channel)
+        except StreamError as error:
+            troubles.append(f"channel {channel}: {error}; it is not in the files")
+            return None
+        if found is None or found.shape == first.shape:
+            return found
+        sides, due = (f"{shape[1]} × {shape[0]}" for shape in (found.shape, first.shape))
+        troubles.append(f"channel {channel}: its {name} has {sides} pixels, its images {due}; it is not in the files")
+        return None
+
+    mask, flatfield = fitting("pixel_mask", start.mask), fitting("flatfield", start.flatfield)
+    notes = [*_contradictions(start, channel, first), *_unsaid(start)]
+    return ChannelFacts(
+        mask,
+        flatfield,
+        start.of_channel("threshold_energy", channel),
+        tuple(troubles),
+        tuple(notes),
+        (first.shape[0], first.shape[1]),
+        start.fields,
+    )
+
+
+def _contradictions(start: Start, channel: str, first: NDArray[Any]) -> Iterator[str]:
+    said = start.fields.get("image_dtype")
+    if isinstance(said, str) and said != first.dtype.name:
+        yield f"channel {channel}: its pixels are {first.dtype.name}, and image_dtype says {text_of(said, 32)}"
+    energy, wavelength = start.number("incident_energy"), start.number("incident_wavelength")
+    if energy > 0 and wavelength > 0 and not math.isclose(energy * wavelength, _WAVELENGTH_OF_EV, rel_tol=1e-2):
+        yield f"incident_energy {energy:g} eV is not that of incident_wavelength {wavelength:g} Å; the files have the wavelength"
+    for name in (*_NUMBERS, "incident_energy", "incident_wavelength", "saturation_value"):
+        if start.fields.get(name) is not None and not start.has_number(name):
+            yield f"{name} of the start is no number; it is not in the files"
+    if len(_text_of_start(start)) > _MOST_TEXT:
+        yield f"what the start says has more than {_MOST_TEXT} letters; /entry/rashpa/stream_start of the files is empty"
+    if start.fields.get("detector_translation") is not None and _translation(start) is None:
+        yield "detector_translation of the start is no three numbers; it is not in the files"
+
+
+def _unsaid(start: Start) -> Iterator[str]:
+    names = [name for name in _USUAL if start.fields.get(name) is None]
+    if "incident_wavelength" in names and start.number("incident_energy") > 0:
+        names.remove("incident_wavelength")
+    if date_of(start.fields.get("arm_date")) is None:
+        yield "the start does not say arm_date: start_time of the files is when the first image came"
+    if names:
+        yield f"the start does not say {', '.join(names)}: the files have no value for it"
+
+
+def metadata_of(start: Start | None, facts: ChannelFacts, series: tuple[int, str]) -> _native.NxmxMetadata:
+    """What the start says of the experiment, under the names that the writer of files has for it."""
+    user: Mapping[str, Any] = start.user_data if start else {}
+    depth = user.get("bit_depth_readout")
+    values: Values = {
+        "software_version": software_version(),
+        "proof": "as the sender of the stream says",
+        "bit_depth_readout": depth if type(depth) is int and 0 < depth <= 64 else 0,
+        "run_number": series[0] & 0xFFFFFFFF,
+        "run_name": series[1],
+        "run_id": hashlib.sha256(repr(series).encode()).hexdigest()[:32],
+    }
+    if start is None:
+        return _native.NxmxMetadata(values)
+    named = start.text("detector_description")
+    values |= {
+        "detector_name": named,
+        "description": named,
+        "start_time": _date(start.fields.get("arm_date")),
+        "energy_kev": start.number("incident_energy") / 1e3,
+        "wavelength_angstrom": start.number("incident_wavelength"),
+        "distance_m": (_translation(start) or (0.0, 0.0, 0.0))[2],
+        "sensor_material": start.text("sensor_material"),
+        "sensor_thickness_m": start.number("sensor_thickness"),
+        "pixel_size_m": start.number("pixel_size_x"),
+        "saturation_value": start.number("saturation_value"),
+        "count_time_s": start.number("count_time"),
+        "frame_time_s": start.number("frame_time"),
+        **{name: start.number(name) for name in ("beam_center_x", "beam_center_y")},
+        **{name: text_of(user.get(name)) for name in ("instrument_name", "source_name", "sample_name", "pixel_units")},
+    }
+    if run := text_of(user.get("run_name")):
+        values["run_name"] = run
+    metadata = _native.NxmxMetadata(values)
+    labels = user.get("labels")
+    metadata.labels = [text_of(one) for one in labels[:64]] if isinstance(labels, list) else []
+    if facts.mask is not None:
+        metadata.pixel_mask = facts.mask
+    if facts.shape is not None:
+        metadata.modules = [_module(one) for one in modules_of(user, *facts.shape)]
+    return metadata
+
+
+def _module(region: ModuleRegion) -> _native.NxmxModule:
+    module = _native.NxmxModule()
+    for name in ("name", "x", "y", "width", "height"):
+        setattr(module, name, getattr(region, name))
+    for name in ("corner", "fast", "slow"):
+        setattr(module, name, list(getattr(region.plane, name)))
+    return module
+
+
+def dtp_of(region: Region) -> _native.NxmxDtp:
+    """Give a region as the writer of files knows it."""
+    dtp = _native.NxmxDtp()
+    for name in ("id", "module", "x", "y", "width", "height"):
+        setattr(dtp, name, getattr(region, name))
+    dtp.orientation = _native.Orientation(region.turn, region.flip)
+    dtp.line_rows = list(region.line_rows)
+    return dtp
+
+
+def write_facts(file: h5py.File, start: Start | None, facts: ChannelFacts) -> None:
+    """Add to a complete master what the writer of files has no names for, and take out what nobody has said. OSError."""
+    detector = file[_DETECTOR]
+    _put_unknown(file, start)
+    if start is None:
+        return
+    if serial := start.text("detector_serial_number"):
+        detector["serial_number"] = serial
+    if facts.threshold_ev is not None:
+        detector["threshold_energy"] = facts.threshold_ev
+        detector["threshold_energy"].attrs["units"] = "eV"
+    if facts.flatfield is not None:
+        detector.create_dataset("flatfield", data=facts.flatfield, compression="gzip", shuffle=True)
+    for said, name in _FLAGS.items():
+        if isinstance(start.fields.get(said), bool):
+            detector[name] = np.int8(start.fields[said])
+    table = start.table("countrate_correction_lookup_table")
+    if table is not None:
+        detector["countrate_correction_lookup_table"] = table
+    translation = _translation(start)
+    length = math.hypot(*translation) if translation else 0.0
+    if translation and length > 0 and (translation[0] or translation[1]):
+        axis = detector["transformations/translation"]
+        axis[()] = length
+        axis.attrs["vector"] = np.array(translation) / length
+    text = _text_of_start(start)
+    file["entry/rashpa"].create_dataset("stream_start", data=text if len(text) <= _MOST_TEXT else "")
+
+
+def _text_of_start(start: Start) -> str:
+    return json.dumps(_plain(start.fields), ensure_ascii=False)
+
+
+def _put_unknown(file: h5py.File, start: Start | None) -> None:
+    """A 0 that nobody has said looks like a measurement: these become not a number."""
+    unknown = [path for name, paths in _NUMBERS.items() if not (start and start.has_number(name)) for path in paths]
+    if not (start and _translation(start)):
+        unknown += [f"{_DETECTOR}/distance", f"{_DETECTOR}/transformations/translation"]
+    if not start or (start.number("incident_wavelength") <= 0 and start.number("incident_energy") <= 0):
+        unknown.append(f"{_BEAM}/incident_wavelength")
+    for path in unknown:
+        if path in file:
+            file[path][()] = np.nan
+    if start and start.has_number("pixel_size_y"):
+        file[f"{_DETECTOR}/y_pixel_size"][()] = start.number("pixel_size_y")
+    sizes = [file[f"{_DETECTOR}/{name}_pixel_size"][()] for name in "yx"]
+    if f"{_DETECTOR}/detectorSpecific/pixel_size" in file:
+        file[f"{_DETECTOR}/detectorSpecific/pixel_size"][()] = sizes
+
+
+def _translation(start: Start) -> tuple[float, float, float] | None:
+    said = start.fields.get("detector_translation")
+    if not isinstance(said, list | tuple) or len(said) != 3:
+        return None
+    if not all(isinstance(one, int | float) and not isinstance(one, bool) and math.isfinite(one) for one in said):
+        return None
+    x, y, z = (float(one) for one in said)
+    return x, y, z
+
+
+def _date(value: object) -> str:
+    """In UTC; empty when it is none."""
+    date = date_of(value)
+    return "" if date is None else date.isoformat().replace("+00:00", "Z")
+
+
+def _plain(value: Any) -> Any:
+    """A value of a message as JSON has it; arrays and other tags by a word, bytes by their number."""
+    if isinstance(value, Mapping):
+        return {text_of(str(name), 256): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, bool | int | str) or value is None:
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes"
+    tag = getattr(value, "tag", None)
+    return str(value) if tag is None else f"tag {tag}"

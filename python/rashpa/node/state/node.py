@@ -1,0 +1,488 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A node without its transport: state, engine, and the answer to each telegram."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from rashpa.control.nodes.running_time import within
+from rashpa.control.runfile.kernels import code_of, label_of
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.run_state import RunState, StateError, Transition, check_transition
+from rashpa.control.telegrams.telegram import Configure, Fault, Notify, Status, Telegram
+from rashpa.node.engine.engine import Engine, EngineError, EngineFactory, Table
+from rashpa.node.engine.preview import Preview, Shown
+from rashpa.node.logs.log import About, NodeLog
+from rashpa.node.state.orphan import Orphan
+from rashpa.node.state.ownership import Ownership
+
+_log = logging.getLogger(__name__)
+_WATCH_S = 0.1  # how long one wait of the watcher blocks its thread
+_END_WATCH_S = 10.0  # for a wait that takes a tenth of a second
+_MAX_NOTIFICATIONS = 64
+_MAX_TEXT = 1000  # of a notification
+_LEASE_PARTS = 10  # how often the owner's silence is looked at in a lease
+_T = TypeVar("_T")
+
+
+class OrderError(RuntimeError):
+    """Why a telegram was not obeyed; becomes a Fault telegram."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class Node:
+    """One emulator or receiver. All calls from one event loop; the engine's calls run on threads, one order at a time. `lease_s`: how long the
+    node serves an owner of whom nothing is heard; 0: for ever."""
+
+    def __init__(
+        self, name: str, role: str, factory: EngineFactory, lease_s: float = 0.0, log: NodeLog | None = None
+    ) -> None:
+        self.name = name
+        self.role = role
+        self.log = log or NodeLog(node=name)
+        self._run: int | None = None
+        self._ownership = Ownership(name, lease_s)
+        self._lease: asyncio.Task[None] | None = None
+        self._factory = factory
+        self._engine: Engine | None = None
+        self._state = RunState.idle
+        self._message = ""
+        self._notifications: list[Notify] = []
+        self._orders = asyncio.Lock()
+        self._watcher: asyncio.Task[None] | None = None
+        self._unwatched = False
+        self._orphaned: telegram.Orphaned | None = None  # what becomes of the run when its owner is gone
+        self._orphan: Orphan | None = None
+        self._freed = asyncio.Event()
+        self._configuring = False
+
+    @property
+    def state(self) -> RunState:
+        return self._state
+
+    @property
+    def run(self) -> int | None:
+        """Number of the run that it is configured for."""
+        return self._run
+
+    def hear_native(self) -> None:
+        """Puts into the log what native code has said. Any thread; by itself nobody calls it."""
+        self.log.hear(self._factory.take_log())
+
+    def hear_printed(self, who: str, text: str) -> None:
+        """Puts a line into the log that somebody has printed in this process. Any thread."""
+        self.log.printed(who, text, self._about)
+
+    def capabilities(self) -> telegram.Capabilities:
+        return self._factory.capabilities(self.name)
+
+    def status(self) -> Status:
+        """The node's state and, once configured, its engine's counters."""
+        source: telegram.SourceStatus | None = None
+        destination: telegram.DestinationStatus | None = None
+        counters = self._counters()
+        if isinstance(counters, telegram.SourceStatus):
+            source = counters
+        else:
+            destination = counters
+        return Status(
+            node=self.name,
+            role=self.role,
+            state=self._state.value,
+            message=self._message,
+            holder=self._ownership.holder,
+            source=source,
+            destination=destination,
+            notifications=tuple(self._notifications),
+            prepared=self._factory.prepared() if self._configuring else 0.0,
+        )
+
+    def _counters(self) -> telegram.SourceStatus | telegram.DestinationStatus | None:
+        """None without an engine, and of one that cannot say them: the node is in fault then, and can still be reset."""
+        try:
+            return self._engine.status() if self._engine is not None else None
+        except Exception as error:  # noqa: BLE001  whatever it is, the node says it
+            if self._state is not RunState.fault:
+                self._enter_fault(f"{self.name}: the engine cannot say how far it is: {error}; send Reset")
+            return None
+
+    @property
+    def holder(self) -> str:
+        """Whose it is, for people; empty: nobody's."""
+        return self._ownership.holder
+
+    def is_owner(self, order: Telegram) -> bool:
+        """Whether the node belongs to who gives this order."""
+        return isinstance(order, telegram.Order) and self._ownership.is_owner(order.owner)
+
+    async def obey(self, order: Telegram) -> Telegram:
+        """The answer to a telegram: Capabilities, Configured, Status or Fault. Never raises."""
+        try:
+            match order:
+                case telegram.GetCapabilities():
+                    return self.capabilities()
+                case telegram.GetStatus():
+                    if self._ownership.is_owner(order.owner):
+                        self._ownership.renew()
+                    return self.status()
+                case telegram.Trigger():
+                    async with self._orders:
+                        return await self._carry_out(order)
+                case telegram.Notify():
+                    self._notify(order.what, f"{order.node}: {order.text}")
+                    return self.status()
+                case (
+                    telegram.Claim()
+                    | telegram.Configure()
+                    | telegram.Arm()
+                    | telegram.Start()
+                    | telegram.Pause()
+                    | telegram.Resume()
+                    | telegram.Stop()
+                    | telegram.Join()
+                    | telegram.Resend()
+                    | telegram.Feed()
+                    | telegram.Abort()
+                    | telegram.Reset()
+                ):
+                    async with self._orders:
+                        self._ownership.check(order)
+                        return await self._carry_out(order)
+                case _:
+                    return self.fault("telegram", f"{type(order).__name__} is an answer; {self.name} takes orders")
+        except StateError as error:
+            why = f" ({self._message})" if self._state is RunState.fault and self._message else ""
+            return self._refused(order, "state", f"{error}{why}")
+        except (OrderError, EngineError) as error:
+            return self._refused(order, error.code, str(error))
+        except Exception as error:  # noqa: BLE001  the last guard of a server: says it, keeps answering
+            _log.exception("%s failed", type(order).__name__)
+            return self.fault(
+                "internal", f"{self.name}: {type(order).__name__} failed: {type(error).__name__}: {error}"
+            )
+
+    def _refused(self, order: Telegram, code: str, text: str) -> Fault:
+        self.log.warning(f"{type(order).__name__} is refused ({code}): {text}", self._about)
+        return self.fault(code, text)
+
+    @property
+    def _about(self) -> About:
+        return About(run=self._run)
+
+    def fault(self, code: str, text: str) -> Fault:
+        return Fault(self.name, self._state.value, code, text)
+
+    def table(self, name: str, key: str) -> Table:
+        """Per image one byte; KeyError when there is no such table."""
+        if self._engine is None:
+            raise KeyError(f"{self.name} is {self._state}; there are no books yet")
+        return self._engine.table(name, key)
+
+    def preview(self, key: str, of: Shown = "accepted") -> Preview | None:
+        """A recent accepted image, and asks for a fresh one, or the first that is `of`; KeyError when there is no such buffer."""
+        if self._engine is None:
+            raise KeyError(f"{self.name} is {self._state}; there are no images yet")
+        return self._engine.preview(key, of)
+
+    async def close(self) -> None:
+        """Ends the engine and gives everything back; bounded by the deadlines of Abort and Reset."""
+        async with self._orders:
+            await self._reset()
+            if self._lease is not None:
+                self._lease.cancel()
+
+    async def outlive_owner(self, lease_s: float) -> None:
+        """The owner is gone. Returns when the node is nobody's: at once, or where the run is to go on without him, when it has its end and nobody
+        has asked for its books. Who comes in his place has the lease."""
+        self._freed.clear()
+        if not self._goes_on:
+            return
+        self._ownership.lose(lease_s)
+        self._begin_lease()
+        await self._freed.wait()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the run goes on when its owner is gone: one that has begun, and is to."""
+        return self._goes_on and self._ownership.owned
+
+    # ---- orders -----------------------------------------------------------------------------------------------------------------
+
+    async def _carry_out(self, order: Telegram) -> Telegram:
+        name = type(order).__name__
+        forced = isinstance(order, telegram.Abort | telegram.Reset) and order.force
+        whose = f" of {self._ownership.holder}" if self._ownership.owned else ""
+        if isinstance(order, telegram.Claim):
+            return await self._claim(order)
+        transition = check_transition(self.name, self._state, name)
+        if isinstance(order, telegram.Reset):
+            about = self._about
+            await self._reset()
+            self.log.info(f"Reset{', forced' if forced else ''}: the node{whose} is idle, and nobody's", about)
+            return self.status()
+        if isinstance(order, Configure):
+            return await self._configure(order, transition)
+        if self.role == "receiver" and isinstance(order, telegram.Pause | telegram.Resume | telegram.Trigger):
+            raise OrderError("state", f"{self.name} is a receiver: it takes what comes; send {name} to the emulator")
+        if self.role == "receiver" and isinstance(order, telegram.Join | telegram.Resend | telegram.Feed):
+            raise OrderError("state", f"{self.name} is a receiver: images are dealt by the emulator; send {name} there")
+        engine = self._engine
+        if engine is None:
+            raise OrderError("internal", f"{self.name} is {self._state} without an engine; send Reset")
+        if isinstance(order, telegram.Stop) and self._state is RunState.finished:
+            return self.status()
+        if isinstance(order, telegram.Join):
+            return await self._join(order, engine, transition)
+        await self._bounded(name, transition, self._call_of(order, engine))
+        dealing = isinstance(order, telegram.Resend | telegram.Feed)
+        if not dealing and (self._state is not RunState.finished or isinstance(order, telegram.Abort)):
+            self._state = transition.target
+        if isinstance(order, telegram.Start):
+            self._unwatched = False
+            self._watcher = asyncio.create_task(self._watch(engine))
+        if isinstance(order, telegram.Abort):
+            self._message = "aborted"
+            await self._end_watch()
+        self.log.info(f"{name}{', forced' if forced else ''}: the node{whose} is {self._state}", self._about)
+        return self.status()
+
+    def _call_of(self, order: Telegram, engine: Engine) -> Callable[[], object]:
+        match order:
+            case telegram.Arm():
+                return lambda: engine.arm(order)
+            case telegram.Start():
+                return engine.start
+            case telegram.Pause():
+                return lambda: engine.pause(order.frame)
+            case telegram.Resume():
+                return lambda: engine.resume(order.rate_hz)
+            case telegram.Trigger():
+                return lambda: engine.trigger(order.frames)
+            case telegram.Stop():
+                return lambda: engine.stop(order)
+            case telegram.Resend() | telegram.Feed():
+                return lambda: engine.deal(order)
+            case _:
+                return engine.abort
+
+    async def _join(self, order: telegram.Join, engine: Engine, transition: Transition) -> Telegram:
+        ends = await self._bounded("Join", transition, lambda: engine.join(order))
+        self.log.info(f"Join: {order.member.name} is a member of group {order.group}", self._about)
+        return telegram.Configured(self.name, ends)
+
+    async def _configure(self, order: Configure, transition: Transition) -> Telegram:
+        if (order.source is None) == (self.role == "emulator"):
+            raise OrderError(
+                "config",
+                f"{self.name} is {self.role}; it cannot be configured as {'receiver' if order.destination else 'emulator'}",
+            )
+        self._notifications.clear()
+        self._message = ""
+        claimed = bool(order.owner) and not self._ownership.owned
+        if claimed:
+            self._own(order.owner, f"run {order.name}")
+        self.log.know_modules(_modules_of(order))
+        self.log.know_printers(_outside_kernels_of(order))
+        self._configuring = True
+        try:
+            self._engine = await self._bounded("Configure", transition, lambda: self._factory.make(order))
+        except Exception:
+            if claimed:
+                self._ownership.free()
+            raise
+        finally:
+            self._configuring = False
+        self._state = transition.target
+        self._orphaned = order.orphaned
+        self._run = order.run
+        self.log.info(f"Configure: run {order.name}, number {order.run}, {_parts_of(order)}", self._about)
+        return self._engine.configured(self.name)
+
+    async def _claim(self, order: telegram.Claim) -> Telegram:
+        if not order.owner:
+            raise OrderError("telegram", f"{self.name}: Claim needs an owner")
+        if not self._ownership.owned:
+            check_transition(self.name, self._state, "Claim")
+            if self._state is not RunState.idle:  # what an earlier run left
+                await self._reset()
+            self._own(order.owner, order.holder)
+            self.log.info(f"Claim: the node belongs to {order.holder}")
+        elif order.holder != self._ownership.holder:
+            self._ownership.take(order.owner, order.holder)
+            self._end_orphan()
+            self.log.info(f"Claim: {order.holder} has taken the run over", self._about)
+        return self.status()
+
+    def _own(self, owner: str, holder: str) -> None:
+        self._ownership.take(owner, holder)
+        self._begin_lease()
+
+    def _begin_lease(self) -> None:
+        if self._ownership.lease_s > 0 and (self._lease is None or self._lease.done()):
+            self._lease = asyncio.create_task(self._watch_lease())
+
+    async def _bounded(self, name: str, transition: Transition, call: Callable[[], _T]) -> _T:
+        """Runs an engine's call on a thread; the node is in fault when it does not end in time."""
+        try:
+            async with within(transition.deadline_s):
+                return await asyncio.to_thread(call)
+        except TimeoutError:
+            text = f"{self.name}: {name} did not end within {transition.deadline_s:g} s; restart the node"
+            self._enter_fault(text)
+            raise OrderError("deadline", text) from None
+
+    async def _reset(self) -> None:
+        self._ownership.free()
+        self._orphaned = self._orphan = None
+        self._freed.set()
+        await self._end_watch()
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            # an engine that does not stop in time is left to its threads; the node says so and stays usable for a look
+            await self._bounded("Reset", check_transition(self.name, self._state, "Reset"), engine.abort)
+        del engine  # sockets, memory and files go with the last reference
+        self._state = RunState.idle
+        self._run = None
+        self._message = ""
+        self._notifications.clear()
+
+    # ---- what happens by itself -------------------------------------------------------------------------------------------------
+
+    async def _watch(self, engine: Engine) -> None:
+        """Notices the end of the run."""
+        try:
+            overruns = 0
+            while not await asyncio.to_thread(engine.wait, _WATCH_S):
+                if self._unwatched:
+                    return
+                if not overruns and (overruns := _overruns_of(engine.status())):
+                    self._notify(
+                        "overrun", f"{overruns} images of DTPs came while their slot was not free, and more may"
+                    )
+        except Exception as error:  # noqa: BLE001  whatever the engine threw, the node is in fault and says so
+            _log.exception("the engine failed")
+            self._enter_fault(f"{self.name}: the engine failed: {error}")
+            return
+        self._state = RunState.finished
+        counters = engine.status()
+        if isinstance(counters, telegram.DestinationStatus):
+            if counters.first_incomplete:
+                self._notify("incomplete", counters.first_incomplete)
+            if overruns := _overruns_of(counters):
+                self._notify("overrun", f"{overruns} images of DTPs came while their slot was not free")
+        self._notify("finished", f"after {counters.elapsed_s:.3f} s")
+
+    async def _watch_lease(self) -> None:
+        """Notices that the owner is gone, and gives the node back: files are completed as by Abort."""
+        part_s = self._ownership.lease_s / _LEASE_PARTS
+        while self._ownership.owned:
+            await asyncio.sleep(part_s)
+            if self._orders.locked():  # an order of the owner is carried out; it is heard when it has its answer
+                if not self._ownership.abandoned:
+                    self._ownership.renew()
+                continue
+            self._ownership.pass_time(part_s)
+            if self._ownership.abandoned:
+                async with self._orders:
+                    await self._look_after_abandoned(part_s)
+            else:
+                self._end_orphan()
+            part_s = self._ownership.lease_s / _LEASE_PARTS
+
+    async def _look_after_abandoned(self, seconds: float) -> None:
+        if not self._ownership.abandoned:  # it was heard while this waited
+            return
+        silent = f"{self._ownership.holder} {self._ownership.silence}"
+        if not self._goes_on:
+            await self._end_abandoned(f"{silent}: its run is aborted, the node is free")
+            return
+        if self._orphan is None and self._orphaned is not None:
+            self._orphan = Orphan(self._orphaned)
+            kept = f"its books are kept {self._orphaned.keep_s:g} s for `rashpa attach`"
+            self._message = f"{silent}: the run goes on to its end, and {kept}"
+            self.log.warning(self._message, self._about)
+        step = self._orphan.next_step(self.status(), seconds) if self._orphan is not None else "wait"
+        if step == "free":
+            await self._end_abandoned(f"{silent}, and nobody has asked for the books of its run: the node is free")
+        elif step != "wait":
+            orders: dict[str, Telegram] = {
+                "resume": telegram.Resume(),
+                "stop": telegram.Stop(),
+                "abort": telegram.Abort(),
+            }
+            with contextlib.suppress(OrderError, EngineError, StateError):  # the next look sees what became of it
+                await self._carry_out(orders[step])
+
+    @property
+    def _goes_on(self) -> bool:
+        began = (RunState.running, RunState.paused, RunState.finished)
+        return self._orphaned is not None and (self._state in began or self._orphan is not None)
+
+    async def _end_abandoned(self, text: str) -> None:
+        self.log.warning(text, self._about)
+        with contextlib.suppress(OrderError):  # the node is then in fault, and says so
+            await self._reset()
+            self._message = text
+
+    def _end_orphan(self) -> None:
+        """The owner is heard again, or another process of his."""
+        if self._orphan is not None:
+            self._orphan = None
+            self._message = "" if self._state is not RunState.fault else self._message
+
+    async def _end_watch(self) -> None:
+        # not cancelled: its thread must have left the engine before the engine's sockets and memory can go
+        watcher, self._watcher = self._watcher, None
+        if watcher is not None:
+            self._unwatched = True
+            ended, _ = await asyncio.wait({watcher}, timeout=_END_WATCH_S)
+            if not ended:
+                self._watcher = watcher
+                text = f"{self.name}: the engine does not answer for {_END_WATCH_S:g} s; restart the node"
+                self._enter_fault(text)
+                raise OrderError("deadline", text)
+
+    def _enter_fault(self, text: str) -> None:
+        self._state = RunState.fault
+        self._message = text
+        self.log.error(text, self._about)
+        self._notify("fault", text)
+
+    def _notify(self, what: str, text: str) -> None:
+        if what != "fault":
+            self.log.info(f"{what}: {text}", self._about)
+        if len(self._notifications) < _MAX_NOTIFICATIONS:
+            self._notifications.append(Notify(self.name, what, text[:_MAX_TEXT]))
+
+
+def _overruns_of(counters: telegram.SourceStatus | telegram.DestinationStatus) -> int:
+    """Images of DTPs that found no free slot."""
+    buffers = counters.buffers if isinstance(counters, telegram.DestinationStatus) else ()
+    return sum(telegram.count_of(dtp.counts, "loss").get("overrun", 0) for buffer in buffers for dtp in buffer.dtps)
+
+
+def _parts_of(order: Configure) -> str:
+    """What a node is to do, in words."""
+    if order.source is not None:
+        return f"{len(order.source.dtps)} DTPs over {' and '.join(one.kind for one in order.source.options)}"
+    buffers = order.destination.buffers if order.destination is not None else ()
+    return f"buffers {', '.join(buffer.name for buffer in buffers)}"
+
+
+def _outside_kernels_of(order: Configure) -> list[str]:
+    """Kernels whose code is not ours."""
+    buffers = order.destination.buffers if order.destination is not None else ()
+    return list(dict.fromkeys(label_of(kernel) for buffer in buffers for kernel in buffer.kernels if code_of(kernel)))
+
+
+def _modules_of(order: Configure) -> dict[int, int]:
+    """Module by DTP."""
+    modules = {dtp.id: dtp.module for dtp in (order.source.dtps if order.source is not None else ())}
+    for buffer in order.destination.buffers if order.destination is not None else ():
+        modules.update((dtp.id, dtp.module) for dtp in buffer.dtps)
+    return modules

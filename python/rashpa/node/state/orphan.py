@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run whose manager is gone, and which goes on: what its node does next. Nothing of it waits for anybody for ever."""
+
+from typing import Literal
+
+from rashpa.control.run.stall import STORING_S, decided_by, sent_of, storing
+from rashpa.control.telegrams.run_state import RunState
+from rashpa.control.telegrams.telegram import Orphaned, Status
+
+Step = Literal["wait", "resume", "stop", "abort", "free"]
+
+
+class Orphan:
+    """Looked at again and again; time is what the looks say, so that a node that did not run has not waited either."""
+
+    def __init__(self, order: Orphaned) -> None:
+        self._order = order
+        self._news: object = None
+        self._quiet_s = 0.0
+        self._kept_s = 0.0
+        self._stopped = False
+
+    def next_step(self, status: Status, seconds: float) -> Step:
+        """What is to be done now, `seconds` after the last look."""
+        if status.state in (RunState.finished, RunState.fault):
+            self._kept_s += seconds
+            return "free" if self._kept_s >= self._order.keep_s else "wait"
+        if status.state == RunState.paused:
+            return "resume"
+        news = (sent_of(status), decided_by(status))
+        self._quiet_s = self._quiet_s + seconds if news == self._news else 0.0
+        self._news = news
+        if self._quiet_s < (STORING_S if storing(status) else self._order.quiet_s):
+            return "wait"
+        self._quiet_s = 0.0  # as long again for what it is told now
+        if self._stopped:
+            return "abort"
+        self._stopped = True
+        return "stop"
