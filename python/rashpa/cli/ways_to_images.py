@@ -34,7 +34,7 @@ def ways_to_images(outcome: Outcome) -> Iterator[str]:
         file = (status.file if status else "") or planned_file(outcome, buffer)
         if not file:
             continue
-        if here and not Path(file).exists():
+        if here and not _is_complete(file):
             prefix = file.removesuffix(MASTER)
             unfinished += [prefix] if Path(prefix + JOURNAL).exists() else []
         elif status is not None and status.books.written:
@@ -50,6 +50,22 @@ def ways_to_images(outcome: Outcome) -> Iterator[str]:
         yield f"  python3 -c {shlex.quote(code)}"
     for prefix in unfinished:
         yield f"not completed: {_short(prefix + MASTER)}; `rashpa repair {shlex.quote(_short(prefix))}` makes it of what is there"
+
+
+def _is_complete(file: str) -> bool:
+    """Tell whether its receiver has come to the end: a journal that is left says that it may not have; raw files keep theirs."""
+    if not Path(file).exists():
+        return False
+    if not Path(file.removesuffix(MASTER) + JOURNAL).exists():
+        return True
+    from rashpa.data.parts.run_parts import RunFileError
+    from rashpa.data.stored.reader import open_run  # HDF5, for runs that leave journals
+
+    try:
+        open_run(file).close()
+    except RunFileError:
+        return False
+    return True
 
 
 def _short(file: str) -> str:

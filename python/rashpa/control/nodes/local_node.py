@@ -17,7 +17,8 @@ from rashpa.control.runfile.token import VARIABLE
 from rashpa.data.base.limit_said import limit_behind, with_limit
 
 READY_S = 30.0
-_CLOSE_S = 4.0
+_CLOSE_S, _LEAVE_S = 4.0, 2.0
+_LOOK_S = 0.01
 _PIECE = 1 << 14  # bytes
 _LONGEST = 500  # characters of a line
 
@@ -83,7 +84,7 @@ class LocalNode:
         self.url = self._at.result()
 
     async def _announced_or_ended(self) -> None:
-        ended = asyncio.create_task(self._process.wait())
+        ended = asyncio.create_task(self._gone())
         try:
             await asyncio.wait((self._at, self._listening, ended), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -102,7 +103,7 @@ class LocalNode:
         """How the process ended; empty while it lives."""
         with contextlib.suppress(TimeoutError):
             async with within(within_s):
-                await self._process.wait()
+                await self._gone()
         code = self._process.returncode
         if code is None:
             return ""
@@ -118,23 +119,30 @@ class LocalNode:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)  # it leads a session of its own
 
+    async def _gone(self) -> None:
+        """Waits for the process itself; asyncio waits for who has its pipes, too, as children have."""
+        while self._process.returncode is None:  # noqa: ASYNC110 (asyncio has no event for it)
+            await asyncio.sleep(_LOOK_S)
+
     async def close(self) -> None:
-        """Lets the process end by itself, then ends it; bounded."""
+        """Lets the process end by itself, then ends it and what it has left behind; bounded."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         for end in (self._process.terminate, self._process.kill):
             with contextlib.suppress(TimeoutError):
                 async with within(_CLOSE_S):
-                    await self._process.wait()
+                    await self._gone()
             if self._process.returncode is not None:
                 break
             with contextlib.suppress(ProcessLookupError):
                 end()
-        # who was killed is gone soon, unless a disk holds it; its children may have its stderr and live on
+        # who was killed is gone soon, unless a disk holds it; what its helpers say until they end is heard
         with contextlib.suppress(TimeoutError):
-            async with within(_CLOSE_S):
-                await self._process.wait()
+            async with within(_LEAVE_S):
+                await self._gone()
                 await asyncio.shield(self._listening)
+        if not self._listening.done():
+            self.kill()  # a child of its own has its pipes, and does not end with it
         self._listening.cancel()
         # pipes whose other ends its children have are let go while there is a loop; asyncio has no public name for it
         self._process._transport.close()  # type: ignore[attr-defined]
