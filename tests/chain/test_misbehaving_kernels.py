@@ -42,7 +42,7 @@ def away():
     os.rmdir(folder)
 def fork(lasts_s):
     if os.fork() == 0:
-        time.sleep(lasts_s)
+        time.sleep(lasts_s)  # wait: the child of a kernel that stays
         os._exit(0)
 def throw(error):
     raise error
