@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rashpa.testing.judged_files import Judge, exempt
+
 if TYPE_CHECKING:
     from rashpa.testing.warm_nodes import WarmNodes
 
 ROOT = Path(__file__).parent
+_JUDGE = Judge()
 # Seconds of a worker that files take which take long: workers begin with the longest, so that none of them ends long after the rest. They decide the order
 # alone; the end of the tests names files that are missing here.
 LONG = {
@@ -74,3 +77,16 @@ def warm_nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator["WarmNodes"
 
     with WarmNodes(tmp_path_factory.getbasetemp()) as nodes:
         yield nodes
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _judged_files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Fail a file of tests of which a test has written an NXmx file that `rashpa check` calls wrong."""
+    folder = tmp_path_factory.getbasetemp()
+    before = set(folder.iterdir())
+    yield
+    new = sorted(set(folder.iterdir()) - before)
+    if not new or exempt(request.path):
+        return
+    if wrong := _JUDGE.wrong([one for one in new if one.is_dir() and not one.is_symlink()]):
+        pytest.fail("rashpa check:\n" + "\n".join(wrong[:20]), pytrace=False)

@@ -16,6 +16,7 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 cbor2 = pytest.importorskip("cbor2")
 
 from rashpa.cli.main import app  # noqa: E402
+from rashpa.data.making.nxmx_check import check_file  # noqa: E402
 from rashpa.node.offline.receive_stream import Received, StreamFiles  # noqa: E402
 
 HEIGHT, WIDTH = 24, 40
@@ -83,7 +84,10 @@ def test_all_that_a_start_says_is_in_the_files(tmp_path: Path) -> None:
         axis = detector["transformations/translation"]
         assert axis[()] == pytest.approx(0.05)
         np.testing.assert_allclose(axis.attrs["vector"], [0.6, 0.0, 0.8])
+        steps = [detector[f"module_0/{name}_pixel_direction"][()] for name in ("fast", "slow")]
+        assert steps == pytest.approx([7.5e-5, 8e-5])
         said = json.loads(file["entry/rashpa/stream_start"][()])
+        assert check_file(one.files[0]).good, "pixels lie where the beam centre says, translated or not"
         assert said["goniometer"] == {"omega": {"increment": 0.1, "start": 90.0}}
         assert said.keys() >= FULL.keys()
 
@@ -225,20 +229,3 @@ def test_modules_that_lie_nowhere_are_the_whole_image(tmp_path: Path, modules: A
     one = received(tmp_path, messages(user_data={"modules": modules}))
     with h5py.File(one.files[0]) as file:
         assert file["entry/instrument/detector/module_0/data_size"][()].tolist() == [HEIGHT, WIDTH]
-
-
-def test_what_images_say_besides_is_never_dropped_in_silence(tmp_path: Path) -> None:
-    said = [cbor2.loads(one) for one in messages()]
-    said[1] |= {"motor": 3.0, "user_data": {"flags": 0, "values": {"total_counts": 7, "n_peaks": 2}, "spots_count": 1}}
-    one = received(tmp_path, [cbor2.dumps(each) for each in said])
-    assert one.whole, one
-    (note,) = [text for text in one.notes if "not in the files" in text]
-    for name in ("motor", "user_data.values.total_counts", "user_data.values.n_peaks", "user_data.spots_count"):
-        assert name in note
-    assert "flags" not in note
-
-
-def test_a_start_that_is_too_long_for_the_files_says_so(tmp_path: Path) -> None:
-    one = received(tmp_path, messages(comment="x" * (1 << 20)))
-    assert one.whole, one
-    assert any("stream_start of the files is empty" in note for note in one.notes), one.notes

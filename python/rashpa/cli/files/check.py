@@ -30,7 +30,7 @@ def check(
     """
     tell = Teller("check", as_json)
     try:
-        checked = _checked(file, follow or ())
+        checked = checked_entries(file, follow or ())
     except BadFileError as error:
         tell.refuse(str(error))
     except MemoryError as error:
@@ -54,7 +54,7 @@ def check(
     tell.end(text, books, [file], images=images, beam=beam, findings=said)
 
 
-def _checked(file: Path, follow: Sequence[Path]) -> dict[str, Checked]:
+def checked_entries(file: Path, follow: Sequence[Path]) -> dict[str, Checked]:
     """By entry: one of most files, several of those that lead to several buffers. A file that lacks masters says so."""
     folders = folders_of(file, follow)
     names = list(parts_in(file, follow)) if is_combined(file) else []

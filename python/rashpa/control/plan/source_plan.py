@@ -56,8 +56,9 @@ def with_facts(plan: Plan, facts: SourceFacts, source: Path, *, recorded: bool =
         pitch = float(str(taken.get("pixel_size_m", detector.pixel_size_m)))
         if panels := tuple(_panels(plan, facts, pitch)):
             placed = replace(placed, panels=panels)
-            beam = beam_on([((one.left, one.top), one.plane) for one in panels])
+            beam = beam_on([((one.left, one.top), one.plane) for one in facts.modules])
             if beam is not None:
+                cautions += _beam_cautions(taken, beam, source)
                 taken = {"beam_center_x": beam[0], "beam_center_y": beam[1], **taken}
     rate = facts.values.get("frame_time_s")
     period = {"rate_hz": 1.0 / rate} if recorded and isinstance(rate, float) else {}
@@ -68,6 +69,17 @@ def with_facts(plan: Plan, facts: SourceFacts, source: Path, *, recorded: bool =
         }
     )
     return Merged(replace(plan, file=file, placed=placed), origins, tuple(cautions))
+
+
+def _beam_cautions(taken: Mapping[str, object], beam: tuple[float, float], source: Path) -> Iterator[str]:
+    """Where the source's beam centre is not where its axes put it."""
+    said = [float(str(taken.get(f"beam_center_{axis}", at))) for axis, at in zip("xy", beam, strict=True)]
+    away = math.hypot(said[0] - beam[0], said[1] - beam[1])
+    if away > 1:
+        yield (
+            f"{source}: its beam centre {said[0]:g}, {said[1]:g} is {away:.1f} pixels from where its axes put it ({beam[0]:.2f}, {beam[1]:.2f}); files say "
+            "both as it does: give beam_center_x and beam_center_y in [detector]"
+        )
 
 
 def _axes_given(plan: Plan) -> bool:

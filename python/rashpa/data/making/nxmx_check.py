@@ -305,12 +305,17 @@ class _Check:
                     f"{where}/beam_center_x",
                     f"the beam centre {said[0]:g}, {said[1]:g} is {away:.1f} pixels from where axes put it ({self._beam[0]:.2f}, {self._beam[1]:.2f})",
                 )
-        pitch = self._fields.number(f"{DETECTOR}/x_pixel_size", LENGTHS)
-        steps = {round(math.hypot(*one.plane.fast), 12) for one in self._modules}
-        if pitch and any(not math.isclose(step, pitch, rel_tol=_RELATIVE) for step in steps):
-            self._wrong(
-                f"{where}/x_pixel_size", f"is {pitch:g} m, and steps of fast_pixel_direction are {min(steps):g} m"
-            )
+        distance = self._fields.number(f"{DETECTOR}/distance", LENGTHS)
+        if distance is None and self._entry.find(f"{DETECTOR}/distance") is not None:
+            self._odd(f"{where}/distance", "is no number: nobody knows how far the detector is")
+        for axis, name in (("x", "fast"), ("y", "slow")):
+            pitch = self._fields.number(f"{DETECTOR}/{axis}_pixel_size", LENGTHS)
+            steps = {round(math.hypot(*getattr(one.plane, name)), 12) for one in self._modules}
+            if pitch and any(not math.isclose(step, pitch, rel_tol=_RELATIVE) for step in steps):
+                self._wrong(
+                    f"{where}/{axis}_pixel_size",
+                    f"is {pitch:g} m, and steps of {name}_pixel_direction are {min(steps):g} m",
+                )
 
     def _directions(self) -> Iterator[str]:
         """Modules whose axes are not at right angles, and files of which some modules are seen in a mirror."""

@@ -202,6 +202,11 @@ class NxmxFields:
             value = self.number(f"{DETECTOR}/{name}", units)
             if value is not None and value > 0:
                 yield key, value
+        across, down = (self.number(f"{DETECTOR}/{axis}_pixel_size", LENGTHS) for axis in "xy")
+        if across and down and not math.isclose(across, down, rel_tol=1e-6):
+            self.notes.append(
+                f"pixels are {across:g} m wide and {down:g} m high; files that are made of it have square ones, so that rows lie elsewhere"
+            )
         for axis in "xy":
             value = self.number(f"{DETECTOR}/beam_center_{axis}", PIXELS)
             if value is not None:
@@ -289,6 +294,8 @@ class NxmxFields:
                 if abs(value) > _TURN:
                     raise ValueError(f"{path}: is turned by {value:g}")
                 step: Vector = (0.0, 0.0, 0.0)
+            elif math.isnan(value) and _vector(one, "vector", None)[:2] == (0.0, 0.0):
+                step = (0.0, 0.0, 0.0)  # along the beam, by a distance that nobody knows
             else:
                 step = _step(one)
             away = _vector(one, "offset", (0.0, 0.0, 0.0))

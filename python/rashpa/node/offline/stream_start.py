@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.control.nodes.version import software_version
-from rashpa.data.geometry.laboratory import HC_KEV_ANGSTROM
+from rashpa.data.geometry.laboratory import HC_KEV_ANGSTROM, Plane
 from rashpa.data.stream.stream2 import Start, StreamError, date_of, text_of
 from rashpa.data.stream.stream_regions import ModuleRegion, Region, modules_of
 
@@ -105,8 +105,6 @@ def _contradictions(start: Start, channel: str, first: NDArray[Any]) -> Iterator
     for name in (*_NUMBERS, "incident_energy", "incident_wavelength", "saturation_value"):
         if start.fields.get(name) is not None and not start.has_number(name):
             yield f"{name} of the start is no number; it is not in the files"
-    if len(_text_of_start(start)) > _MOST_TEXT:
-        yield f"what the start says has more than {_MOST_TEXT} letters; /entry/rashpa/stream_start of the files is empty"
     if start.fields.get("detector_translation") is not None and _translation(start) is None:
         yield "detector_translation of the start is no three numbers; it is not in the files"
 
@@ -160,8 +158,27 @@ def metadata_of(start: Start | None, facts: ChannelFacts, series: tuple[int, str
     if facts.mask is not None:
         metadata.pixel_mask = facts.mask
     if facts.shape is not None:
-        metadata.modules = [_module(one) for one in modules_of(user, *facts.shape)]
+        modules = modules_of(user, *facts.shape) or _whole(start, *facts.shape)
+        metadata.modules = [_module(one) for one in modules]
     return metadata
+
+
+def _whole(start: Start, height: int, width: int) -> list[ModuleRegion]:
+    """The image as one module, by both sides of a pixel and the beam, from the corner of the image where nobody says where it is; none without
+    sides. Pixels are square where only one is said."""
+    x, y, across, down = (
+        start.number(name) for name in ("beam_center_x", "beam_center_y", "pixel_size_x", "pixel_size_y")
+    )
+    if not across > 0:
+        return []
+    down = down if down > 0 else across
+    away = _translation(start) or (
+        0.0,
+        0.0,
+        0.0,
+    )  # of the detector as a whole, along which the beam stays where it is said
+    plane = Plane((-away[0], -away[1], 0.0), (-across, 0.0, 0.0), (0.0, -down, 0.0)).starting((-x, -y))
+    return [ModuleRegion("module_0", 0, 0, width, height, plane)]
 
 
 def _module(region: ModuleRegion) -> _native.NxmxModule:
@@ -208,12 +225,8 @@ def write_facts(file: h5py.File, start: Start | None, facts: ChannelFacts) -> No
         axis = detector["transformations/translation"]
         axis[()] = length
         axis.attrs["vector"] = np.array(translation) / length
-    text = _text_of_start(start)
+    text = json.dumps(_plain(start.fields), ensure_ascii=False)
     file["entry/rashpa"].create_dataset("stream_start", data=text if len(text) <= _MOST_TEXT else "")
-
-
-def _text_of_start(start: Start) -> str:
-    return json.dumps(_plain(start.fields), ensure_ascii=False)
 
 
 def _put_unknown(file: h5py.File, start: Start | None) -> None:

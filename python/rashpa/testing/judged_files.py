@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every NXmx file that a test writes is judged by `rashpa check` behind it, as long as that is cheap."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import h5py
+
+SECONDS = 6.0
+"""Of a process's time for all files of a session; four workers on two processors are 12 s longer at most."""
+_MOST_OF_MODULE = 12
+_MOST_ENTRIES = 3000  # of folders that are looked through
+
+EXEMPT = {
+    "python/tests/cli/test_check.py": "spoils files, to see what is said of them",
+    "python/tests/data/test_combined.py": "makes small masters by hand, and takes parts away",
+    "python/tests/data/test_reader.py": "makes small masters by hand, and takes parts away",
+    "python/tests/data/test_joined_run.py": "takes parts of runs away",
+    "python/tests/node/test_stream_start.py": "leaves out what a stream should say",
+    "python/tests/node/test_process_facts.py": "its source contradicts itself, and what is made of it does",
+    "tests/chain/test_stored_metadata.py": "its source contradicts itself, and what is made of it does",
+    "python/tests/cli/test_combine.py": "takes parts of runs away",
+    "tests/chain/test_groups.py": "kills receivers, whose files others complete",
+    "tests/chain/test_attach.py": "kills managers",
+    "tests/chaos/test_runs.py": "disturbs runs in every way",
+    "tests/files": "damages files",
+}
+"""Files of tests, or folders of them, that are left out, and why."""
+
+
+class Judge:
+    """Of one process. `judged` and `left`: files that were looked at, and those for which there was no time."""
+
+    def __init__(self) -> None:
+        self.judged = self.left = 0
+        self._seconds = 0.0
+
+    def wrong(self, folders: list[Path]) -> list[str]:
+        """What is wrong in files of ours below these folders that are complete, a line each."""
+        found: list[str] = []
+        for number, file in enumerate(_masters(folders)):
+            if self._seconds > SECONDS or number >= _MOST_OF_MODULE:
+                self.left += 1
+                continue
+            began = time.process_time()
+            found += _findings(file)
+            self._seconds += time.process_time() - began
+            self.judged += 1
+        return found
+
+
+def exempt(module: Path) -> bool:
+    """Whether the files of these tests are left out."""
+    name = module.as_posix()
+    return any(name.endswith(one) or f"/{one}/" in f"/{name}" for one in EXEMPT)
+
+
+def _masters(folders: list[Path]) -> Iterator[Path]:
+    entries = 0
+    for folder in folders:
+        for place, inside, names in os.walk(folder):
+            entries += len(names) + len(inside)
+            if entries > _MOST_ENTRIES:
+                return
+            yield from (Path(place) / name for name in sorted(names) if _is_named_so(name))
+
+
+def _is_named_so(name: str) -> bool:
+    return name.endswith("_master.h5") and not name.endswith("_raw_master.h5")
+
+
+def _findings(file: Path) -> Iterator[str]:
+    """Of a file that a receiver has completed; nothing of one that cannot be read as such: tests of those say it themselves."""
+    from rashpa.cli.files.check import checked_entries
+    from rashpa.data.base.bad_file import BadFileError
+    from rashpa.data.stored.combined import is_combined
+
+    try:
+        if file.is_symlink() or not file.is_file() or not (is_combined(file) or _holds_images(file)):
+            return
+        checked = checked_entries(file, ())
+    except (BadFileError, OSError):
+        return
+    for name, one in checked.items():
+        yield from (f"{file}: {name}: {found}" for found in one.findings if found.level == "wrong")
+
+
+def _holds_images(file: Path) -> bool:
+    """Whether it is ours, complete, and no raw file."""
+    with h5py.File(file) as opened:
+        ours = opened.get("entry/rashpa")
+        return isinstance(ours, h5py.Group) and "books" in ours and "raw" not in ours
