@@ -4,11 +4,12 @@
 import contextlib
 import dataclasses
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from rashpa.cli.report.run_verdict import judged_files, verdict_cautions
 from rashpa.cli.ways_to_images import planned_file
 from rashpa.control.books.outcome import Outcome, keeps_of
 from rashpa.control.books.proof import proof_of
@@ -36,15 +37,22 @@ def write_report(outcome: Outcome, folder: Path, run_file: Path, page: bool = Tr
     lines = [f"{name}: {line}\n" for name, said in outcome.logs.items() for line in said]
     _put_or_caution(outcome, log, lambda: "".join(lines))
 
+    judged: list[dict[str, Any]] = []
+    trouble: list[str] = []
+    with only_tells("the verdict on the files", trouble.append):
+        judged += judged_files(outcome) if page else []
+    outcome.cautions += (*trouble, *verdict_cautions(judged))
+
     def drawn() -> str:
         from rashpa.cli.report.report_html import html_of  # half of a command's start, for those who want it
 
-        return html_of(report_of(outcome, run_file), outcome).translate(BIDIRECTIONAL)
+        return html_of(report_of(outcome, run_file, judged), outcome).translate(BIDIRECTIONAL)
 
     shown = _put_or_caution(outcome, as_html, drawn if page else str)
     # the last: who finds it finds the others
     put_file(
-        as_json, f"{json.dumps(report_of(outcome, run_file), indent=2, ensure_ascii=False)}\n".encode(errors="replace")
+        as_json,
+        f"{json.dumps(report_of(outcome, run_file, judged), indent=2, ensure_ascii=False)}\n".encode(errors="replace"),
     )
     return (as_json, as_html) if shown else (as_json,)
 
@@ -66,8 +74,8 @@ def _put_or_caution(outcome: Outcome, path: Path, text_of: Callable[[], str]) ->
     return bool(text) and not trouble
 
 
-def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
-    """Everything that is known of a run, as JSON."""
+def report_of(outcome: Outcome, run_file: Path, judged: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """Everything that is known of a run, as JSON. `judged`: what `rashpa check` says of its files."""
     from rashpa.control.books.series_books import series_of  # NumPy, for which no node waits
 
     file = outcome.plan.file
@@ -100,6 +108,7 @@ def report_of(outcome: Outcome, run_file: Path) -> dict[str, Any]:
         "groups": [dataclasses.asdict(group) for group in outcome.groups],
         "receivers": [_receiver(outcome, receiver) for receiver in outcome.plan.receivers],
         "buffers": [_buffer(outcome, buffer) for buffer in buffers],
+        "files": [dict(one) for one in judged],
         "series": [dataclasses.asdict(series) for series in series_of(outcome)],
         "rates": {
             "elapsed_s": rates.elapsed_s,

@@ -106,7 +106,23 @@ def html_of(report: dict[str, Any], outcome: Outcome) -> str:
 def _verdict(report: dict[str, Any]) -> str:
     run = report["run"]
     forced = "".join(f"<p>Caution: {html.escape(line)}</p>" for line in run["cautions"])
-    return f"{_judgement(report)}{forced}"
+    return f"{_judgement(report)}{_files(report)}{forced}"
+
+
+def _files(report: dict[str, Any]) -> str:
+    """What `rashpa check` says of files in which something is wrong or odd, and how many it looked at."""
+    judged = report["files"]
+    if not judged:
+        return ""
+    wrong = sum(bool(one["wrong"]) for one in judged)
+    lines = [
+        f"<li>{html.escape(Path(one['file']).name)}: {level}: {html.escape(text)}</li>"
+        for one in judged
+        for level in ("wrong", "odd")
+        for text in one[level]
+    ]
+    words = f"rashpa check: {len(judged)} file{'s' if len(judged) > 1 else ''}, {wrong or 'none'} of them wrong."
+    return f"<p class='{'bad' if wrong else 'good'}'>{words}</p>" + (f"<ul>{''.join(lines)}</ul>" if lines else "")
 
 
 def _judgement(report: dict[str, Any]) -> str:
