@@ -73,14 +73,14 @@ def _is_named_so(name: str) -> bool:
 
 def _findings(file: Path) -> Iterator[str]:
     """Of a file that a receiver has completed; nothing of one that cannot be read as such: tests of those say it themselves."""
-    from rashpa.cli.files.check import checked_entries
     from rashpa.data.base.bad_file import BadFileError
+    from rashpa.data.making.nxmx_check import check_entries
     from rashpa.data.stored.combined import is_combined
 
     try:
         if file.is_symlink() or not file.is_file() or not (is_combined(file) or _holds_images(file)):
             return
-        checked = checked_entries(file, ())
+        checked = check_entries(file, ())
     except (BadFileError, OSError):
         return
     for name, one in checked.items():

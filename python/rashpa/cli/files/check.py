@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`rashpa check`: what is wrong in an NXmx file."""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +9,7 @@ import typer
 from rashpa.cli.told import AsJson, Follow, Teller
 from rashpa.data.base.bad_file import BadFileError, no_memory
 from rashpa.data.base.books import DataBooks
-from rashpa.data.files.hdf5.files import folders_of
-from rashpa.data.making.nxmx_check import Checked, Finding, check_file, picture
-from rashpa.data.stored.combined import is_combined, left_out_in, parts_in
+from rashpa.data.making.nxmx_check import check_entries, picture
 
 
 def check(
@@ -30,7 +26,7 @@ def check(
     """
     tell = Teller("check", as_json)
     try:
-        checked = checked_entries(file, follow or ())
+        checked = check_entries(file, follow or ())
     except BadFileError as error:
         tell.refuse(str(error))
     except MemoryError as error:
@@ -52,18 +48,6 @@ def check(
     books = DataBooks(1, int(not wrong), errored=int(wrong > 0), unit="files")
     beam = next(iter(checked.values())).beam
     tell.end(text, books, [file], images=images, beam=beam, findings=said)
-
-
-def checked_entries(file: Path, follow: Sequence[Path]) -> dict[str, Checked]:
-    """By entry: one of most files, several of those that lead to several buffers. A file that lacks masters says so."""
-    folders = folders_of(file, follow)
-    names = list(parts_in(file, follow)) if is_combined(file) else []
-    checked = {name: check_file(file, folders, name) for name in (names if len(names) > 1 else ["entry"])}
-    if names:
-        first = next(iter(checked))
-        lacking = [Finding("wrong", f"/{name}", f"is left out: {why}") for name, why in left_out_in(file).items()]
-        checked[first] = replace(checked[first], findings=(*checked[first].findings, *lacking))
-    return checked
 
 
 if __name__ == "__main__":

@@ -46,11 +46,11 @@ def _files(outcome: Outcome) -> list[Path]:
 
 def judged_file(file: Path) -> dict[str, Any]:
     """Return what is said of one file. One that cannot be read is wrong."""
-    from rashpa.cli.files.check import checked_entries  # with HDF5, which no run waits for before it begins
     from rashpa.data.base.bad_file import BadFileError
+    from rashpa.data.making.nxmx_check import check_entries  # with HDF5, which no run waits for before it begins
 
     try:
-        checked = checked_entries(file, ())
+        checked = check_entries(file, ())
     except (BadFileError, OSError, MemoryError) as error:
         return {"file": str(file), "images": 0, "wrong": [str(error)[:500]], "odd": []}
     said: dict[str, list[str]] = {"wrong": [], "odd": []}

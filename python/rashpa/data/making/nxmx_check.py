@@ -6,16 +6,18 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from rashpa.data.files.file_names import natural
+from rashpa.data.files.hdf5.files import folders_of
 from rashpa.data.files.hdf5.layouts import Absence
 from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.geometry.laboratory import HC_KEV_ANGSTROM, Place, beam_on
+from rashpa.data.stored.combined import is_combined, left_out_in, parts_in
 from rashpa.data.stored.source_facts import (
     DETECTOR,
     ENERGIES,
@@ -82,6 +84,18 @@ def check_file(path: Path, folders: Sequence[Path] = (), name: str = "entry") ->
         if not isinstance(entry, Group):
             return Checked((Finding("wrong", f"/{name}", "is not there; the file is no NXmx"),), 0, None, (), None)
         return _Check(entry).all()
+
+
+def check_entries(path: Path, follow: Sequence[Path] = ()) -> dict[str, Checked]:
+    """Judge all entries of a file: one of most, several of those that lead to several buffers. A file that lacks masters says so. Raises as `check_file`."""
+    folders = folders_of(path, follow)
+    names = list(parts_in(path, follow)) if is_combined(path) else []
+    checked = {name: check_file(path, folders, name) for name in (names if len(names) > 1 else ["entry"])}
+    if names:
+        first = next(iter(checked))
+        lacking = [Finding("wrong", f"/{name}", f"is left out: {why}") for name, why in left_out_in(path).items()]
+        checked[first] = replace(checked[first], findings=(*checked[first].findings, *lacking))
+    return checked
 
 
 class _Check:
