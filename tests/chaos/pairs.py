@@ -46,7 +46,9 @@ for place, file in enumerate(files):
                 invalid=np.array([run.invalid(index) for index in there]),
             )
             said.append([file, name, made])
-    except rashpa.data.parts.run_parts.RunFileError as error:
+    except ValueError as error:
+        if type(error).__name__ != "RunFileError":
+            raise
         print(f"{file}: {error}", file=sys.stderr)
 print(json.dumps(said))
 """

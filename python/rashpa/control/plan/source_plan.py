@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rashpa.control.plan.rectangle import Rectangle
 from rashpa.control.plan.run_plan import Plan, module_rectangles
@@ -13,7 +14,9 @@ from rashpa.control.runfile.kernels import Kernel, declaration_of
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.part_orders import Hdf5Order, RawOrder, Stream2Order
 from rashpa.data.geometry.laboratory import PanelPlace, beam_on
-from rashpa.data.stored.source_facts import SourceFacts
+
+if TYPE_CHECKING:
+    from rashpa.data.stored.source_facts import SourceFacts  # NumPy, for which no start of a run waits
 
 _SAME = 1e-3  # relative: digits that people leave out of a file
 _SAME_BEAM = 0.01  # pixels
@@ -41,7 +44,7 @@ class Merged:
     cautions: tuple[str, ...] = ()
 
 
-def with_facts(plan: Plan, facts: SourceFacts, source: Path, *, recorded: bool = True) -> Merged:
+def with_facts(plan: Plan, facts: "SourceFacts", source: Path, *, recorded: bool = True) -> Merged:
     """Take over what nobody else has said. `recorded`: the times of frames are those of the source, too; they are not when it is played again."""
     detector, run = plan.file.detector, plan.file.run
     given = {key for key in _DETECTOR if key in detector.model_fields_set and getattr(detector, key) is not None}
@@ -86,7 +89,7 @@ def _axes_given(plan: Plan) -> bool:
     return bool({"image_fast", "image_slow"} & plan.file.detector.model_fields_set)
 
 
-def _differences(plan: Plan, facts: SourceFacts, given: set[str], source: Path) -> Iterator[str]:
+def _differences(plan: Plan, facts: "SourceFacts", given: set[str], source: Path) -> Iterator[str]:
     for key in sorted(given & set(facts.values)):
         own, said = getattr(plan.file.detector, key), facts.values[key]
         if key.startswith("beam_center"):
@@ -102,7 +105,7 @@ def _differences(plan: Plan, facts: SourceFacts, given: set[str], source: Path) 
             yield f"{where}: is {own_shown}, and {source.name} has {shown}; that of the run file counts"
 
 
-def _panels(plan: Plan, facts: SourceFacts, pitch: float) -> Iterator[PanelPlace]:
+def _panels(plan: Plan, facts: "SourceFacts", pitch: float) -> Iterator[PanelPlace]:
     """Of the plan's modules, those parts of which the source says where they lie. None when modules are turned: an image that is stored is not."""
     if any(not module.orientation.upright for module in plan.file.detector.module):
         return
@@ -114,7 +117,7 @@ def _panels(plan: Plan, facts: SourceFacts, pitch: float) -> Iterator[PanelPlace
                 yield PanelPlace(number, part.x - module.x, part.y - module.y, part.width, part.height, plane)
 
 
-def ordered(destination: telegram.Destination, facts: SourceFacts) -> telegram.Destination:
+def ordered(destination: telegram.Destination, facts: "SourceFacts") -> telegram.Destination:
     """The order with what a run file has no keys for: when the images were taken, and from which value on they are saturated."""
     return replace(destination, buffers=tuple(_buffer(buffer, facts) for buffer in destination.buffers))
 
@@ -124,7 +127,7 @@ def makes_pixels(kernels: Sequence[Kernel]) -> bool:
     return any(any(port.port == "pixels" for port in declaration_of(kernel).makes) for kernel in kernels)
 
 
-def _buffer(buffer: telegram.Buffer, facts: SourceFacts) -> telegram.Buffer:
+def _buffer(buffer: telegram.Buffer, facts: "SourceFacts") -> telegram.Buffer:
     update: dict[str, object] = {"start_time": facts.texts.get("start_time", "")}
     if not makes_pixels(buffer.kernels):
         update["saturation_value"] = facts.values.get("saturation_value", 0.0)
