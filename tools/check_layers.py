@@ -57,6 +57,16 @@ PYTHON: Mapping[str, frozenset[str]] = {
         "cluster": _BELOW_NODE + " node",
     }.items()
 }
+# Rooms of a package from the ground up: what a room imports when it is imported lies in itself or below.
+ROOMS: Mapping[str, tuple[str, ...]] = {
+    package: tuple(rooms.split())
+    for package, rooms in {
+        "data": "base wire files geometry parts stored datasets figures making stream kernels",
+        "control": "runfile telegrams plan capacity orders nodes books handover run",
+        "node": "host logs engine offline state door",
+        "cli": "bench doors files plan report node run",
+    }.items()
+}
 # What users import, `rashpa.kernel` and the names of `rashpa` itself: names and nothing else, of these packages.
 PUBLIC: Mapping[str, frozenset[str]] = {
     "__init__.py": frozenset({"control", "data"}),
@@ -126,6 +136,43 @@ def python_violations(root: Path) -> Iterator[str]:
                 yield f"{name}:{line}: {problem}"
 
 
+def room_violations(root: Path) -> Iterator[str]:
+    """Imports between rooms of a package that point up, and rooms that are in no list. What a function imports is imported later."""
+    package_root = root / "python" / "rashpa"
+    for package, rooms in ROOMS.items():
+        for path in sorted((package_root / package).glob("*/**/*.py")):
+            name, room = path.relative_to(root), path.relative_to(package_root).parts[1]
+            if room not in rooms:
+                yield f"{name}: room {room} is not in the list of rooms of {package}; name it in tools/check_layers.py"
+                continue
+            for line, target in _rooms_of(ast.parse(path.read_text(encoding="utf-8"), str(path)), package):
+                if target not in rooms[: rooms.index(room) + 1]:
+                    below = ", ".join(rooms[: rooms.index(room)]) or "no other room"
+                    yield f"{name}:{line}: imports rashpa.{package}.{target}; {room} may use {below}"
+
+
+def _rooms_of(tree: ast.Module, package: str) -> Iterator[tuple[int, str]]:
+    """Line and room of every import of this package that is done when the module is imported."""
+    left: list[ast.AST] = list(tree.body)
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            left += node.orelse
+            continue
+        left += ast.iter_child_nodes(node)
+        modules: list[str] = []
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            modules = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        for parts in (module.split(".") for module in modules):
+            if parts[:2] == ["rashpa", package] and len(parts) > 2 and parts[2] in ROOMS[package]:
+                yield getattr(node, "lineno", 0), parts[2]
+                break
+
+
 def _imports(tree: ast.AST, relative: Path) -> Iterator[tuple[int, str]]:
     """Line and first name below `rashpa` of every import, wherever it stands; relative imports are resolved."""
     here = ["rashpa", *relative.parent.parts]
@@ -169,7 +216,13 @@ def folder_violations(root: Path) -> Iterator[str]:
 
 def violations(root: Path) -> list[str]:
     """All of them, in the order of the files."""
-    return [*cxx_violations(root), *pause_violations(root), *python_violations(root), *folder_violations(root)]
+    return [
+        *cxx_violations(root),
+        *pause_violations(root),
+        *python_violations(root),
+        *room_violations(root),
+        *folder_violations(root),
+    ]
 
 
 def main() -> int:

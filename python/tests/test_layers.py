@@ -79,9 +79,12 @@ def test_a_spinning_wait_of_one_kind_of_processor_is_found(check: ModuleType, tm
         ("control/run/manager.py", "from rashpa.node.door import server", "control may use data"),
         ("control/run/manager.py", "import rashpa._native", "imports the native module"),
         ("cli/bench/packet.py", "from rashpa import _native", "imports the native module"),
-        ("cli/bench/packet.py", "def f():\n    from .. import _native", "imports the native module"),
-        ("data/stored/reader.py", "from ..control.telegram import Status", "data may use no other package"),
+        ("cli/bench/packet.py", "def f():\n    from ... import _native", "imports the native module"),
+        ("data/stored/reader.py", "from ...control.telegrams.telegram import Status", "data may use no other package"),
         ("node/door/server.py", "import rashpa.cli.main", "node may use"),
+        ("data/files/x.py", "from rashpa.data.stored.reader import Run", "files may use base, wire"),
+        ("control/plan/x.py", "from rashpa.control.run import manager", "plan may use runfile, telegrams"),
+        ("cli/other/x.py", "", "room other is not in the list of rooms of cli"),
         ("__init__.py", "from .node import server", "root imports control, data"),
         ("kernel.py", "from .control import telegram", "root imports data"),
         ("other.py", "from .data import reader", "root imports none of its parts"),
@@ -93,6 +96,13 @@ def test_an_import_that_points_up_is_found(check: ModuleType, tmp_path: Path, na
     (found,) = check.violations(tmp_path)
     assert found.startswith(f"python/rashpa/{name}:")
     assert says in found
+
+
+def test_what_a_function_imports_may_lie_above(check: ModuleType, tmp_path: Path) -> None:
+    lazy = "def f():\n    from rashpa.data.stored.reader import Run\n"
+    typed = "if TYPE_CHECKING:\n    from rashpa.data.stored.reader import Run\n"
+    tree(tmp_path, {"python/rashpa/data/files/x.py": lazy, "python/rashpa/data/files/y.py": typed})
+    assert check.violations(tmp_path) == []
 
 
 def test_imports_that_point_down_pass(check: ModuleType, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ COMMANDS = {
     ),
     "plan": Listed(
         "plan.plan",
-        "Show what a run would do: which pixels go where and at what rate, what that takes of links, memory and units, and how the images of each buffer are processed. Without --nodes nothing is started or asked; the run file is read, and what calibration files say of themselves.",
+        "Show what a run would do: which pixels go where and at what rate, what that takes of links, memory and units, and how the images of each buffer are processed. Without --nodes no node is started or asked; what nodes of this machine would load, it loads itself, as `rashpa run --check`.",
         answers=True,
     ),
     "emulator": Listed(

@@ -18,11 +18,12 @@ _LIST = {
     "rashpa.cli.entry",
     "rashpa.cli.main",
     "rashpa.data",
+    "rashpa.data.base",
     "rashpa.data.base.limit_said",
     "rashpa.data.base.plain_text",
     "rashpa.data.base.telling",
 }
-_VERSION = _LIST | {"rashpa.control", "rashpa.control.nodes.version"}
+_VERSION = _LIST | {"rashpa.control", "rashpa.control.nodes", "rashpa.control.nodes.version"}
 _HEAVY = {"PIL", "asyncio", "bokeh", "fabio", "h5py", "hdf5plugin", "httpx", "lxml", "matplotlib", "numpy", "prometheus_client", "pydantic", "starlette", "uvicorn", "zstandard"}  # fmt: skip
 
 IMPORTED = """\

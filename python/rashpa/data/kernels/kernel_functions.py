@@ -119,8 +119,8 @@ def stub_text() -> str:
         "",
         "from numpy.typing import NDArray",
         "",
-        "from rashpa.data.kernels.pipeline import CalibrationMaps, Found",
         "from rashpa.data.base.pixels import Masking",
+        "from rashpa.data.kernels.pipeline import CalibrationMaps, Found",
         "",
     ]
     for name in kernel_names():

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from rashpa.control.runfile.dataset_spec import StoredSpec
 from rashpa.control.telegrams import telegram
 from rashpa.data.geometry.orientation import UPRIGHT, Orientation
-from rashpa.data.stored.source_facts import read_source_facts
-from rashpa.data.stored.stored_piece import Reading
 from rashpa.node.engine.dataset_parts import spec_of
 from rashpa.node.engine.engine import EngineError
 from rashpa.node.engine.folders import Folders
@@ -31,6 +29,10 @@ def stored_masks(order: telegram.Destination, folders: Folders) -> dict[str, Mas
         folders.check_read(spec, Path.cwd())
     except EngineError:
         return {}
+    # with HDF5, which nodes import for the orders that name such files
+    from rashpa.data.stored.source_facts import read_source_facts
+    from rashpa.data.stored.stored_piece import Reading
+
     modules = _Modules(spec)
     reading = Reading(folders.readable, tuple(map(Path, spec.follow)))
     mask = read_source_facts(path, modules.shape, reading).mask if path.is_file() else None
