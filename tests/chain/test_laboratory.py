@@ -114,3 +114,49 @@ def test_a_geometry_written_of_the_run_says_the_same(stored: tuple[Path, list[Pa
         place += column[..., None] * panel.fs + row[..., None] * panel.ss
         part = expected[panel.top : panel.bottom, panel.left : panel.right]
         assert np.abs(place - part).max() < 0.01
+
+
+def _ten_pixels(image: NDArray[np.uint16]) -> list[tuple[int, int]]:
+    """Rows and columns of pixels of modules, anywhere."""
+    places = np.argwhere(image > 0)
+    return [(int(row), int(column)) for row, column in random.Random(10).sample(places.tolist(), 10)]
+
+
+def test_ten_pixels_lie_there_for_the_reader_of_dials(stored: tuple[Path, list[Panel]]) -> None:
+    """nxmx is the package by which DIALS' dxtbx reads such files."""
+    nxmx = pytest.importorskip("nxmx")
+    folder, panels = stored
+    with h5py.File(folder / "out" / "lie_full_master.h5") as file:
+        image = file["entry/data/data"][0]
+        (detector,) = nxmx.NXmx(file).entries[0].instruments[0].detectors
+        expected = _expected(image, panels) + np.array([0.0, 0.0, 0.1 / PITCH])
+        for row, column in _ten_pixels(image):
+            found = []
+            for module in detector.modules:
+                (top, left), (rows, columns) = module.data_origin.tolist(), module.data_size.tolist()
+                if not (top <= row < top + rows and left <= column < left + columns):
+                    continue
+                fast, slow = module.fast_pixel_direction, module.slow_pixel_direction
+                matrix = nxmx.get_cumulative_transformation(nxmx.get_dependency_chain(fast.depends_on))
+                steps = [
+                    axis[()].to("mm").magnitude * np.asarray(axis.vector) * (at + 0.5)
+                    for axis, at in ((fast, column - left), (slow, row - top))
+                ]
+                place = matrix[0] @ np.array([*(steps[0] + steps[1]), 1.0])
+                found.append(place[:3] * 1e-3 / PITCH)
+            (place,) = found
+            assert np.abs(place - expected[row, column]).max() < 0.01
+
+
+def test_ten_pixels_lie_there_for_pyfai(stored: tuple[Path, list[Panel]]) -> None:
+    """In its frame: metres along the rows and the columns of the assembled image."""
+    detectors = pytest.importorskip("pyFAI.detectors")
+    folder, _ = stored
+    master = str(folder / "out" / "lie_full_master.h5")
+    found = detectors.detector_factory(master)
+    with h5py.File(master) as file:
+        image = file["entry/data/data"][0]
+    assert tuple(found.shape) == image.shape
+    down, across, *_ = found.calc_cartesian_positions()
+    for row, column in _ten_pixels(image):
+        assert (down[row, column] / PITCH, across[row, column] / PITCH) == pytest.approx((row + 0.5, column + 0.5))
