@@ -138,6 +138,71 @@ def test_what_says_something_else_of_the_experiment_has_an_entry_of_its_own(tmp_
         combine({"all": masters}, tmp_path / "all_master.h5")
 
 
+FIELDS: dict[str, tuple[object, object]] = {
+    "instrument/beam/incident_wavelength": (1.0, 0.5),
+    "instrument/detector/distance": (0.1, 0.2),
+    "instrument/detector/x_pixel_size": (75e-6, 172e-6),
+    "instrument/detector/count_time": (1e-3, 2e-3),
+    "instrument/detector/saturation_value": (65534, 1000),
+    "instrument/detector/sensor_material": ("Si", "CdTe"),
+    "instrument/detector/flatfield": (np.ones((90, 90)), np.eye(90)),
+    "sample/name": ("one", "two"),
+    "source/name": ("here", "there"),
+}
+AXES = {"offset": ([0.0, 0.0, 0.0], [0.0, 0.1, 0.0]), "vector": ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])}
+
+
+def put_where(master: Path, place: str, value: object, **attributes: object) -> None:
+    with h5py.File(master, "r+") as file:
+        if f"entry/{place}" in file:
+            del file[f"entry/{place}"]
+        file[f"entry/{place}"] = value
+        file[f"entry/{place}"].attrs.update(attributes)
+
+
+@pytest.mark.parametrize("place", FIELDS)
+def test_one_field_that_differs_makes_an_entry_of_its_own(tmp_path: Path, place: str) -> None:
+    masters = [member(tmp_path / name, number) for number, name in enumerate("abc")]
+    for master, value in zip(masters, (*FIELDS[place][:1] * 2, FIELDS[place][1]), strict=True):
+        put_where(master, place, value)
+    assert sorted(map(len, parts_of(masters).values())) == [1, 2]
+    with pytest.raises(RunFileError, match=place.rpartition("/")[2]):
+        combine({"all": masters}, tmp_path / "all_master.h5")
+
+
+@pytest.mark.parametrize("name", [*AXES, "units"])
+def test_axes_that_lie_elsewhere_make_an_entry_of_their_own(tmp_path: Path, name: str) -> None:
+    masters = [member(tmp_path / "a", 0), member(tmp_path / "b", 1)]
+    same, other = AXES.get(name, ("m", "mm"))
+    for master, value in zip(masters, (same, other), strict=True):
+        put_where(master, "instrument/detector/m0/module_offset", 0.0, **{name: value})
+    with pytest.raises(RunFileError, match=f"m0/module_offset@{name}"):
+        combine({"all": masters}, tmp_path / "all_master.h5")
+    put_where(masters[1], "instrument/detector/m0/module_offset", 0.0, **{name: same})
+    combine({"all": masters}, tmp_path / "all_master.h5")
+
+
+@pytest.mark.parametrize(
+    ("times", "first", "last"),
+    [
+        (("2026-01-01T10:00:00+02:00", "2026-01-01T09:00:00Z"), 0, 1),
+        (("2026-01-01T10:00:00Z", "2026-01-01T10:00:00.5Z"), 0, 1),
+        (("2026-01-01T00:30:00-05:00", "2026-01-01T01:00:00+00:00"), 1, 0),
+        (("2026-01-01T10:00:00", "2026-01-01T10:00:01Z"), 0, 1),
+    ],
+)
+def test_the_earliest_and_the_latest_are_so_whatever_their_zones(
+    tmp_path: Path, times: tuple[str, str], first: int, last: int
+) -> None:
+    masters = [member(tmp_path / "a", 0), member(tmp_path / "b", 1)]
+    for master, time in zip(masters, times, strict=True):
+        for name in ("start_time", "end_time"):
+            put_where(master, name, time)
+    with h5py.File(combine({"farm": masters}, tmp_path / "all_master.h5")) as file:
+        assert file["farm/start_time"][()].decode() == times[first]
+        assert file["farm/end_time"][()].decode() == times[last]
+
+
 def test_a_leading_file_shows_no_run_but_its_own(tmp_path: Path) -> None:
     masters = [member(tmp_path / "a", 0), member(tmp_path / "b", 1)]
     out = combine({"farm": masters}, tmp_path / "all_master.h5")

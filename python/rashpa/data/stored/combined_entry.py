@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -37,7 +38,7 @@ def write_entry(file: h5py.File, name: str, members: Sequence[Member], relative:
     _write_data(entry.create_group("data"), members, chosen, relative)
     for time, last in (("start_time", min), ("end_time", max), ("end_time_estimated", max)):
         if times := [one.times[time] for one in members if time in one.times]:
-            entry[time] = last(times)
+            entry[time] = last(times, key=_moment)
     counts = _counts(members, chosen)
     with Hdf5File(first.master, kind=RunFileError) as master:
         _link(entry, master, ("entry",), _LINKED, relative(first.master))
@@ -58,6 +59,15 @@ def write_entry(file: h5py.File, name: str, members: Sequence[Member], relative:
         for count, value in counts.items():
             entry[_SPECIFIC][count] = value
     _write_members(entry.create_group("rashpa"), members, chosen, relative)
+
+
+def _moment(text: str) -> tuple[dt.datetime, str]:
+    """When it was, whatever its zone and its digits; what has no zone is taken for UTC, and what is no time for the beginning of all."""
+    try:
+        found = dt.datetime.fromisoformat(text)
+    except ValueError:
+        return dt.datetime.min.replace(tzinfo=dt.UTC), text
+    return (found if found.tzinfo else found.replace(tzinfo=dt.UTC)), text
 
 
 def write_entry_of_one(file: h5py.File, name: str, master: Path, relative: str) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -28,7 +29,8 @@ COUNTS = ("nimages", "nimages_collected", "nimages_written", "data_collection_ef
 """Below detectorSpecific: what is of one master alone."""
 _STATE_OF = {"file": 1, "unwritten": 2, "short": 3}
 _OF_ONE = {*COUNTS, "pixel_mask"}
-_MOST_VALUES = 4096  # of a dataset that is compared
+_FEW_VALUES = 4096  # of a dataset that is named by what it holds
+_MOST_VALUES = 1 << 26  # of one that is compared
 _MOST_DATASETS = 1000
 _DEEPEST = 8
 
@@ -119,7 +121,12 @@ def _member(master: Path, run: Run, file: Hdf5File) -> Member:
         run.shape,
         images.dtype if isinstance(images, Array) else run.dtype,
         len(run),
-        {"pixel_units": run.facts.pixel_units, "kernels": _as_text(run.facts.kernels), **_said_of(file)},
+        {
+            "pixel_units": run.facts.pixel_units,
+            "kernels": _as_text(run.facts.kernels),
+            "masked values": _as_text([*run.masked, *sorted(run.special_values.items())]),
+            **_said_of(file),
+        },
         run.frame_numbers,
         np.asarray(tables.completeness[stored] == COMPLETENESS.index("partial")),
         run.lost_lines[stored],
@@ -137,15 +144,24 @@ def _text(file: Hdf5File, name: str) -> str:
 
 
 def _said_of(file: Hdf5File) -> dict[str, object]:
-    """Values below /entry/instrument that are of the experiment and not of this one file."""
-    instrument = file.find("entry/instrument")
+    """Values and attributes of what describes the experiment, and not this one file: where pixels lie stands in attributes of axes."""
     found: dict[str, object] = {}
-    for place, array in _datasets(instrument, "") if isinstance(instrument, Group) else ():
-        if len(found) >= _MOST_DATASETS:
-            break
-        if int(np.prod(array.shape, dtype=np.int64)) <= _MOST_VALUES:
-            found[place] = _as_text(np.asarray(array[()]).tolist())
+    for place in ("instrument", "sample", "source"):
+        group = file.find(f"entry/{place}")
+        for name, array in _datasets(group, f"{place}/") if isinstance(group, Group) else ():
+            if len(found) >= _MOST_DATASETS:
+                break
+            count = int(np.prod(array.shape, dtype=np.int64))
+            if count > _MOST_VALUES:
+                continue
+            values = np.asarray(array[()])
+            found[name] = _as_text(values.tolist()) if count <= _FEW_VALUES else _digest(values)
+            found |= {f"{name}@{key}": _as_text(np.asarray(said).tolist()) for key, said in array.attrs.items()}
     return found
+
+
+def _digest(values: NDArray[Any]) -> str:
+    return hashlib.sha256(repr((values.shape, values.dtype.str)).encode() + values.tobytes()).hexdigest()
 
 
 def _datasets(group: Group, below: str, depth: int = 0) -> Iterator[tuple[str, Array]]:
