@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A picture of one frame of a dataset: all modules stacked, photons where there is a calibration, logarithmic."""
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from rashpa.data.datasets.calibration import to_photons
 from rashpa.data.datasets.datasets import LoadedDataset
+from rashpa.data.files.regular_file import write_named
 
 DEFAULT_ENERGY_KEV = 12.4
 _DPI = 100
@@ -49,4 +51,6 @@ def write_preview(loaded: LoadedDataset, frame: int, path: Path) -> None:
     axes.set_ylabel("row (modules stacked)")
     bar = figure.add_axes((left + (width + 20) / (width + 260), bottom, 20 / (width + 260), height / (height + 120)))
     figure.colorbar(colours, cax=bar, label=unit)
-    figure.savefig(path, format="png")
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png")
+    write_named(path, picture.getvalue())

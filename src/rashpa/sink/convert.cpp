@@ -64,7 +64,10 @@ Hdf5Config config_of(const ConvertOptions& options, const JournalHeader& run, st
 void copy_whole(const fs::path& from, const fs::path& to) {
   std::error_code failed;
   fs::copy_file(from, to, failed);
-  if (failed) throw FileError("convert: cannot copy " + from.string() + " to " + to.string() + ": " + failed.message());
+  if (failed) {
+    throw FileError("convert: cannot copy " + from.string() + " to " + to.string() + ": " + failed.message() +
+                    "; is there room for it? free some space, or choose another folder");
+  }
 }
 
 /// A file of tables or accumulations, when the run has one. Its writer may have been killed.

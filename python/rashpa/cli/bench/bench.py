@@ -17,6 +17,7 @@ from rich.text import Text
 
 from rashpa.control.nodes.machine import machine_facts
 from rashpa.control.nodes.native_program import native_program
+from rashpa.data.files.regular_file import write_named
 
 app = typer.Typer(
     add_completion=False,
@@ -196,7 +197,7 @@ def _show_and_store(title: str, rows: list[dict[str, Any]], json_file: Path | No
     _show(title, machine, rows)
     if json_file is not None:
         result = {"name": title, "machine": machine, "rows": rows}
-        json_file.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        write_named(json_file, (json.dumps(result, indent=2) + "\n").encode())
 
 
 def _program(name: str) -> Path | None:

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from rashpa.control.nodes.machine import machine_facts
 from rashpa.control.nodes.version import software_version
+from rashpa.data.files.regular_file import write_named
 from rashpa.data.kernels.conformance import Verdict, judge_all, trouble_with
 from rashpa.data.kernels.pipeline import available_units, kernel_declarations
 from rashpa.node.engine.engine import EngineError
@@ -80,9 +81,11 @@ def _compare(
             "vectors": [asdict(one) for one in verdicts],
         }
         try:
-            report.write_text(json.dumps(document, indent=1, default=str) + "\n", encoding="utf-8")
+            write_named(report, (json.dumps(document, indent=1, default=str) + "\n").encode())
         except OSError as error:
-            errors.print(f"rashpa conformance: {report}: {error.strerror}", markup=False, highlight=False)
+            errors.print(
+                f"rashpa conformance: {report}: {error.strerror}; choose another file", markup=False, highlight=False
+            )
             return _BAD_INPUT
     return 0 if not any(one.bad for one in verdicts) else _FAILED
 

@@ -19,7 +19,7 @@ from rashpa.data.datasets.calibration import load_map
 from rashpa.data.datasets.calibration_file import CalibrationFileError, ModuleMaps, write_calibration
 from rashpa.data.datasets.dark_runs import READING_ERRORS, dark_frames
 from rashpa.data.datasets.pedestal import LEAST_FRAMES, PedestalError, pedestal_of
-from rashpa.data.files.regular_file import open_regular
+from rashpa.data.files.regular_file import open_regular, reason
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make calibration files of a detector.")
 _PIECE = 1 << 20
@@ -100,7 +100,9 @@ def pedestal(
     try:
         modules, books = carried_out(tell, make, _nothing)
         write_calibration(output, modules, detector, datetime.now(UTC), add)
-    except (PedestalError, CalibrationFileError, OSError, *READING_ERRORS) as error:
+    except OSError as error:
+        tell.refuse(f"{error.filename or output}: {reason(error)}; give files that can be read, and room for {output}")
+    except (PedestalError, CalibrationFileError, *READING_ERRORS) as error:
         tell.refuse(str(error))
     except MemoryError as error:
         tell.fail(no_memory(error))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`rashpa dataset`: make, describe and look at what an emulator plays."""
 
+import contextlib
 import glob
 import os
 import re
@@ -162,7 +163,7 @@ def make(
 
 
 def _make(tell: Teller, spec: AnyDatasetSpec, calibration: CalibrationSpec | None, folder: Path) -> None:
-    """Write it; an interrupt leaves nothing of it behind."""
+    """Write it; what fails, or is interrupted, leaves nothing of it behind."""
     from rashpa.data.datasets.dataset_directory import be_new
     from rashpa.data.datasets.datasets import make_folder
 
@@ -178,7 +179,12 @@ def _make(tell: Teller, spec: AnyDatasetSpec, calibration: CalibrationSpec | Non
         if not was_there:
             folder.rmdir()
 
-    carried_out(tell, do, undo)
+    try:
+        carried_out(tell, do, undo)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            undo()
+        raise
 
 
 def _files_of(pattern: str) -> list[str]:
@@ -289,4 +295,6 @@ def _text_of(error: Exception) -> str:
             else e["msg"].removeprefix("Value error, ")
             for e in error.errors()
         )
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}; choose another, or free some space"
     return str(error)

@@ -151,7 +151,7 @@ def _draw(tell: Teller, run: Run | JoinedRun, wanted: _Pictures) -> None:
             plot.draw_hits(run, wanted.hits)
     except OSError as error:
         where = error.filename or wanted.png or wanted.hits
-        tell.refuse(f"{where}: the picture cannot be written: {error.strerror or error}")
+        tell.refuse(f"{where}: the picture cannot be written: {error.strerror or error}; choose another file")
 
 
 def _document(summary: RunSummary) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def _draw(summary: Summary, path: Path) -> None:
     try:
         draw_plan(summary, path)
     except OSError as error:
-        _complain(f"{path}: cannot be written: {error.strerror or error}")
+        _complain(f"{path}: cannot be written: {error.strerror or error}; choose another file")
         raise typer.Exit(FAILED) from None
     Console(stderr=True).print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
 

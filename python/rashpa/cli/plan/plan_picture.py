@@ -17,6 +17,7 @@ from rashpa.control.capacity.loads import DtpLoad
 from rashpa.control.capacity.plan_summary import Summary
 from rashpa.control.plan.run_plan import PlannedBuffer
 from rashpa.control.runfile.pipeline import plan_pipeline
+from rashpa.data.files.regular_file import write_named
 
 # Colours by what they are of: on light ground, on dark.
 _INK = {
@@ -47,7 +48,7 @@ def draw_plan(summary: Summary, path: File) -> None:
         figure.set_canvas(FigureCanvasSVG(figure))
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": "rashpa plan"})
     head, mark, body = text.getvalue().partition("<defs>")
-    path.write_text(f"{head}{_style()}{mark}{body}", encoding="utf-8")
+    write_named(path, f"{head}{_style()}{mark}{body}".encode())
 
 
 def _style() -> str:

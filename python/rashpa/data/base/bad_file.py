@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from rashpa.data.base.limit_said import limit_behind
 
 _OWN_NUMBERS = (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
+_OF_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
 _OWN_WORDS = ("memory allocation failed", "unable to allocate", "can't allocate", "annot allocate memory")
 _CONTRADICTIONS = (OSError, LookupError, RuntimeError, ValueError, TypeError, ArithmeticError)
 """As h5py and NumPy say that a file contradicts itself."""
@@ -29,12 +30,14 @@ def is_own(error: BaseException) -> bool:
 @contextmanager
 def blaming(what: str, kind: type[BadFileError] = BadFileError, advice: str = "copy it again") -> Iterator[None]:
     """Around reading of a file's content, and nothing else: a contradiction becomes `kind`, whose text begins with `what`. Errors of our own process
-    pass: MemoryError, and OSError of too many open files."""
+    pass: MemoryError, and OSError of too many open files or of a disk without room."""
     try:
         yield
     except BadFileError:
         raise
     except _CONTRADICTIONS as error:
+        if isinstance(error, OSError) and error.errno in _OF_OUTPUT:  # of what is made, not of what is read
+            raise
         if not is_own(error):
             said = str(error).strip('"')[:500] or type(error).__name__
             raise kind(f"{what}: {said}; {advice}") from error

@@ -5,7 +5,6 @@ A file may come from anywhere: links out of it are not followed, and shape and t
 
 import errno
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,7 +19,7 @@ from rashpa.data.base.bad_file import BadFileError
 from rashpa.data.files.hdf5.layouts import External
 from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.files.hdf5.virtual import Virtual
-from rashpa.data.parts.staged_files import staged_file
+from rashpa.data.made_hdf5 import made_hdf5
 
 FORMAT = "rashpa calibration"
 VERSION = 1
@@ -72,20 +71,13 @@ def write_calibration(
     """Writes a file, or, with `add`, more modules into one of the same detector. OSError, CalibrationFileError. What fails changes nothing."""
     if not add and path.exists():
         raise FileExistsError(errno.EEXIST, "it exists; choose another name, or give --add", str(path))
-    with staged_file(path) as made:
-        if add:
-            shutil.copyfile(path, made)
-        _write(made, path, modules, detector, date, add)
-
-
-def _write(made: Path, path: Path, modules: Mapping[int, ModuleMaps], detector: str, date: datetime, add: bool) -> None:
     if add:
         known = read_facts(path)
         if known.detector != detector:
             raise CalibrationFileError(f"{path}: it is of detector {known.detector}, not {detector}")
         if taken := sorted(set(known.modules) & set(modules)):
             raise CalibrationFileError(f"{path}: it has module {taken[0]}; write a new file")
-    with h5py.File(made, "r+" if add else "x") as file:
+    with made_hdf5(path, path if add else None) as file:
         file.attrs["format"] = FORMAT
         file.attrs["version"] = VERSION
         file.attrs["date"] = date.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -101,10 +101,15 @@ class Description:
                 self._save(f"module{module}_mask.npy", maps.mask)
             (self.folder / DESCRIPTION).write_text(json.dumps(self._document(), indent=1) + "\n", encoding="utf-8")
         except OSError as error:
-            raise _native.FileError(f"dataset: {error.filename or self.folder}: {error.strerror}") from None
+            raise _native.FileError(
+                f"dataset: {error.filename or self.folder}: {reason(error)}; free some space, or choose another folder"
+            ) from None
 
     def _save(self, name: str, array: NDArray[Any]) -> None:
-        np.save(self.folder / name, array, allow_pickle=False)
+        plain = np.ascontiguousarray(array)
+        with (self.folder / name).open("wb") as file:
+            np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(plain))
+            file.write(plain.data)  # unlike numpy.save, it says what is wrong with the disk
         self.sha256[name] = _sha256(self.folder / name)
 
     def _document(self) -> dict[str, Any]:

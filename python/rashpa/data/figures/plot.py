@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of a stored run as PNG: one image, and the hit curve."""
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from rashpa.data.figures.image_values import GAP_OR_BAD, MASKED_COLOUR, blocks, bounds_of, largest_of_blocks
+from rashpa.data.files.regular_file import write_named
 from rashpa.data.stored.joined_run import JoinedRun
 from rashpa.data.stored.reader import Run
 from rashpa.data.stored.run_facts import COMPLETENESS, DECISIONS
@@ -73,7 +75,9 @@ def draw_image(run: Run | JoinedRun, index: int, path: Path) -> None:
     if lost.any():
         keys.append(Patch(color=_LOST_COLOUR, label=f"lost on the way ({int(lost.sum())} pixels)"))
     figure.legend(handles=keys, loc="outside lower left", ncols=2, frameon=False, fontsize=9)
-    figure.savefig(path, format="png")
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png")
+    write_named(path, picture.getvalue())
 
 
 def draw_hits(run: Run | JoinedRun, path: Path) -> None:
@@ -116,7 +120,9 @@ def draw_hits(run: Run | JoinedRun, path: Path) -> None:
     )
     if axes.get_legend_handles_labels()[0]:
         figure.legend(loc="outside right upper", frameon=False, fontsize=9)
-    figure.savefig(path, format="png")
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png")
+    write_named(path, picture.getvalue())
 
 
 def _masked(pixels: NDArray[Any], mask: NDArray[np.uint32]) -> NDArray[np.bool_]:

@@ -79,8 +79,8 @@ def put_file(path: Path, data: bytes, mode: int = 0o666) -> None:
     """Puts a file in place whole, instead of what has the name; no link is followed, no pipe waited for. `mode`: less the umask. OSError when it cannot be,
     also when the name is a folder's; nothing is left of it then."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
     try:
+        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
         with os.fdopen(file, "wb") as stream:
             stream.write(data)
         beside.rename(path)
@@ -90,6 +90,18 @@ def put_file(path: Path, data: bytes, mode: int = 0o666) -> None:
         if isinstance(error, OSError):
             raise OSError(error.errno, error.strerror, str(path)) from None
         raise
+
+
+def write_named(path: Path, data: bytes) -> None:
+    """Writes a file that the user has named, whole or not at all; into a device or a pipe, as it goes. OSError."""
+    try:
+        special = not stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        special = False  # nothing is there
+    if special:
+        path.write_bytes(data)
+    else:
+        put_file(real_path(path), data)
 
 
 def be_there(path: Path) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from rashpa.data.files.hdf5.tree import Group, Hdf5File
 from rashpa.data.files.regular_file import real_path
 from rashpa.data.geometry.laboratory import AS_SEEN_FROM_THE_SAMPLE, Plane, Vector
+from rashpa.data.made_hdf5 import made_hdf5
 from rashpa.data.parts.run_parts import RunFileError
 from rashpa.data.stored.joined_run import JoinedRun
 from rashpa.data.stored.reader import Run
@@ -64,7 +65,7 @@ def write_cxi(run: Run | JoinedRun, file: Path, named: Path | None = None) -> Cx
     counts = np.array([len(table["x"]) for table in tables], np.int32)
     most = max(1, int(counts.max(initial=0)))
     master = os.path.relpath(real_path(run.path), real_path(named or file).parent)
-    with h5py.File(file, "w") as out:
+    with made_hdf5(file) as out:
         out["cxi_version"] = np.int32(CXI_VERSION)
         entry = out.create_group("entry_1")
         entry.attrs["NX_class"] = "NXentry"

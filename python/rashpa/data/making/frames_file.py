@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A file that has a row for every image of a run, stored or not, for programs that count in triggers: it holds no image, but leads to those of the master."""
 
-import os
 from pathlib import Path
 
 import h5py
@@ -9,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.files.hdf5.tree import Hdf5File
+from rashpa.data.made_hdf5 import made_hdf5
 from rashpa.data.parts.run_parts import RunFileError
 from rashpa.data.stored.stored_piece import no_value
 
@@ -27,9 +27,8 @@ def frames_path(master: Path) -> Path:
 def write_frames_file(master: Path) -> Path:
     """Writes it beside the master of a run that is over. RunFileError when that has no images, or nothing can be written there."""
     out = frames_path(master)
-    beside = out.with_name(f".{out.name}.{os.getpid()}")
     try:
-        with Hdf5File(master, kind=RunFileError) as run, h5py.File(beside, "w") as file:
+        with Hdf5File(master, kind=RunFileError) as run, made_hdf5(out) as file:
             if IMAGES not in run:
                 raise RunFileError(f"{master}: has no dense images; lists of pixels have no rows for frames")
             columns = {name: run[f"{_TABLES}/{name}"][()] for name in COLUMNS}
@@ -50,11 +49,8 @@ def write_frames_file(master: Path) -> Path:
                 if (names := run[f"{_TABLES}/{name}"].attrs.get("names")) is not None:
                     column.attrs["names"] = names
             entry["master"] = h5py.ExternalLink(master.name, "/entry")
-        beside.replace(out)
     except (OSError, KeyError) as error:
         raise RunFileError(f"{out}: cannot be made of {master.name} ({error})") from error
-    finally:
-        beside.unlink(missing_ok=True)
     return out
 
 

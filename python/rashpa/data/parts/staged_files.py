@@ -90,10 +90,17 @@ def staged_files(target: Path, *, replace: bool = False) -> Iterator[Staged]:
 @contextlib.contextmanager
 def staged_file(path: Path) -> Iterator[Path]:
     """Give another name beside `path`, and the file made there the name `path` when the block ends well; otherwise nothing is left. OSError."""
-    folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
     try:
         made = folder / path.name
         yield made
         made.replace(path)
+    except OSError as error:
+        if error.filename != str(folder / path.name):
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -17,8 +17,8 @@ from rashpa.data.base.bad_file import BadFileError, blaming, is_own
 from rashpa.data.files.hdf5.files import folders_of
 from rashpa.data.files.hdf5.tree import Hdf5File
 from rashpa.data.files.regular_file import json_of, real_path, reason
+from rashpa.data.made_hdf5 import made_hdf5
 from rashpa.data.parts.run_parts import LEADS_TO, RunFileError, prefix_of
-from rashpa.data.parts.staged_files import staged_file
 from rashpa.data.stored.combined_entry import write_entry, write_entry_of_one
 from rashpa.data.stored.combined_member import Identity, Member, identity_of, member_of
 
@@ -53,7 +53,7 @@ def combine(
         for name, many in parts.items()
     }
     try:
-        with staged_file(out) as made, h5py.File(made, "w") as file:
+        with made_hdf5(out) as file:
             file.attrs[LEADS_TO] = [_relative(one.master, out) for many in read.values() for one in many]
             file.attrs[_PARTS] = json.dumps(said)
             file.attrs["NX_class"] = "NXroot"

@@ -8,12 +8,13 @@ import h5py
 
 from rashpa.control.nodes.version import software_version
 from rashpa.control.plan.source_plan import Merged
+from rashpa.data.made_hdf5 import made_hdf5
 from rashpa.data.stored.source_facts import SourceFacts
 
 
 def write_origins(master: Path, facts: SourceFacts, merged: Merged, source: Path) -> None:
     """Add to a complete master that it was processed, of which file, when and by which version, and where its values come from. OSError."""
-    with h5py.File(master, "r+") as file:
+    with made_hdf5(master, master) as file:
         entry = file["entry"]
         if facts.texts.get(
             "start_time"

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from bisect import bisect_right
 from collections.abc import Callable
@@ -11,14 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.data.base.books import MOST_TROUBLES, DataBooks
+from rashpa.data.made_hdf5 import made_hdf5
 from rashpa.data.parts.older_files import older_files
-from rashpa.data.parts.staged_files import staged_file
 from rashpa.data.stored.run_facts import COMPLETENESS
 from rashpa.data.stream.live_stream import ENDPOINT
 from rashpa.data.stream.stream2 import MOST_MESSAGE_BYTES, End, Image, Message, Start, StreamError, read_message
@@ -490,10 +488,8 @@ class _ChannelFile:
         if status.sink_error:
             received.trouble(status.sink_error)
         try:
-            with staged_file(Path(self._master)) as made:
-                shutil.copyfile(self._master, made)
-                with h5py.File(made, "r+") as file:
-                    write_facts(file, self._start, self.facts)
+            with made_hdf5(Path(self._master), Path(self._master)) as file:
+                write_facts(file, self._start, self.facts)
         except (OSError, LookupError, RuntimeError, ValueError, TypeError) as error:
             received.trouble(f"{self._master}: what the start says could not be added ({error})")
         return self._master
