@@ -18,17 +18,9 @@ from rashpa.data.files.hdf5.layouts import Absence
 from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.geometry.laboratory import HC_KEV_ANGSTROM, Place, beam_on
 from rashpa.data.stored.combined import is_combined, left_out_in, parts_in
-from rashpa.data.stored.source_facts import (
-    DETECTOR,
-    ENERGIES,
-    LENGTHS,
-    PIXELS,
-    TIMES,
-    WAVELENGTHS,
-    NxmxFields,
-    SourceModule,
-)
+from rashpa.data.stored.source_facts import DETECTOR, NxmxFields, SourceModule
 from rashpa.data.stored.stored_facts import text_of
+from rashpa.data.stored.units_of_fields import ENERGIES, LENGTHS, TIMES, WAVELENGTHS
 
 _MOST_NAMED = 5
 _NEEDED = (
@@ -309,7 +301,7 @@ class _Check:
         for line in self._directions():
             self._wrong(where, line)
         self._beam = beam_on([((one.left, one.top), one.plane) for one in self._modules])
-        said = [self._fields.number(f"{DETECTOR}/beam_center_{axis}", PIXELS) for axis in "xy"]
+        said = [self._fields.beam_center("x"), self._fields.beam_center("y")]
         if self._beam is None:
             self._odd(where, "stands along the beam: no pixel lies in its way")
         elif said[0] is not None and said[1] is not None:

@@ -8,10 +8,10 @@ import math
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,24 +20,21 @@ from rashpa.data.files.file_names import is_hdf5
 from rashpa.data.files.hdf5.layouts import Absence
 from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.files.limited_process import Limits, private_output, start_limited, why_it_ended
-from rashpa.data.geometry.laboratory import HC_KEV_ANGSTROM, Plane, Vector
+from rashpa.data.geometry.laboratory import Plane, Vector
 from rashpa.data.stored.stored_facts import text_of
 from rashpa.data.stored.stored_piece import Reading
+from rashpa.data.stored.units_of_fields import ENERGIES, LENGTHS, PIXELS, TIMES, WAVELENGTHS, Units, energy_of
 
 DETECTOR = "instrument/detector"
-LENGTHS = {"m": 1.0, "mm": 1e-3, "um": 1e-6, "µm": 1e-6, "cm": 1e-2, "nm": 1e-9, "": 1.0}
-PIXELS = {"pixel": 1.0, "pixels": 1.0, "": 1.0}
-TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "": 1.0}
-ENERGIES = {"keV": 1.0, "eV": 1e-3, "": 1e-3}
-WAVELENGTHS = {"angstrom": 1.0, "Angstrom": 1.0, "A": 1.0, "Å": 1.0, "nm": 10.0, "m": 1e10, "": 1.0}
-_NUMBERS: Mapping[str, tuple[str, Mapping[str, float]]] = {
-    "distance_m": ("distance", LENGTHS),
-    "pixel_size_m": ("x_pixel_size", LENGTHS),
-    "sensor_thickness_m": ("sensor_thickness", LENGTHS),
-    "count_time_s": ("count_time", TIMES),
-    "frame_time_s": ("frame_time", TIMES),
+SPECIFIC = f"{DETECTOR}/detectorSpecific"
+_NUMBERS: Mapping[str, tuple[tuple[str, ...], Units]] = {
+    "distance_m": (("distance", "detector_distance"), LENGTHS),
+    "pixel_size_m": (("x_pixel_size",), LENGTHS),
+    "sensor_thickness_m": (("sensor_thickness",), LENGTHS),
+    "count_time_s": (("count_time",), TIMES),
+    "frame_time_s": (("frame_time",), TIMES),
 }
-"""By key of what a run file, or the metadata of a file, calls it."""
+"""By key of what a run file, or the metadata of a file, calls it: where it stands, as NXmx and as other writers have it."""
 _WORDS = {"sensor_material": "sensor_material", "description": "description", "name": "type"}
 TEXTS = {
     "start_time": "start_time",
@@ -55,6 +52,10 @@ _MOST_MODULES = 1024
 _MOST_NOTES = 32
 _LONGEST = 1 << 20  # bytes of the answer without the mask
 _SECONDS = 30
+_MOST_VALUES = 1 << 20  # of a number that stands there once an image
+_SAME_VALUES = 1e-6
+_ENERGY_RANGE = (1e-3, 1e4)  # keV
+_BEAMS = ("instrument/beam", "sample/beam", "instrument/source/beam")
 _TURN = 1e-6  # of a direction that is one of two or more rotations
 
 
@@ -180,26 +181,36 @@ class NxmxFields:
         said = text_of(value if isinstance(value, bytes | str) else np.asarray(value).ravel()[:1].tolist()[0])[:4096]
         return "" if said == "unknown" else said
 
-    def number(self, path: str, units: Mapping[str, float]) -> float | None:
-        """In the unit of which the size is 1; None when there is none, or its unit is not known."""
+    def number(self, path: str, units: Units) -> float | None:
+        """In the unit of which the size is 1; None when there is none, or its unit is not known. Of several values, as one for each image, that which all
+        have."""
         array = self.array(path)
-        if array is None or array.dtype.kind not in "iuf" or math.prod(array.shape) != 1:
+        if array is None or array.dtype.kind not in "iuf" or not 1 <= math.prod(array.shape) <= _MOST_VALUES:
             return None
         try:
-            value = float(np.asarray(array[()]).ravel()[0])
+            values = np.asarray(array[()], np.float64).ravel()
         except ValueError as error:
             self.notes.append(f"{path}: {error}")
             return None
-        unit = text_of(array.attrs.get("units", ""))
+        unit = text_of(array.attrs.get("units", "")).strip()
         if unit not in units:
-            self.notes.append(f"{path}: the unit {unit[:40]!r} is not known, and the value not taken")
+            said = f"the unit {unit[:40]!r} is not known" if unit else "it has no units"
+            self.notes.append(f"{path}: {said}, and the value not taken")
+            return None
+        value = float(values[0])
+        if values.size > 1 and not np.allclose(values, value, rtol=_SAME_VALUES, atol=0):
+            self.notes.append(f"{path}: goes from {values.min():g} to {values.max():g}, and is not taken")
             return None
         return value * units[unit] if math.isfinite(value) else None
 
+    def first(self, paths: Iterable[str], units: Units) -> float | None:
+        """Of the first of these fields that has one."""
+        return next((value for path in paths if (value := self.number(path, units)) is not None), None)
+
     def numbers(self) -> Iterator[tuple[str, float]]:
         """What is above 0."""
-        for key, (name, units) in _NUMBERS.items():
-            value = self.number(f"{DETECTOR}/{name}", units)
+        for key, (names, units) in _NUMBERS.items():
+            value = self.first((f"{DETECTOR}/{name}" for name in names), units)
             if value is not None and value > 0:
                 yield key, value
         across, down = (self.number(f"{DETECTOR}/{axis}_pixel_size", LENGTHS) for axis in "xy")
@@ -207,31 +218,55 @@ class NxmxFields:
             self.notes.append(
                 f"pixels are {across:g} m wide and {down:g} m high; files that are made of it have square ones, so that rows lie elsewhere"
             )
-        for axis in "xy":
-            value = self.number(f"{DETECTOR}/beam_center_{axis}", PIXELS)
+        for name, value in (("beam_center_x", self.beam_center("x")), ("beam_center_y", self.beam_center("y"))):
             if value is not None:
-                yield f"beam_center_{axis}", value
-        energy = self.number("instrument/beam/incident_energy", ENERGIES)
-        wavelength = self.number("instrument/beam/incident_wavelength", WAVELENGTHS)
-        if energy is None and wavelength is not None and wavelength > 0:
-            energy = HC_KEV_ANGSTROM / wavelength
-        if energy is not None and energy > 0:
+                yield name, value
+        if (energy := self.energy()) is not None:
             yield "energy_kev", energy
-        saturation = self.number(f"{DETECTOR}/saturation_value", {"": 1.0})
+        saturation = self.first((f"{DETECTOR}/saturation_value", f"{SPECIFIC}/saturation_value"), {"": 1.0})
         if saturation is not None and saturation > 0:
             yield "saturation_value", saturation
+
+    def beam_center(self, axis: Literal["x", "y"]) -> float | None:
+        """In pixels; NXmx allows it to be a length."""
+        path = f"{DETECTOR}/beam_center_{axis}"
+        array = self.array(path)
+        unit = "" if array is None else text_of(array.attrs.get("units", "")).strip()
+        if not unit or unit not in LENGTHS:
+            return self.number(path, PIXELS)
+        value, pitch = self.number(path, LENGTHS), self.number(f"{DETECTOR}/{axis}_pixel_size", LENGTHS)
+        if value is None or not pitch:
+            self.notes.append(f"{path}: is a length, and nobody says how large pixels are; it is not taken")
+            return None
+        return value / pitch
+
+    def energy(self) -> float | None:
+        """Of photons, keV: where the beam is, as NXmx and older files have it, or as detectors were told."""
+        energy = self.first((f"{beam}/incident_energy" for beam in _BEAMS), ENERGIES)
+        wavelength = self.first((f"{beam}/incident_wavelength" for beam in _BEAMS), WAVELENGTHS)
+        by_length = energy_of(wavelength) if wavelength is not None and wavelength > 0 else None
+        if energy and by_length and not math.isclose(energy, by_length, rel_tol=1e-3):
+            self.notes.append(
+                f"incident_energy is {energy:g} keV, and incident_wavelength is that of {by_length:g} keV; the first one is taken"
+            )
+        found = energy or by_length or self.number(f"{SPECIFIC}/photon_energy", ENERGIES)
+        if found is not None and not _ENERGY_RANGE[0] <= found <= _ENERGY_RANGE[1]:
+            self.notes.append(f"photons of {found:g} keV are none of a detector; the energy is not taken")
+            return None
+        return found
 
     def mask(self, shape: tuple[int, int]) -> NDArray[np.uint32] | None:
         """All that is there for every image of a run."""
         array = self.array(f"{DETECTOR}/pixel_mask")
+        array = self.array(f"{SPECIFIC}/pixel_mask") if array is None else array
         if array is None:
             return None
-        if array.shape != shape or array.dtype.kind not in "iub":
+        if array.shape not in (shape, (1, *shape)) or array.dtype.kind not in "iub":
             sides = " × ".join(map(str, array.shape[::-1]))
             self.notes.append(f"pixel_mask: {sides} values of {array.dtype}, and it is not taken")
             return None
         try:
-            found = np.asarray(array[()])
+            found = np.asarray(array[()]).reshape(shape)
         except ValueError as error:
             self.notes.append(f"pixel_mask: {error}")
             return None
