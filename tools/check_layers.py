@@ -20,18 +20,18 @@ CXX: Mapping[str, frozenset[str]] = {
         "publish": "core memory",
         "wire": "core",
         "dataset": "core memory",
-        "card": "core memory",
+        "card": "core",
         "link": "core memory wire card",
         "kernel": "core memory",
         "transfer": "core memory link",
         "unit": "core memory kernel card",
         "sink": "core memory publish kernel",
         "feedback": "core memory publish",
-        "publisher": "core memory publish feedback",
+        "publisher": "core publish feedback",
         "scheduler": "core memory link unit",
-        "emulator": "core memory card wire dataset link transfer kernel unit scheduler sink",
-        "receiver": "core memory wire dataset link transfer kernel unit scheduler sink feedback",
-        "offline": "core memory kernel unit sink feedback receiver",
+        "emulator": "core memory card wire dataset link transfer",
+        "receiver": "core memory link kernel unit scheduler sink feedback",
+        "offline": "core memory kernel unit sink receiver",
     }.items()
 }
 # Says how this processor waits; what else has it does not compile on another kind of processor.
@@ -41,7 +41,7 @@ CXX_CONTRACT_ONLY = {("scheduler", "link"), ("scheduler", "unit"), ("transfer", 
 # Headers that lie directly in these folders are a contract: they include no header of one implementation.
 CXX_CONTRACTS = frozenset({"link"})
 
-# Which packages of rashpa a package imports from, besides itself; `cli | dashboard | cluster | beamline → node → control → data`.
+# Which packages of rashpa a package imports from, besides itself; `cli | dashboard | beamline → node → control → data`.
 _BELOW_NODE = "control data"
 PYTHON: Mapping[str, frozenset[str]] = {
     package: frozenset(allowed.split())
@@ -49,12 +49,11 @@ PYTHON: Mapping[str, frozenset[str]] = {
         "data": "",
         "sim": "data",
         "control": "data",
-        "node": _BELOW_NODE + " sim",
-        "testing": _BELOW_NODE + " node sim",
+        "node": _BELOW_NODE,
+        "testing": _BELOW_NODE + " node",
         "beamline": _BELOW_NODE,
-        "cli": _BELOW_NODE + " node sim beamline dashboard cluster testing",
+        "cli": _BELOW_NODE + " node sim beamline dashboard",
         "dashboard": _BELOW_NODE + " node",
-        "cluster": _BELOW_NODE + " node",
     }.items()
 }
 # Rooms of a package from the ground up: what a room imports when it is imported lies in itself or below.

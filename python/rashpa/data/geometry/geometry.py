@@ -110,12 +110,6 @@ def _line(error: BaseException) -> str:
     return (str(error) or type(error).__name__).partition("\n")[0][:200]
 
 
-def radius_map(key: str, path: str, shape: tuple[int, int], unit: str = "r_mm") -> NDArray[np.float64]:
-    """Of each pixel's centre, in a unit of pyFAI. ValueError or OSError that begin with the key."""
-    poni = read_poni(key, path, shape)
-    return np.asarray(poni.center_array(shape, unit=checked_unit(key, path, poni, unit)), np.float64)
-
-
 def checked_unit(key: str, path: str, poni: "AzimuthalIntegrator", unit: str) -> str:
     """The unit, when the geometry can be expressed in it."""
     needs_wavelength = unit.startswith(("q_", "d"))
