@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rashpa.control.capacity.limits import limits_of, name_of
 from rashpa.control.capacity.proposals import proposals_for
+from rashpa.control.plan.kernel_geometry import kernel_geometry_cautions
 from rashpa.control.plan.planned_node import processor_cautions
 from rashpa.control.plan.run_plan import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.runfile.kernels import code_of
@@ -106,7 +107,7 @@ def _pipeline_problems(plan: Plan, node: _Node) -> Iterator[str]:
 def cautions(plan: Plan) -> list[str]:
     """What works, but not when something goes wrong."""
     texts = [*processor_cautions(plan.nodes, plan.source), *plausibility_cautions(plan.file, plan.source)]
-    texts += [*plan.placed.cautions, *_file_cautions(plan)]
+    texts += [*plan.placed.cautions, *kernel_geometry_cautions(plan), *_file_cautions(plan)]
     rate = plan.file.detector.rate_hz
     for number, buffer in enumerate(plan.buffers):
         section = buffer.section

@@ -157,6 +157,11 @@ def read_stacked(key: str, path: str, module: tuple[int, int], most: int) -> Cry
     return found
 
 
+def read_experiment(key: str, path: str) -> Experiment:
+    """What the file says of the experiment, whatever its images are. ValueError or OSError that begin with key and file."""
+    return _parse(lines_of(_text(key, path))).experiment
+
+
 def _text(key: str, path: str) -> str:
     return read_named_text(key, path, _MOST_BYTES, "is no text; give a CrystFEL geometry (.geom)")
 

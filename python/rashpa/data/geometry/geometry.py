@@ -6,6 +6,8 @@ Everything is read in the process that asks, from files that may come from anywh
 
 import functools
 import logging
+import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,11 +16,13 @@ from numpy.typing import NDArray
 from rashpa.data.base.bad_file import advised
 from rashpa.data.files.array_file import cast_exactly, read_array_file
 from rashpa.data.files.regular_file import lines_of, read_named_text, reason
+from rashpa.data.geometry.laboratory import HC_KEV_ANGSTROM
 
 if TYPE_CHECKING:
     from pyFAI.integrator.azimuthal import AzimuthalIntegrator
 
 _MOST_PONI = 1 << 20  # bytes
+_NO_PONI = "is no PONI file; make one with pyFAI-calib2"
 _NEEDED = ("Distance", "Poni1", "Poni2", "Rot1", "Rot2", "Rot3")
 """What every version of the format has; pyFAI takes 0 for what is not there, as in a file that is cut."""
 _WAVELENGTHS = (1e-13, 1e-7)  # m
@@ -28,7 +32,7 @@ UNITS = ("q_A^-1", "q_nm^-1", "2th_deg", "2th_rad", "r_mm", "d*2_A^-2")
 
 def read_poni(key: str, path: str, shape: tuple[int, int]) -> "AzimuthalIntegrator":
     """The geometry for images of `shape` (rows, columns). ValueError or OSError that begin with the key."""
-    text = read_named_text(key, path, _MOST_PONI, "is no PONI file; make one with pyFAI-calib2")
+    text = read_named_text(key, path, _MOST_PONI, _NO_PONI)
     try:
         from pyFAI.integrator.azimuthal import AzimuthalIntegrator
         from pyFAI.io.ponifile import PoniFile
@@ -93,6 +97,33 @@ def _poni_values(text: str) -> dict[str, str]:
     """The lines of the text that was looked at, as pyFAI would take them out of the file."""
     lines = (line.partition(":") for line in lines_of(text) if not line.startswith("#"))
     return {name.strip().lower(): value.strip() for name, colon, value in lines if colon}
+
+
+def poni_experiment(key: str, path: str) -> dict[str, float]:
+    """What a PONI file says of the experiment, by key of [detector]: the distance along the beam, the energy, the size of its pixels if they are square. It is
+    not checked further. ValueError or OSError that begin with the key."""
+    values = _poni_values(read_named_text(key, path, _MOST_PONI, _NO_PONI))
+    found: dict[str, float] = {}
+    distance, *turns = (_real(values.get(name)) for name in ("distance", "rot1", "rot2"))
+    if distance and distance > 0:
+        found["distance_m"] = distance / math.prod(math.cos(turn or 0.0) for turn in turns)
+    wavelength = _real(values.get("wavelength"))
+    if wavelength and wavelength > 0:
+        found["energy_kev"] = HC_KEV_ANGSTROM / (wavelength * 1e10)
+    config = re.findall(r'"pixel[12]"\s*:\s*([^,}\s]+)', values.get("detector_config", ""))
+    sizes = [_real(one) for one in config or (values.get("pixelsize1"), values.get("pixelsize2"))]
+    if len(sizes) == 2 and sizes[0] and sizes[0] == sizes[1]:
+        found["pixel_size_m"] = sizes[0]
+    return found
+
+
+def _real(text: str | None) -> float | None:
+    """None when it is no number."""
+    try:
+        value = float(text) if text else math.nan
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
 
 
 class _Quiet:
