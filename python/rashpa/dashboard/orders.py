@@ -58,7 +58,7 @@ class Starter:
         log = report / "run.log"
         command = (sys.executable, "-m", "rashpa.cli.entry", "run", str(self.plan.source.path), "--quiet")
         environment = {**os.environ, **({VARIABLE: self._token} if self._token else {})}
-        with log.open("wb") as out:
+        with log.open("xb") as out:  # of a new name: what somebody has laid there is neither followed nor waited for
             self._running = await asyncio.create_subprocess_exec(
                 *command,
                 "--report",

@@ -75,9 +75,18 @@ def json_of(data: bytes | str) -> Any:
         raise ValueError("its parts lie too deep in one another") from None
 
 
+def check_no_device(path: Path) -> None:
+    """OSError when a device has the name: root would put a file in its place."""
+    with contextlib.suppress(FileNotFoundError):
+        mode = path.stat().st_mode
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            raise OSError(errno.ENODEV, "it is a device, which stays as it is", str(path))
+
+
 def put_file(path: Path, data: bytes, mode: int = 0o666) -> None:
     """Puts a file in place whole, instead of what has the name; no link is followed, no pipe waited for. `mode`: less the umask. OSError when it cannot be,
-    also when the name is a folder's; nothing is left of it then."""
+    also when the name is a folder's, or a device's; nothing is left of it then."""
+    check_no_device(path)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rashpa.data.files.file_names import encoding_trouble
-from rashpa.data.files.regular_file import open_regular
+from rashpa.data.files.regular_file import check_no_device, open_regular
 from rashpa.data.files.writer_lock import has_writer
 from rashpa.data.parts.older_files import JOURNAL, MASTER, SERIES, leaders_of, older_files
 from rashpa.data.parts.run_parts import RunFileError
@@ -90,6 +90,7 @@ def staged_files(target: Path, *, replace: bool = False) -> Iterator[Staged]:
 @contextlib.contextmanager
 def staged_file(path: Path) -> Iterator[Path]:
     """Give another name beside `path`, and the file made there the name `path` when the block ends well; otherwise nothing is left. OSError."""
+    check_no_device(path)
     try:
         folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     except OSError as error:
