@@ -37,7 +37,7 @@ std::string free_name(const SinkLines& lines, const std::string& wanted) {
 }  // namespace
 
 Distributor::Distributor(const BufferConfig& config, const Output& output, scheduler::Lane& lane, unit::Unit& unit,
-                         Doorbell& bell, Doorbell& wake, std::shared_ptr<sink::SpecialMask> mask)
+                         Doorbell& bell, Doorbell& wake, std::shared_ptr<sink::SpecialMask> mask, unsigned comparing)
     : output_(output),
       lane_(lane),
       unit_(unit),
@@ -45,6 +45,7 @@ Distributor::Distributor(const BufferConfig& config, const Output& output, sched
       wake_(wake),
       mask_(std::move(mask)),
       stacks_(config.slots / config.stack),
+      comparison_(config.stack, config.dtps.size(), comparing),
       decisions_(output.images),
       by_reason_(output.results.reasons.names().size()),
       previews_(output, lane.lost_per_image()),
@@ -123,7 +124,7 @@ void Distributor::distribute(Stack& stack) {
   for (StackImage& image : stack.view()) {
     if (image.decision == Decision::errored) image.fail(ErrorReason::unit);  // nobody else has had it yet
   }
-  lane_.refuse_overwritten(stack);
+  lane_.refuse_overwritten(stack, comparison_.changed(stack));
   if (feedback_) feedback_->publish(stack);
   last_decided_ns_.store(stack.decided_ns, std::memory_order_relaxed);
   decided_ns_.record(stack.decided_ns - stack.ready_ns);

@@ -20,6 +20,7 @@
 #include "rashpa/receiver/first_images.hpp"
 #include "rashpa/receiver/preview.hpp"
 #include "rashpa/receiver/sink_line.hpp"
+#include "rashpa/receiver/slot_comparison.hpp"
 #include "rashpa/scheduler/lane.hpp"
 
 namespace rashpa::receiver {
@@ -40,8 +41,9 @@ class Distributor final : private LineOwner {
  public:
   /// Makes the sinks (throws what they throw; ConfigError when there is none). All references outlive this object.
   /// `wake` is rung after slots were given back. `mask` is looked for in the first images; null: there is none.
+  /// `comparing`: threads that look whether slots still hold what was compared.
   Distributor(const BufferConfig& config, const Output& output, scheduler::Lane& lane, unit::Unit& unit, Doorbell& bell,
-              Doorbell& wake, std::shared_ptr<sink::SpecialMask> mask = nullptr);
+              Doorbell& wake, std::shared_ptr<sink::SpecialMask> mask, unsigned comparing);
   ~Distributor();
   Distributor(const Distributor&) = delete;
   Distributor& operator=(const Distributor&) = delete;
@@ -110,6 +112,7 @@ class Distributor final : private LineOwner {
   std::uint32_t stacks_;
   std::mutex release_lock_;
   std::uint64_t released_ = 0;  // stacks
+  SlotComparison comparison_;
   PageArray<std::uint16_t> decisions_;
   std::array<std::atomic<std::uint64_t>, 4> by_completeness_{};
   std::array<std::atomic<std::uint64_t>, 4> by_decision_{};  // as the sinks were offered them

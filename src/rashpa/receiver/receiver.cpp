@@ -121,8 +121,8 @@ Receiver::Receiver(Config config)
     one->lane = std::make_unique<scheduler::Lane>(std::move(lane), *one->unit, *link_);
     const std::shared_ptr<sink::SpecialMask> mask = special_mask_of(buffer);
     const Output output = output_of(buffer, made, config_.run, mask);
-    one->distributor =
-        std::make_unique<Distributor>(buffer, output, *one->lane, *one->unit, one->done_bell, bell_, mask);
+    one->distributor = std::make_unique<Distributor>(buffer, output, *one->lane, *one->unit, one->done_bell, bell_,
+                                                     mask, link_->sources_write() ? config_.link_threads : 1);
     log::write(log::Level::info, {.run = config_.run, .buffer = buffer.name},
                "{} × {} pixels {}, {} slots in stacks of {}, {} DTPs, unit: {}, first processor {}", buffer.width,
                buffer.height, pixel_name(buffer.pixel), buffer.slots, buffer.stack, buffer.dtps.size(),

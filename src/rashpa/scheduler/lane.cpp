@@ -415,13 +415,11 @@ bool Lane::overwritten(const StackImage& image) const noexcept {
                      [&](const LaneDtp& dtp) { return link_.overwritten(dtp.position, image.index); });
 }
 
-// The unit has read the slot. Where it has not, or sinks read it once more, they compare when they have.
-void Lane::refuse_overwritten(Stack& stack) noexcept {
-  for (StackImage& image : stack.view()) {
+void Lane::refuse_overwritten(Stack& stack, std::span<const std::uint8_t> changed) noexcept {
+  for (std::size_t i = 0; i < stack.count; ++i) {
+    StackImage& image = stack.images[i];
     const bool decided = image.decision == Decision::accepted || image.decision == Decision::vetoed;
-    if (!decided) continue;
-    const bool later = image.decision == Decision::accepted && !image.measured && image.lies_in_slot();
-    if (overwritten(image) || (!later && !still_agree(image.sums, image.raw))) image.fail(ErrorReason::overwritten);
+    if (decided && ((!changed.empty() && changed[i] != 0) || overwritten(image))) image.fail(ErrorReason::overwritten);
   }
 }
 

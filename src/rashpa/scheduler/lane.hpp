@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -94,10 +95,11 @@ class Lane final : public SlotGuard {
   void abandon(std::int64_t now) noexcept;
   [[nodiscard]] bool done() const noexcept { return next_stack_ * config_.stack >= limit_; }
 
-  /// The thread that has the stack after the unit: images that were decided on although their slot was overwritten or
-  /// changed meanwhile, or lines came into it that had been given up, become errored. Sinks that read the slot itself
-  /// ask again when they have read it (Stack::intact).
-  void refuse_overwritten(Stack& stack) noexcept;
+  /// The thread that has the stack after the unit: images that were decided on although their slot was overwritten
+  /// meanwhile, or lines came into it that had been given up, become errored; and those that have `changed`, by image,
+  /// which has been looked for (empty: it has not). Sinks that read the slot itself ask again when they have read it
+  /// (Stack::intact).
+  void refuse_overwritten(Stack& stack, std::span<const std::uint8_t> changed = {}) noexcept;
   /// Any thread: counts images that were refused, here or by a sink.
   void count_overwritten(std::uint64_t images) noexcept { overwritten_.fetch_add(images, std::memory_order_relaxed); }
   [[nodiscard]] bool overwritten(const StackImage& image) const noexcept override;

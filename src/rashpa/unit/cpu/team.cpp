@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rashpa/unit/cpu/team.hpp"
 
-#include <string>
-
 #include "rashpa/core/pause.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 
@@ -18,12 +16,13 @@ constexpr std::uint64_t next_of(std::uint64_t ticket) noexcept { return ticket &
 
 }  // namespace
 
-Team::Team(unsigned threads, int first_processor, Work& work) : work_(work), running_(threads) {
+Team::Team(unsigned threads, int first_processor, Work& work, const std::string& name)
+    : work_(work), running_(threads) {
   threads_.reserve(threads);
   for (unsigned worker = 0; worker < threads; ++worker) {
-    threads_.emplace_back([this, worker, first_processor] {
+    threads_.emplace_back([this, worker, first_processor, name] {
       const int processor = first_processor < 0 ? -1 : first_processor + static_cast<int>(worker);
-      memory::place_this_thread("unit-" + std::to_string(worker), processor);
+      memory::place_this_thread(name + "-" + std::to_string(worker), processor);
       running_.count_down();
       serve(worker);
     });

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <latch>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -27,8 +28,8 @@ class Team {
   static constexpr std::uint32_t kMostTasks = (1U << 24U) - 4096;
   static constexpr unsigned kMostThreads = 1024;
 
-  /// The threads run when the constructor returns, named "unit-0" …, pinned from `first_processor` on when that is ≥ 0.
-  Team(unsigned threads, int first_processor, Work& work);
+  /// The threads run when the constructor returns, named `name`-0 …, pinned from `first_processor` on when that is ≥ 0.
+  Team(unsigned threads, int first_processor, Work& work, const std::string& name = "unit");
   /// Ends the threads; a phase that was published is finished before.
   ~Team();
   Team(const Team&) = delete;

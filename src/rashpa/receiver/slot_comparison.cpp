@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/receiver/slot_comparison.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+
+namespace rashpa::receiver {
+
+namespace {
+
+// Fewer bytes are compared before another thread is awake.
+constexpr std::uint64_t kAlone = std::uint64_t{1} << 20U;
+
+// Whether a unit has read the slot: what it has accepted unread a sink reads, and compares.
+bool was_read(const StackImage& image) noexcept {
+  if (image.decision == Decision::vetoed) return true;
+  return image.decision == Decision::accepted && (image.measured || !image.lies_in_slot());
+}
+
+}  // namespace
+
+SlotComparison::SlotComparison(std::uint32_t stack, std::size_t dtps, unsigned threads) : changed_(stack) {
+  parts_.reserve(stack * dtps);
+  if (threads > 1) team_ = std::make_unique<unit::Team>(threads, -1, *this, "compare");
+}
+
+std::span<const std::uint8_t> SlotComparison::changed(const Stack& stack) noexcept {
+  std::fill(changed_.begin(), changed_.end(), std::uint8_t{0});
+  parts_.clear();
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < stack.count; ++i) {
+    const StackImage& image = stack.images[i];
+    if (!was_read(image)) continue;
+    for (const PayloadSum& sum : image.sums) {
+      if (!sum.compared) continue;
+      parts_.push_back({image.raw, &sum, &changed_[i]});
+      bytes += std::uint64_t{sum.line_bytes} * sum.lines;
+    }
+  }
+  const std::span<const std::uint8_t> all(changed_.data(), stack.count);
+  if (team_ == nullptr || parts_.size() < 2 || bytes < kAlone) {
+    for (const Part& part : parts_) compare(part);
+    return all;
+  }
+  const std::uint32_t seen = done_.count();
+  team_->publish(static_cast<std::uint32_t>(parts_.size()));
+  while (done_.count() == seen) done_.wait(seen, std::chrono::milliseconds(5));
+  return all;
+}
+
+void SlotComparison::compare(const Part& part) noexcept {
+  if (!still_agree({part.sum, 1}, part.pixels)) std::atomic_ref(*part.changed).store(1, std::memory_order_relaxed);
+}
+
+void SlotComparison::run(unsigned /*worker*/, std::uint32_t task) noexcept { compare(parts_[task]); }
+
+void SlotComparison::finished() noexcept { done_.ring(); }
+
+}  // namespace rashpa::receiver

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rashpa/core/doorbell.hpp"
+#include "rashpa/core/stack.hpp"
+#include "rashpa/unit/cpu/team.hpp"
+
+namespace rashpa::receiver {
+
+/// Looks whether slots that a unit has read still hold what the link has compared (docs/explanations/links.md), with as
+/// many threads as the link had for that. All memory is taken at construction.
+class SlotComparison final : public unit::Team::Work {
+ public:
+  /// Of stacks of `stack` images, each of `dtps` parts; `threads` 1: the caller alone.
+  SlotComparison(std::uint32_t stack, std::size_t dtps, unsigned threads);
+  /// By image of the stack: 1 where the pixels have changed. Valid until the next call. Images that no unit has read
+  /// are left to the sinks that read them.
+  [[nodiscard]] std::span<const std::uint8_t> changed(const Stack& stack) noexcept;
+
+ private:
+  struct Part {
+    const std::byte* pixels = nullptr;
+    const PayloadSum* sum = nullptr;
+    std::uint8_t* changed = nullptr;
+  };
+  static void compare(const Part& part) noexcept;
+  void run(unsigned worker, std::uint32_t task) noexcept override;
+  void finished() noexcept override;
+
+  std::vector<std::uint8_t> changed_;
+  std::vector<Part> parts_;
+  Doorbell done_;
+  std::unique_ptr<unit::Team> team_;  // last: ends before what it reads
+};
+
+}  // namespace rashpa::receiver
