@@ -15,7 +15,7 @@ _native = pytest.importorskip("rashpa._native", reason="the compiled part of ras
 from rashpa.data.datasets.dataset_spec import StoredSpec  # noqa: E402
 from rashpa.data.datasets.replay import load_replay  # noqa: E402
 from rashpa.data.files.hdf5.tree import Hdf5File  # noqa: E402
-from rashpa.data.stored.stored_images import RawShape, describe  # noqa: E402
+from rashpa.data.stored.stored_images import RawShape, describe, open_stored  # noqa: E402
 from rashpa.data.stored.stored_piece import Reading, StoredError  # noqa: E402
 
 HEIGHT, WIDTH, IMAGES = 16, 24, 6
@@ -149,3 +149,29 @@ def test_a_chunk_unpacks_to_no_more_than_it_declares(folder: Path) -> None:
         data.id.write_direct_chunk((0, 0, 0), zlib.compress(bytes(1 << 20)))
     with Hdf5File(folder / "x.h5") as file, pytest.raises(ValueError, match="more than the 768 bytes"):
         file["d"][()]
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_pixels_that_no_source_has_are_no_measurement(tmp_path: Path, nested: bool) -> None:
+    """Of a detector whose modules have gaps between them, whose pixels HDF5 gives as 0."""
+    part(tmp_path / "a.h5", 0, 6)
+    layout = h5py.VirtualLayout(FRAMES.shape, FRAMES.dtype)
+    source = h5py.VirtualSource("a.h5", NAME, FRAMES.shape)
+    layout[:, :, : WIDTH // 2 - 1] = source[:, :, : WIDTH // 2 - 1]
+    layout[:, :, WIDTH // 2 + 1 :] = source[:, :, WIDTH // 2 + 1 :]
+    with h5py.File(tmp_path / "x_master.h5", "w") as file:
+        file.create_virtual_dataset(NAME, layout)
+    if nested:
+        (tmp_path / "x_master.h5").rename(tmp_path / "inner.h5")
+        layout = h5py.VirtualLayout(FRAMES.shape, FRAMES.dtype)
+        layout[:] = h5py.VirtualSource("inner.h5", NAME, FRAMES.shape)
+        with h5py.File(tmp_path / "x_master.h5", "w") as file:
+            file.create_virtual_dataset(NAME, layout)
+    stored = open_stored([tmp_path / "x_master.h5"], RawShape(0, 0, "uint16"))
+    try:
+        images = stored.read(0, 6).images
+    finally:
+        stored.close()
+    wanted = FRAMES.copy()
+    wanted[:, :, WIDTH // 2 - 1 : WIDTH // 2 + 1] = np.iinfo(FRAMES.dtype).max
+    np.testing.assert_array_equal(images, wanted)

@@ -56,14 +56,18 @@ class Foreign:
         return max(self._chunk_bytes, count * self.shape[0] * self.shape[1] * np.dtype(self.pixel).itemsize)
 
     def read(self, first: int, count: int) -> Piece:
-        """Images that are absent hold no_value()."""
+        """Images that are absent hold no_value(), and so do pixels that no source of a virtual dataset has."""
         images = np.full((count, *self.shape), no_value(np.dtype(self.pixel)), np.dtype(self.pixel))
         gone = set(self.absent.images[(self.absent.images >= first) & (self.absent.images < first + count)].tolist())
         for part in self._parts:
             start, end = max(first, part.before), min(first + count, part.before + part.count)
             if isinstance(part.data, Array):
                 for low, high in _stretches(start, end, gone):
-                    images[low - first : high - first] = part.data.rows(low - part.before, high - part.before)
+                    read = images[low - first : high - first]
+                    read[...] = part.data.rows(low - part.before, high - part.before)
+                    gaps = part.data.gaps(low - part.before, high - part.before)
+                    if gaps is not None:  # between the modules of a detector, as a rule
+                        read[gaps] = no_value(np.dtype(self.pixel))
         return Piece(images)
 
     def close(self) -> None:

@@ -104,6 +104,12 @@ class Array:
         """Rows of the first axis. The file's error when one of them is absent."""
         return self._read(((first, end), *whole(self.shape[1:])))
 
+    def gaps(self, first: int, end: int) -> NDArray[np.bool_] | None:
+        """True for values of these rows of which nobody says anything: HDF5 gives 0 for them. None when there are none."""
+        if not isinstance(self.layout, Virtual):
+            return None
+        return self.layout.gaps(((first, end), *whole(self.shape[1:])))
+
     def __getitem__(self, key: object) -> Any:
         """All of it (`[()]`), a row, a slice of rows."""
         if isinstance(key, int | np.integer):

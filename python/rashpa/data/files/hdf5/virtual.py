@@ -121,5 +121,21 @@ class Virtual:
                 part.mapping.place(piece, source.layout.read(piece.box), found, first, box[1:])
         return found
 
+    def gaps(self, box: Box) -> NDArray[np.bool_] | None:
+        """True for values of a box that no part holds, so that they are fill values; None when there are none, or the file says itself what they are."""
+        if not box or self._fill != 0:
+            return None
+        found = np.ones(size_of(box), np.bool_)
+        first, end = box[0]
+        for part in self._parts:
+            if not part.mapping.has(first, end) or isinstance(part.source, Absence):
+                continue
+            layout = part.source.layout
+            for piece in part.mapping.pieces(first, end):
+                inner = layout.gaps(piece.box) if isinstance(layout, Virtual) else None
+                values = np.zeros(size_of(piece.box), np.bool_) if inner is None else inner
+                part.mapping.place(piece, values, found, first, box[1:])
+        return found if found.any() else None
+
 
 _MOST_ROWS = 1 << 27
