@@ -310,3 +310,11 @@ def test_what_makes_pixels_bad_in_a_geometry_is_cautioned(tmp_path: Path) -> Non
     ):
         assert part in text
     assert not plan_of(tmp_path, THREE).placed.cautions
+
+
+@pytest.mark.parametrize(("way", "named"), [("+1.2x +y", "fs"), ("+x -0.5y", "ss")])
+def test_pixels_that_are_not_square_are_refused(tmp_path: Path, way: str, named: str) -> None:
+    with pytest.raises(RunFileError, match=rf"{named} of the panel p1 is [\d.]+ pixels long"):
+        plan_of(tmp_path, [THREE[0], panel("p1", (32, 63), (5.9, -20.1), way), THREE[2]])
+    almost = panel("p1", (32, 63), (5.9, -20.1), "+1.0004x-0.002y +0.9998y+0.002x")
+    assert plan_of(tmp_path, [THREE[0], almost, THREE[2]]).file.detector.module[1].x == 76

@@ -11,6 +11,7 @@ from rashpa.data.geometry.laboratory import Axes, Direction, PanelPlace, Plane
 from rashpa.data.geometry.orientation import Orientation, Step
 
 _MOST_TURN = 0.05  # rad: what is more is no small misalignment
+_MOST_STRETCH = 0.01  # of a pixel: what is more makes pixels of another size
 _MOST_APART = 1.0  # pixels between panels of one module that are placed as one
 _DIRECTIONS: tuple[tuple[Direction, Direction], ...] = (("+x", "-x"), ("+y", "-y"))
 
@@ -164,6 +165,11 @@ def _axis(panel: Panel, name: str, direction: tuple[float, float, float]) -> tup
         raise ValueError(
             f"line {panel.line}: {name} of the panel {panel.name} is {turn:.1f}° off x and y; whole pixels have no place for more than "
             f"{math.degrees(_MOST_TURN):.1f}°"
+        )
+    length = math.hypot(along, across)
+    if abs(length - 1) > _MOST_STRETCH:
+        raise ValueError(
+            f"line {panel.line}: {name} of the panel {panel.name} is {length:.3g} pixels long; pixels of an image are square and of one size: mend it, or res"
         )
     return axis, 1 if along > 0 else -1
 
