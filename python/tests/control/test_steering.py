@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from rashpa.control.books.outcome import Outcome, Progress
-from rashpa.control.handover.journal import journal_of
-from rashpa.control.handover.steering import SteerError, stacks_end_every, steer
+from rashpa.control.handover.journal import JournalError, find_journal, journal_of
+from rashpa.control.handover.steering import SteerError, Way, stacks_end_every, steer
 from rashpa.control.handover.stop_request import StopRequest
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.run_plan import Plan, load_plan, plan_run
 from rashpa.control.run.manager import Manager
 from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
@@ -142,8 +142,58 @@ def test_a_run_is_aborted_by_who_is_not_its_manager(tmp_path: Path) -> None:
     assert not list((tmp_path / "out").glob("*"))
 
 
+def test_who_asks_while_another_waits_has_his_turn_behind_him(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    def ask(journal: Path, way: Way) -> None:
+        try:
+            said.append(f"{way}: {steer(journal, way, 'somebody', 30.0)}")
+        except SteerError as error:
+            said.append(f"{way}: {error}")
+
+    def hand(journal: Path, seen: _Seen) -> None:
+        asked: list[threading.Thread] = [
+            threading.Thread(target=ask, args=(journal, way)) for way in ("pause", "resume", "pause", "resume")
+        ]
+        for one in asked:
+            one.start()
+        for one in asked:
+            one.join()
+        assert "at once" in steer(journal, "abort", "somebody", 30.0)
+
+    outcome, raised = _with_a_hand(_plan(tmp_path), hand)
+    assert not raised, raised
+    assert outcome.interrupted
+    assert len(said) == 4
+    assert not any("asked already" in one for one in said), said
+    assert any("paused before frame" in one for one in said), said
+
+
+def test_a_pause_behind_the_last_frame_is_refused_and_the_run_ends_by_itself(tmp_path: Path) -> None:
+    plan = _plan(tmp_path)
+    run = plan.file.run.model_copy(update={"frames": 150})
+    plan = plan_run(plan.file.model_copy(update={"run": run}), plan.source)
+
+    def hand(journal: Path, seen: _Seen) -> None:
+        with pytest.raises(SteerError, match=r"its last frame, 149, comes before|come to their ends|come to its end"):
+            for _ in range(400):
+                steer(journal, "pause", "somebody", 30.0)
+                steer(journal, "resume", "somebody", 30.0)
+
+    outcome, raised = _with_a_hand(plan, hand)
+    assert not raised, raised
+    assert outcome.good, (outcome.problem, outcome.reasons)
+    assert outcome.books.complete == outcome.books.expected
+
+
 def test_a_run_that_is_not_there_cannot_be_asked(tmp_path: Path) -> None:
-    with pytest.raises(SteerError, match="no manager any more"):
+    with pytest.raises(SteerError, match="has come to its end"):
         steer(tmp_path / "run_attach.json", "pause", "somebody", 1.0)
-    with pytest.raises(SteerError, match="cannot be asked"):
+    with pytest.raises(SteerError, match="has come to its end"):
         steer(tmp_path / "absent" / "run_attach.json", "pause", "somebody", 1.0)
+    dead = tmp_path / "dead_attach.json"
+    dead.write_text("{}")
+    with pytest.raises(SteerError, match="no manager any more; `rashpa stop` ends it"):
+        steer(dead, "pause", "somebody", 1.0)
+    with pytest.raises(JournalError, match="no such folder or journal; the run has not begun"):
+        find_journal(tmp_path / "nowhere")

@@ -204,6 +204,10 @@ def journal_lives(path: Path) -> bool:
 
 def find_journal(where: Path) -> Path:
     """The journal itself, or the only one of an output folder. JournalError when there is none, or several."""
+    if not where.exists():
+        raise JournalError(
+            f"{where}: no such folder or journal; the run has not begun, has come to its end, or its output is elsewhere"
+        )
     if not where.is_dir():
         return where
     found = sorted(where.glob(f"*{SUFFIX}"))

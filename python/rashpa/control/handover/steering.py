@@ -8,6 +8,7 @@ A pause is at a frame at which every buffer has whole stacks: what is left of a 
 import asyncio
 import contextlib
 import math
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,9 @@ from rashpa.control.telegrams.telegram import Status
 
 Way = Literal["pause", "resume", "abort"]
 WAYS: tuple[Way, ...] = ("pause", "resume", "abort")
+_ENDED = "the run has come to its end"
 _LOOK_S = 0.2
+_TURN_S = 0.05
 _ORDER_S = 0.5  # within which an order is obeyed, usually
 _MOST_TIMES = 8
 _LONGEST_WAIT_S = 10.0  # for the frame of a pause; where whole stacks take longer, the pause is at once
@@ -61,17 +64,14 @@ STEER = RequestKind("_steer.json", Steer, SteerAnswer)
 
 
 def steer(journal: Path, way: Way, by: str, patience_s: float) -> str:
-    """Asks the manager of a run, and waits for what it has done. SteerError when it does not."""
+    """Asks the manager of a run, behind whoever has asked before, and waits for what it has done. SteerError when it does not."""
+    ends = time.monotonic() + patience_s
+    request = _request(journal, Steer(way, by), ends)
     try:
-        request = RunRequest(STEER, journal, Steer(way, by))
-    except FileExistsError:
-        raise SteerError(f"{STEER.path(journal)}: somebody else has asked already; wait a moment") from None
-    except OSError as error:
-        raise SteerError(f"{STEER.path(journal)}: the run cannot be asked: {error.strerror}") from None
-    try:
-        answer = request.wait(patience_s)
+        answer = request.wait(max(0.0, ends - time.monotonic()))
     except ManagerGoneError:
-        raise SteerError(f"{journal}: the run has no manager any more; `rashpa stop` ends it in order") from None
+        why = "the run has no manager any more; `rashpa stop` ends it in order" if journal.exists() else _ENDED
+        raise SteerError(f"{journal}: {why}") from None
     except TimeoutError:
         raise SteerError(f"{journal}: no answer within {patience_s:.0f} s; see the run with `rashpa status`") from None
     except AnswerError as error:
@@ -81,6 +81,20 @@ def steer(journal: Path, way: Way, by: str, patience_s: float) -> str:
     if answer.refused:
         raise SteerError(f"{journal}: {answer.refused}")
     return answer.done
+
+
+def _request(journal: Path, what: Steer, ends: float) -> RunRequest[Steer, SteerAnswer]:
+    """One request at a time: others wait until `ends`. SteerError."""
+    while True:
+        try:
+            return RunRequest(STEER, journal, what)
+        except FileExistsError:
+            if time.monotonic() > ends:
+                raise SteerError(f"{STEER.path(journal)}: somebody else has asked already; wait a moment") from None
+        except OSError as error:
+            why = _ENDED if not journal.exists() else f"the run cannot be asked: {error.strerror}"
+            raise SteerError(f"{journal}: {why}") from None
+        time.sleep(_TURN_S)
 
 
 def stacks_end_every(plan: Plan) -> int:
@@ -159,13 +173,22 @@ class Steering:
             paused = ": the run is paused already" if self._players("paused") else ""
             raise SteerError(f"no emulator plays now{paused}")
         ahead = self._ahead()
-        for _ in range(_MOST_TIMES):
+        for attempt in range(_MOST_TIMES):
             frame = self._stack_end(self._begun(playing) + ahead)
+            if attempt == 0:
+                self._check_end(frame)
             await self._order(playing, telegram.Pause(frame))
             if frame == 0 or self._begun(playing) <= frame:
                 break
             ahead = 2 * (self._begun(playing) - frame + ahead)  # it was faster than the order
+        self._check_end(frame)
         return f"paused before frame {frame or self._begun(playing)}"
+
+    def _check_end(self, frame: int) -> None:
+        """SteerError when the run ends before the frame of a pause."""
+        frames = self._plan.file.run.most_frames
+        if frame >= frames:
+            raise SteerError(f"it is at its end: its last frame, {frames - 1}, comes before whole stacks end again")
 
     async def _resume(self) -> str:
         paused = self._players("paused")
