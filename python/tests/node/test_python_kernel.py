@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 from rashpa import _native
-from rashpa.data.kernels.kernel import Axis, Column, PythonKernel
+from rashpa.data.kernels.kernel import Axis, Column, PythonKernel, kernel
 from rashpa.node.engine.python_kernel import LoadedKernel
 
 PIXELS = np.zeros((2, 3), np.uint16)
@@ -85,6 +85,37 @@ def test_what_is_no_number_of_a_column_is_refused_in_words(kind: Any, value: Any
 def test_numbers_that_do_not_fit_are_refused(kind: Any, value: Any) -> None:
     with pytest.raises(ValueError, match=f"^n is .*, which is not {kind}"):
         loaded({"n": value}, columns=(Column("n", kind),))(PIXELS)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("value", [10**400, -(10**400), 10**5000], ids=["large", "negative", "huge"])
+def test_a_number_beyond_all_bounds_is_refused_in_words(kind: Any, value: int) -> None:
+    with pytest.raises(ValueError, match=rf"^n is a number of \d+ bits, which is not {kind}$"):
+        loaded({"n": value}, columns=(Column("n", kind),))(PIXELS)
+
+
+class Wordless:
+    """Of which nothing can be had."""
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError("nothing")
+
+    def __repr__(self) -> str:
+        raise RuntimeError("nothing")
+
+
+def test_what_becomes_no_array_is_named_with_its_column() -> None:
+    with pytest.raises(ValueError, match=r"^n is no array of numbers: a Wordless \(RuntimeError\('nothing'\)\)"):
+        loaded({"n": Wordless()}, columns=(Column("n", "uint32"),))(PIXELS)
+    with pytest.raises(ValueError, match=r"^n is no array of numbers: \[1, \[2\]\]"):
+        loaded({"n": [1, [2]]}, table=(Column("n", "uint32"),), table_rows=9)(PIXELS)
+    with pytest.raises(TypeError, match="it must return a dict with n, not a Wordless"):
+        loaded(Wordless(), columns=(Column("n", "uint32"),))(PIXELS)
+
+
+def test_one_type_of_pixels_is_not_taken_letter_by_letter() -> None:
+    with pytest.raises(TypeError, match=r'takes=\["uint16"\]'):
+        kernel(takes="uint16")
 
 
 @pytest.mark.parametrize(

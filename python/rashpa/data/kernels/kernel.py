@@ -82,6 +82,9 @@ def kernel(
     stream of CuPy and PyTorch, which is that of the stack, and does not wait for it. What it raises makes all images of the stack errored.
     """
 
+    if isinstance(takes, str):
+        raise TypeError(f'takes is a list of types of pixels: takes=["{takes}"]')
+
     def declare(function: _Function) -> _Function:
         purpose = (inspect.getdoc(function) or "").partition("\n")[0]
         declared = PythonKernel(

@@ -29,6 +29,7 @@ from rashpa.node.host.here import staying_here
 from rashpa.node.host.printed import PrintsAs
 
 _BOUNDS = {"uint32": (0, 2**32 - 1), "uint64": (0, 2**64 - 1), "int64": (-(2**63), 2**63 - 1)}
+_LONGEST_BITS = 200  # of a number that is written out
 Bits = NDArray[np.uint64]
 Answer = tuple[Bits, int, Bits, NDArray[np.float64]]
 """Numbers of the image, its verdict (0: kept, n: the n-th reason), rows [row][column], numbers as the 64 bits that the unit keeps; arrays of the
@@ -181,19 +182,25 @@ def _bits(column: Column, value: Any) -> int:
     if not isinstance(value, int):
         value = _numbers(column, value, 0, "iubf").item()
     if column.type == "float64":
-        return int(np.float64(float(value)).view(np.uint64))
+        try:
+            return int(np.float64(float(value)).view(np.uint64))
+        except OverflowError:
+            raise ValueError(f"{column.name} is {_shown(value)}, which is not float64") from None
     if not isinstance(value, int) and not value.is_integer():
         raise ValueError(f"{column.name} is {value}, which is not {column.type}")
     least, most = _BOUNDS[column.type]
     number = int(value)
     if not least <= number <= most:
-        raise ValueError(f"{column.name} is {number}, which is not {column.type}")
+        raise ValueError(f"{column.name} is {_shown(number)}, which is not {column.type}")
     return number & (2**64 - 1)
 
 
 def _numbers(column: Column, value: Any, dimensions: int, kinds: str) -> NDArray[Any]:
     """The value as an array of numbers that its column can hold; what would lose something on the way is refused."""
-    found = np.asanyarray(value)
+    try:
+        found = np.asanyarray(value)
+    except Exception as error:
+        raise ValueError(f"{column.name} is no array of numbers: {_shown(value)} ({_shown(error)})") from error
     if found.ndim != dimensions:
         shape = f"an array of {list(found.shape)}" if found.ndim else _shown(value)
         raise ValueError(
@@ -246,7 +253,13 @@ def _arrays(declared: PythonKernel, found: Any) -> NDArray[np.float64]:
 
 
 def _shown(value: Any) -> str:
-    return repr(value)[:80]
+    """For people, whatever it is."""
+    if isinstance(value, int) and value.bit_length() > _LONGEST_BITS:
+        return f"a number of {value.bit_length()} bits"
+    try:
+        return repr(value)[:80]
+    except Exception:  # noqa: BLE001 (of code of others)
+        return f"a {type(value).__name__}"
 
 
 def _line(error: BaseException) -> str:
