@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import h5py
+import hdf5plugin  # noqa: F401  (registers the filter of masks)
 import numpy as np
 import pytest
 
@@ -163,3 +164,11 @@ def test_a_directory_says_its_energy_and_that_it_was_computed(tmp_path: Path) ->
     told = plan_of(tmp_path, "energy_kev = 9.0", directory, (1024, 512))
     assert told.file.detector.energy_kev == 9.0
     assert "energy_kev: is 9, and dataset.json has 8" in " ".join(told.placed.cautions)
+
+
+def test_a_dataset_that_another_machine_reads_is_cautioned_of(tmp_path: Path) -> None:
+    path = run_file(tmp_path)
+    path.write_text(path.read_text() + '[nodes]\nemulator = "https://far:1"\n')
+    (text,) = load_plan(path).placed.cautions
+    assert "run.toml:" in text
+    assert "what it says of the experiment is not taken over; give it in [detector]" in text

@@ -31,7 +31,9 @@ class _Said:
 def with_source(plan: Plan) -> Plan:
     """The plan with what its stored dataset says, when that is played here; the same plan else. What cannot be read is a caution."""
     if not any(emulator.node == "local" for emulator in plan.emulators):
-        return plan
+        where = plan.source.where(("dataset", "path"))
+        text = f"{where}: {plan.emulators[0].label} reads it, and what it says of the experiment is not taken over; give it in [detector]"
+        return replace(plan, placed=replace(plan.placed, cautions=(*plan.placed.cautions, text)))
     said = _said_by(plan)
     if said is None:
         return plan
