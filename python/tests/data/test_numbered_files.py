@@ -9,7 +9,11 @@ import pytest
 
 pytest.importorskip("rashpa._native")
 
+from typer.testing import CliRunner
+
 from rashpa.cli.files.dataset import _files_of
+from rashpa.cli.main import app
+from rashpa.data.files.file_names import natural
 from rashpa.data.stored.stored_images import RawShape, open_stored
 from rashpa.data.stored.stored_piece import StoredError
 from rashpa.data.stored.stored_runs import masters_at
@@ -79,3 +83,27 @@ def test_masters_of_a_folder_are_in_order(tmp_path: Path) -> None:
     for name in names:
         h5py.File(tmp_path / name, "w").close()
     assert [path.name for path in masters_at(tmp_path)] == names
+
+
+def test_one_image_file_of_several_frames_is_a_recording(tmp_path: Path) -> None:
+    fabio = pytest.importorskip("fabio")
+    frames = np.arange(5 * 4 * 6, dtype=np.uint16).reshape(5, 4, 6)
+    image = fabio.edfimage.EdfImage(data=frames[0])
+    for frame in frames[1:]:
+        image.append_frame(data=frame)
+    image.write(str(tmp_path / "x.edf"))
+    stored = open_stored([tmp_path / "x.edf"], RAW)
+    assert stored.frames == 5
+    np.testing.assert_array_equal(stored.read(1, 3).images, frames[1:4])
+    with pytest.raises(StoredError, match=r"x\.edf: it holds 5 frames; give it alone"):
+        open_stored([tmp_path / "x.edf", tmp_path / "x.edf"], RAW)
+
+
+def test_files_that_are_joined_in_another_order_than_their_numbers_get_a_caution(tmp_path: Path) -> None:
+    for number in (1, 2, 10):
+        np.save(tmp_path / f"r_{number}.npy", np.full((1, 4, 6), number, np.uint16))
+    files = [str(tmp_path / f"r_{number}.npy") for number in (1, 10, 2)]
+    for given, cautioned in ((files, True), (sorted(files, key=natural), False)):
+        done = CliRunner().invoke(app, ["process", *given, "--join", "-p", str(tmp_path / "gone.toml"), "-o", "out"])
+        assert done.exit_code == 2
+        assert ("their numbers have another order" in done.stderr) == cautioned

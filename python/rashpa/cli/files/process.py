@@ -17,6 +17,7 @@ from rich.table import Table
 from rashpa.cli.output_check import folder_trouble
 from rashpa.cli.told import BAD_INPUT, FAILED, AsJson, Follow, Teller
 from rashpa.data.base.books import NOT_WHOLE, WHOLE, DataBooks, all_of
+from rashpa.data.files.file_names import natural
 from rashpa.data.parts.older_files import older_files
 from rashpa.node.offline.process import (
     Job,
@@ -81,6 +82,10 @@ def process(
         recordings = recordings_of(files, join=join)
     except ProcessError as error:
         tell.refuse(str(error))
+    if join and list(files) != sorted(files, key=natural):
+        tell.complain(
+            f"caution: --join takes the files as they are given: {files[0].name}, {files[1].name} …; their numbers have another order"
+        )
     jobs_of = [
         Job(pipeline, buffer, output, recording, replace, header_bytes, threads, unit, folders, allow_missing)
         for recording in recordings

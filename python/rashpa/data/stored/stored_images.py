@@ -253,7 +253,7 @@ class _Raw:
 
 @dataclass
 class _ImageFiles:
-    """A series of image files of a frame each."""
+    """A series of image files of a frame each, or one file of several frames, which are kept."""
 
     paths: list[Path]
     frames: int = field(init=False)
@@ -264,15 +264,18 @@ class _ImageFiles:
 
     def __post_init__(self) -> None:
         first = self._images(self.paths[:1])
-        if len(first) != 1:
+        if len(first) != 1 and len(self.paths) > 1:
             raise StoredError(
-                f"{self.paths[0]}: it holds {len(first)} frames; files of one frame each make a recording"
+                f"{self.paths[0]}: it holds {len(first)} frames; give it alone, or files of one frame each"
             )
-        self.frames = len(self.paths)
+        self._several = first if len(first) != 1 else None
+        self.frames = max(len(first), len(self.paths))
         self.shape = (int(first.shape[1]), int(first.shape[2]))
         self.pixel = first.dtype.name
 
     def read(self, first: int, count: int) -> Piece:
+        if self._several is not None:
+            return Piece(np.ascontiguousarray(self._several[first : first + count]))
         images = self._images(self.paths[first : first + count])
         if images.shape != (count, *self.shape) or images.dtype.name != self.pixel:
             raise StoredError(f"{self.paths[first]}: other frames than those of {self.paths[0].name}")
