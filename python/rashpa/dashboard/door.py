@@ -57,11 +57,10 @@ class Door(HTTPServer):
         stream.close()
 
     def _has_room(self) -> bool:
-        if len(self._strangers) + len(self._friends) < self._most:
-            return True
-        self._friends = {stream for stream in self._friends if not stream.closed()}
+        # Whoever has gone is forgotten here: what hears of that is HTTP's own. Their buffers would stay for as long.
         for stream in [stream for stream in self._strangers if stream.closed()]:
             self._forget(stream)
+        self._friends = {stream for stream in self._friends if not stream.closed()}
         if len(self._strangers) + len(self._friends) < self._most:
             return True
         oldest = next(iter(self._strangers), None)
