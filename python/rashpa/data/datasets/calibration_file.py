@@ -19,7 +19,7 @@ from rashpa.data.base.bad_file import BadFileError
 from rashpa.data.files.hdf5.layouts import External
 from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.files.hdf5.virtual import Virtual
-from rashpa.data.made_hdf5 import made_hdf5
+from rashpa.data.parts.made_hdf5 import made_hdf5
 
 FORMAT = "rashpa calibration"
 VERSION = 1

@@ -13,7 +13,7 @@ import numpy as np
 from rashpa.data.files.hdf5.tree import Group, Hdf5File
 from rashpa.data.files.regular_file import real_path
 from rashpa.data.geometry.laboratory import AS_SEEN_FROM_THE_SAMPLE, Plane, Vector
-from rashpa.data.made_hdf5 import made_hdf5
+from rashpa.data.parts.made_hdf5 import made_hdf5
 from rashpa.data.parts.run_parts import RunFileError
 from rashpa.data.stored.joined_run import JoinedRun
 from rashpa.data.stored.reader import Run

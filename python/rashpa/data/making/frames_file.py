@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.files.hdf5.tree import Hdf5File
-from rashpa.data.made_hdf5 import made_hdf5
+from rashpa.data.parts.made_hdf5 import made_hdf5
 from rashpa.data.parts.run_parts import RunFileError
 from rashpa.data.stored.stored_piece import no_value
 

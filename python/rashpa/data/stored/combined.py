@@ -17,7 +17,7 @@ from rashpa.data.base.bad_file import BadFileError, blaming, is_own
 from rashpa.data.files.hdf5.files import folders_of
 from rashpa.data.files.hdf5.tree import Hdf5File
 from rashpa.data.files.regular_file import json_of, real_path, reason
-from rashpa.data.made_hdf5 import made_hdf5
+from rashpa.data.parts.made_hdf5 import made_hdf5
 from rashpa.data.parts.run_parts import LEADS_TO, RunFileError, prefix_of
 from rashpa.data.stored.combined_entry import write_entry, write_entry_of_one
 from rashpa.data.stored.combined_member import Identity, Member, identity_of, member_of

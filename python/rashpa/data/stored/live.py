@@ -22,9 +22,9 @@ from rashpa.data.files.file_names import expanded
 from rashpa.data.files.hdf5.selection import whole
 from rashpa.data.files.hdf5.tree import Array, Hdf5File
 from rashpa.data.files.regular_file import open_shared
-from rashpa.data.image_facts import ImageFacts
 from rashpa.data.parts.older_files import MASTER
 from rashpa.data.parts.run_parts import data_file, is_complete, prefix_of
+from rashpa.data.stored.image_facts import ImageFacts
 from rashpa.data.stored.run_facts import COMPLETENESS, DECISIONS, LostRun
 
 _LOOK_S = 0.01  # a wait in pieces, so that Ctrl-C is heard

@@ -19,9 +19,9 @@ from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.files.regular_file import open_shared, reason
 from rashpa.data.files.writer_lock import has_writer
 from rashpa.data.geometry.orientation import UPRIGHT, Orientation
-from rashpa.data.image_facts import ImageFacts
 from rashpa.data.parts.run_parts import LEADS_TO, RunFileError, is_complete, prefix_of
 from rashpa.data.stored import densify
+from rashpa.data.stored.image_facts import ImageFacts
 from rashpa.data.stored.image_sequence import ImageSequence
 from rashpa.data.stored.raw_places import RawPlaces
 from rashpa.data.stored.run_facts import (

@@ -8,7 +8,7 @@ import h5py
 
 from rashpa.control.nodes.version import software_version
 from rashpa.control.plan.source_plan import Merged
-from rashpa.data.made_hdf5 import made_hdf5
+from rashpa.data.parts.made_hdf5 import made_hdf5
 from rashpa.data.stored.source_facts import SourceFacts
 
 

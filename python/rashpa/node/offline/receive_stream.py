@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.data.base.books import MOST_TROUBLES, DataBooks
-from rashpa.data.made_hdf5 import made_hdf5
+from rashpa.data.parts.made_hdf5 import made_hdf5
 from rashpa.data.parts.older_files import older_files
 from rashpa.data.stored.run_facts import COMPLETENESS
 from rashpa.data.stream.live_stream import ENDPOINT
