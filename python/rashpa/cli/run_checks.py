@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything that can be wrong with a run before its nodes are asked: what `rashpa run`, `rashpa run --check` and `rashpa plan` check, and how far."""
 
+import contextlib
 import importlib.util
 import json
+import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import IO
 
 from rashpa.cli.output_check import folder_trouble, output_problems
 from rashpa.cli.report.report import PAGE_NEEDS, REPORT_FILES
 from rashpa.control.plan.run_plan import Plan
 
-_TRIAL_S = 120.0
+_TRIAL_S, _LAST_WORDS_S = 120.0, 1.0
+_MOST_BYTES = 4 << 20  # of what a trial says
 _LONGEST = 2000  # of what a trial that ended says
 
 
@@ -37,19 +42,44 @@ def problems_of_nodes(plan: Plan) -> Iterator[str]:
     if not any(node.node == "local" for node in plan.nodes) or importlib.util.find_spec("rashpa._native") is None:
         return
     command = [sys.executable, "-P", "-m", "rashpa.node.offline.trial", str(plan.source.path)]
-    trial = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # noqa: S603
-    try:
-        said, errors = trial.communicate(timeout=_TRIAL_S)
-    except subprocess.TimeoutExpired:
+    said, errors = bytearray(), bytearray()
+    code = _carried_out(command, said, errors)
+    if code is None:
         yield f"what local nodes load is not loaded after {_TRIAL_S:g} s; look at the code of kernels"
         return
-    finally:
-        trial.kill()
-        trial.communicate()
     try:
         yield from json.loads(said)
     except ValueError:
-        code = trial.returncode
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        last = errors.decode(errors="replace").strip().rpartition("\n")[2][:_LONGEST]
+        last = errors.decode(errors="replace").strip().rpartition("\n")[2][-_LONGEST:]
         yield f"the process that loads what local nodes load ended ({how}{f': {last}' if last else ''}); look at the code of kernels"
+
+
+def _carried_out(command: Sequence[str], said: bytearray, errors: bytearray) -> int | None:
+    """The exit code; None: it did not come to its end in time. The ends of its outputs come into `said` and `errors`. What it has started ends with it."""
+    pipe = subprocess.PIPE
+    trial = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True)  # noqa: S603
+    readers = [
+        threading.Thread(target=_keep_end, args=(stream, kept), daemon=True)
+        for stream, kept in ((trial.stdout, said), (trial.stderr, errors))
+    ]
+    for reader in readers:
+        reader.start()
+    try:
+        return trial.wait(_TRIAL_S)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        for _ in range(2):  # before what it has started is ended, and behind that
+            for reader in readers if trial.returncode is not None else ():
+                reader.join(_LAST_WORDS_S)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(trial.pid, signal.SIGKILL)
+        trial.wait()
+
+
+def _keep_end(stream: IO[bytes], kept: bytearray) -> None:
+    """Take what comes, however much, and keep its end."""
+    while piece := os.read(stream.fileno(), 1 << 16):
+        kept += piece
+        del kept[:-_MOST_BYTES]

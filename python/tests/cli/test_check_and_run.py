@@ -3,6 +3,7 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
@@ -179,6 +180,21 @@ def test_a_check_says_no(folder: Path, name: str) -> None:
     assert done.returncode in (1, 2), done.stdout + done.stderr
     if name != "dies":  # with the node
         assert checked.stderr.splitlines()[-1] == done.stderr.splitlines()[0]
+
+
+def test_code_that_prints_without_end_and_leaves_a_child_is_checked_all_the_same(folder: Path) -> None:
+    noise = "import os, subprocess, sys\nsubprocess.Popen(['sleep', '300'])\nfor _ in range(20000):\n    print('x' * 1000)\n"
+    (folder / "noisy.py").write_text(noise + (folder / "good_kernel.py").read_text())
+    path = written(folder, "noisy", PATTERN, "", python("noisy:total"))
+    began = time.monotonic()
+    checked = rashpa(path, "run", "--check")
+    assert checked.returncode == 0, checked.stderr[:2000]
+    assert time.monotonic() - began < 60
+    assert "xxx" not in checked.stdout + checked.stderr
+    (folder / "noisy.py").write_text(noise + "os._exit(5)\n")
+    checked = rashpa(path, "run", "--check")
+    assert checked.returncode == 2
+    assert "ended (exit code 5: xxx" in checked.stderr
 
 
 def test_a_plan_says_so_too_and_shows_what_it_is(folder: Path) -> None:
