@@ -156,3 +156,25 @@ def test_bytes_that_are_changed_at_random_end_in_a_word(tmp_path: Path, number: 
         content[at] = generator.integers(0, 256)
     path.write_bytes(content)
     assert ran(str(path)).exit_code in (0, 2, 3)  # HDF5 itself may crash on it, in the process that reads
+
+
+def test_pixels_whose_size_nobody_knows_are_odd_and_not_wrong(tmp_path: Path) -> None:
+    found = checked(tmp_path, put(f"{_DETECTOR}/x_pixel_size", np.nan, units="m"))
+    assert found.good
+    assert any("nobody knows how large pixels are" in one.text for one in found.findings)
+
+
+def test_a_distance_that_nobody_knows_leaves_places_across_the_beam(tmp_path: Path) -> None:
+    def unknown(file: h5py.File) -> None:
+        file[f"{_DETECTOR}/distance"][()] = np.nan
+        file[f"{_DETECTOR}/transformations/distance"][()] = np.nan
+
+    found = checked(tmp_path, unknown)
+    assert found.good
+    assert len(found.modules) == 2
+    assert any("nobody knows how far the detector is" in one.text for one in found.findings)
+
+
+def test_rows_that_are_not_as_far_apart_as_pixels_are_high_are_wrong(tmp_path: Path) -> None:
+    found = checked(tmp_path, put(f"{_DETECTOR}/y_pixel_size", 0.1, units="mm"))
+    assert any(one.level == "wrong" and "slow_pixel_direction" in one.text for one in found.findings)

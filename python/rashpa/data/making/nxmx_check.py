@@ -289,7 +289,11 @@ class _Check:
         where = f"/entry/{DETECTOR}"
         self._modules = self._fields.modules(shape)
         if not self._modules:
-            if not any("NXdetector_module" in note for note in self._notes):
+            if self._fields.pitch_unknown():
+                self._odd(
+                    f"{where}/x_pixel_size", "is no number: nobody knows how large pixels are, and where they lie"
+                )
+            elif not any("NXdetector_module" in note for note in self._notes):
                 self._odd(where, "has no NXdetector_module: nobody knows how its pixels lie")
             return
         owner = np.zeros(shape, np.uint8)
@@ -300,17 +304,7 @@ class _Check:
             part += 1
         for line in self._directions():
             self._wrong(where, line)
-        self._beam = beam_on([((one.left, one.top), one.plane) for one in self._modules])
-        said = [self._fields.beam_center("x"), self._fields.beam_center("y")]
-        if self._beam is None:
-            self._odd(where, "stands along the beam: no pixel lies in its way")
-        elif said[0] is not None and said[1] is not None:
-            away = math.hypot(said[0] - self._beam[0], said[1] - self._beam[1])
-            if away > _BEAM_PIXELS:
-                self._wrong(
-                    f"{where}/beam_center_x",
-                    f"the beam centre {said[0]:g}, {said[1]:g} is {away:.1f} pixels from where axes put it ({self._beam[0]:.2f}, {self._beam[1]:.2f})",
-                )
+        self._beam_place(where)
         distance = self._fields.number(f"{DETECTOR}/distance", LENGTHS)
         if distance is None and self._entry.find(f"{DETECTOR}/distance") is not None:
             self._odd(f"{where}/distance", "is no number: nobody knows how far the detector is")
@@ -321,6 +315,20 @@ class _Check:
                 self._wrong(
                     f"{where}/{axis}_pixel_size",
                     f"is {pitch:g} m, and steps of {name}_pixel_direction are {min(steps):g} m",
+                )
+
+    def _beam_place(self, where: str) -> None:
+        """Where the beam meets the image by the axes, and whether the beam centre says the same."""
+        self._beam = beam_on([((one.left, one.top), one.plane) for one in self._modules])
+        said = [self._fields.beam_center("x"), self._fields.beam_center("y")]
+        if self._beam is None:
+            self._odd(where, "stands along the beam: no pixel lies in its way")
+        elif said[0] is not None and said[1] is not None:
+            away = math.hypot(said[0] - self._beam[0], said[1] - self._beam[1])
+            if away > _BEAM_PIXELS:
+                self._wrong(
+                    f"{where}/beam_center_x",
+                    f"the beam centre {said[0]:g}, {said[1]:g} is {away:.1f} pixels from where axes put it ({self._beam[0]:.2f}, {self._beam[1]:.2f})",
                 )
 
     def _directions(self) -> Iterator[str]:

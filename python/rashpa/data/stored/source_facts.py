@@ -276,10 +276,17 @@ class NxmxFields:
             return None
         return found.astype(np.uint32)
 
+    def pitch_unknown(self) -> bool:
+        """Whether the file says that nobody knows how large pixels are: then nobody knows where they lie."""
+        array = self.array(f"{DETECTOR}/x_pixel_size")
+        if array is None or array.dtype.kind != "f" or array.shape != ():
+            return False
+        return bool(np.isnan(np.asarray(array[()])))
+
     def modules(self, shape: tuple[int, int]) -> list[SourceModule]:
         """Where parts of the image lie; none when one of them cannot be read."""
         detector = self.entry.find(DETECTOR)
-        if not isinstance(detector, Group):
+        if not isinstance(detector, Group) or self.pitch_unknown():
             return []
         found: list[SourceModule] = []
         try:

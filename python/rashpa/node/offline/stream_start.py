@@ -239,6 +239,10 @@ def _put_unknown(file: h5py.File, start: Start | None) -> None:
     for path in unknown:
         if path in file:
             file[path][()] = np.nan
+    if not (start and start.has_number("pixel_size_x")):
+        for part in (one for one in file[_DETECTOR].values() if one.attrs.get("NX_class") == "NXdetector_module"):
+            for name in ("fast_pixel_direction", "slow_pixel_direction"):
+                part[name][()] = np.nan if not part[name][()] else part[name][()]
     if start and start.has_number("pixel_size_y"):
         file[f"{_DETECTOR}/y_pixel_size"][()] = start.number("pixel_size_y")
     sizes = [file[f"{_DETECTOR}/{name}_pixel_size"][()] for name in "yx"]
