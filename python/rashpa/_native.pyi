@@ -788,6 +788,9 @@ class Receiver:
     def placements(self) -> list[Placement]: ...  # likewise
     def arm(self, sources: Sequence[Endpoint]) -> None: ...  # likewise; who the DTPs come from, for credits
     def start(self) -> None: ...
+    def hold_deadlines(
+        self, held: bool
+    ) -> None: ...  # none of an image passes, until it is told otherwise or to finish
     def finish(self, ends: Sequence[tuple[int, int]] = ()) -> None:
         """Nothing more will be sent: images still open are closed when nothing has arrived for their deadline. `ends`: DTP id and how many of its
         images were due, for buffers that are told their ends; the largest of a buffer's DTPs is its end. The first call counts."""

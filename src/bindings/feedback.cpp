@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "bindings.hpp"
+#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/feedback/publisher.hpp"
 #include "rashpa/feedback/ring_reader.hpp"
@@ -39,8 +40,7 @@ std::optional<nb::bytes> next_of(RingReader& reader, double timeout_s, bool spin
   feedback::Got got{};
   {
     const nb::gil_scoped_release release;
-    got = reader.next(std::chrono::nanoseconds(static_cast<std::int64_t>(timeout_s * 1e9)),
-                      spin ? feedback::Wait::spin : feedback::Wait::sleep);
+    got = reader.next(std::chrono::nanoseconds(ns_of(timeout_s)), spin ? feedback::Wait::spin : feedback::Wait::sleep);
   }
   if (got == feedback::Got::nothing) return std::nullopt;
   if (got == feedback::Got::ended) return nb::bytes("", 0);

@@ -352,6 +352,7 @@ void bind_receiver(nb::module_& m) {
       .def("placements", [](const Receiver& engine) { return engine.placements(); })
       .def("arm", &Receiver::arm, "sources"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("start", &Receiver::start, nb::call_guard<nb::gil_scoped_release>())
+      .def("hold_deadlines", &Receiver::hold_deadlines, "held"_a, nb::call_guard<nb::gil_scoped_release>())
       .def(
           "finish",
           [](Receiver& engine, const std::vector<std::pair<std::uint32_t, std::uint64_t>>& told) {

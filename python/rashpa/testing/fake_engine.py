@@ -100,6 +100,9 @@ class FakeSource:
     def join(self, order: telegram.Join) -> tuple[Endpoint, ...]:  # noqa: ARG002
         raise EngineError("state", "a fake emulator deals to no groups")
 
+    def hold_deadlines(self, held: bool) -> None:  # noqa: ARG002  as of every engine
+        raise EngineError("state", "an emulator waits for no image")
+
     def deal(self, order: telegram.Resend | telegram.Feed) -> None:  # noqa: ARG002
         raise EngineError("state", "a fake emulator deals to no groups")
 
@@ -215,6 +218,7 @@ class FakeDestination:
         self._growing = threading.Lock()
         self._stopping = threading.Event()
         self._finishing = threading.Event()
+        self.held: list[bool] = []
         self._thread = threading.Thread(target=self._receive, daemon=True)
 
     def configured(self, node: str) -> Configured:
@@ -258,6 +262,10 @@ class FakeDestination:
 
     def join(self, order: telegram.Join) -> tuple[Endpoint, ...]:  # noqa: ARG002
         raise EngineError("state", "a receiver takes what comes")
+
+    def hold_deadlines(self, held: bool) -> None:
+        """Keep what it was told for tests: a fake has no deadlines."""
+        self.held.append(held)
 
     def deal(self, order: telegram.Resend | telegram.Feed) -> None:  # noqa: ARG002
         raise EngineError("state", "a receiver takes what comes")

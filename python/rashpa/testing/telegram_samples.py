@@ -68,6 +68,7 @@ def telegram_samples() -> dict[str, t.Telegram]:
         "join": t.Join("farm", t.GroupMember("c", 10, (2,)), _source(placement, receiver_end).dtps),
         "resend": t.Resend("farm", "b", 120),
         "feed": t.Feed("farm", "b", True),
+        "hold_deadlines": t.HoldDeadlines(True),
         "abort": t.Abort(force=True),
         "reset": t.Reset(),
         "get_status": t.GetStatus(),

@@ -273,7 +273,7 @@ void Emulator::observe(bool last) {
 }
 
 bool Emulator::wait(double timeout_s) const {
-  const std::int64_t until = now_ns() + static_cast<std::int64_t>(timeout_s * 1e9);
+  const std::int64_t until = now_ns() + ns_of(timeout_s);
   for (;;) {
     const bool done = player_->done();
     if (done || now_ns() >= until) return done;

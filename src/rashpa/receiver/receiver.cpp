@@ -247,6 +247,8 @@ void Receiver::start() {
   log::write(log::Level::info, {.run = config_.run}, "receiver: started");
 }
 
+void Receiver::hold_deadlines(bool held) noexcept { scheduler_->hold_deadlines(held); }
+
 void Receiver::finish(const std::vector<DtpEnd>& ends) {
   std::vector<std::optional<std::uint64_t>> by_buffer(buffers_.size());
   for (const DtpEnd& told : ends) {
@@ -288,7 +290,7 @@ void Receiver::stop() noexcept {
 }
 
 bool Receiver::wait(double timeout_s) const {
-  const std::int64_t until = now_ns() + static_cast<std::int64_t>(timeout_s * 1e9);
+  const std::int64_t until = now_ns() + ns_of(timeout_s);
   for (;;) {
     const bool done =
         std::all_of(buffers_.begin(), buffers_.end(), [](const auto& one) { return one->distributor->done(); });

@@ -84,6 +84,9 @@ class Receiver {
   /// Who the DTPs come from, in the same order. Throws ConfigError when the number differs.
   void arm(const std::vector<link::Endpoint>& sources);
   void start();
+  /// Whether no deadline of an image passes: its sources are told to pause, one after the other. Any thread; ends with
+  /// finish() at the latest.
+  void hold_deadlines(bool held) noexcept;
   /// Nothing more will be sent: open images are closed when their deadline has passed. `ends`: of DTPs of buffers that
   /// are told their ends, what their sources have come to; the largest of a buffer's DTPs is its end. A buffer of which
   /// nothing is told ends with what has come. The first call counts. Throws ConfigError for a DTP that it has not.

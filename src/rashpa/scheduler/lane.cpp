@@ -357,9 +357,15 @@ void Lane::submit(std::int64_t now) noexcept {
   unit_.submit(&stack);
 }
 
+void Lane::hold_deadlines(bool held, std::int64_t now) noexcept {
+  look(now);
+  clock_.hold(held && !finishing_);
+}
+
 void Lane::finish(std::int64_t now, std::optional<std::uint64_t> end) noexcept {
   finishing_ = true;
   const std::int64_t time = look(now);
+  clock_.hold(false);
   clock_.heard();
   if (end_known_.load(std::memory_order_relaxed)) {
     std::uint64_t come = 0;

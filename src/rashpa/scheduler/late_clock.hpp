@@ -25,13 +25,17 @@ class LateClock {
     const std::int64_t lived = running_.look(now);
     const std::int64_t step = lived - lived_;
     lived_ = lived;
-    if (explained || !sources_stand()) {
+    if (held_) {
+      heard_lived_ += step;
+    } else if (explained || !sources_stand()) {
       time_ += step;
     } else {
       stood_ns_ += step;
     }
     return time_;
   }
+  /// From the last look on no time passes, of deadlines or of silence, until it is held no more.
+  void hold(bool held) noexcept { held_ = held; }
   /// A source was heard, after a look.
   void heard() noexcept {
     const std::int64_t silence = time_ - heard_;
@@ -42,7 +46,7 @@ class LateClock {
     stood_ns_ = 0;
     arrivals_ = std::min(arrivals_ + 1, kFew);
   }
-  /// How long nobody was heard, whether they stood or not.
+  /// How long nobody was heard, whether they stood or not; without what was held.
   [[nodiscard]] std::int64_t silence() const noexcept { return lived_ - heard_lived_; }
 
  private:
@@ -65,6 +69,7 @@ class LateClock {
   std::int64_t usual_ns_ = 0;
   std::int64_t stood_ns_ = 0;
   unsigned arrivals_ = 0;
+  bool held_ = false;
 };
 
 }  // namespace rashpa::scheduler

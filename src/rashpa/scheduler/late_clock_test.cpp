@@ -66,6 +66,19 @@ TEST(LateClock, it_does_not_wait_for_ever) {
   EXPECT_NEAR(static_cast<double>(run.clock.silence()), 9001.0 * kMs, 2e6) << "of the silence all counts";
 }
 
+TEST(LateClock, no_time_passes_while_it_is_held_whatever_explains_the_silence) {
+  for (const bool explained : {false, true}) {
+    Course run;
+    run.images(100, 10);
+    const std::int64_t before = run.live(1);
+    run.clock.hold(true);
+    EXPECT_EQ(run.live(20000, explained), before);
+    EXPECT_LE(run.clock.silence(), 2 * kMs) << "nobody is silent who may not send";
+    run.clock.hold(false);
+    EXPECT_EQ(run.live(100, explained) - before, 100 * kMs);
+  }
+}
+
 TEST(LateClock, one_long_silence_is_forgotten) {
   Course run;
   run.images(100, 10);

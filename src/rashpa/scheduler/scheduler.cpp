@@ -42,6 +42,11 @@ void Scheduler::finish(const std::vector<std::optional<std::uint64_t>>& ends) {
   bell_.ring();
 }
 
+void Scheduler::hold_deadlines(bool held) noexcept {
+  held_.store(held, std::memory_order_release);
+  bell_.ring();
+}
+
 void Scheduler::stop() noexcept {
   stop_.store(true, std::memory_order_release);
   bell_.ring();
@@ -69,10 +74,15 @@ bool Scheduler::drain(std::int64_t now) {
 void Scheduler::run() {
   memory::place_this_thread("scheduler", processor_);
   bool finishing = false;
+  bool held = false;
   for (;;) {
     const std::uint32_t seen = bell_.count();
     const bool stopping = stop_.load(std::memory_order_acquire);
     const std::int64_t now = now_ns();
+    if (const bool hold = held_.load(std::memory_order_acquire); hold != held) {
+      held = hold;
+      for (Lane* lane : lanes_) lane->hold_deadlines(held, now);
+    }
     if (!finishing && finish_.load(std::memory_order_acquire)) {
       finishing = true;
       for (std::size_t lane = 0; lane < lanes_.size(); ++lane) lanes_[lane]->finish(now, ends_[lane]);

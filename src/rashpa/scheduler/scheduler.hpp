@@ -30,6 +30,8 @@ class Scheduler {
   /// Any thread, one at a time; the first call counts. Nothing more will be sent. `ends`: by lane, for those that are
   /// told their ends; empty: of none is it known.
   void finish(const std::vector<std::optional<std::uint64_t>>& ends = {});
+  /// Any thread: Lane::hold_deadlines of all lanes, within the scheduler's next look.
+  void hold_deadlines(bool held) noexcept;
   /// Any thread but its own; the link must have stopped. What is open becomes missing; joins the thread.
   void stop() noexcept;
 
@@ -48,6 +50,7 @@ class Scheduler {
   Poll poll_;
   int processor_;
   std::vector<std::optional<std::uint64_t>> ends_;  // by lane; set before finish_
+  std::atomic<bool> held_{false};
   std::atomic<bool> finish_{false};
   std::atomic<bool> stop_{false};
   std::jthread thread_;

@@ -244,6 +244,37 @@ TEST(Lane, each_image_that_a_dtp_lacks_has_the_deadline_from_when_another_had_it
   EXPECT_EQ(b.link.closed[0], 0U);
 }
 
+TEST(Lane, no_deadline_passes_while_its_sources_are_told_to_pause) {
+  Bench bench(16);
+  for (std::uint64_t index = 0; index < 8; ++index) bench.give(Bench::good(0, index));  // it has filled all slots
+  for (std::uint64_t index = 0; index < 2; ++index) bench.give(Bench::good(1, index));  // it is paused behind
+  std::int64_t now = 100;
+  const auto live = [&](std::int64_t ns) {
+    for (const std::int64_t end = now + ns; now < end; now += kDeadline / 4) bench.lane.advance(now);
+  };
+  bench.lane.hold_deadlines(true, now);
+  live(20 * kDeadline);
+  EXPECT_EQ(bench.link.closed[1], 0U) << "given up although nobody may send";
+  bench.lane.hold_deadlines(false, now);
+  live(kDeadline / 2);
+  EXPECT_EQ(bench.link.closed[1], 0U) << "what is due has what was left of its deadline";
+  for (std::uint64_t index = 2; index < 4; ++index) bench.give(Bench::good(1, index), now);
+  EXPECT_TRUE(bench.lane.advance(now));
+  EXPECT_EQ(bench.unit.stacks.back()->images[3].completeness, Completeness::complete);
+  live(2 * kDeadline);
+  EXPECT_GT(bench.link.closed[1], 0U) << "deadlines count again";
+}
+
+TEST(Lane, a_hold_ends_when_nothing_more_is_sent) {
+  Bench bench;
+  bench.give(Bench::good(0, 0));
+  bench.lane.hold_deadlines(true, 100);
+  bench.lane.finish(100);
+  bench.lane.hold_deadlines(true, 100);
+  for (std::int64_t now = 100; now < 4 * kDeadline; now += kDeadline / 4) bench.lane.advance(now);
+  EXPECT_EQ(bench.link.closed[0], 12U);
+}
+
 TEST(Lane, a_stack_whose_sources_may_wait_for_slots_is_given_up_when_nothing_has_come_for_long) {
   QuietBench b;
   EXPECT_FALSE(b.lane.advance(100 * kDeadline));

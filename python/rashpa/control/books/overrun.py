@@ -15,6 +15,7 @@ from typing import Literal
 from rashpa.control.books.overrun_look import NOTHING, Look, look_at, streams_of
 from rashpa.control.nodes.at_once import all_at_once, some_at_once
 from rashpa.control.nodes.heard import status_of
+from rashpa.control.nodes.holding import deadlines_held, hold_deadlines
 from rashpa.control.nodes.node_client import NodeClient
 from rashpa.control.plan.run_plan import Plan
 from rashpa.control.telegrams import telegram
@@ -89,8 +90,9 @@ class OverrunGuard:
         self.found: list[Overrun] = []
 
     async def take_over(self) -> None:
-        """Of a run that has had another manager: what was lost is his; sources that he had paused go on. NodeError."""
+        """Of a run that has had another manager: what was lost is his; sources that he had paused go on, and deadlines count. NodeError."""
         self._settled = self._now()
+        await hold_deadlines(self._receivers(), held=False)
         paused = [one.name for one in self._plan.emulators if status_of(self._last, one.name).state == "paused"]
         await self._order(paused, telegram.Resume())
 
@@ -174,10 +176,14 @@ class OverrunGuard:
 
     async def _pause(self, playing: list[str]) -> None:
         """All at the same frame: the latest that one of them has begun."""
-        await self._order(playing, telegram.Pause())
-        sources = [source for name in playing if (source := status_of(self._last, name).source)]
-        if len(playing) > 1:
-            await self._order(playing, telegram.Pause(max(source.frames_begun for source in sources)))
+        async with deadlines_held(self._receivers()):
+            await self._order(playing, telegram.Pause())
+            sources = [source for name in playing if (source := status_of(self._last, name).source)]
+            if len(playing) > 1:
+                await self._order(playing, telegram.Pause(max(source.frames_begun for source in sources)))
+
+    def _receivers(self) -> list[NodeClient]:
+        return [self._clients[name] for name in self._alive(receiver.name for receiver in self._plan.receivers)]
 
     async def _order(self, names: list[str], order: telegram.Telegram) -> None:
         """One that has come to its end meanwhile needs no order."""

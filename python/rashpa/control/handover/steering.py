@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -25,6 +25,7 @@ from rashpa.control.handover.run_request import (
 )
 from rashpa.control.nodes.at_once import all_at_once
 from rashpa.control.nodes.heard import status_of
+from rashpa.control.nodes.holding import deadlines_held
 from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.plan.run_plan import Plan
 from rashpa.control.telegrams import telegram
@@ -103,17 +104,19 @@ def stacks_end_every(plan: Plan) -> int:
 
 
 class Steering:
-    """Of one run, as its manager sees it; `last`: what nodes said last; `interrupt`: ends the run at once."""
+    """Of one run, as its manager sees it; `last`: what nodes said last; `alive`: those that the run has not gone on without; `interrupt`: ends the run at once."""
 
     def __init__(
         self,
         plan: Plan,
         clients: Mapping[str, NodeClient],
         last: dict[str, Status],
+        alive: Callable[[Iterable[str]], list[str]],
         journal: Journal | None,
         interrupt: Callable[[], None],
     ) -> None:
         self._plan, self._clients, self._last = plan, clients, last
+        self._alive = alive
         self._interrupt = interrupt
         self._desk = RequestDesk(STEER, journal.path) if journal is not None else None
         self._wanted: Wanted[Steer] | None = None
@@ -172,6 +175,12 @@ class Steering:
         if not playing:
             paused = ": the run is paused already" if self._players("paused") else ""
             raise SteerError(f"no emulator plays now{paused}")
+        receivers = self._alive(receiver.name for receiver in self._plan.receivers)
+        async with deadlines_held([self._clients[name] for name in receivers]):
+            frame = await self._pause_at_one_frame(playing)
+        return f"paused before frame {frame}"
+
+    async def _pause_at_one_frame(self, playing: list[str]) -> int:
         ahead = self._ahead()
         for attempt in range(_MOST_TIMES):
             frame = self._stack_end(self._begun(playing) + ahead)
@@ -181,8 +190,11 @@ class Steering:
             if frame == 0 or self._begun(playing) <= frame:
                 break
             ahead = 2 * (self._begun(playing) - frame + ahead)  # it was faster than the order
+        begun = self._begun(playing)
+        if begun > frame and len(playing) > 1:
+            await self._order(playing, telegram.Pause(begun))  # who is behind goes on to there
         self._check_end(frame)
-        return f"paused before frame {frame or self._begun(playing)}"
+        return max(frame, begun)
 
     def _check_end(self, frame: int) -> None:
         """SteerError when the run ends before the frame of a pause."""

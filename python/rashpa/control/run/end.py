@@ -7,6 +7,7 @@ from rashpa.control.books.outcome import Outcome
 from rashpa.control.handover.journal import Journal
 from rashpa.control.handover.stop_request import StopAnswer, StopRequests
 from rashpa.control.nodes.at_once import all_at_once
+from rashpa.control.nodes.holding import deadlines_held
 from rashpa.control.nodes.node_client import NodeClient
 from rashpa.control.plan.run_plan import Plan
 from rashpa.control.telegrams import telegram
@@ -78,9 +79,14 @@ def never_early(plan: Plan) -> str:
     return ""
 
 
-async def end_sources(emulators: Sequence[NodeClient]) -> int:
+async def end_sources(emulators: Sequence[NodeClient], receivers: Sequence[NodeClient]) -> int:
     """Pauses those that still send, also those that are to pause at a later frame, takes the latest frame that any has begun, and tells them to go on
-    to it. How many frames the run has. NodeError."""
+    to it. Meanwhile nothing is late at the receivers. How many frames the run has. NodeError."""
+    async with deadlines_held(receivers):
+        return await _end_at_one_frame(emulators)
+
+
+async def _end_at_one_frame(emulators: Sequence[NodeClient]) -> int:
     statuses = await all_at_once(emulator.status() for emulator in emulators)
     states = zip(emulators, statuses, strict=True)
     going = [one for one, status in states if status.state in ("running", "paused")]

@@ -118,7 +118,7 @@ class Manager:
         end = (lambda: self._end.want("run.on_overrun")) if can_end else None
         self._overruns = OverrunGuard(plan, self._clients, self._last, self._look_at, self._alive, end)
         self._outcome.overruns = self._overruns.found
-        self._steering = Steering(plan, self._clients, self._last, journal, self.interrupt)
+        self._steering = Steering(plan, self._clients, self._last, self._alive, journal, self.interrupt)
         self._stall = StallWatch(plan)
         self._joined: tuple[Joined, ...] = ()
         self._prepare: Callable[[], None] = unprepared
@@ -273,7 +273,8 @@ class Manager:
         await self._joining.end()
         if self._end.early:
             self._end.wanted, self._outcome.stopped_by = True, self._end.by
-            await end_sources([self._clients[name] for name in self._emulator_names])
+            receivers = [self._clients[name] for name in self._alive(self._receiver_names)]
+            await end_sources([self._clients[name] for name in self._emulator_names], receivers)
             await self._watch(self._emulator_names, "running")
         await self._groups.settle(lambda names: self._watch(names, "settling"))
         dealers = [name for name in self._emulator_names if status_of(self._last, name).state != "finished"]

@@ -25,6 +25,7 @@ from rashpa.control.telegrams.telegram_orders import (
     Configured,
     Feed,
     GetStatus,
+    HoldDeadlines,
     Join,
     Order,
     Orphaned,
@@ -96,6 +97,7 @@ Telegram = (
     | Join
     | Resend
     | Feed
+    | HoldDeadlines
     | Abort
     | Reset
     | Trigger
@@ -141,6 +143,7 @@ __all__ = [
     "Group",
     "GroupMember",
     "GroupStatus",
+    "HoldDeadlines",
     "Interface",
     "Join",
     "Latency",

@@ -81,6 +81,13 @@ class Pause(Order):
 
 
 @dataclass(frozen=True)
+class HoldDeadlines(Order):
+    """Whether a receiver lets no deadline of an image pass: its sources are told to pause or to end, one after the other. Until Stop at the latest."""
+
+    held: bool
+
+
+@dataclass(frozen=True)
 class Resume(Order):
     """An emulator goes on. `rate_hz`: with so many frames a second from now on; 0: as before. A card keeps its rate, and refuses another."""
 

@@ -60,6 +60,10 @@ class Engine(Protocol):
         """Emulator: stops sending. Receiver: nothing more will come; `wait` becomes True when what is open is closed."""
         ...
 
+    def hold_deadlines(self, held: bool) -> None:
+        """Receiver: whether no deadline of an image passes."""
+        ...
+
     def trigger(self, frames: int) -> None:
         """Emulator: lets so many more frames be taken."""
         ...

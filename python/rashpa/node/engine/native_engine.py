@@ -150,6 +150,9 @@ class NativeSource:
             self._engine.resume(rate_hz)
         self._rate_hz = rate_hz or self._rate_hz
 
+    def hold_deadlines(self, held: bool) -> None:  # noqa: ARG002  as of every engine
+        raise EngineError("state", "an emulator waits for no image; tell the receiver")
+
     def trigger(self, frames: int) -> None:
         with native_errors():
             self._engine.trigger(frames)
@@ -332,6 +335,9 @@ class NativeDestination:
 
     def resume(self, rate_hz: float = 0.0) -> None:  # noqa: ARG002  as of every engine
         raise EngineError("state", "a receiver takes what comes; resume the emulator")
+
+    def hold_deadlines(self, held: bool) -> None:
+        self._engine.hold_deadlines(held)
 
     def trigger(self, frames: int) -> None:
         raise EngineError("state", f"a receiver takes what comes; send the trigger of {frames} frames to the emulator")

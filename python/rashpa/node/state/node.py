@@ -147,6 +147,7 @@ class Node:
                     | telegram.Join()
                     | telegram.Resend()
                     | telegram.Feed()
+                    | telegram.HoldDeadlines()
                     | telegram.Abort()
                     | telegram.Reset()
                 ):
@@ -227,10 +228,7 @@ class Node:
             return self.status()
         if isinstance(order, Configure):
             return await self._configure(order, transition)
-        if self.role == "receiver" and isinstance(order, telegram.Pause | telegram.Resume | telegram.Trigger):
-            raise OrderError("state", f"{self.name} is a receiver: it takes what comes; send {name} to the emulator")
-        if self.role == "receiver" and isinstance(order, telegram.Join | telegram.Resend | telegram.Feed):
-            raise OrderError("state", f"{self.name} is a receiver: images are dealt by the emulator; send {name} there")
+        self._check_role(order)
         engine = self._engine
         if engine is None:
             raise OrderError("internal", f"{self.name} is {self._state} without an engine; send Reset")
@@ -239,8 +237,8 @@ class Node:
         if isinstance(order, telegram.Join):
             return await self._join(order, engine, transition)
         await self._bounded(name, transition, self._call_of(order, engine))
-        dealing = isinstance(order, telegram.Resend | telegram.Feed)
-        if not dealing and (self._state is not RunState.finished or isinstance(order, telegram.Abort)):
+        stays = isinstance(order, telegram.Resend | telegram.Feed | telegram.HoldDeadlines)
+        if not stays and (self._state is not RunState.finished or isinstance(order, telegram.Abort)):
             self._state = transition.target
         if isinstance(order, telegram.Start):
             self._unwatched = False
@@ -250,6 +248,16 @@ class Node:
             await self._end_watch()
         self.log.info(f"{name}{', forced' if forced else ''}: the node{whose} is {self._state}", self._about)
         return self.status()
+
+    def _check_role(self, order: Telegram) -> None:
+        """OrderError for what only the other side can do."""
+        name = type(order).__name__
+        if self.role == "receiver" and isinstance(order, telegram.Pause | telegram.Resume | telegram.Trigger):
+            raise OrderError("state", f"{self.name} is a receiver: it takes what comes; send {name} to the emulator")
+        if self.role == "receiver" and isinstance(order, telegram.Join | telegram.Resend | telegram.Feed):
+            raise OrderError("state", f"{self.name} is a receiver: images are dealt by the emulator; send {name} there")
+        if self.role == "emulator" and isinstance(order, telegram.HoldDeadlines):
+            raise OrderError("state", f"{self.name} is an emulator: it waits for no image; send {name} to the receiver")
 
     def _call_of(self, order: Telegram, engine: Engine) -> Callable[[], object]:
         match order:
@@ -267,6 +275,8 @@ class Node:
                 return lambda: engine.stop(order)
             case telegram.Resend() | telegram.Feed():
                 return lambda: engine.deal(order)
+            case telegram.HoldDeadlines():
+                return lambda: engine.hold_deadlines(order.held)
             case _:
                 return engine.abort
 
@@ -406,6 +416,7 @@ class Node:
             kept = f"its books are kept {self._orphaned.keep_s:g} s for `rashpa attach`"
             self._message = f"{silent}: the run goes on to its end, and {kept}"
             self.log.warning(self._message, self._about)
+            await self._carry_out_if_possible(telegram.HoldDeadlines(False))  # nobody else would say so any more
         step = self._orphan.next_step(self.status(), seconds) if self._orphan is not None else "wait"
         if step == "free":
             await self._end_abandoned(f"{silent}, and nobody has asked for the books of its run: the node is free")
@@ -415,8 +426,11 @@ class Node:
                 "stop": telegram.Stop(),
                 "abort": telegram.Abort(),
             }
-            with contextlib.suppress(OrderError, EngineError, StateError):  # the next look sees what became of it
-                await self._carry_out(orders[step])
+            await self._carry_out_if_possible(orders[step])
+
+    async def _carry_out_if_possible(self, order: Telegram) -> None:
+        with contextlib.suppress(OrderError, EngineError, StateError):  # the next look sees what became of it
+            await self._carry_out(order)
 
     @property
     def _goes_on(self) -> bool:

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Receivers whose sources are told to pause or to end, one after the other: meanwhile no image is late."""
+
+import contextlib
+from collections.abc import AsyncIterator, Collection
+
+from rashpa.control.nodes.at_once import all_at_once
+from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.telegrams import telegram
+
+
+@contextlib.asynccontextmanager
+async def deadlines_held(receivers: Collection[NodeClient]) -> AsyncIterator[None]:
+    """Let no deadline of an image pass meanwhile: a source that pauses first has not sent what another has. Raises nothing of what receivers refuse."""
+    await hold_deadlines(receivers, held=True)
+    try:
+        yield
+    finally:
+        await hold_deadlines(receivers, held=False)
+
+
+async def hold_deadlines(receivers: Collection[NodeClient], *, held: bool) -> None:
+    """Tell all at once. Who watches the receivers says what is wrong with one that does not obey."""
+    await all_at_once(_tell(receiver, telegram.HoldDeadlines(held)) for receiver in receivers)
+
+
+async def _tell(receiver: NodeClient, order: telegram.HoldDeadlines) -> None:
+    with contextlib.suppress(NodeError):
+        await receiver.order_unless_finished(order)
