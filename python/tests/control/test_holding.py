@@ -58,7 +58,7 @@ class _LateNode(Node):
 
     async def obey(self, order: Telegram) -> Telegram:
         if isinstance(order, telegram.Pause):
-            await asyncio.sleep(_LATER_S)
+            await asyncio.sleep(_LATER_S)  # wait: this node hears late
         return await super().obey(order)
 
 

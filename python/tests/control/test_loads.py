@@ -32,6 +32,16 @@ def test_sinks_that_may_drop_have_memory_of_their_own(tmp_path: Path) -> None:
     assert memory_of(plan, plan.buffers[2])["copies for sinks"] == 3 * 5 * 256 * 164 * 2
 
 
+def test_images_that_kernels_learn_from_lie_twice_where_sources_write_over_them(tmp_path: Path) -> None:
+    text = EXAMPLE.read_text().replace('name = "jungfrau"\n', 'name = "jungfrau"\ntrack = "darks"\n')
+    path = tmp_path / "learn.toml"
+    for link, copies in {'kind = "roce"': 0, 'kind = "pcie"': 40 * 1024 * 1060 * 2}.items():
+        path.write_text(text.replace("[link]\n", f"[link]\n{link}\n"))
+        plan = load_plan(path)
+        assert memory_of(plan, plan.buffers[0]).get("copies for kernels", 0) == copies
+        assert "copies for kernels" not in memory_of(plan, plan.buffers[2]), "no kernel, nothing is learned"
+
+
 def test_queues_of_consumers_are_counted_as_if_nothing_were_compressed(tmp_path: Path) -> None:
     sink = 'kind = "stream2"\nconsumers = 3\nwaiting = 20'
     path = tmp_path / "stream.toml"

@@ -44,9 +44,11 @@ struct StackImage {
   Completeness completeness = Completeness::open;
   std::byte* raw =  ///< the slot: height × width pixels of the buffer's type, row-major; lost lines already filled.
       nullptr;      ///< Null: it lies in memory of the unit's device, and the host sees nothing of it.
-  std::uint32_t lost_count = 0;        ///< valid entries of `lost`
-  LostRun* lost = nullptr;             ///< room for every run that can occur; owned by the scheduler
-  std::int64_t last_packet_ns = 0;     ///< monotonic, of the last packet of the image
+  std::uint32_t lost_count = 0;     ///< valid entries of `lost`
+  LostRun* lost = nullptr;          ///< room for every run that can occur; owned by the scheduler
+  std::int64_t last_packet_ns = 0;  ///< monotonic, of the last packet of the image
+  bool proved = false;   ///< `raw` is a copy meanwhile that nobody writes over, and it was intact when it was made
+  bool refused = false;  ///< it was written over before that: nothing is made of it
   std::span<const PayloadSum> sums{};  ///< one for each DTP; none where nobody says it. Of the scheduler
 
   // results

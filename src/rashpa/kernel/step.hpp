@@ -205,6 +205,10 @@ namespace opencl {
 class DevicePass;  // opencl_pass.hpp
 }
 
+/// Of which images a step keeps something that shows in what it says of later ones. Those it gets proved: before it has
+/// them, it is known that none was written over.
+enum class Keeps : std::uint8_t { nothing, of_darks, of_images };
+
 /// A kernel with its parameters. Does not change; used by any number of units.
 class Step {
  public:
@@ -222,6 +226,8 @@ class Step {
   [[nodiscard]] virtual std::optional<CountTap> count_tap() const { return std::nullopt; }
   /// Whether it sees dark images that the pipeline does not keep: they are vetoed behind it. Stacks come in order.
   [[nodiscard]] virtual bool learns_from_darks() const { return false; }
+  /// What it adds up over images (accumulation()) needs no word here. Nobody knows what code from outside keeps.
+  [[nodiscard]] virtual Keeps keeps() const { return declaration().origin.empty() ? Keeps::nothing : Keeps::of_images; }
   /// The threshold of Tap::mark that spares it its own pass.
   [[nodiscard]] virtual std::optional<std::int32_t> mark_tap() const { return std::nullopt; }
   /// Room for entries in the list of an image; 0: it makes none.

@@ -225,7 +225,9 @@ Buffer Buffer::open_shared(const std::string& path) {
   const FileDescriptor file(open(memory::shared_path(getpid(), seen.get()).c_str(), O_RDWR | O_CLOEXEC));
   if (file.get() < 0) refuse(errno);
   const int seals = fcntl(file.get(), F_GET_SEALS);
-  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || status.st_size <= 0) {
+  // The size behind the seals: before them its owner may have made it shorter.
+  const bool known = seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(file.get(), &status) == 0;
+  if (!known || status.st_size <= 0) {
     throw ConfigError(fmt::format("memory: {} is no shared memory that is sealed against becoming shorter", path));
   }
   const auto size = static_cast<std::size_t>(status.st_size);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rashpa/memory/buffer.hpp"
 
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -8,11 +10,45 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdarg>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/page.hpp"
+
+namespace {
+
+int g_shortened = -1;  // memory of a peer that makes it shorter, and seals it, when it is asked for its seals
+
+int pass(int file, int what, void* with) {
+  using Function = int (*)(int, int, ...);
+  static const auto system = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "fcntl64"));
+  if (const int own = what == F_GET_SEALS ? std::exchange(g_shortened, -1) : -1; own >= 0) {
+    EXPECT_EQ(ftruncate(own, 4096), 0);
+    EXPECT_EQ(system(own, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
+  }
+  return system(file, what, with);
+}
+
+}  // namespace
+
+/// Stand before the system's call in this program.
+extern "C" int fcntl(int file, int what, ...) {
+  std::va_list rest;
+  va_start(rest, what);
+  void* const with = va_arg(rest, void*);
+  va_end(rest);
+  return pass(file, what, with);
+}
+extern "C" int fcntl64(int file, int what, ...) {
+  std::va_list rest;
+  va_start(rest, what);
+  void* const with = va_arg(rest, void*);
+  va_end(rest);
+  return pass(file, what, with);
+}
 
 namespace rashpa::memory {
 namespace {
@@ -81,6 +117,16 @@ TEST(Buffer, what_is_no_sealed_memory_is_refused) {
   ASSERT_EQ(ftruncate(unsealed, 4096), 0);
   EXPECT_THROW(Buffer::open_shared(shared_path(getpid(), unsealed)), ConfigError) << "it could become shorter";
   for (const int file : {pipe_ends[0], pipe_ends[1], unsealed}) close(file);
+}
+
+TEST(Buffer, memory_that_becomes_shorter_before_it_is_sealed_is_as_long_as_it_is_then) {
+  const int peers = memfd_create("peer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  ASSERT_EQ(ftruncate(peers, 1 << 20), 0);
+  g_shortened = peers;
+  const Buffer buffer = Buffer::open_shared(shared_path(getpid(), peers));
+  EXPECT_EQ(buffer.size(), 4096U) << "a touch behind that is a bus error";
+  buffer.data()[buffer.size() - 1] = std::byte{1};
+  close(peers);
 }
 
 TEST(Buffer, a_buffer_too_large_for_the_machine_is_refused) {

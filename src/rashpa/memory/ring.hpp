@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <new>
 #include <utility>
 #include <vector>
@@ -23,7 +24,7 @@ class Ring {
   explicit Ring(std::size_t capacity) : items_(std::bit_ceil(capacity < 2 ? 2 : capacity)), mask_(items_.size() - 1) {}
 
   /// Producer thread only.
-  Push try_push(T item) noexcept {
+  [[nodiscard]] Push try_push(T item) noexcept {
     const std::uint64_t head = head_.load(std::memory_order_relaxed);
     if (head - tail_seen_ > mask_) {
       tail_seen_ = tail_.load(std::memory_order_acquire);
@@ -32,6 +33,12 @@ class Ring {
     items_[head & mask_] = std::move(item);
     head_.store(head + 1, std::memory_order_release);
     return Push::done;
+  }
+
+  /// Producer thread only, where there is room by construction: what would be lost here is a stack that nobody ever
+  /// gives back, and a run that hangs. A ring that is full ends the program.
+  void push_must(T item) noexcept {
+    if (try_push(std::move(item)) == Push::full) std::abort();
   }
 
   /// Producer thread only: false means that the next try_push() is done.

@@ -9,12 +9,16 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/tell.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 #include "rashpa/receiver/buffer_output.hpp"
 
 namespace rashpa::receiver {
 
 namespace {
+
+// Made before anything runs: said where there may be no memory for words.
+const std::string kAllFull = "the queues of all its sinks were full";
 
 constexpr std::chrono::milliseconds kLongestWait{5};
 
@@ -122,7 +126,8 @@ void Distributor::end(std::uint64_t taken) noexcept {
 
 void Distributor::distribute(Stack& stack) {
   for (StackImage& image : stack.view()) {
-    if (image.decision == Decision::errored) image.fail(ErrorReason::unit);  // nobody else has had it yet
+    const bool unsaid = image.error == ErrorReason::none;  // nobody else has had it yet
+    if (image.decision == Decision::errored && unsaid) image.fail(ErrorReason::unit);
   }
   lane_.refuse_overwritten(stack, comparison_.changed(stack));
   if (feedback_) feedback_->publish(stack);
@@ -144,7 +149,7 @@ void Distributor::distribute(Stack& stack) {
   if (!somewhere) {
     for (const StackImage& image : stack.view()) {
       if (image.decision == Decision::accepted)
-        lost({}, image.index, image.frame_number, ErrorReason::dropped, "the queues of all its sinks were full");
+        lost({}, image.index, image.frame_number, ErrorReason::dropped, kAllFull);
     }
   }
   let_go(stack);
@@ -177,24 +182,30 @@ void Distributor::count(const StackImage& image) {
   if (image.decision == Decision::vetoed)
     by_reason_[static_cast<std::size_t>(image.reason)].fetch_add(1, std::memory_order_relaxed);
   if (image.decision != Decision::errored) return;
+  note_errored(image.index, image.frame_number, image.error, text_or_nothing([&] { return why_errored(image); }));
+}
+
+std::string Distributor::why_errored(const StackImage& image) const {
+  if (image.error == ErrorReason::overwritten) return std::string(kWrittenAgain);
   std::string text = unit_.error();
   if (text.empty()) text = unit_.failure(image.failed_in);
   if (text.empty() && output_.list_capacity > 0) text = full_list_text(output_);
-  if (text.empty()) text = "the unit could not finish it, or was ended";
-  if (image.error == ErrorReason::overwritten) text = kWrittenAgain;
-  note_errored(image.index, image.frame_number, image.error, text);
+  return text.empty() ? "the unit could not finish it, or was ended" : text;
 }
 
 // Takes a lock, and only for an image that is lost anyway.
-void Distributor::note_errored(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text) {
+void Distributor::note_errored(std::uint64_t index, std::uint64_t frame, ErrorReason reason,
+                               const std::string& text) noexcept {
   by_error_[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
   if (reason == ErrorReason::overwritten) lane_.count_overwritten(1);
   log::write(said_[static_cast<std::size_t>(reason)], log::Level::error,
              {.run = lane_.config().run, .buffer = output_.buffer, .frame = static_cast<std::int64_t>(frame)},
              "image {} is errored ({}): {}", index, name_of(reason), text);
-  const std::lock_guard lock(error_lock_);
-  if (first_errored_ && first_errored_->index <= index) return;
-  first_errored_ = FirstErrored{.index = index, .frame_number = frame, .reason = reason, .text = text};
+  tell([&] {
+    const std::lock_guard lock(error_lock_);
+    if (first_errored_ && first_errored_->index <= index) return;
+    first_errored_ = FirstErrored{.index = index, .frame_number = frame, .reason = reason, .text = text};
+  });
 }
 
 void Distributor::lost(std::string_view name, std::uint64_t index, std::uint64_t frame, ErrorReason reason,
@@ -207,7 +218,8 @@ void Distributor::lost(std::string_view name, std::uint64_t index, std::uint64_t
   } while (!fate.compare_exchange_weak(before, after, std::memory_order_acq_rel));
   lost_.fetch_add(1, std::memory_order_release);
   const bool of_several = lines_.size() > 1 && !name.empty();
-  note_errored(index, frame, reason, of_several ? fmt::format("sink {}: {}", name, text) : text);
+  note_errored(index, frame, reason,
+               text_or_nothing([&] { return of_several ? fmt::format("sink {}: {}", name, text) : text; }));
 }
 
 // Of several sinks, another one has it.

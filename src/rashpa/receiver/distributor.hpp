@@ -90,7 +90,8 @@ class Distributor final : private LineOwner {
   void end(std::uint64_t taken) noexcept;
   void distribute(Stack& stack);
   void count(const StackImage& image);
-  void note_errored(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text);
+  [[nodiscard]] std::string why_errored(const StackImage& image) const;
+  void note_errored(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text) noexcept;
   void let_go(const Stack& stack) noexcept;
 
   void through(const Stack& stack) noexcept override { let_go(stack); }

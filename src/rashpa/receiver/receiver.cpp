@@ -49,6 +49,13 @@ std::string_view words_of(link::Loss loss) noexcept {
   }
 }
 
+/// Whether sources may write over images while units have them. With credits they do not, and those of them that lie in
+/// memory of a device are copied by nobody.
+bool may_change(const Config& config, const link::Receiver& link) noexcept {
+  if (config.images_in == unit::ImagesIn::device && config.flow == link::Flow::credits) return false;
+  return link.sources_write();
+}
+
 }  // namespace
 
 /// Destroyed back to front: the distributor's thread ends before the unit and the lane that it uses.
@@ -85,7 +92,8 @@ Receiver::Receiver(Config config)
                              .images_in = config_.images_in,
                              .image_stride = layout_.buffers[b].slot_bytes,
                              .largest_count = largest_count_of(buffer.pixel, buffer.special),
-                             .masked = buffer.masked};
+                             .masked = buffer.masked,
+                             .changes = may_change(config_, *link_)};
     unit::Choice choice = buffer.unit;
     choice.cores.first_processor = processor < 0 ? -1 : processor + 1;
     unit::Pipeline pipeline = buffer.pipeline;

@@ -11,10 +11,17 @@
 
 #include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/tell.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 
 namespace rashpa::receiver {
 namespace {
+
+// Made before anything runs: said where there may be no memory for words.
+const std::string kNobody = "no consumer of the sink was there, or had room";
+const std::string kQueueFull = "the queue of the sink was full";
+const std::string kWrittenOver(kWrittenAgain);
+const std::string kWhileCopied = "it was written over while it was copied";
 
 constexpr std::chrono::milliseconds kLongestSleep{50};  // nobody waits for that: who has something rings
 
@@ -65,7 +72,7 @@ bool SinkLine::offer(const Stack& stack) noexcept {
     if (sink_->is_prompt()) {
       hand(stack);
     } else {
-      queue_.try_push(&stack);  // has room for all stacks of the ring
+      queue_.push_must(&stack);  // has room for all stacks of the ring
       bell_.ring();
     }
     return true;
@@ -77,7 +84,7 @@ bool SinkLine::offer(const Stack& stack) noexcept {
     const auto first = std::find_if(images.begin(), images.end(),
                                     [](const StackImage& image) { return image.decision == Decision::accepted; });
     if (first != images.end()) {
-      note_first(first->index, first->frame_number, ErrorReason::dropped, "the queue of the sink was full");
+      note_first(first->index, first->frame_number, ErrorReason::dropped, kQueueFull);
       log::write(dropping_, log::Level::warning, where(static_cast<std::int64_t>(first->frame_number)),
                  "sink {} is behind: a stack is dropped, its queue of {} is full", config_.name, config_.queue);
     }
@@ -87,11 +94,11 @@ bool SinkLine::offer(const Stack& stack) noexcept {
   for (std::size_t i = 0; i < images.size(); ++i) {
     const StackImage& copied = copy->images[i];
     if (images[i].decision == Decision::accepted && copied.decision == Decision::errored) {
-      lose(copied.index, copied.frame_number, copied.error, "it was written over while it was copied");
+      lose(copied.index, copied.frame_number, copied.error, kWhileCopied);
     }
   }
   in_use_[copy->slot].store(true, std::memory_order_release);
-  queue_.try_push(copy);
+  queue_.push_must(copy);
   keep_windows(stack);
   bell_.ring();
   return true;
@@ -101,16 +108,15 @@ bool SinkLine::offer(const Stack& stack) noexcept {
 void SinkLine::keep_windows(const Stack& stack) noexcept {
   if (!carries_windows(stack)) return;
   if (const Stack* carrier = windows_->take(stack)) {
-    queue_.try_push(carrier);
+    queue_.push_must(carrier);
     bell_.ring();
     return;
   }
-  const std::string text =
-      fmt::format("windows of sums that end with image {} are lost: the sink was behind, and its queue of {} is full",
-                  stack.number * stack_images_ + stack.count - 1, config_.queue);
-  log::write(losing_, log::Level::error, where(), "sink {}: {}", config_.name, text);
-  const std::lock_guard lock(lock_);
-  if (close_error_.empty()) close_error_ = text;
+  note_error(losing_, text_or_nothing([&] {
+               return fmt::format(
+                   "windows of sums that end with image {} are lost: the sink was behind, and its queue of {} is full",
+                   stack.number * stack_images_ + stack.count - 1, config_.queue);
+             }));
 }
 
 void SinkLine::close(std::uint64_t stacks, const Accumulated& open) noexcept {
@@ -182,8 +188,11 @@ void SinkLine::finish_stack(const Stack& stack) noexcept {
       pass_over(images[i]);
       continue;
     }
-    lose(images[i].index, images[i].frame_number, results[i],
-         results[i] == ErrorReason::overwritten ? std::string(kWrittenAgain) : error());
+    if (results[i] == ErrorReason::overwritten) {
+      lose(images[i].index, images[i].frame_number, results[i], kWrittenOver);
+    } else {
+      lose(images[i].index, images[i].frame_number, results[i], text_or_nothing([&] { return error(); }));
+    }
   }
   if (copies_) {
     in_use_[stack.slot].store(false, std::memory_order_release);
@@ -194,14 +203,13 @@ void SinkLine::finish_stack(const Stack& stack) noexcept {
 }
 
 void SinkLine::pass_over(const StackImage& image) noexcept {
-  static const std::string text = "no consumer of the sink was there, or had room";
   {
     const std::lock_guard lock(owner_lock_);
     if (owner_ == nullptr) return;
-    owner_->passed_over(image.index, image.frame_number, text);
+    owner_->passed_over(image.index, image.frame_number, kNobody);
   }
   dropped_.fetch_add(1, std::memory_order_release);
-  note_first(image.index, image.frame_number, ErrorReason::dropped, text);
+  note_first(image.index, image.frame_number, ErrorReason::dropped, kNobody);
 }
 
 // Images of stacks that were dropped.
@@ -244,8 +252,7 @@ template <typename Call>
 bool SinkLine::guarded(const char* doing, Call call) noexcept {
   const auto note = [&](const char* failure) {
     log::write(failing_, log::Level::error, where(), "sink {} could not {}: {}", config_.name, doing, failure);
-    const std::lock_guard lock(lock_);
-    if (close_error_.empty()) close_error_ = failure;
+    keep_error(failure);
   };
   try {
     call();
@@ -256,6 +263,18 @@ bool SinkLine::guarded(const char* doing, Call call) noexcept {
     note("it threw no std::exception");
   }
   return false;
+}
+
+void SinkLine::note_error(log::Limiter& limiter, const std::string& text) noexcept {
+  log::write(limiter, log::Level::error, where(), "sink {}: {}", config_.name, text);
+  keep_error(text.c_str());
+}
+
+void SinkLine::keep_error(const char* text) noexcept {
+  tell([&] {
+    const std::lock_guard lock(lock_);
+    if (close_error_.empty()) close_error_ = text;
+  });
 }
 
 // What this sink has lost is errored, in its books.
@@ -283,15 +302,16 @@ void SinkLine::watch(std::int64_t now) noexcept {
 }
 
 void SinkLine::leave_behind() noexcept {
-  const std::string text = fmt::format(
-      "it did not come back for {:.1f} s at the end of the run and was left behind",
-      static_cast<double>(config_.patience_ns) * 1e-9 * (completing_.load(std::memory_order_relaxed) ? 10 : 1));
+  const std::string text = text_or_nothing([&] {
+    return fmt::format(
+        "it did not come back for {:.1f} s at the end of the run and was left behind",
+        static_cast<double>(config_.patience_ns) * 1e-9 * (completing_.load(std::memory_order_relaxed) ? 10 : 1));
+  });
   {
     const std::lock_guard lock(lock_);
     last_stats_ = sink_->stats();
-    if (close_error_.empty()) close_error_ = text;
   }
-  log::write(log::Level::error, where(), "sink {}: {}", config_.name, text);
+  note_error(failing_, text);
   const std::lock_guard lock(owner_lock_);
   left_.store(true, std::memory_order_relaxed);
   for (std::uint32_t slot = 0; slot < copies_->stacks(); ++slot) {
@@ -327,10 +347,13 @@ void SinkLine::count_lost(std::uint64_t index, std::uint64_t frame, ErrorReason 
   note_first(index, frame, reason, text);
 }
 
-void SinkLine::note_first(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text) {
-  const std::lock_guard lock(lock_);
-  if (first_ && first_->index <= index) return;
-  first_ = FirstErrored{.index = index, .frame_number = frame, .reason = reason, .text = text};
+void SinkLine::note_first(std::uint64_t index, std::uint64_t frame, ErrorReason reason,
+                          const std::string& text) noexcept {
+  tell([&] {
+    const std::lock_guard lock(lock_);
+    if (first_ && first_->index <= index) return;
+    first_ = FirstErrored{.index = index, .frame_number = frame, .reason = reason, .text = text};
+  });
 }
 
 std::uint64_t SinkLine::errored() const noexcept {

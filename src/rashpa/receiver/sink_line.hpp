@@ -124,7 +124,9 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   [[nodiscard]] sink::SinkStats stats() const noexcept;
   [[nodiscard]] std::uint64_t errored() const noexcept;
   [[nodiscard]] Books books(const Books& decided) const noexcept;
-  void note_first(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text);
+  void note_error(log::Limiter& limiter, const std::string& text) noexcept;
+  void keep_error(const char* text) noexcept;
+  void note_first(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text) noexcept;
   void leave_behind() noexcept;
   [[nodiscard]] std::span<ErrorReason> results_of(const Stack& stack) noexcept {
     return {results_.data() + std::size_t{stack.slot} * stack_images_, stack.count};

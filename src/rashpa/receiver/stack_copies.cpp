@@ -35,7 +35,7 @@ StackCopies::StackCopies(const sink::Output& output, std::uint32_t stacks, std::
   for (std::uint32_t slot = 0; slot < stacks; ++slot) {
     copies_[slot].slot = slot;
     copies_[slot].images.resize(output.stack);
-    free_.try_push(&copies_[slot]);
+    free_.push_must(&copies_[slot]);
   }
 }
 

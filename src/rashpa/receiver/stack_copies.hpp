@@ -24,7 +24,7 @@ class StackCopies {
   /// the pixels; windows that end with it go their own way (WindowCopies). An image that was overwritten while it was
   /// copied is errored in the copy. Null when no room is free.
   [[nodiscard]] Stack* take(const Stack& stack) noexcept;
-  void give_back(std::uint32_t slot) noexcept { free_.try_push(&copies_[slot]); }
+  void give_back(std::uint32_t slot) noexcept { free_.push_must(&copies_[slot]); }
   [[nodiscard]] const Stack& copy(std::uint32_t slot) const noexcept { return copies_[slot]; }
   [[nodiscard]] std::uint32_t stacks() const noexcept { return static_cast<std::uint32_t>(copies_.size()); }
 

@@ -13,7 +13,7 @@ WindowCopies::WindowCopies(const std::vector<Accumulation>& accumulations, std::
   }
   for (std::uint32_t place = 0; place < carriers_.size(); ++place) {
     carriers_[place].slot = place;
-    free_.try_push(place);
+    free_.push_must(place);
   }
 }
 
@@ -26,7 +26,7 @@ const Stack* WindowCopies::take(const Stack& stack) noexcept {
   return &carrier;
 }
 
-void WindowCopies::give_back(const Stack& carrier) noexcept { free_.try_push(carrier.slot); }
+void WindowCopies::give_back(const Stack& carrier) noexcept { free_.push_must(carrier.slot); }
 
 Accumulated WindowCopies::copy(const Accumulated& from, std::size_t place) noexcept {
   Accumulated copied = from;

@@ -425,7 +425,8 @@ void Lane::refuse_overwritten(Stack& stack, std::span<const std::uint8_t> change
   for (std::size_t i = 0; i < stack.count; ++i) {
     StackImage& image = stack.images[i];
     const bool decided = image.decision == Decision::accepted || image.decision == Decision::vetoed;
-    if (decided && ((!changed.empty() && changed[i] != 0) || overwritten(image))) image.fail(ErrorReason::overwritten);
+    if (!decided || image.proved) continue;
+    if ((!changed.empty() && changed[i] != 0) || overwritten(image)) image.fail(ErrorReason::overwritten);
   }
 }
 

@@ -64,6 +64,13 @@ Handle& Handle::operator=(Handle&& other) noexcept {
 }
 bool Handle::close() noexcept { return id_ < 0 || close_(std::exchange(id_, -1)) >= 0; }
 
+void need_locks() {
+  hbool_t safe = false;
+  if (H5is_library_threadsafe(&safe) >= 0 && safe) return;
+  throw ResourceError(
+      "hdf5: this library was built without thread safety, which several sinks need; link one that has it");
+}
+
 void silence() {
   thread_local bool silent = false;
   if (!silent) H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);

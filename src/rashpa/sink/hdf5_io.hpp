@@ -38,6 +38,8 @@ class Handle {
 
 /// Ends the library's own printing of errors on this thread (its error stack belongs to the thread).
 void silence();
+/// Several threads of a receiver are in the library at once. Throws ResourceError when it was built without locks.
+void need_locks();
 /// Throws FileError when `status` is negative, as Handle does.
 void check(herr_t status, std::string_view what);
 /// The innermost reason that the library gives for its last error on this thread.

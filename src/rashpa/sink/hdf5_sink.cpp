@@ -67,6 +67,7 @@ std::unique_ptr<ImageStore> make_store(const Hdf5Config& config, const OutputFil
 
 h5::Handle first_master(const Hdf5Config& config, const OutputFiles& files) {
   h5::silence();
+  h5::need_locks();
   return create_master(config, files.master());
 }
 

@@ -97,13 +97,15 @@ bool JournalReader::read_head() {
 // True when a whole record was found at at_: its row is in record_, its bytes are in next_.
 bool JournalReader::find(std::size_t fixed) {
   if (!have(fixed)) return false;
-  FrameRow& row = record_.row;
+  FrameRow row{};
   std::memcpy(&row, next_.data(), sizeof(row));
   std::uint32_t crc = 0;
   if (!have(fixed + std::uint64_t{row.lost_runs} * sizeof(LostRun))) return false;
   std::memcpy(&crc, next_.data() + next_.size() - sizeof(crc), sizeof(crc));
   // All zeros are no record: their checksum is not 0.
-  return crc32c(next_.first(next_.size() - sizeof(crc))) == crc && is_possible(row);
+  if (crc32c(next_.first(next_.size() - sizeof(crc))) != crc || !is_possible(row)) return false;
+  record_.row = row;  // what was found before stays as it is until then
+  return true;
 }
 
 const JournalReader::Record* JournalReader::next() {

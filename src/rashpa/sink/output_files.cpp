@@ -177,7 +177,7 @@ OutputFiles::OutputFiles(const Hdf5Config& config)
     // With the lock, so that no other run of this name can begin from here on. A living one is not replaced either.
     const FileDescriptor other(lock_journal_of(prefix_, sink()));
     refuse_what_is_there();
-  } catch (const FileError&) {
+  } catch (...) {
     ::unlink(staged(journal_path(prefix_)).c_str());
     ::close(journal_);
     throw;
@@ -236,34 +236,46 @@ fs::path OutputFiles::now(const fs::path& path) const { return begun_ ? path : s
 
 void OutputFiles::begin() {
   if (begun_) return;
-  const auto take_place = [this](const fs::path& path) {
-    const fs::path from = staged(path);
-    if (!fs::exists(from)) return;
-    const bool done =
-        existing_ == Existing::replace ? ::rename(from.c_str(), path.c_str()) == 0 : rename_to_free_name(from, path);
-    if (done) return;
-    throw FileError(
-        fmt::format("{}{} cannot get its name: {}; change the prefix", sink(), path.string(), errno_text(errno)));
-  };
   const FileDescriptor before(lock_journal_of(prefix_, sink()));  // nobody repairs what is replaced
   refuse_what_is_there();
-  // From here on the new run has begun. The master goes first: an old one beside new data files would show their images
-  // under its own frame numbers. A new one refers to nothing yet.
-  take_place(master_path(prefix_));
-  begun_ = true;
-  // Over one whose master is gone: it belongs to nothing.
-  if (::rename(staged(journal_path(prefix_)).c_str(), journal_path(prefix_).c_str()) != 0) {
-    throw FileError(sink() + journal_path(prefix_).string() + " cannot get its name: " + errno_text(errno));
-  }
-  if (existing_ == Existing::replace) {
-    for (const fs::path& old : data_files(prefix_)) ::unlink(old.c_str());
-    for (const fs::path& old : {tables_path(prefix_), accumulated_path(prefix_), facts_path(prefix_)}) {
-      ::unlink(old.c_str());
+  std::vector<fs::path> placed;  // by this run
+  placed.reserve(5);
+  try {
+    // From here on the new run has begun. The master goes first: an old one beside new data files would show their
+    // images under its own frame numbers. A new one refers to nothing yet.
+    take_place(master_path(prefix_), placed);
+    // Over one whose master is gone: it belongs to nothing.
+    if (::rename(staged(journal_path(prefix_)).c_str(), journal_path(prefix_).c_str()) != 0) {
+      throw FileError(sink() + journal_path(prefix_).string() + " cannot get its name: " + errno_text(errno));
     }
+    placed.push_back(journal_path(prefix_));
+    if (existing_ == Existing::replace) {
+      for (const fs::path& old : data_files(prefix_)) ::unlink(old.c_str());
+      for (const fs::path& old : {tables_path(prefix_), accumulated_path(prefix_), facts_path(prefix_)}) {
+        ::unlink(old.c_str());
+      }
+    }
+    take_place(data_path(prefix_, 1, form_), placed);
+    take_place(tables_path(prefix_), placed);
+    take_place(accumulated_path(prefix_), placed);
+  } catch (...) {  // a run that has not begun leaves nothing
+    for (const fs::path& path : placed) ::unlink(path.c_str());
+    throw;
   }
-  take_place(data_path(prefix_, 1, form_));
-  take_place(tables_path(prefix_));
-  take_place(accumulated_path(prefix_));
+  begun_ = true;
+}
+
+/// Gives a staged file its name, when there is one.
+void OutputFiles::take_place(const fs::path& path, std::vector<fs::path>& placed) const {
+  const fs::path from = staged(path);
+  if (!fs::exists(from)) return;
+  const bool done =
+      existing_ == Existing::replace ? ::rename(from.c_str(), path.c_str()) == 0 : rename_to_free_name(from, path);
+  if (!done) {
+    throw FileError(
+        fmt::format("{}{} cannot get its name: {}; change the prefix", sink(), path.string(), errno_text(errno)));
+  }
+  placed.push_back(path);
 }
 
 void OutputFiles::complete() noexcept { ::unlink(now(journal_path(prefix_)).c_str()); }

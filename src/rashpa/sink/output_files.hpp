@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "rashpa/sink/hdf5_sink.hpp"
 
@@ -51,6 +52,7 @@ class OutputFiles {
  private:
   [[nodiscard]] std::filesystem::path now(const std::filesystem::path& path) const;
   void refuse_what_is_there() const;
+  void take_place(const std::filesystem::path& path, std::vector<std::filesystem::path>& placed) const;
   void lock_journal();
 
   std::filesystem::path prefix_;

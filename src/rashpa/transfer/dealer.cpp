@@ -470,10 +470,8 @@ GroupStatus Dealer::status() const {
 }
 
 std::vector<std::uint64_t> Dealer::dealt(std::size_t member) const {
-  const Member& one = [&]() -> const Member& {
-    const std::lock_guard lock(mutex_);
-    return *members_.at(member);
-  }();
+  const std::lock_guard lock(mutex_);  // one that was withdrawn takes its images with it
+  const Member& one = *members_.at(member);
   std::vector<std::uint64_t> frames(one.dealt.load(std::memory_order_acquire));
   for (std::size_t index = 0; index < frames.size(); ++index) frames[index] = config_.slice.frame(one.images[index]);
   return frames;

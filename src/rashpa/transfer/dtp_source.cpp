@@ -23,6 +23,7 @@ constexpr std::int64_t kSpinNs = 60'000;     // the last stretch before a frame 
 constexpr std::int64_t kPendingNs = 50'000;  // longest sleep while an engine has something on its way
 constexpr std::int64_t kStarvedNs = 1'000'000'000;  // without credits, before the log says so
 constexpr std::int64_t kHearNs = 1'000'000;         // while images are dealt, between two looks at what was answered
+constexpr std::int64_t kStallStepNs = 5'000'000;    // of an injected stall, between two looks whether it is to end
 constexpr std::int64_t kDrainNs =
     10'000'000'000;  // longest wait for the link: a reliable one gives up by itself before
 
@@ -81,7 +82,7 @@ void DtpSource::run(const std::stop_token& stop, std::int64_t start_ns, std::uin
       images_dead_.fetch_add(1, std::memory_order_relaxed);
       continue;
     }
-    stall(index);
+    stall(stop, index);
     const Wait credit = wait_for_credit(stop, index);
     if (credit == Wait::stopped) break;
     if (credit == Wait::skip) {
@@ -138,7 +139,7 @@ void DtpSource::run_dealt(const std::stop_token& stop) {
       poll(kPollUs);
       continue;
     }
-    stall(index);
+    stall(stop, index);
     find_due(*frame);
     if (!send_image(stop, index, *frame)) break;
     sent_.set(index, Completeness::complete);
@@ -149,11 +150,14 @@ void DtpSource::run_dealt(const std::stop_token& stop) {
   done_.store(true, std::memory_order_release);
 }
 
-void DtpSource::stall(std::uint64_t index) {
+void DtpSource::stall(const std::stop_token& stop, std::uint64_t index) {
   if (stalls_of_.uniform(index) >= config_.faults.stall) return;
   stalls_.fetch_add(1, std::memory_order_relaxed);
   poll(0);
-  sleep_ns(static_cast<std::int64_t>(config_.faults.stall_us) * 1000);
+  const std::int64_t until = now_ns() + static_cast<std::int64_t>(config_.faults.stall_us) * 1000;
+  for (std::int64_t now = now_ns(); now < until && !stop.stop_requested(); now = now_ns()) {
+    sleep_ns(std::min(until - now, kStallStepNs));
+  }
 }
 
 DtpSource::Wait DtpSource::wait_until_due(const std::stop_token& stop, std::uint64_t index) {

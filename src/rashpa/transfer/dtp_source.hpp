@@ -128,7 +128,7 @@ class DtpSource {
   [[nodiscard]] bool allowed(std::uint64_t index) const noexcept;
   bool find_due(std::uint64_t frame);
   void run_dealt(const std::stop_token& stop);
-  void stall(std::uint64_t index);
+  void stall(const std::stop_token& stop, std::uint64_t index);
   std::uint32_t crc_of(std::uint64_t frame);
   bool send_image(const std::stop_token& stop, std::uint64_t index, std::uint64_t frame);
   void skip_image(std::uint64_t index);

@@ -18,6 +18,7 @@
 #include "rashpa/unit/dealt/sharing.hpp"
 #include "rashpa/unit/fpga/fpga_unit.hpp"
 #include "rashpa/unit/opencl/opencl_unit.hpp"
+#include "rashpa/unit/proved_unit.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/unit/cuda/cuda_unit.hpp"
 #include "rashpa/unit/cuda/nccl_joiner.hpp"
@@ -104,6 +105,7 @@ std::string_view name_of(Trigger trigger) noexcept { return text_of(kTriggers, t
 
 std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
                                 Doorbell& done_bell) {
+  if (ProvedUnit::needed(pipeline, layout)) return std::make_unique<ProvedUnit>(choice, pipeline, layout, done_bell);
   const std::vector<std::string> devices = devices_in(choice.device);
   if (layout.images_in == ImagesIn::device && (choice.kind != Kind::cuda || devices.size() > 1)) {
     throw ConfigError(fmt::format(

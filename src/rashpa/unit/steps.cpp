@@ -220,6 +220,7 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
       }
       steps.learned = steps.steps.size() + 1;
     }
+    steps.keeps = std::max(steps.keeps, planned.accumulation ? kernel::Keeps::of_images : step->keeps());
     if (planned.makes_pixels || vetoes) steps.decided = steps.steps.size() + 1;
     format = planned.out;
     shape = planned.out_shape;
@@ -282,6 +283,7 @@ Busy Steps::busy(const StepWatch::Doing& doing, std::size_t first, std::size_t l
 bool settle_without_work(const Steps& steps, bool stopping, StackImage& image) noexcept {
   image.decision = Decision::none;
   image.reason = VetoReason::none;
+  image.error = ErrorReason::none;
   image.measured = false;
   image.scalars = {};
   image.pixels = nullptr;
@@ -292,6 +294,10 @@ bool settle_without_work(const Steps& steps, bool stopping, StackImage& image) n
   image.failed_in = 0;
   const bool arrived = image.completeness == Completeness::complete || image.completeness == Completeness::partial;
   if (!arrived) return true;
+  if (image.refused) {
+    image.fail(ErrorReason::overwritten);
+    return true;
+  }
   if (stopping) {
     image.decision = Decision::errored;
   } else if ((image.flags & FrameRecord::dark) != 0 && !steps.keep_darks) {

@@ -38,10 +38,11 @@ struct Steps {
   std::size_t decided = 0;  ///< steps from this one on veto nothing
   PartialPolicy partial = PartialPolicy::keep;
   bool keep_darks = false;
-  std::size_t learned = 0;     ///< steps before this one see dark images that are not kept; those are vetoed then
-  bool marks = false;          ///< a step leaves marks
-  std::size_t last_maker = 0;  ///< step that makes the pixels of the output; steps.size(): none does
-  bool chunks_wanted = false;  ///< a unit that can may give the output chunks in place of its pixels
+  std::size_t learned = 0;  ///< steps before this one see dark images that are not kept; those are vetoed then
+  kernel::Keeps keeps = kernel::Keeps::nothing;  ///< by any of the steps, or by windows
+  bool marks = false;                            ///< a step leaves marks
+  std::size_t last_maker = 0;                    ///< step that makes the pixels of the output; steps.size(): none does
+  bool chunks_wanted = false;                    ///< a unit that can may give the output chunks in place of its pixels
   Output output{};
 
   /// Whether steps learn from the image and nothing else is wanted of it: it is vetoed behind the last of them.

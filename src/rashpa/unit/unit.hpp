@@ -62,6 +62,7 @@ struct Layout {
   std::int64_t largest_count = kNoLargestCount;  ///< of the detector, see largest_count_of()
   /// Which values of `input` are no counts; nothing: as detectors deliver them.
   std::optional<kernel::Masked> masked{};
+  bool changes = false;  ///< sources may write over images while the unit has them: Stack::guard says of which
 };
 
 /// How a unit uses the processor cores of the machine.

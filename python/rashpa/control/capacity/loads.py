@@ -8,7 +8,7 @@ from rashpa.control.plan import chunks
 from rashpa.control.plan.receivers import link_to
 from rashpa.control.plan.run_plan import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.plan.strips import strips_of
-from rashpa.control.runfile.pipeline import PIXEL_BYTES, Pipeline, plan_pipeline
+from rashpa.control.runfile.pipeline import PIXEL_BYTES, Pipeline, keeps, plan_pipeline
 from rashpa.control.runfile.sink_sections import Hdf5Sink, Stream2Sink
 
 _PAGE = 4096
@@ -87,6 +87,8 @@ def memory_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, int]:
     image_bytes = pixels * PIXEL_BYTES[pixel]
     # on a device they are counted there
     memory = {} if plan.file.link.memory == "device" else {"images": section.slots * pages(image_bytes)}
+    if _copied_first(plan, buffer):
+        memory["copies for kernels"] = section.slots * pages(image_bytes)
     memory["records"] = len(buffer.dtps) * pages((section.slots + 1) * _RECORD_BYTES)  # and that of skipped images
     if copies := sum(sink.queue for sink in section.sink if sink.on_full == "drop" and sink.kind != "null"):
         memory["copies for sinks"] = copies * section.stack * image_bytes
@@ -100,6 +102,13 @@ def memory_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, int]:
     # of a run until stopped they grow with what comes
     memory["tables"] = 0 if plan.file.run.open_ended else buffer.images * _TABLE_BYTES
     return memory
+
+
+def _copied_first(plan: Plan, buffer: PlannedBuffer) -> bool:
+    """Whether images are proved before kernels learn from them: sources write into the slots, and may write over one."""
+    receiver = next(receiver for receiver in plan.receivers if receiver.name == buffer.receiver)
+    written = receiver.destination_kind in ("pcie", "verbs") and plan.file.link.memory != "device"
+    return written and any(map(keeps, buffer.section.kernel))
 
 
 def _of_pipeline(steps: Pipeline, buffer: PlannedBuffer) -> dict[str, int]:

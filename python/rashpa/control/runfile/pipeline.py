@@ -99,6 +99,14 @@ class Pipeline:
         return seen + step.kernel.stack_bytes / stack, written + (1 / 8 if step.marks_for else 0)
 
 
+def keeps(kernel: Kernel) -> bool:
+    """Whether it keeps something of images for later ones, or may. Where sources can write over them they are copied first."""
+    values, known = parameters_of(kernel), declaration_of(kernel)
+    if known.name not in declarations() or values.get("track", "off") != "off":
+        return True
+    return known.made("accumulation") is not None and values.get("added") != "none"
+
+
 UNITS = ("cpu", "cuda", "opencl", "fpga")
 
 

@@ -265,6 +265,10 @@ class JungfrauStep final : public Step {
     return config_.borders == Borders::raw && declared().offers_tap(tap);
   }
   [[nodiscard]] bool learns_from_darks() const override { return tracks(); }
+  [[nodiscard]] Keeps keeps() const override {
+    if (!tracks()) return Keeps::nothing;
+    return config_.tracking.from == Tracking::From::darks ? Keeps::of_darks : Keeps::of_images;
+  }
   /// Assembled images have pixels of both sides of a border; the drift of pedestals does not add up.
   [[nodiscard]] std::optional<Strip> strip(const Shape& /*whole*/, const Rows& rows) const override {
     if (config_.borders != Borders::raw || tracks()) return std::nullopt;

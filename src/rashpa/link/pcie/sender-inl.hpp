@@ -2,6 +2,7 @@
 #pragma once
 /// The bodies of SenderWith, for who has an engine of its own.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -36,12 +37,14 @@ bool SenderWith<EngineType>::inside(const BufferDescriptor& write) const noexcep
   return lies_inside(write.destination, write.bytes, line_bytes_);
 }
 
-// The receiver must see whose slot is written. An exchange: it is out before the streaming stores.
+// The receiver must see whose slot is written: this is out before the first store into it, also where later stores may
+// pass the one of an exchange (AArch64).
 template <typename EngineType>
 void SenderWith<EngineType>::begin(std::uint64_t index) {
   begun_ = true;
   image_ = index;
   shared_->begun.exchange(index + 1, std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 template <typename EngineType>

@@ -141,7 +141,7 @@ std::byte* CpuUnit::made_by(std::size_t number, std::uint32_t place, std::size_t
 }
 
 void CpuUnit::submit(Stack* stack) noexcept {
-  in_.try_push(stack);
+  in_.push_must(stack);
   if (waiting_.fetch_add(1, std::memory_order_acq_rel) == 0) work_off();
 }
 
@@ -366,7 +366,7 @@ void CpuUnit::deliver() noexcept {
 }
 
 void CpuUnit::hand_back() noexcept {
-  out_.try_push(stack_);
+  out_.push_must(stack_);
   done_bell_.ring();
 }
 

@@ -154,7 +154,7 @@ void CudaUnit::submit(Stack* stack) noexcept {
   work_->order_windows(*stack);
   ticket_ = next_ticket(ticket_);
   order.ticket = ticket_;
-  in_.try_push({stack, ticket_, !ended});
+  in_.push_must({stack, ticket_, !ended});
   if (!ended) {
     if (const cudaError_t code = dispatch_->submit(stack->slot, ticket_); code != cudaSuccess) fail(code, "submit");
   }
@@ -256,7 +256,7 @@ void CudaUnit::hand_back(const InFlight& flight, bool finished) noexcept {
   if (over() == Over::silent) fail("the counts of another device have not come in 10 s");
   work_->account(stack, finished);
   stack.decided_ns = now_ns();
-  out_.try_push(&stack);
+  out_.push_must(&stack);
   done_bell_.ring();
 }
 

@@ -53,7 +53,7 @@ void DealtUnit::submit(Stack* stack) noexcept {
   Dealt dealt{choose(), {}};
   if (windows_ != nullptr) dealt.ending = windows_->note(dealt.member, *stack);
   // First who has it: a ring that comes at once finds it.
-  order_.try_push(dealt);
+  order_.push_must(dealt);
   // Shadows before the stack, which is somebody else's once it is submitted.
   for (Members left = dealt.ending.shadows; left != 0; left &= left - 1) {
     const auto member = static_cast<std::uint32_t>(std::countr_zero(left));

@@ -154,7 +154,7 @@ void FpgaUnit::submit(Stack* stack) noexcept {
   std::uint8_t* const work = asked(*stack);
   for (std::uint32_t i = 0; i < stack->count; ++i)
     work[i] = settle_without_work(steps_, ended, stack->images[i]) ? 0 : 1;
-  in_.try_push(stack);
+  in_.push_must(stack);
   submitted_.ring();
 }
 
@@ -193,7 +193,7 @@ void FpgaUnit::bring_in(const std::stop_token& ending, int processor) noexcept {
     Flight flight{.stack = stack, .bench = begun % static_cast<std::uint32_t>(benches_.size())};
     begun += 1;
     start(flight);
-    flying_.try_push(flight);
+    flying_.push_must(flight);
     posted_.ring();
   }
 }
@@ -361,7 +361,7 @@ void FpgaUnit::hand_back(Flight& flight) noexcept {
     }
   }
   if (flight.lost || !flight.posted) stack.decided_ns = now_ns();
-  out_.try_push(&stack);
+  out_.push_must(&stack);
   handed_back_.fetch_add(1, std::memory_order_release);
   freed_.ring();
   done_bell_.ring();

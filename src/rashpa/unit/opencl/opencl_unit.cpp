@@ -70,7 +70,7 @@ void OpenclUnit::submit(Stack* stack) noexcept {
   std::uint8_t* const work = asked(*stack);
   for (std::uint32_t i = 0; i < stack->count; ++i)
     work[i] = settle_without_work(steps_, ended, stack->images[i]) ? 0 : 1;
-  in_.try_push(stack);
+  in_.push_must(stack);
   submitted_.ring();
 }
 
@@ -188,7 +188,7 @@ void OpenclUnit::decide(std::uint32_t bench, Flight& flight) noexcept {
   for (std::uint32_t i = 0; i < stack.count; ++i) {
     if (work[i] == 0) continue;
     if (work_.lists_delivered()) stack.images[i].sparse = work_.list(bench, stack.slot, i);
-    if (steps_.output.pixels) stack.images[i].pixels = work_.pixels(stack.slot, i);
+    if (steps_.output.pixels) stack.images[i].pixels = work_.pixels(stack, i);
   }
 }
 
@@ -238,7 +238,7 @@ bool OpenclUnit::hand_back() noexcept {
   first_ = static_cast<std::uint32_t>((first_ + 1) % flights_.size());
   flying_ -= 1;
   watch_oldest();
-  out_.try_push(&stack);
+  out_.push_must(&stack);
   done_bell_.ring();
   return true;
 }

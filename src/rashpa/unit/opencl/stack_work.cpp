@@ -229,7 +229,7 @@ cl_int StackWork::start(std::uint32_t bench, const Stack& stack, std::span<const
 }
 
 cl_int StackWork::start_leg(std::uint32_t number, const Stack& stack) noexcept {
-  cl_int code = bring_in(benches_[number], stack.slot);
+  cl_int code = bring_in(benches_[number], stack);
   if (code == CL_SUCCESS) code = compute(number, stack);
   if (code == CL_SUCCESS) code = bring_out(number, stack);
   if (code == CL_SUCCESS) code = flush();
@@ -241,8 +241,8 @@ cl_int StackWork::go_on(std::uint32_t bench, const Stack& stack) noexcept {
   return start_leg(bench, stack);
 }
 
-cl_int StackWork::bring_in(Bench& bench, std::uint32_t slot) noexcept {
-  Slot& of_slot = slots_[slot];
+cl_int StackWork::bring_in(Bench& bench, const Stack& stack) noexcept {
+  Slot& of_slot = slots_[stack.slot];
   cl_int code = CL_SUCCESS;
   if (in_place_) {
     // What the host has written becomes the device's.
@@ -257,8 +257,7 @@ cl_int StackWork::bring_in(Bench& bench, std::uint32_t slot) noexcept {
       if (bench.work[i] == 0) continue;
       const std::size_t offset = i * layout_.image_stride;
       std::byte* const staged = bench.host_raw.as<std::byte>() + offset;
-      std::memcpy(staged, layout_.images + (std::size_t{slot} * layout_.stack + i) * layout_.image_stride,
-                  pixels_ * pixel_bytes(layout_.input));
+      std::memcpy(staged, stack.images[i].raw, pixels_ * pixel_bytes(layout_.input));
       code = api().write_buffer(in_.get(), bench.raw.get(), CL_FALSE, offset, pixels_ * pixel_bytes(layout_.input),
                                 staged, 0, nullptr, nullptr);
     }
@@ -484,9 +483,10 @@ cl_int StackWork::flush() noexcept {
   return CL_SUCCESS;
 }
 
-const std::byte* StackWork::pixels(std::uint32_t slot, std::uint32_t image) const noexcept {
-  if (passed_on_) return layout_.images + (std::size_t{slot} * layout_.stack + image) * layout_.image_stride;
-  const std::byte* const first = in_place_ ? slots_[slot].made_mapped : slots_[slot].pixels.as<std::byte>();
+const std::byte* StackWork::pixels(const Stack& stack, std::uint32_t image) const noexcept {
+  if (passed_on_) return stack.images[image].raw;
+  const Slot& slot = slots_[stack.slot];
+  const std::byte* const first = in_place_ ? slot.made_mapped : slot.pixels.as<std::byte>();
   return first + image * made_stride(steps_.last_maker);
 }
 

@@ -58,7 +58,7 @@ class StackWork {
   /// As decided(), of what deliver() was asked for.
   [[nodiscard]] cl_int delivered(std::uint32_t bench) const noexcept { return status(benches_[bench].delivered); }
   /// In host memory, once delivered.
-  [[nodiscard]] const std::byte* pixels(std::uint32_t slot, std::uint32_t image) const noexcept;
+  [[nodiscard]] const std::byte* pixels(const Stack& stack, std::uint32_t image) const noexcept;
   /// Whether lists come from the device; otherwise settle() has set them.
   [[nodiscard]] bool lists_delivered() const noexcept { return lister_ != steps_.steps.size(); }
   [[nodiscard]] SparseView list(std::uint32_t bench, std::uint32_t slot, std::uint32_t image) const noexcept;
@@ -108,7 +108,7 @@ class StackWork {
   void make_benches(const memory::opencl::Device& device);
   void warm_up();
   cl_int start_leg(std::uint32_t number, const Stack& stack) noexcept;
-  cl_int bring_in(Bench& bench, std::uint32_t slot) noexcept;
+  cl_int bring_in(Bench& bench, const Stack& stack) noexcept;
   cl_int compute(std::uint32_t number, const Stack& stack) noexcept;
   cl_int let_darks_on(std::size_t number, const Bench& bench, const Stack& stack) noexcept;
   cl_int bring_out(std::uint32_t number, const Stack& stack) noexcept;

@@ -14,6 +14,7 @@ namespace {
 void clear(StackImage& image) noexcept {
   image.decision = Decision::none;
   image.reason = VetoReason::none;
+  image.error = ErrorReason::none;
   image.measured = false;
   image.scalars = {};
   image.pixels = nullptr;
@@ -22,6 +23,7 @@ void clear(StackImage& image) noexcept {
   image.tables = {};
   image.profiles = {};
   image.failed_in = 0;
+  if (image.refused) image.fail(ErrorReason::overwritten);
 }
 
 void become_errored(StackImage& image, std::uint8_t failed_in) noexcept {
@@ -74,7 +76,7 @@ void SplitUnit::submit(Stack* stack) noexcept {
     if (stopped && arrived) image.decision = Decision::errored;
   }
   // First who is waited for: a ring that comes at once finds it.
-  order_.try_push(stack);
+  order_.push_must(stack);
   for (Member& member : members_) {
     Stack& strip = member.stacks[stack->slot];
     strip.slot = stack->slot;
@@ -88,6 +90,7 @@ void SplitUnit::submit(Stack* stack) noexcept {
       seen.timestamp_ns = image.timestamp_ns;
       seen.flags = image.flags;
       seen.completeness = image.completeness;
+      seen.refused = image.refused;
       seen.raw = image.raw == nullptr ? nullptr : image.raw + member.first_byte;
     }
     member.unit->submit(&strip);

@@ -53,7 +53,8 @@ void CreditListener::take() noexcept {
 void CreditListener::give(Source& source, std::span<std::byte> packet, const wire::Address& from) noexcept {
   const CreditReader::Taken taken = source.reader_.take(packet, from);
   if (taken == CreditReader::Taken::acknowledgement) {
-    source.acknowledgements_.try_push(source.reader_.acknowledgement());
+    // a source that is behind has older ones yet, and the next that comes says what this one says
+    static_cast<void>(source.acknowledgements_.try_push(source.reader_.acknowledgement()));
   } else if (taken == CreditReader::Taken::credit) {
     source.images_.store(source.reader_.words().images, std::memory_order_release);
     source.bytes_.store(source.reader_.words().bytes, std::memory_order_release);

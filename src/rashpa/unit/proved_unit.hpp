@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "rashpa/memory/buffer.hpp"
+#include "rashpa/unit/factory.hpp"
+#include "rashpa/unit/steps.hpp"
+#include "rashpa/unit/unit.hpp"
+
+namespace rashpa::unit {
+
+/// Where images lie that steps learn from, while another may be written over them (docs/decisions/0140): each is copied
+/// before the unit has it, and asked for behind the copy. Of one that was written over by then the unit sees nothing,
+/// and it is errored. So what steps keep for later images is of images that the books call intact, and of all of them.
+/// Any unit; the copy is made by the thread that submits.
+class ProvedUnit final : public Unit {
+ public:
+  /// Throws ResourceError when there is no memory for the copies.
+  ProvedUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell);
+
+  /// Whether a unit of this pipeline has to be one.
+  static bool needed(const Pipeline& pipeline, const Layout& layout);
+
+  void submit(Stack* stack) noexcept override;
+  Stack* take() noexcept override;
+  void stop() noexcept override { unit_->stop(); }
+  [[nodiscard]] const Output& output() const noexcept override { return unit_->output(); }
+  [[nodiscard]] Accumulated conclude() noexcept override { return unit_->conclude(); }
+  [[nodiscard]] std::string how() const override;
+  [[nodiscard]] std::size_t device_bytes() const noexcept override { return unit_->device_bytes(); }
+  [[nodiscard]] std::string error() const override { return unit_->error(); }
+  [[nodiscard]] std::string failure(std::uint8_t failed_in) const override { return unit_->failure(failed_in); }
+  [[nodiscard]] std::optional<Busy> busy() const override { return unit_->busy(); }
+  [[nodiscard]] std::string notice() const override { return unit_->notice(); }
+
+ private:
+  [[nodiscard]] bool to_be_copied(const StackImage& image) const noexcept;
+  [[nodiscard]] std::byte* copy_of(const Stack& stack, std::uint32_t number) const noexcept {
+    return copies_.data() + (std::size_t{stack.slot} * layout_.stack + number) * layout_.image_stride;
+  }
+  [[nodiscard]] std::byte* slot_of(const Stack& stack, std::uint32_t number) const noexcept {
+    return layout_.images + (std::size_t{stack.slot} * layout_.stack + number) * layout_.image_stride;
+  }
+
+  kernel::Keeps keeps_;
+  Layout layout_;  // of the slots
+  bool all_;       // the unit looks at one place alone, whatever is said of an image
+  std::size_t bytes_;
+  memory::Buffer copies_;
+  std::unique_ptr<Unit> unit_;  // last: it reads the copies
+};
+
+}  // namespace rashpa::unit
