@@ -23,7 +23,7 @@ PYTEST_JOBS ?= $(shell expr 2 \* $(TEST_JOBS))
 # In the order of conftest.py: the longest file first.
 PYTEST = -m pytest --numprocesses $(PYTEST_JOBS) --dist loadfile --no-loadscope-reorder
 # Programs of tests/, and others that take seconds: all are part of `make test`, the first alone of `make test-system`.
-SYSTEM_TESTS := ^(chain|allocation|slow_disk|device_memory|card_chain|net)$$
+SYSTEM_TESTS := ^(chain|allocation|slow_disk|nth_failure|device_memory|card_chain|net)$$
 LONG_TESTS := ^(link|opencl_kernels|opencl_unit|fpga_unit|unit_card|sink)$$
 SPACE := $(subst ,, )
 TSAN_TESTS ?= link pcie scheduler unit receiver
@@ -41,7 +41,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' 'src/*.cl' \
   'tests/*.cpp' 'tests/*.hpp' '*CMakeLists.txt' cmake schema 2>/dev/null))
 
-.PHONY: build packages demo test-demo test test-quick test-system test-cpp test-python test-beamline test-chaos test-strangers test-vm test-slurm test-rtl synth pythons wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference lock clean distclean help
+.PHONY: build packages demo test-demo test test-quick test-system test-cpp test-python test-beamline test-chaos test-nth test-strangers test-vm test-slurm test-rtl synth pythons wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference lock clean distclean help
 
 build: build/.installed  ## the command .venv/bin/rashpa, the C++ tests and the benchmarks
 
@@ -140,6 +140,9 @@ test-beamline: build/beamline/.installed  ## Bluesky, Tango and EPICS, in build/
 
 test-chaos: build  ## RUNS random runs from SEED (the first is FIRST), disturbed and checked; failed ones in out/chaos
 	$(BIN)/python -m tests.chaos --runs $(RUNS) --seed $(SEED) --first $(FIRST) --jobs $(CHAOS_JOBS) $(if $(CHAOS_KIND),--kind $(CHAOS_KIND))
+
+test-nth: build  ## every call for a thread, memory, a file, a name, a sync or a mapping of a run fails once, in a process of its own
+	RASHPA_NTH=all $(BUILD)/tests/chain/rashpa_nth_failure_test
 
 test-strangers: build  ## each door under STRANGERS_S seconds of hostile traffic during a run at 500 Hz
 	RASHPA_STRANGERS_S=$(STRANGERS_S) $(BIN)/python -m pytest -s tests/strangers python/tests/node/test_strangers.py $(PYTEST_ARGS)

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
 #include "rashpa/core/orientation.hpp"
+#include "rashpa/core/tell.hpp"
 #include "rashpa/emulator/card_player.hpp"
 #include "rashpa/emulator/groups.hpp"
 #include "rashpa/emulator/module_frames.hpp"
@@ -255,16 +255,15 @@ void Emulator::stop() noexcept {
   const std::lock_guard lock(stopping_);
   player_->stop();
   if (start_ns_.load() == 0 || std::exchange(said_end_, true)) return;
-  try {
+  tell([this] {
     observe(true);
-  } catch (const std::exception&) {  // no memory for the counts: the log goes without
-  }
-  for (std::size_t i = 0; i < dtps(); ++i) {
-    const transfer::DtpSourceStats dtp = player_->stats(i);
-    log::write(log::Level::info, {.run = run(), .dtp = this->dtp(i).id},
-               "emulator: ended: {} images sent, {} skipped, {} withheld", dtp.images_sent, dtp.images_skipped,
-               dtp.images_dead);
-  }
+    for (std::size_t i = 0; i < dtps(); ++i) {
+      const transfer::DtpSourceStats dtp = player_->stats(i);
+      log::write(log::Level::info, {.run = run(), .dtp = this->dtp(i).id},
+                 "emulator: ended: {} images sent, {} skipped, {} withheld", dtp.images_sent, dtp.images_skipped,
+                 dtp.images_dead);
+    }
+  });
 }
 
 void Emulator::observe(bool last) {

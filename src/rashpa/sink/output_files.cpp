@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rashpa/sink/output_files.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -18,6 +20,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/file_descriptor.hpp"
 #include "rashpa/core/log.hpp"
+#include "rashpa/core/tell.hpp"
 #include "rashpa/core/writer_lock.hpp"
 
 namespace rashpa::sink {
@@ -29,18 +32,31 @@ constexpr const char* kStaged = ".new";
 
 fs::path staged(const fs::path& path) { return path.string() + kStaged; }
 
+/// What a folder holds; nothing where it cannot be read. An iterator of the library ends the program where it finds no
+/// memory.
+std::vector<std::string> names_in(const fs::path& folder) {
+  struct Close {
+    void operator()(DIR* open) const noexcept { ::closedir(open); }
+  };
+  const std::unique_ptr<DIR, Close> open(::opendir(folder.c_str()));
+  std::vector<std::string> names;
+  while (const dirent* entry = open != nullptr ? ::readdir(open.get()) : nullptr) {
+    names.emplace_back(static_cast<const char*>(entry->d_name));
+  }
+  return names;
+}
+
 /// Data files of this prefix, in any order.
 std::vector<fs::path> data_files(const fs::path& prefix) {
   const std::string start = prefix.filename().string() + "_data_";
+  const fs::path folder = fs::absolute(prefix).parent_path();
   std::vector<fs::path> found;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(fs::absolute(prefix).parent_path(), ignored)) {
-    const std::string name = entry.path().filename().string();
+  for (const std::string& name : names_in(folder)) {
     const std::size_t point = std::min(name.rfind('.'), name.size());
     if (!name.starts_with(start) || (name.substr(point) != ".h5" && name.substr(point) != ".raw")) continue;
     const std::string number = name.substr(start.size(), point - start.size());
     if (!number.empty() && std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; })) {
-      found.push_back(entry.path());
+      found.push_back(folder / name);
     }
   }
   return found;
@@ -170,7 +186,11 @@ int lock_journal_of(const fs::path& prefix, const std::string& who) {
 }
 
 OutputFiles::OutputFiles(const Hdf5Config& config)
-    : prefix_(config.prefix), existing_(config.existing), form_(config.form) {
+    : prefix_(config.prefix),
+      existing_(config.existing),
+      form_(config.form),
+      journal_name_(journal_path(prefix_)),
+      staged_journal_(staged(journal_name_)) {
   check_folder(prefix_, sink());
   lock_journal();
   try {
@@ -190,12 +210,13 @@ OutputFiles::OutputFiles(const Hdf5Config& config)
 }
 
 OutputFiles::~OutputFiles() {
-  if (!begun_) {
+  tell([this] {
+    if (begun_) return;
     for (const fs::path& path : {data_path(prefix_, 1, form_), tables_path(prefix_), accumulated_path(prefix_),
                                  master_path(prefix_), journal_path(prefix_)}) {
       ::unlink(staged(path).c_str());
     }
-  }
+  });
   ::close(journal_);
 }
 
@@ -245,10 +266,11 @@ void OutputFiles::begin() {
     // images under its own frame numbers. A new one refers to nothing yet.
     take_place(master_path(prefix_), placed);
     // Over one whose master is gone: it belongs to nothing.
+    placed.push_back(journal_path(prefix_));
     if (::rename(staged(journal_path(prefix_)).c_str(), journal_path(prefix_).c_str()) != 0) {
+      placed.pop_back();
       throw FileError(sink() + journal_path(prefix_).string() + " cannot get its name: " + errno_text(errno));
     }
-    placed.push_back(journal_path(prefix_));
     if (existing_ == Existing::replace) {
       for (const fs::path& old : data_files(prefix_)) ::unlink(old.c_str());
       for (const fs::path& old : {tables_path(prefix_), accumulated_path(prefix_), facts_path(prefix_)}) {
@@ -269,15 +291,16 @@ void OutputFiles::begin() {
 void OutputFiles::take_place(const fs::path& path, std::vector<fs::path>& placed) const {
   const fs::path from = staged(path);
   if (!fs::exists(from)) return;
+  placed.push_back(path);  // before it is, so that nothing fails between the two
   const bool done =
       existing_ == Existing::replace ? ::rename(from.c_str(), path.c_str()) == 0 : rename_to_free_name(from, path);
   if (!done) {
+    placed.pop_back();
     throw FileError(
         fmt::format("{}{} cannot get its name: {}; change the prefix", sink(), path.string(), errno_text(errno)));
   }
-  placed.push_back(path);
 }
 
-void OutputFiles::complete() noexcept { ::unlink(now(journal_path(prefix_)).c_str()); }
+void OutputFiles::complete() noexcept { ::unlink((begun_ ? journal_name_ : staged_journal_).c_str()); }
 
 }  // namespace rashpa::sink

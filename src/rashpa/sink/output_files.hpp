@@ -58,6 +58,8 @@ class OutputFiles {
   std::filesystem::path prefix_;
   Existing existing_;
   ImageForm form_;
+  std::filesystem::path journal_name_;    // made once: complete() has no memory to ask for
+  std::filesystem::path staged_journal_;  // its name before begin()
   int journal_ = -1;
   bool begun_ = false;
 };

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <exception>
-#include <system_error>
+#include <iterator>
 #include <utility>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/tell.hpp"
 
 namespace rashpa::sink {
 
@@ -102,7 +103,7 @@ void SeriesSink::next_series() {
   };
   try {
     thread_ = std::thread(turn);
-  } catch (const std::system_error&) {  // no thread is left: this one does it
+  } catch (...) {  // no thread is left, or no memory for one: this one does it
     turn();
   }
 }
@@ -111,26 +112,36 @@ void SeriesSink::next_series() {
 void SeriesSink::complete(Books books) noexcept {
   Sink& sink = *over_;
   try {
-    const std::vector<LostImage> lost = sink.settle();
+    std::vector<LostImage> lost = sink.settle();
     books.accepted -= std::min<std::uint64_t>(books.accepted, lost.size());
     books.errored += lost.size();
     books.written = sink.stats().images_written;
     const std::lock_guard lock(mutex_);
-    lost_.insert(lost_.end(), lost.begin(), lost.end());
+    keep_lost(lost);
   } catch (const std::exception& failure) {
     keep_error(failure.what());
   }
   try {
     sink.close(books);
   } catch (const std::exception& failure) {
-    const std::lock_guard lock(mutex_);
-    if (close_error_.empty()) close_error_ = failure.what();
+    tell([&] {
+      const std::lock_guard lock(mutex_);
+      if (close_error_.empty()) close_error_ = failure.what();
+    });
   }
-  if (const std::string error = sink.error(); !error.empty()) keep_error(error);
+  if (const std::string error = text_or_nothing([&] { return sink.error(); }); !error.empty()) {
+    keep_error(error.c_str());
+  }
   std::unique_ptr<Sink> done;
   const std::lock_guard lock(mutex_);
   add(completed_, sink.stats());
   done = std::move(over_);
+}
+
+// Nothing is copied, so that all are kept or none.
+void SeriesSink::keep_lost(std::vector<LostImage>& lost) {
+  lost_.reserve(lost_.size() + lost.size());
+  std::move(lost.begin(), lost.end(), std::back_inserter(lost_));
 }
 
 void SeriesSink::prepare(std::uint64_t series) noexcept {
@@ -143,9 +154,11 @@ void SeriesSink::prepare(std::uint64_t series) noexcept {
   }
 }
 
-void SeriesSink::keep_error(const std::string& text) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (first_error_.empty()) first_error_ = text;
+void SeriesSink::keep_error(const char* text) noexcept {
+  tell([&] {
+    const std::lock_guard lock(mutex_);
+    if (first_error_.empty()) first_error_ = text;
+  });
 }
 
 void SeriesSink::put_windows(const Accumulated& accumulated) { current_->put_windows(accumulated); }
@@ -155,9 +168,8 @@ std::vector<LostImage> SeriesSink::settle() {
   std::vector<LostImage> lost = current_->settle();
   books_.accepted -= std::min<std::uint64_t>(books_.accepted, lost.size());
   books_.errored += lost.size();
-  lost.insert(lost.begin(), lost_.begin(), lost_.end());
-  lost_.clear();
-  return lost;
+  keep_lost(lost);
+  return std::exchange(lost_, {});
 }
 
 void SeriesSink::close(const Books& /*of all series*/) {

@@ -43,7 +43,8 @@ class SeriesSink final : public Sink {
   void complete(Books books) noexcept;
   void prepare(std::uint64_t series) noexcept;
   void join() noexcept;
-  void keep_error(const std::string& text) noexcept;
+  void keep_error(const char* text) noexcept;
+  void keep_lost(std::vector<LostImage>& lost);
 
   std::uint64_t images_;
   std::uint64_t most_;

@@ -310,7 +310,7 @@ void DtpSource::drain(const std::stop_token& stop) {
   while (sender_.pending() > 0 && !stop.stop_requested() && clock.look(now_ns()) < until) sender_.poll(kPollUs);
 }
 
-DtpSourceStats DtpSource::stats() const noexcept {
+DtpSourceStats DtpSource::stats() const {
   return {.images_sent = images_sent_.load(std::memory_order_relaxed),
           .images_skipped = images_skipped_.load(std::memory_order_relaxed),
           .images_dead = images_dead_.load(std::memory_order_relaxed),

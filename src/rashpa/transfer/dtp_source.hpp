@@ -114,7 +114,7 @@ class DtpSource {
     limit_.store(std::min(config_.dtp.images, config_.dtp.slice.images(frames)));
   }
   [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
-  [[nodiscard]] DtpSourceStats stats() const noexcept;
+  [[nodiscard]] DtpSourceStats stats() const;
   /// Per image: open (not sent), complete (handed to the link), missing (withheld: dead module or skipped).
   [[nodiscard]] const CompletenessTable& sent() const noexcept { return sent_; }
   [[nodiscard]] const Dtp& dtp() const noexcept { return config_.dtp; }

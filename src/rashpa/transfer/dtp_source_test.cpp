@@ -364,6 +364,21 @@ TEST(DtpSource, a_dead_module_sends_nothing_from_its_frame_on) {
   EXPECT_EQ(source.sent().get(3), Completeness::missing);
 }
 
+TEST(DtpSource, an_injected_stall_ends_when_the_run_does) {
+  Frames frames;
+  CopySender sender(8192);
+  DtpSourceConfig stalled = config(7);
+  stalled.faults.stall = 1.0;
+  stalled.faults.stall_us = 600'000'000;  // ten minutes
+  DtpSource source(stalled, frames, sender);
+  std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
+  EXPECT_EVENTUALLY(source.stats().stalls == 1);
+  const std::int64_t before = now_ns();
+  thread.request_stop();
+  thread.join();
+  EXPECT_LT(now_ns() - before, 30'000'000'000);
+}
+
 TEST(DtpSource, keeps_the_rate_and_stops_when_asked) {
   Frames frames;
   CopySender sender(8192);

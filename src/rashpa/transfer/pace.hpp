@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <vector>
@@ -41,6 +42,7 @@ struct Pace {
 /// The paces of a run: each holds from its frame on, until the next one's. One thread reads, any changes.
 class Paces {
  public:
+  Paces() { all_.reserve(kUsual); }
   /// The reader, once and first: the one from frame 0 on.
   void begin(const Pace& pace) {
     const std::lock_guard lock(mutex_);
@@ -73,6 +75,7 @@ class Paces {
     end_ = next == all_.end() ? kNoHold : next->frame;
   }
 
+  static constexpr std::size_t kUsual = 16;  // the reader's thread asks for no memory, then
   std::mutex mutex_;
   std::vector<Pace> all_;  // each frame later than the one before; guarded by mutex_
   std::atomic<bool> changed_{false};
