@@ -8,11 +8,13 @@
 #include <charconv>
 #include <ctime>
 
+#include "rashpa/core/leap_seconds.hpp"
+
 namespace rashpa {
 
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000, kMillisecond = 1'000'000;
+constexpr std::uint64_t kMillisecond = 1'000'000;
 
 /// Takes what a text begins with.
 class Reader {
@@ -36,7 +38,7 @@ class Reader {
   void need(char wanted) { good_ = take(wanted) && good_; }
   /// Digits behind the point, as nanoseconds.
   std::uint64_t fraction() {
-    std::uint64_t ns = 0, unit = kSecond;
+    std::uint64_t ns = 0, unit = kNsOfSecond;
     good_ = good_ && !left_.empty() && is_digit(left_.front());
     while (!left_.empty() && is_digit(left_.front())) {
       unit /= 10;
@@ -57,8 +59,8 @@ class Reader {
 }  // namespace
 
 std::string iso_time(std::uint64_t utc_ns) {
-  const auto whole = static_cast<std::time_t>(utc_ns / kSecond);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(whole), utc_ns % kSecond / kMillisecond);
+  const auto whole = static_cast<std::time_t>(utc_ns / kNsOfSecond);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(whole), utc_ns % kNsOfSecond / kMillisecond);
 }
 
 std::optional<std::uint64_t> utc_of_iso(std::string_view text) {
@@ -89,7 +91,7 @@ std::optional<std::uint64_t> utc_of_iso(std::string_view text) {
   const std::time_t seconds = ::timegm(&at);
   const bool a_date = at.tm_mon == asked.tm_mon && at.tm_mday == asked.tm_mday && at.tm_hour == asked.tm_hour;
   if (!reader.good() || !reader.at_end() || !a_date || seconds - ahead < 0) return std::nullopt;
-  return static_cast<std::uint64_t>(seconds - ahead) * kSecond + part;
+  return static_cast<std::uint64_t>(seconds - ahead) * kNsOfSecond + part;
 }
 
 }  // namespace rashpa

@@ -19,8 +19,6 @@ extern const std::string_view leap_seconds_txt;  // schema/leap_seconds.txt
 
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
-
 /// A number that is all of `text`. Throws ConfigError.
 unsigned number_of(std::string_view text) {
   unsigned value = 0;
@@ -39,7 +37,7 @@ std::uint64_t day_of(std::string_view text) {
   if (!day.ok() || day.year() < std::chrono::year{1970})
     throw ConfigError(fmt::format("leap seconds: '{}' is no day such as 2017-01-01", text));
   return static_cast<std::uint64_t>(std::chrono::seconds(std::chrono::sys_days(day).time_since_epoch()).count()) *
-         kSecond;
+         kNsOfSecond;
 }
 
 }  // namespace
@@ -56,7 +54,7 @@ LeapTable leap_table_of(std::string_view text) {
     if (first == "valid_until") {
       table.valid_until_ns = day_of(second);
     } else {
-      table.steps.push_back({day_of(first), number_of(second) * kSecond});
+      table.steps.push_back({day_of(first), number_of(second) * kNsOfSecond});
     }
   }
   const bool sorted = std::ranges::is_sorted(table.steps, std::ranges::less_equal{}, &LeapStep::from_ns);

@@ -6,6 +6,8 @@
 
 namespace rashpa {
 
+inline constexpr std::uint64_t kNsOfSecond = 1'000'000'000;
+
 /// The only conversion between TAI and UTC; its table is schema/leap_seconds.txt, which python/rashpa/data/base/tai.py
 /// reads, too. Both count nanoseconds since 1970-01-01 without leap seconds of their own, as records of frames and
 /// clocks of machines do. Before 1972 the first number counts, behind the end of the table the last one.

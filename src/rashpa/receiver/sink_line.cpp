@@ -122,15 +122,15 @@ void SinkLine::keep_windows(const Stack& stack) noexcept {
 void SinkLine::close(std::uint64_t stacks, const Accumulated& open) noexcept {
   open_ = windows_ ? windows_->keep(open) : open;
   stacks_.store(stacks, std::memory_order_relaxed);
-  closed_.store(true, std::memory_order_release);
+  life_.store(Life::closed, std::memory_order_release);
   bell_.ring();
 }
 
 void SinkLine::run(int processor) {
   memory::place_this_thread("sink", processor);
-  while (!left_.load(std::memory_order_relaxed)) {
+  while (!left_behind()) {
     const std::uint32_t seen = bell_.count();
-    const bool closed = closed_.load(std::memory_order_acquire);
+    const bool closed = life() == Life::closed;
     take_back();
     const Stack* stack = nullptr;
     if (queue_.try_pop(stack)) {
@@ -228,7 +228,7 @@ void SinkLine::skip_to(std::uint64_t stack) noexcept {
 
 void SinkLine::complete() noexcept {
   skip_to(stacks_.load(std::memory_order_relaxed));
-  completing_.store(true, std::memory_order_relaxed);
+  if (!turn(Life::closed, Life::completing)) return;
   guarded("keep the open windows of sums", [&] { sink_->put_windows(open_); });
   guarded("settle what it stored", [&] {
     for (const sink::LostImage& lost : sink_->settle()) {
@@ -243,7 +243,7 @@ void SinkLine::complete() noexcept {
     decided = owner_->decided();
   }
   guarded("complete its output", [&] { sink_->close(books(decided)); });
-  done_.store(true, std::memory_order_release);
+  turn(Life::completing, Life::done);
 }
 
 // The seam between this line and its sink: whatever a sink throws, in spite of its promises, is its first error, and
@@ -297,15 +297,15 @@ void SinkLine::watch(std::int64_t now) noexcept {
     steps_since_ = now;
     return;
   }
-  const std::int64_t patience = config_.patience_ns * (completing_.load(std::memory_order_relaxed) ? 10 : 1);
-  if (now - steps_since_ > patience) leave_behind();
+  const Life seen = life();
+  if (now - steps_since_ > patience_ns(seen)) leave_behind(seen);
 }
 
-void SinkLine::leave_behind() noexcept {
+void SinkLine::leave_behind(Life seen) noexcept {
+  if (!turn(seen, Life::leaving)) return;  // it has gone on
   const std::string text = text_or_nothing([&] {
-    return fmt::format(
-        "it did not come back for {:.1f} s at the end of the run and was left behind",
-        static_cast<double>(config_.patience_ns) * 1e-9 * (completing_.load(std::memory_order_relaxed) ? 10 : 1));
+    return fmt::format("it did not come back for {:.1f} s at the end of the run and was left behind",
+                       static_cast<double>(patience_ns(seen)) * 1e-9);
   });
   {
     const std::lock_guard lock(lock_);
@@ -313,7 +313,6 @@ void SinkLine::leave_behind() noexcept {
   }
   note_error(failing_, text);
   const std::lock_guard lock(owner_lock_);
-  left_.store(true, std::memory_order_relaxed);
   for (std::uint32_t slot = 0; slot < copies_->stacks(); ++slot) {
     if (!in_use_[slot].load(std::memory_order_acquire)) continue;
     // Also those that the sink has counted as written: nothing proves that they are.
@@ -327,12 +326,12 @@ void SinkLine::leave_behind() noexcept {
     last_stats_->images_written =
         offered_.load(std::memory_order_acquire) - dropped_.load(std::memory_order_acquire) - errored();
   }
-  done_.store(true, std::memory_order_release);
+  life_.store(Life::left, std::memory_order_release);
 }
 
 void SinkLine::join() noexcept {
   if (!thread_.joinable()) return;
-  left_.load(std::memory_order_relaxed) ? thread_.detach() : thread_.join();
+  left_behind() ? thread_.detach() : thread_.join();
 }
 
 void SinkLine::lose(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text) noexcept {
@@ -393,7 +392,7 @@ SinkStatus SinkLine::status() const {
   status.error = error();
   status.consumers = sink_->consumers();
   status.restarts = sink_->restarts();
-  status.left_behind = left_.load(std::memory_order_relaxed);
+  status.left_behind = left_behind();
   const std::lock_guard lock(lock_);
   status.first = first_;
   return status;

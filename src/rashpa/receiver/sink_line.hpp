@@ -91,7 +91,10 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   /// windows of accumulations that the end of the run has ended, then the output is completed.
   void close(std::uint64_t stacks, const Accumulated& open) noexcept;
   /// Everything is stored and completed, or the sink was left behind.
-  [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool done() const noexcept {
+    const Life now = life();
+    return now == Life::done || now == Life::left;
+  }
   /// After close(), now and then until done(): leaves a sink behind that does not come back. Does what a prompt sink
   /// still has to do.
   void watch(std::int64_t now) noexcept;
@@ -108,6 +111,23 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   [[nodiscard]] const sink::Sink& sink() const noexcept { return *sink_; }
 
  private:
+  /// One state after the other. From `closed` on a line that may drop can be left behind; what its thread does then
+  /// counts no more.
+  enum class Life : std::uint8_t {
+    running,
+    closed,      ///< no more stacks come
+    completing,  ///< the last one is stored: the output is completed
+    done,
+    leaving,  ///< its images are being settled without it
+    left,
+  };
+  [[nodiscard]] Life life() const noexcept { return life_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool left_behind() const noexcept { return life() >= Life::leaving; }
+  /// False: it is not in `from`, as it was left behind.
+  bool turn(Life from, Life to) noexcept { return life_.compare_exchange_strong(from, to, std::memory_order_acq_rel); }
+  [[nodiscard]] std::int64_t patience_ns(Life now) const noexcept {
+    return config_.patience_ns * (now == Life::completing ? 10 : 1);
+  }
   void run(int processor);
   void keep_windows(const Stack& stack) noexcept;
   void hand(const Stack& stack) noexcept;
@@ -127,7 +147,7 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   void note_error(log::Limiter& limiter, const std::string& text) noexcept;
   void keep_error(const char* text) noexcept;
   void note_first(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text) noexcept;
-  void leave_behind() noexcept;
+  void leave_behind(Life seen) noexcept;
   [[nodiscard]] std::span<ErrorReason> results_of(const Stack& stack) noexcept {
     return {results_.data() + std::size_t{stack.slot} * stack_images_, stack.count};
   }
@@ -157,7 +177,7 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   std::atomic<std::uint64_t> offered_{0}, dropped_{0}, stacks_{0};
   std::array<std::atomic<std::uint64_t>, kErrorReasons> errored_{};
   std::atomic<std::uint64_t> steps_{0};  // what the thread has done, in steps
-  std::atomic<bool> closed_{false}, completing_{false}, done_{false}, left_{false};
+  std::atomic<Life> life_{Life::running};
   std::uint64_t steps_seen_ = 0;  // by watch()
   std::int64_t steps_since_ = 0;
   mutable std::mutex lock_;  // guards what follows
