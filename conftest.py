@@ -24,6 +24,7 @@ LONG = {
     "tests/chaos/test_runs.py": 150,
     "tests/files/test_hostile_hdf5.py": 150,
     "tests/files/test_hostile_maps.py": 130,
+    "tests/files/test_books_of_commands.py": 100,
     "tests/files/test_full_disks.py": 50,
     "tests/files/test_hostile_text.py": 40,
     "python/tests/docs/test_pages.py": 140,

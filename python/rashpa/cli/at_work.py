@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rashpa.cli.run.pace import SAY_EVERY_S
 from rashpa.cli.told import Teller
 from rashpa.data.base import telling
+from rashpa.data.base.ended import ended_in_order
 
 INTERRUPTED = 130
 _LOOK_S = 0.1
@@ -85,8 +86,9 @@ def carried_out(tell: Teller, do: Callable[[Work], _T], undo: Callable[[], None]
     work = Work()
     doing = _Doing(do, work)
     try:
-        doing.thread.start()
-        _watch(doing.thread, work)
+        with ended_in_order():
+            doing.thread.start()
+            _watch(doing.thread, work)
     except KeyboardInterrupt:
         work.stop()
         doing.thread.join(_PATIENCE_S)

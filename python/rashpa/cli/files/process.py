@@ -17,8 +17,9 @@ from rich.table import Table
 from rashpa.cli.output_check import folder_trouble
 from rashpa.cli.told import BAD_INPUT, FAILED, AsJson, Follow, Teller
 from rashpa.data.base.books import NOT_WHOLE, WHOLE, DataBooks, all_of
+from rashpa.data.base.ended import ended_in_order
 from rashpa.data.files.file_names import natural
-from rashpa.data.parts.older_files import older_files
+from rashpa.data.parts.older_files import MASTER, older_files
 from rashpa.node.offline.process import (
     Job,
     NotBegunError,
@@ -93,7 +94,7 @@ def process(
     frames = _checked(tell, jobs_of)
     console = Console(quiet=as_json)
     results: list[Processed | Exception] = []
-    with _progress(console, quiet) as bar:
+    with ended_in_order(), _progress(console, quiet) as bar:
         task = bar.add_task("images", total=sum(frames))
         try:
             for number, result in _carry_out(tell, jobs_of, jobs, cluster, lambda count: bar.advance(task, count)):
@@ -105,7 +106,11 @@ def process(
                         tell.complain(f"caution: {caution}")
                 bar.update(task, completed=sum(frames[: number + 1]))
         except KeyboardInterrupt:
-            tell.complain("interrupted; what was processed until then is stored")
+            there = any(
+                one.name.endswith(MASTER) for job in jobs_of if job.output.is_dir() for one in job.output.iterdir()
+            )
+            what = "what was processed until then is stored" if there else "nothing was processed until then"
+            tell.complain(f"interrupted; {what}")
             raise typer.Exit(_INTERRUPTED) from None
     done = [result for result in results if isinstance(result, Processed)]
     _show(console, done)

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from rashpa.data.base.ended import ended_in_order
 from rashpa.data.files.file_names import encoding_trouble
 from rashpa.data.files.regular_file import check_no_device, open_regular
 from rashpa.data.files.writer_lock import has_writer
@@ -81,10 +82,11 @@ def staged_files(target: Path, *, replace: bool = False) -> Iterator[Staged]:
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     except OSError as error:
         raise RunFileError(f"{target.parent}: cannot be written to ({error.strerror}); choose another folder") from None
-    try:
-        yield Staged(target, folder, replace)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with ended_in_order():
+        try:
+            yield Staged(target, folder, replace)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -95,13 +97,14 @@ def staged_file(path: Path) -> Iterator[Path]:
         folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None
-    try:
-        made = folder / path.name
-        yield made
-        made.replace(path)
-    except OSError as error:
-        if error.filename != str(folder / path.name):
-            raise
-        raise OSError(error.errno, error.strerror, str(path)) from None
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with ended_in_order():
+        try:
+            made = folder / path.name
+            yield made
+            made.replace(path)
+        except OSError as error:
+            if error.filename != str(folder / path.name):
+                raise
+            raise OSError(error.errno, error.strerror, str(path)) from None
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
