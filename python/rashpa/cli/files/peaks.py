@@ -79,7 +79,8 @@ def _check_master(tell: Teller, run: Run | JoinedRun) -> None:
     if run.form != "dense":
         tell.refuse(f"{run.path}: the run holds lists, no images; leave --master out")
     if not has_peak_lists(run):
-        tell.refuse(f"{run.path}: has no /entry/result_1, as files of before; leave --master out")
+        kind = "leads to several files" if isinstance(run, JoinedRun) else "is of an older version"
+        tell.refuse(f"{run.path}: {kind}, and has no /entry/result_1; leave --master out")
 
 
 def _write_text(path: Path, text: str) -> None:
