@@ -37,6 +37,7 @@ LONG = {
     "tests/chain/test_calibration_of_any_dataset.py": 40,
     "tests/chain/test_four_modules.py": 40,
     "tests/chain/test_reading_commands.py": 40,
+    "tests/chain/test_foreign_writer.py": 35,
     "tests/chain/test_misbehaving_kernels.py": 25,
     "python/tests/node/test_strangers.py": 30,
     "python/tests/cli/test_check_and_run.py": 35,
