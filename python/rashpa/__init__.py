@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
+from rashpa.old_names import know as _know_old_names
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -71,3 +73,6 @@ def __getattr__(name: str) -> Any:
 
         return getattr(pipeline, name)
     raise AttributeError(f"module 'rashpa' has no attribute {name!r}")
+
+
+_know_old_names()

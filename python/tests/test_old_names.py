@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules are found by the names that they had before they lay in rooms."""
+
+import importlib
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("rashpa.data.reader", "rashpa.data.stored.reader"),
+        ("rashpa.data.crystfel_geometry", "rashpa.data.geometry.crystfel_geometry"),
+        ("rashpa.control.run_plan", "rashpa.control.plan.run_plan"),
+        ("rashpa.node.folders", "rashpa.node.engine.folders"),
+    ],
+)
+def test_an_old_name_is_the_same_module_and_says_the_new_one(old: str, new: str) -> None:
+    sys.modules.pop(old, None)
+    with pytest.warns(DeprecationWarning, match=f"this module is {new} now"):
+        module = importlib.import_module(old)
+    assert module is importlib.import_module(new)
+    assert module.__spec__ is not None and module.__spec__.name == new
+
+
+@pytest.mark.parametrize(
+    "name", ["rashpa.data.no_such_module", "rashpa.no_such_package.reader", "rashpa.data.stored.x"]
+)
+def test_a_name_that_never_was_is_not_found(name: str) -> None:
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module(name)
