@@ -53,7 +53,9 @@ def dashboard(folder: Path) -> Iterator[Served]:
         ) as process,
     ):
         said = process.stdout.readline() if process.stdout is not None else ""
-        yield Served(said.removeprefix("dashboard: ").strip(), process.pid)
-        process.send_signal(signal.SIGTERM)
+        try:
+            yield Served(said.removeprefix("dashboard: ").strip(), process.pid)
+        finally:
+            process.send_signal(signal.SIGTERM)
     if process.returncode != 0:
         raise AssertionError(f"it ended with {process.returncode}")
