@@ -149,7 +149,8 @@ class Acquisition {
                                   .pixel = config_.pixel,
                                   .stack = config_.stack,
                                   .images = kImages};
-    distributor_ = std::make_unique<receiver::Distributor>(config_, output, *lane_, *unit_, done_bell_, bell_);
+    distributor_ =
+        std::make_unique<receiver::Distributor>(config_, output, *lane_, *unit_, done_bell_, bell_, nullptr, 1);
     scheduler_ =
         std::make_unique<scheduler::Scheduler>(std::vector{lane_.get()}, queues_, bell_, scheduler::Poll::event, -1);
   }

@@ -104,10 +104,6 @@ int run_all(std::span<char*> words) {
 
 }  // namespace
 
-void Task::say_ready() const {
-  ::send(publish::kControl, publish::kReady.data(), publish::kReady.size(), MSG_NOSIGNAL);
-}
-
 }  // namespace rashpa::publisher
 
 int main(int count, char** words) {

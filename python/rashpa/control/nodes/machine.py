@@ -101,7 +101,7 @@ def _commit() -> str | None:
 
 
 def _source_root() -> Path:
-    return Path(__file__).resolve().parents[3]
+    return Path(__file__).resolve().parents[4]
 
 
 def _first_line(command: list[str]) -> str | None:

@@ -6,5 +6,5 @@ from pathlib import Path
 
 def native_program(name: str) -> Path | None:
     """The program in the build folder of the tree that this runs from; a wheel has none."""
-    build = Path(__file__).resolve().parents[3] / "build" / "release"
+    build = Path(__file__).resolve().parents[4] / "build" / "release"
     return next((path for path in sorted(build.glob(f"**/{name}")) if path.is_file()), None)

@@ -9,7 +9,7 @@ from pathlib import Path
 def packaged_file(folder: str, name: str) -> Path:
     """Return the path of `folder`/`name`. FileNotFoundError when this installation lacks it."""
     package = Path(__file__).resolve().parents[2]
-    places = (package / folder, package.parents[2] / folder)
+    places = (package / folder, package.parents[1] / folder)
     for place in places:
         if (place / name).is_file():
             return place / name
