@@ -237,6 +237,8 @@ def with_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("watched")
     (folder / "run.toml").write_text(RUN)
     assert carried_out(folder, None, None).returncode == 0
+    # a plan of what `run` would refuse ends with 2
+    (folder / "run.toml").write_text(RUN.replace("[run]\n", '[run]\nexisting = "replace"\n', 1))
     return folder
 
 
