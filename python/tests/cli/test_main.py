@@ -17,6 +17,7 @@ _LIST = {
     "rashpa.cli.commands",
     "rashpa.cli.entry",
     "rashpa.cli.main",
+    "rashpa.old_names",
     "rashpa.data",
     "rashpa.data.base",
     "rashpa.data.base.limit_said",

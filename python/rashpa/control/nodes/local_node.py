@@ -14,7 +14,7 @@ from rashpa.control.nodes.node_client import NodeError
 from rashpa.control.nodes.running_time import within
 from rashpa.control.orders.grant import Grant
 from rashpa.control.runfile.token import VARIABLE
-from rashpa.data.base.limit_said import limit_behind, with_limit
+from rashpa.data.base.limit_said import limit_behind, limit_of_memory, with_limit
 
 READY_S = 30.0
 _CLOSE_S, _LEAVE_S = 4.0, 2.0
@@ -56,6 +56,8 @@ class LocalNode:
         except OSError as error:
             text = f"{name}: its process cannot be started: {with_limit(error)}; raise that limit, or end others"
             raise NodeError(name, text, "resource") from None
+        for number in (1, 2):  # asyncio asks for 256 KiB at each read, again and again where there is no such memory
+            process._transport.get_pipe_transport(number).max_size = _PIECE  # type: ignore[attr-defined]
         node = cls(name, process)
         try:
             await node._begin(grant, ready_s)
@@ -79,7 +81,7 @@ class LocalNode:
                 async with within(_CLOSE_S):
                     await asyncio.shield(self._listening)
             said = self.last_words()
-            limit = limit_behind(RuntimeError(said))
+            limit = limit_behind(RuntimeError(said)) or limit_of_memory()
             raise NodeError(self.name, f"{self.name} did not start{said}{f'; {limit}' if limit else ''}")
         self.url = self._at.result()
 

@@ -33,6 +33,12 @@ def limit_behind(error: BaseException) -> str:
     return words.format(soft >> shift) if soft != resource.RLIM_INFINITY else ""
 
 
+def limit_of_memory() -> str:
+    """Name the limit of the address space, for a process that has died before it could say why; empty when there is none."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return _MEMORY[1].format(soft >> _MEMORY[2]) if soft != resource.RLIM_INFINITY else ""
+
+
 def with_limit(error: BaseException) -> str:
     """Say the error, and the limit behind it."""
     said = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
