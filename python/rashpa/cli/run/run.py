@@ -113,8 +113,8 @@ def run(
 def _load_page() -> None:
     """Import what the end of a run needs, so that nobody waits for it there. What is wrong with it is said there."""
     with contextlib.suppress(Exception):
-        importlib.import_module("rashpa.cli.files.combine")
         importlib.import_module("rashpa.cli.report.report_html").load()
+        importlib.import_module("rashpa.cli.files.combine")
 
 
 def conclude(
