@@ -101,6 +101,7 @@ def _commit() -> str | None:
 
 
 def _source_root() -> Path:
+    # tools/store_rows.py loads this file alone, so that it imports nothing of the package
     return Path(__file__).resolve().parents[4]
 
 

@@ -3,8 +3,10 @@
 
 from pathlib import Path
 
+from rashpa.data.base.packaged import SOURCE_ROOT
+
 
 def native_program(name: str) -> Path | None:
     """The program in the build folder of the tree that this runs from; a wheel has none."""
-    build = Path(__file__).resolve().parents[4] / "build" / "release"
+    build = SOURCE_ROOT / "build" / "release"
     return next((path for path in sorted(build.glob(f"**/{name}")) if path.is_file()), None)

@@ -22,21 +22,22 @@ def limit_behind(error: BaseException) -> str:
     if isinstance(error, MemoryError) or _OF_MEMORY.search(str(error)):
         found = _MEMORY
     elif isinstance(error, RuntimeError) and "can't start new thread" in str(error):
-        limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
-        found = _MEMORY if limited else _OF_ERRNO[errno.EAGAIN]
+        found = _MEMORY if limit_of_memory() else _OF_ERRNO[errno.EAGAIN]
     elif isinstance(error, OSError) and error.errno is not None:
         found = _OF_ERRNO.get(error.errno)
     if found is None:
         return ""
-    limit, words, shift = found
-    soft, _ = resource.getrlimit(limit)
-    return words.format(soft >> shift) if soft != resource.RLIM_INFINITY else ""
+    return _named(*found)
 
 
 def limit_of_memory() -> str:
     """Name the limit of the address space, for a process that has died before it could say why; empty when there is none."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return _MEMORY[1].format(soft >> _MEMORY[2]) if soft != resource.RLIM_INFINITY else ""
+    return _named(*_MEMORY)
+
+
+def _named(limit: int, words: str, shift: int) -> str:
+    soft, _ = resource.getrlimit(limit)
+    return words.format(soft >> shift) if soft != resource.RLIM_INFINITY else ""
 
 
 def with_limit(error: BaseException) -> str:

@@ -3,13 +3,18 @@
 
 from functools import cache
 from pathlib import Path
+from typing import Final
+
+PACKAGE: Final = Path(__file__).resolve().parents[2]
+"""The folder of `rashpa`."""
+SOURCE_ROOT: Final = PACKAGE.parents[1]
+"""The root of the source tree that this runs from; of an installed package any folder."""
 
 
 @cache
 def packaged_file(folder: str, name: str) -> Path:
     """Return the path of `folder`/`name`. FileNotFoundError when this installation lacks it."""
-    package = Path(__file__).resolve().parents[2]
-    places = (package / folder, package.parents[1] / folder)
+    places = (PACKAGE / folder, SOURCE_ROOT / folder)
     for place in places:
         if (place / name).is_file():
             return place / name

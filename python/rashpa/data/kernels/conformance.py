@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa import _native
+from rashpa.data.base.packaged import SOURCE_ROOT
 from rashpa.data.datasets.calibration import Calibration
 from rashpa.data.kernels.kernel_units import beyond, unfit
 from rashpa.data.kernels.pipeline import Found, Pipeline, available_units, kernel_declarations
@@ -69,7 +70,7 @@ class Verdict:
 def folder() -> Path:
     """Where the vectors are: in the repository, or in the installed package."""
     package = Path(_native.__file__).parent / "schema" / "conformance"
-    source = Path(__file__).resolve().parents[4] / "schema" / "conformance"
+    source = SOURCE_ROOT / "schema" / "conformance"
     return source if source.is_dir() else package
 
 
