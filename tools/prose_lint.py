@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Count the habits that make our texts hard to read, by rule (CONTRIBUTING, "How we write texts"); a count may only fall.
+
+Usage: prose_lint.py [--list] [--update] [RULE…]. Compares the counts with tools/prose_counts.json and prints the places of new findings; exit 1 when a
+count has risen. --update stores the counts that have fallen; --list prints every place of the given rules, by default of all.
+"""
+
+import argparse
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from git_files import git_files
+
+ROOT = Path(__file__).resolve().parents[1]
+COUNTS = "tools/prose_counts.json"
+VERBS = frozenset((Path(__file__).parent / "prose_verbs.txt").read_text(encoding="utf-8").split())
+LONGEST_DOCSTRING_SENTENCE = 220  # characters
+LONGEST_SENTENCE = 45  # words; 30 are the goal, 25 that of a table's cell
+LONGEST_TITLE = 72  # characters of a commit's title
+EXCERPT = 120
+
+NO_VERB = "docstring without a verb"
+LONG_DOCSTRING = "docstring sentence over 220 characters"
+LONG_SENTENCE = "sentence or cell over 45 words"
+SEMICOLONS = "sentence with two semicolons"
+TITLE = "commit title over 72 characters or with a semicolon"
+
+# A class and a module may begin with a noun, never with one of these.
+VERBLESS = re.compile(
+    r"(?:Of|In|With|As|Until|One|Some|All of|Both|Those|What|Who|Whom|Whose|Whether|For|Where|Which|How|Why|When|By)\b"
+)
+# "who" and "whom" stand for a noun unless they follow one for a person, "whose" after a preposition or at the beginning.
+_PERSON = r"(?<!people )(?<!person )(?<!user )(?<!users )(?<!reader )(?<!somebody )(?<!anybody )(?<!nobody )(?<!one )(?<!those )"
+_BEGINNING = r"(?:^|\n\n|\n[-#*>]+ |[.;:(|] ?|\b(?:of|for|from|to|with|by|in|on|at|than|as|into|and|or|but|beside|behind|after|before|is|are) )"
+# An indirect question ("says what is wrong") is none: "what" stands for a noun after a preposition or at the beginning.
+NOUN = re.compile(
+    rf"{_PERSON}\b(?:[Ww]ho|[Ww]hom|[Ww]hoeve[r])\b(?= [a-z]+)(?! to )(?!\?)"
+    rf"|(?:{_BEGINNING}[Ww]hose|(?:{_BEGINNING}|, )[Ww]hat)\b(?! to )(?!\?)"
+)
+CODE = re.compile(r"```.*?```|<!--.*?-->", re.DOTALL)
+SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*])|\n\n|\n[-|#]|(?<=\|)\s")
+
+
+class Finding(NamedTuple):
+    """A place that breaks a rule; `excerpt` tells it from others in the same file."""
+
+    rule: str
+    file: str
+    line: int
+    excerpt: str
+
+
+def begins_with_verb(text: str) -> bool:
+    """Return True when the first word of `text` is a verb of prose_verbs.txt, imperative or third person, and no noun (`Names of …`)."""
+    first, _, rest = text.lstrip("`").partition(" ")
+    word = first.rstrip(".,:;").lower()
+    stems = {word, word.removesuffix("s"), word.removesuffix("es"), re.sub(r"ies$", "y", word)}
+    return bool(stems & VERBS) and not re.match(r"of\b", rest)
+
+
+def excerpt(text: str, at: int = 0) -> str:
+    """Return one line of `text` around the character `at`."""
+    return " ".join(text[max(0, at - EXCERPT // 3) : at + EXCERPT].split())[:EXCERPT]
+
+
+def nouns(kind: str, file: str, line: int, text: str) -> Iterator[Finding]:
+    """Yield the places where "who", "whose" or "what" stands for a noun."""
+    for match in NOUN.finditer(text):
+        yield Finding(
+            f"who/whose/what as a noun ({kind})",
+            file,
+            line + text.count("\n", 0, match.start()),
+            excerpt(text, match.start()),
+        )
+
+
+def python_findings(file: str, text: str) -> Iterator[Finding]:
+    """Yield what is found in the docstrings, the messages of errors and the comments of a Python file."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+            yield from _docstring_findings(file, node)
+        elif isinstance(node, ast.Raise):
+            for part in ast.walk(node):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    yield from nouns("messages", file, part.lineno, part.value)
+    for number, line in enumerate(text.splitlines(), 1):
+        if comment := re.search(r"(?:^|\s)# (.*)", line):
+            yield from nouns("Python comments", file, number, comment[1])
+
+
+def _docstring_findings(
+    file: str, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module
+) -> Iterator[Finding]:
+    docstring = ast.get_docstring(node)
+    if not docstring:
+        return
+    line = node.body[0].lineno
+    function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    if not begins_with_verb(docstring) if function else VERBLESS.match(docstring):
+        yield Finding(NO_VERB, file, line, excerpt(docstring))
+    for sentence in re.split(r"(?<=[.;:])\s", docstring):
+        if len(sentence) > LONGEST_DOCSTRING_SENTENCE:
+            yield Finding(LONG_DOCSTRING, file, line, excerpt(sentence))
+    yield from nouns("docstrings", file, line, docstring)
+
+
+def cpp_findings(file: str, text: str) -> Iterator[Finding]:
+    """Yield what is found in the comments of a C++ file."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if comment := re.search(r"//[/!<]* ?(.*)", line):
+            yield from nouns("C++ comments", file, number, comment[1])
+
+
+def markdown_findings(file: str, text: str) -> Iterator[Finding]:
+    """Yield what is found in the sentences and table cells of a page."""
+    text = CODE.sub(lambda block: "\n" * block[0].count("\n"), text)
+    start = 0
+    for match in [*SENTENCES.finditer(text), None]:
+        sentence = text[start : match.start() if match else len(text)]
+        line = text.count("\n", 0, start) + 1
+        if len(sentence.split()) > LONGEST_SENTENCE:
+            yield Finding(LONG_SENTENCE, file, line, excerpt(sentence))
+        if sentence.count(";") >= 2:
+            yield Finding(SEMICOLONS, file, line, excerpt(sentence))
+        start = match.end() if match else 0
+    yield from nouns("docs", file, 1, text)
+
+
+def findings_of(file: str, text: str) -> list[Finding]:
+    """Return the findings in the file of this name: none where it is no text of ours."""
+    if file.endswith(".py") and file.startswith(("python/rashpa/", "tools/")):
+        return list(python_findings(file, text))
+    if file.endswith((".hpp", ".cpp", ".cu", ".cuh")) and file.startswith("src/"):
+        return list(cpp_findings(file, text))
+    if file.endswith(".md") and file.startswith(
+        ("docs/", "README", "ARCH", "CONTRIB", "bench/results/", "changes/", "schema/", "src/")
+    ):
+        return list(markdown_findings(file, text))
+    return []
+
+
+def title_findings(root: Path, base: str) -> list[Finding]:
+    """Return the titles of commits after `base` that break the rule: none where the clone has no such commit."""
+    log = _git(root, "log", "--no-merges", "--format=%h %s", f"{base}..HEAD")
+    commits = [line.partition(" ") for line in (log or "").splitlines()]
+    return [
+        Finding(TITLE, f"commit {name}", 1, title)
+        for name, _, title in commits
+        if len(title) > LONGEST_TITLE or ";" in title
+    ]
+
+
+def new_findings(root: Path, findings: list[Finding]) -> list[Finding]:
+    """Return those that the files of LINT_BASE, by default of the last commit, do not have."""
+    base = os.environ.get("LINT_BASE") or "HEAD"
+    changed = (_git(root, "diff", "--name-only", base) or "") + (
+        _git(root, "ls-files", "-o", "--exclude-standard") or ""
+    )
+    new = [finding for finding in findings if finding.rule == TITLE]
+    for file in {finding.file for finding in findings} & set(changed.splitlines()):
+        before = Counter(
+            (old.rule, old.excerpt) for old in findings_of(file, _git(root, "show", f"{base}:{file}") or "")
+        )
+        for finding in (finding for finding in findings if finding.file == file):
+            before[finding.rule, finding.excerpt] -= 1
+            if before[finding.rule, finding.excerpt] < 0:
+                new.append(finding)
+    return new
+
+
+def _git(root: Path, *words: str) -> str | None:
+    done = subprocess.run(["git", *words], cwd=root, check=False, capture_output=True, text=True)  # noqa: S603, S607
+    return done.stdout if done.returncode == 0 else None
+
+
+def _show(findings: list[Finding]) -> None:
+    for finding in sorted(findings):
+        print(f"{finding.file}:{finding.line}: {finding.rule}: {finding.excerpt}")
+
+
+def main() -> int:
+    """Print the counts; return the exit status, 1 when one has risen."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--list", action="store_true", help="print every place of the given rules")
+    parser.add_argument("--update", action="store_true", help="store the counts that have fallen")
+    parser.add_argument("--root", type=Path, default=ROOT, help="the tree to check")
+    parser.add_argument("rules", nargs="*", help="beginnings of rules")
+    options = parser.parse_args()
+    root: Path = options.root
+    stored = json.loads((root / COUNTS).read_text(encoding="utf-8"))
+    findings = title_findings(root, stored["commits_after"])
+    for file in git_files(root):
+        if file.endswith((".py", ".md", ".hpp", ".cpp", ".cu", ".cuh")):
+            findings += findings_of(file, (root / file).read_text(encoding="utf-8"))
+    if options.list:
+        _show([finding for finding in findings if finding.rule.startswith(tuple(options.rules) or "")])
+    counts = Counter(finding.rule for finding in findings)
+    limits: dict[str, int] = stored["counts"]
+    for rule in sorted(counts | limits):
+        print(f"{counts[rule]:6d}  {rule} (at most {limits.get(rule, 0)})")
+    risen = {rule for rule in counts if counts[rule] > limits.get(rule, 0)}
+    worse = [finding for finding in findings if finding.rule in risen]
+    _show(new_findings(root, worse) or worse)
+    if options.update:
+        stored["counts"] = {rule: min(limit, counts[rule]) for rule, limit in limits.items()}
+        (root / COUNTS).write_text(json.dumps(stored, indent=2) + "\n", encoding="utf-8")
+    return 1 if risen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
