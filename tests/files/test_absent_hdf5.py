@@ -12,6 +12,7 @@ import pytest
 
 _native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
+from rashpa.data.base.bad_file import BadFileError  # noqa: E402
 from rashpa.data.datasets.dataset_spec import StoredSpec  # noqa: E402
 from rashpa.data.datasets.replay import load_replay  # noqa: E402
 from rashpa.data.files.hdf5.tree import Hdf5File  # noqa: E402
@@ -175,3 +176,19 @@ def test_pixels_that_no_source_has_are_no_measurement(tmp_path: Path, nested: bo
     wanted = FRAMES.copy()
     wanted[:, :, WIDTH // 2 - 1 : WIDTH // 2 + 1] = np.iinfo(FRAMES.dtype).max
     np.testing.assert_array_equal(images, wanted)
+
+
+@pytest.mark.parametrize("kind", ["soft", "external"])
+def test_what_a_whole_link_leads_to_may_lack_a_member_and_a_broken_link_may_not(tmp_path: Path, kind: str) -> None:
+    part(tmp_path / "a.h5", 0, 3)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["own/data"] = FRAMES
+        whole, broken = ("own", "nothing") if kind == "soft" else ("/entry/data", "/nothing")
+        for name, path in (("whole", whole), ("broken", broken)):
+            file[name] = h5py.SoftLink(f"/{path}") if kind == "soft" else h5py.ExternalLink("a.h5", path)
+    with Hdf5File(tmp_path / "x.h5") as file:
+        assert file.find("whole/data") is not None
+        assert file.get("whole/saturation_value") is None
+        assert file.get("whole/data/of_an_array") is None
+        with pytest.raises(BadFileError, match="nothing"):
+            file.get("broken/saturation_value")

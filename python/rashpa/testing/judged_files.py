@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every NXmx file that a test writes is judged by `rashpa check` behind it, as long as that is cheap."""
+"""Every NXmx file that a test writes is judged by `rashpa check` behind it."""
 
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import h5py
 
-SECONDS = 6.0
-"""Of a process's time for all files of a session; four workers on two processors are 12 s longer at most."""
-_MOST_OF_MODULE = 12
+_MOST_OF_MODULE = 100  # 18 s of a processor for the 1061 files of all tests
 _MOST_ENTRIES = 3000  # of folders that are looked through
 
 _TAKEN_AWAY = ", a part of "
@@ -19,6 +16,7 @@ _TAKEN_AWAY = ", a part of "
 EXEMPT = {
     "python/tests/cli/test_check.py": "spoils files, to see what is said of them",
     "python/tests/data/test_combined.py": "makes small masters by hand, and takes parts away",
+    "python/tests/data/test_frames_file.py": "makes small masters by hand",
     "python/tests/data/test_reader.py": "makes small masters by hand, and takes parts away",
     "python/tests/data/test_joined_run.py": "takes parts of runs away",
     "python/tests/node/test_stream_start.py": "leaves out what a stream should say",
@@ -34,22 +32,19 @@ EXEMPT = {
 
 
 class Judge:
-    """Of one process. `judged` and `left`: files that were looked at, and those for which there was no time."""
+    """Of one process. `judged` and `left`: files that were looked at, and those that were one too many in their folders."""
 
     def __init__(self) -> None:
         self.judged = self.left = 0
-        self._seconds = 0.0
 
     def wrong(self, folders: list[Path]) -> list[str]:
         """What is wrong in files of ours below these folders that are complete, a line each."""
         found: list[str] = []
         for number, file in enumerate(_masters(folders)):
-            if self._seconds > SECONDS or number >= _MOST_OF_MODULE:
+            if number >= _MOST_OF_MODULE:
                 self.left += 1
                 continue
-            began = time.process_time()
             found += _findings(file)
-            self._seconds += time.process_time() - began
             self.judged += 1
         return found
 

@@ -85,7 +85,7 @@ def test_an_interrupt_ends_a_calibration_and_leaves_nothing(tmp_path: Path) -> N
         np.save(tmp_path / f"g{gain}.npy", frames)
         words += [f"--g{gain}", f"g{gain}.npy"]
     said, seconds = interrupted(words, tmp_path)
-    assert "G0: " in said
+    assert any(f"G{gain}: " in said for gain in range(3))
     assert "interrupted" in said
     assert seconds < 20.0, "1 s, beside much other work"
     assert not (tmp_path / "out.h5").exists()

@@ -3,7 +3,9 @@
 
 import contextlib
 import dataclasses
+import importlib
 import json
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +32,16 @@ _VERIFY = ("all", "sampled", "off")  # the last proves least
 _FAULTS = ("drop", "duplicate", "reorder", "corrupt", "stall", "dead_images")
 
 
+_ONE_IMPORT = threading.Lock()
+"""Of two threads that import a module which fails, the second one can see half of it."""
+
+
+def page_module() -> Any:
+    """Import the module of the page: half of a command's start, for those that want it. What its import raises, in every thread."""
+    with _ONE_IMPORT:
+        return importlib.import_module("rashpa.cli.report.report_html")
+
+
 def write_report(outcome: Outcome, folder: Path, run_file: Path, page: bool = True) -> tuple[Path, ...]:
     """Writes the files into `folder`, which exists; returns the paths of report.json and, with a `page`, of report.html. Nodes that stay up keep
     their logs themselves. What cannot be shown is a caution of the outcome; OSError when report.json cannot be written."""
@@ -44,9 +56,8 @@ def write_report(outcome: Outcome, folder: Path, run_file: Path, page: bool = Tr
     outcome.cautions += (*trouble, *verdict_cautions(judged))
 
     def drawn() -> str:
-        from rashpa.cli.report.report_html import html_of  # half of a command's start, for those who want it
-
-        return html_of(report_of(outcome, run_file, judged), outcome).translate(BIDIRECTIONAL)
+        html: str = page_module().html_of(report_of(outcome, run_file, judged), outcome)
+        return html.translate(BIDIRECTIONAL)
 
     shown = _put_or_caution(outcome, as_html, drawn if page else str)
     # the last: who finds it finds the others

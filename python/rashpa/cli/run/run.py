@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from rashpa.cli.plan.plan import group_lines
-from rashpa.cli.report.report import write_report
+from rashpa.cli.report.report import page_module, write_report
 from rashpa.cli.run.run_display import RunDisplay, print_outcome
 from rashpa.cli.run_checks import problems_before, problems_of_nodes
 from rashpa.cli.ways_to_images import ways_to_images
@@ -113,7 +113,7 @@ def run(
 def _load_page() -> None:
     """Import what the end of a run needs, so that nobody waits for it there. What is wrong with it is said there."""
     with contextlib.suppress(Exception):
-        importlib.import_module("rashpa.cli.report.report_html").load()
+        page_module().load()
         importlib.import_module("rashpa.cli.files.combine")
 
 

@@ -76,7 +76,7 @@ def json_of(data: bytes | str) -> Any:
 
 
 def check_no_device(path: Path) -> None:
-    """OSError when a device has the name: root would put a file in its place."""
+    """OSError when a device has the name, or a link to one, as /dev/stdout is: root would put a file in its place."""
     with contextlib.suppress(FileNotFoundError):
         mode = path.stat().st_mode
         if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
@@ -85,7 +85,7 @@ def check_no_device(path: Path) -> None:
 
 def put_file(path: Path, data: bytes, mode: int = 0o666) -> None:
     """Puts a file in place whole, instead of what has the name; no link is followed, no pipe waited for. `mode`: less the umask. OSError when it cannot be,
-    also when the name is a folder's, or a device's; nothing is left of it then."""
+    also when the name is that of a folder, of a device, or of a link to a device; nothing is left of it then."""
     check_no_device(path)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:

@@ -233,11 +233,11 @@ class Finder:
                 return None
             if isinstance(link, h5py.SoftLink):
                 start = held.handle["/"] if link.path.startswith("/") else group
-                led = self.walk(held, start, f"{link.path}/{rest}", links + 1)
+                led = self.walk(held, start, link.path, links + 1)
                 said = f"{held.path}: {part} leads to {link.path}, which is not there"
-                return Absence("unwritten", said) if led is None else led
+                return self._below(Absence("unwritten", said) if led is None else led, rest, links + 1)
             if isinstance(link, h5py.ExternalLink):
-                return self.external(held, link.filename, f"{link.path}/{rest}", links + 1)
+                return self._below(self.external(held, link.filename, link.path, links + 1), rest, links + 1)
             with blaming(f"{held.path}: {group.name}/{part}", self.files.kind):
                 found = group[part]
                 if isinstance(found, h5py.Dataset) and not rest:
@@ -246,6 +246,12 @@ class Finder:
                 return None
             group = found
         return Group(held, group, self)
+
+    def _below(self, led: Group | Array | Absence, rest: str, links: int) -> Group | Array | Absence | None:
+        """What lies at `rest` below what a link has led to; None when the link is whole, and there is no such member behind it."""
+        if not rest or isinstance(led, Absence):
+            return led
+        return self.walk(led._held, led._group, rest, links) if isinstance(led, Group) else None
 
     def external(self, held: Held, name: str, path: str, links: int) -> Group | Array | Absence:
         """What `path` leads to in another file."""
