@@ -16,7 +16,7 @@ import numpy as np
 
 from rashpa import _native
 from rashpa.data.datasets.calibration import Calibration
-from rashpa.data.kernels.conformance import Vector, carry_out, compare, vectors, write_vectors
+from rashpa.data.kernels.conformance import Vector, compare, compute, vectors, write_vectors
 from rashpa.data.kernels.pipeline import kernel_declarations
 
 FOLDER = Path(__file__).resolve().parents[1] / "schema" / "conformance"
@@ -271,7 +271,7 @@ def vectors_of(name: str) -> list[Vector]:
             if "track" in kernels[0]:
                 images, calibration, flags = drifting_words()
                 vector = replace(vector, images=images, calibration=calibration, flags=flags, stacks=(FOLLOWED_STACK,))
-            expected = carry_out(vector, stack=vector.stacks[0], threads=1, fused=False)
+            expected = compute(vector, stack=vector.stacks[0], threads=1, fused=False)
             made.append(replace(vector, expected=expected))
     return made
 

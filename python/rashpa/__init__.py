@@ -33,9 +33,9 @@ def open(file: Path | str) -> Any:  # noqa: A001 (rashpa.open, as with other for
 
 def run(config: Path | str | Mapping[str, Any]) -> Outcome:
     """Carries out a run file, or its tables as a dict, and returns what came of it: `good`, `problem`, the books of all buffers."""
-    from rashpa.control.run.carry_out import carry_out
+    from rashpa.control.run.run_to_end import run_to_end
 
-    return carry_out(config)
+    return run_to_end(config)
 
 
 @overload

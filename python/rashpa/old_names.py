@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that modules had before they lay in rooms (docs/decisions/0146): programs that import them go on, and are told the new name."""
+"""Names that modules had before they lay in rooms (docs/decisions/0146) or had a plainer name: programs that import them go on, and are told the new name."""
 
 import importlib
 import sys
@@ -11,6 +11,16 @@ from pathlib import Path
 from types import ModuleType
 
 _PACKAGES = frozenset({"cli", "control", "data", "node"})
+# Below `rashpa`: the name that a module had in its room, and the name that it has.
+_RENAMED = {
+    "control.handover.holder": "control.handover.run_owner",
+    "control.nodes.at_once": "control.nodes.gather_limited",
+    "control.nodes.meanwhile": "control.nodes.poll_while",
+    "control.run.carry_out": "control.run.run_to_end",
+    "data.figures.seen": "data.figures.image_view",
+}
+# The same of a module that had no room yet.
+_RENAMED_FLAT = {f"{old.split('.')[0]}.{old.split('.')[-1]}": new for old, new in _RENAMED.items()}
 
 
 class _Alias(Loader):
@@ -31,15 +41,22 @@ class _Alias(Loader):
 
 
 class _OldNames(MetaPathFinder):
-    """Finds `rashpa.data.NAME` in the room that has it. It is asked last, so that it costs nothing where a name is new."""
+    """Finds `rashpa.data.NAME` in the room that has it, and modules that were renamed. It is asked last, so that it costs nothing where a name is new."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, _target: object = None) -> ModuleSpec | None:
-        root, _, rest = fullname.partition(".")
-        package, _, name = rest.partition(".")
-        if root != "rashpa" or package not in _PACKAGES or not name.isidentifier() or not path:
+        root, _, below = fullname.partition(".")
+        if root != "rashpa" or not path:
             return None
-        rooms = sorted(found.parent.name for found in Path(path[0]).glob(f"*/{name}.py"))
-        return ModuleSpec(fullname, _Alias(f"rashpa.{package}.{rooms[0]}.{name}")) if rooms else None
+        new = _RENAMED.get(below) or _RENAMED_FLAT.get(below) or _in_a_room(below, Path(path[0]))
+        return ModuleSpec(fullname, _Alias(f"rashpa.{new}")) if new else None
+
+
+def _in_a_room(below: str, folder: Path) -> str | None:
+    package, _, name = below.partition(".")
+    if package not in _PACKAGES or not name.isidentifier():
+        return None
+    rooms = sorted(found.parent.name for found in folder.glob(f"*/{name}.py"))
+    return f"{package}.{rooms[0]}.{name}" if rooms else None
 
 
 def know() -> None:

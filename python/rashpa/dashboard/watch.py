@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rashpa.control.capacity.limits import limits_of
-from rashpa.control.nodes.at_once import some_at_once
+from rashpa.control.nodes.gather_limited import gather_limited
 from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.nodes.running_time import within
 from rashpa.control.telegrams.telegram import Capabilities, Status
@@ -72,7 +72,7 @@ class Watch:
         if ended:  # its nodes go with it: what they said last stays
             nodes = tuple(known[name].ended() for name in names if name in known)
         else:
-            nodes = tuple(await some_at_once(lambda name: self._ask(name, known.get(name)), names))
+            nodes = tuple(await gather_limited(lambda name: self._ask(name, known.get(name)), names))
             if not all(node.problem for node in nodes):
                 nodes = tuple(replace(node, alone=bool(node.problem)) for node in nodes)
         plan = going.plan if going is not None else self.scene.plan if ended else self.nodes.plan

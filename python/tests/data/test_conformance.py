@@ -15,7 +15,7 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 
 from rashpa.cli.main import app
 from rashpa.data.kernels import conformance
-from rashpa.data.kernels.conformance import STACKS, Vector, carry_out, compare, judge, vectors
+from rashpa.data.kernels.conformance import STACKS, Vector, compare, compute, judge, vectors
 from rashpa.data.kernels.pipeline import available_units, kernel_declarations
 
 pytestmark = pytest.mark.whole
@@ -81,7 +81,7 @@ def test_counts_and_lists_of_the_vectors_are_those_of_numpy() -> None:
 def test_one_wrong_bit_is_found_in_whatever_a_kernel_makes() -> None:
     for kernel in KERNELS:
         vector = next(iter(vectors(kernel)))
-        found = carry_out(vector)
+        found = compute(vector)
         assert compare(vector, found).good
         for name, values in found.items():
             if values.size == 0 or values.dtype.kind not in "iu":
@@ -95,7 +95,7 @@ def test_one_wrong_bit_is_found_in_whatever_a_kernel_makes() -> None:
 
 def test_real_numbers_may_differ_by_what_the_vector_says() -> None:
     vector = first("jungfrau", "kev_uint16")
-    found = carry_out(vector)
+    found = compute(vector)
     near = {**found, "pixels": np.nextafter(found["pixels"], np.float32(np.inf))}
     assert compare(vector, near).result == "within"
     far = {**found, "pixels": found["pixels"] * np.float32(1 + 1e-5)}
@@ -116,7 +116,7 @@ def test_kernels_that_ride_on_another_are_carried_out_apart_too(monkeypatch: pyt
         ways.append(fused)
         return vector.expected
 
-    monkeypatch.setattr(conformance, "carry_out", as_expected)
+    monkeypatch.setattr(conformance, "compute", as_expected)
     assert judge(first("jungfrau", "counted_and_marked_on_the_way_uint16"), "cpu").good
     assert ways == [True, False] * len(STACKS)
     ways.clear()

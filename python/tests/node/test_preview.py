@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from rashpa import _native
-from rashpa.data.figures.seen import seen_of
+from rashpa.data.figures.image_view import image_view_of
 from rashpa.data.figures.view_bytes import view_of_bytes
 from rashpa.node.engine.preview import Masked, Preview, View, png_of, viewed
 
@@ -63,7 +63,7 @@ def test_a_block_is_its_largest_value_and_has_none_only_when_no_pixel_has(
     image, facts = _seen(_preview(pixels, masked), View(step=2))
     assert image.dtype == np.dtype(made)
     assert facts["kind"] == pixels.dtype.kind
-    seen = seen_of(viewed(_preview(pixels, masked), View(step=2)))
+    seen = image_view_of(viewed(_preview(pixels, masked), View(step=2)))
     np.testing.assert_array_equal(seen.values, np.array([[5, np.nan], [3, 4]], np.float32))
 
 
@@ -78,7 +78,7 @@ def test_peaks_and_curves_come_with_the_view() -> None:
     peaks = {"peakfinder8": {"x": np.array([1.5]), "y": np.array([2.5]), "snr": np.array([9.0])}}
     curve = ({"I": np.array([1.0, 2.0])}, {"radial_axis": np.array([0.1, 0.2])})
     content = viewed(_preview(np.zeros((4, 4), np.int16), tables=peaks, profiles={"azimuthal": curve}), View())
-    seen = seen_of(content)
+    seen = image_view_of(content)
     assert seen.peaks is not None
     assert seen.peaks.tolist() == [[1.5], [2.5]]
     assert seen.peaks_of == "peakfinder8"

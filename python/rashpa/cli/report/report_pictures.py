@@ -15,8 +15,8 @@ from rashpa.control.books.outcome import Outcome
 from rashpa.control.books.pictures import MOST_BUFFERS, MOST_SIDE
 from rashpa.control.plan.run_plan import PlannedBuffer
 from rashpa.data.base.bad_file import BadFileError, blaming
+from rashpa.data.figures.image_view import ImageView, image_view_of
 from rashpa.data.figures.picture import Picture, StoredPicture, brightest, spread, summed, unit_of
-from rashpa.data.figures.seen import Seen, seen_of
 from rashpa.data.files.hdf5.tree import Hdf5File
 from rashpa.data.stored.reader import Run, open_run
 
@@ -49,10 +49,10 @@ def shown_of(buffer: PlannedBuffer, outcome: Outcome, file: str) -> Shown:
     shown = Shown()
     if buffer not in outcome.plan.buffers[:MOST_BUFFERS]:
         return shown
-    seen: dict[str, Seen] = {}
+    seen: dict[str, ImageView] = {}
     for of, content in outcome.pictures.get(name, {}).items():
         try:
-            seen[of] = seen_of(content)
+            seen[of] = image_view_of(content)
         except (ValueError, KeyError, OSError):  # of a node of another version
             continue
     stored = _of_file(shown, file) if file else set()
@@ -99,12 +99,12 @@ def _curves_of(run: Run) -> Iterator[Curve]:
         yield Curve(text, f"{name}: {array}", f"{axis} ({unit})" if unit else axis, x, y)
 
 
-def _picture_of(seen: Seen) -> Picture:
+def _picture_of(seen: ImageView) -> Picture:
     unit = unit_of(seen.kind, seen.arriving)
     return Picture(seen.values.astype(np.float64), seen.corners[4], unit, seen.lost, seen.peaks, linear=seen.arriving)
 
 
-def _text_of(seen: Seen) -> str:
+def _text_of(seen: ImageView) -> str:
     words = [f"frame {seen.frame}"]
     if seen.vetoed is not None:
         words.append(f"vetoed: {seen.vetoed.replace('_', ' ')}")

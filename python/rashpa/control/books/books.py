@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from rashpa.control.books.accounting import account_run
 from rashpa.control.books.group_accounting import account_groups
 from rashpa.control.books.outcome import Outcome
-from rashpa.control.nodes.at_once import some_at_once
+from rashpa.control.nodes.gather_limited import gather_limited
 from rashpa.control.nodes.node_client import NodeClient
 from rashpa.control.plan.run_plan import Plan
 from rashpa.control.telegrams.telegram import Status
@@ -19,21 +19,21 @@ async def take_books(
     alive = [receiver.name for receiver in plan.receivers if receiver.name not in outcome.lost]
     names = [*(emulator.name for emulator in plan.emulators), *alive]
     # nodes beside each other, what is asked of one after the other
-    said = dict(zip(names, await some_at_once(lambda name: clients[name].status(), names), strict=True))
+    said = dict(zip(names, await gather_limited(lambda name: clients[name].status(), names), strict=True))
     outcome.emulators |= {emulator.name: said[emulator.name] for emulator in plan.emulators}
     outcome.receivers |= {
         name: last[name] for name in outcome.lost if name in last
     }  # one may be lost before it says anything
     outcome.receivers |= {name: said[name] for name in alive}
     sources = [emulator.name for emulator in plan.emulators]
-    parts = await some_at_once(lambda name: _fates(plan, name, clients[name]), sources)
+    parts = await gather_limited(lambda name: _fates(plan, name, clients[name]), sources)
     found = {dtp: fates for part in parts for dtp, fates in part.items()}
     outcome.fates |= {dtp.id: found[dtp.id] for dtp in plan.dtps}
     for group in plan.groups:
         for name in group.members:
             dtp = plan.dtps_of(name)[0]
             outcome.dealt[name] = await clients[plan.emulator_of(dtp)].table("dealt", dtp=dtp.id)
-    await some_at_once(lambda name: _take_tables(plan, name, clients[name], outcome), alive)
+    await gather_limited(lambda name: _take_tables(plan, name, clients[name], outcome), alive)
     outcome.groups = account_groups(
         plan, outcome.dealt, outcome.fates, outcome.completeness, outcome.lost, outcome.sources, outcome.joined
     )

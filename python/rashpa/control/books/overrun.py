@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from rashpa.control.books.overrun_look import NOTHING, Look, look_at, streams_of
-from rashpa.control.nodes.at_once import all_at_once, some_at_once
+from rashpa.control.nodes.gather_limited import gather_all, gather_limited
 from rashpa.control.nodes.heard import status_of
 from rashpa.control.nodes.holding import deadlines_held, hold_deadlines
 from rashpa.control.nodes.node_client import NodeClient
@@ -187,7 +187,7 @@ class OverrunGuard:
 
     async def _order(self, names: list[str], order: telegram.Telegram) -> None:
         """One that has come to its end meanwhile needs no order."""
-        said = await all_at_once(self._clients[name].order_unless_finished(order) for name in names)
+        said = await gather_all(self._clients[name].order_unless_finished(order) for name in names)
         self._last.update(zip(names, said, strict=True))
 
     async def _drain(self, playing: list[str]) -> None:
@@ -196,7 +196,7 @@ class OverrunGuard:
         since, before = time.monotonic(), None
         while time.monotonic() < ends:
             names = [*playing, *self._alive(receiver.name for receiver in self._plan.receivers)]
-            await some_at_once(self._ask, names)
+            await gather_limited(self._ask, names)
             if any(status_of(self._last, name).state == "fault" for name in names):
                 return  # whoever looks next says so
             buffers = [

@@ -4,7 +4,7 @@
 import contextlib
 from collections.abc import Iterable, Mapping
 
-from rashpa.control.nodes.at_once import some_at_once
+from rashpa.control.nodes.gather_limited import gather_limited
 from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.nodes.running_time import within
 from rashpa.control.plan.run_plan import Plan, PlannedBuffer
@@ -37,5 +37,5 @@ async def take_pictures(plan: Plan, clients: Mapping[str, NodeClient], receivers
 
     with contextlib.suppress(TimeoutError):
         async with within(_PATIENCE_S):
-            await some_at_once(ask, buffers)
+            await gather_limited(ask, buffers)
     return found

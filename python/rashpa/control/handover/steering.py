@@ -23,7 +23,7 @@ from rashpa.control.handover.run_request import (
     RunRequest,
     Wanted,
 )
-from rashpa.control.nodes.at_once import all_at_once
+from rashpa.control.nodes.gather_limited import gather_all
 from rashpa.control.nodes.heard import status_of
 from rashpa.control.nodes.holding import deadlines_held
 from rashpa.control.nodes.node_client import NodeClient, NodeError
@@ -229,7 +229,7 @@ class Steering:
         return max((source.frames_begun for name in names if (source := status_of(self._last, name).source)), default=0)
 
     async def _order(self, names: list[str], order: telegram.Telegram) -> None:
-        said = await all_at_once(self._clients[name].order_unless_finished(order) for name in names)
+        said = await gather_all(self._clients[name].order_unless_finished(order) for name in names)
         self._last.update(zip(names, said, strict=True))
         if all(status.state == "finished" for status in said):
             raise SteerError("all emulators have come to their ends; nothing of the run is sent any more")

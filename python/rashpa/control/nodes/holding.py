@@ -4,7 +4,7 @@
 import contextlib
 from collections.abc import AsyncIterator, Collection
 
-from rashpa.control.nodes.at_once import all_at_once
+from rashpa.control.nodes.gather_limited import gather_all
 from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.telegrams import telegram
 
@@ -21,7 +21,7 @@ async def deadlines_held(receivers: Collection[NodeClient]) -> AsyncIterator[Non
 
 async def hold_deadlines(receivers: Collection[NodeClient], *, held: bool) -> None:
     """Tell all at once. Who watches the receivers says what is wrong with one that does not obey."""
-    await all_at_once(_tell(receiver, telegram.HoldDeadlines(held)) for receiver in receivers)
+    await gather_all(_tell(receiver, telegram.HoldDeadlines(held)) for receiver in receivers)
 
 
 async def _tell(receiver: NodeClient, order: telegram.HoldDeadlines) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from rashpa.control.books.outcome import Outcome
 from rashpa.control.handover.journal import Journal
 from rashpa.control.handover.stop_request import StopAnswer, StopRequests
-from rashpa.control.nodes.at_once import all_at_once
+from rashpa.control.nodes.gather_limited import gather_all
 from rashpa.control.nodes.holding import deadlines_held
 from rashpa.control.nodes.node_client import NodeClient
 from rashpa.control.plan.run_plan import Plan
@@ -87,13 +87,13 @@ async def end_sources(emulators: Sequence[NodeClient], receivers: Sequence[NodeC
 
 
 async def _end_at_one_frame(emulators: Sequence[NodeClient]) -> int:
-    statuses = await all_at_once(emulator.status() for emulator in emulators)
+    statuses = await gather_all(emulator.status() for emulator in emulators)
     states = zip(emulators, statuses, strict=True)
     going = [one for one, status in states if status.state in ("running", "paused")]
-    await all_at_once(emulator.order_unless_finished(telegram.Pause()) for emulator in going)
-    statuses = await all_at_once(emulator.status() for emulator in emulators)
+    await gather_all(emulator.order_unless_finished(telegram.Pause()) for emulator in going)
+    statuses = await gather_all(emulator.status() for emulator in emulators)
     frames = max((status.source.frames_begun for status in statuses if status.source), default=0)
-    await all_at_once(emulator.order_unless_finished(telegram.Stop(frames=frames)) for emulator in going)
+    await gather_all(emulator.order_unless_finished(telegram.Stop(frames=frames)) for emulator in going)
     return frames
 
 

@@ -25,18 +25,18 @@ from rashpa.control.books.outcome import Outcome, Progress
 from rashpa.control.books.overrun import OverrunGuard
 from rashpa.control.books.pictures import take_pictures
 from rashpa.control.capacity.capacity import CapacityError, check_abilities, overloads
-from rashpa.control.handover.holder import holder_of
 from rashpa.control.handover.join_desk import JoinDesk
 from rashpa.control.handover.journal import Journal
+from rashpa.control.handover.run_owner import run_owner
 from rashpa.control.handover.steering import Steering
-from rashpa.control.nodes.at_once import all_at_once, some_at_once
+from rashpa.control.nodes.gather_limited import gather_all, gather_limited
 from rashpa.control.nodes.heard import UNHEARD, status_of
 from rashpa.control.nodes.launcher import LOCAL, Launcher
 from rashpa.control.nodes.lean_httpx import httpx
 from rashpa.control.nodes.local_node import LocalNode
 from rashpa.control.nodes.log_text import lines_of
-from rashpa.control.nodes.meanwhile import meanwhile
 from rashpa.control.nodes.node_client import NodeClient, NodeError, run_id_of
+from rashpa.control.nodes.poll_while import poll_while
 from rashpa.control.nodes.running_time import since_boot, within
 from rashpa.control.plan.groups import Joined
 from rashpa.control.plan.receivers import PlannedReceiver
@@ -110,7 +110,7 @@ class Manager:
         self._hurried = asyncio.Event()
         self._busy: dict[str, str] = {}  # by buffer: the step that does not come to its end
         self._began = 0.0
-        self._holder = holder_of(plan)
+        self._holder = run_owner(plan)
         self._claimed: set[str] = set()  # nodes that may be this run's
         self._end = EndOfRun(plan, journal)
         self._groups = GroupCourse(plan, self._clients, self._last)
@@ -164,7 +164,7 @@ class Manager:
         """What the nodes of the plan can do, by name; those that are local are started for the question. NodeError when one does not answer."""
         async with self._closed():
             await self._nodes.connect(self._plan)
-            answers = await some_at_once(NodeClient.capabilities, self._clients.values())
+            answers = await gather_limited(NodeClient.capabilities, self._clients.values())
             return dict(zip(self._clients, answers, strict=True))
 
     @property
@@ -221,7 +221,7 @@ class Manager:
     async def _carry_through(self) -> None:
         self._tell("starting nodes")
         await self._nodes.connect(self._plan)
-        can = await some_at_once(NodeClient.capabilities, self._clients.values())
+        can = await gather_limited(NodeClient.capabilities, self._clients.values())
         self._outcome.capabilities.update(zip(self._clients, can, strict=True))
         check_abilities(self._plan, self._outcome.capabilities)
         if too_much := overloads(self._plan, self._outcome.capabilities):
@@ -285,8 +285,8 @@ class Manager:
         self._overruns.close(self._outcome.acquisition_s)
         await self._take_books()
         await self._take_pictures(self._alive(self._receiver_names))
-        await all_at_once(self._take_log(name) for name in self._alive(self._local))
-        await all_at_once(self._release(name) for name in self._alive(self._clients))
+        await gather_all(self._take_log(name) for name in self._alive(self._local))
+        await gather_all(self._release(name) for name in self._alive(self._clients))
 
     async def _release(self, name: str) -> None:
         """A node whose books are taken; the run has lost nothing when it is gone."""
@@ -300,7 +300,7 @@ class Manager:
     async def _tell_ends(self, receivers: Iterable[str]) -> None:
         """To the receivers, from what their sources say that they have come to."""
         for_each = self._end.orders(receivers, self._heard_of(self._emulator_names).values())
-        await all_at_once(self._clients[name].order(order) for name, order in for_each.items())
+        await gather_all(self._clients[name].order(order) for name, order in for_each.items())
 
     @property
     def _receiver_names(self) -> list[str]:
@@ -311,7 +311,7 @@ class Manager:
         return [emulator.name for emulator in self._plan.emulators]
 
     async def _order_all(self, names: Iterable[str], order: telegram.Telegram) -> None:
-        await all_at_once(self._clients[name].order(order) for name in names)
+        await gather_all(self._clients[name].order(order) for name in names)
 
     async def _claim(self) -> None:
         emulators = self._emulator_names
@@ -329,7 +329,7 @@ class Manager:
         receivers = self._plan.receivers
         self._tell("configuring the receiver" if len(receivers) == 1 else "configuring the receivers")
         ends: Ends = {}
-        for found in await all_at_once(
+        for found in await gather_all(
             configure_receiver(self._plan, one, self._clients[one.name]) for one in receivers
         ):
             ends.update(found)
@@ -337,11 +337,11 @@ class Manager:
         phase = f"configuring the emulator{'' if len(emulators) == 1 else 's'} (dataset)"
         self._tell(phase)
         sources: dict[int, Endpoint] = {}
-        async with meanwhile(lambda: self._tell_prepared(phase), _POLL_S):
+        async with poll_while(lambda: self._tell_prepared(phase), _POLL_S):
             answers = (configure_emulator(self._plan, one, self._clients[one.name], ends) for one in emulators)
-            for sent_from in await all_at_once(answers):
+            for sent_from in await gather_all(answers):
                 sources.update(sent_from)
-        await all_at_once(
+        await gather_all(
             self._clients[name].order(telegram.Arm(tuple(sources[dtp.id] for dtp in self._plan.dtps_of(name))))
             for name in self._receiver_names
         )
@@ -368,7 +368,7 @@ class Manager:
             if joining:
                 self._joining.look()
             began = time.monotonic()
-            await some_at_once(self._look_at, self._alive(self._clients))
+            await gather_limited(self._look_at, self._alive(self._clients))
             asked_s = time.monotonic() - began
             for name in self._alive(self._clients):
                 trouble = self._trouble_of(name)
@@ -529,7 +529,7 @@ class Manager:
 
     async def _stop_nodes(self, lost: str) -> None:
         for names in (self._emulator_names, self._receiver_names):
-            await all_at_once(self._stop_node(name) for name in names if name != lost)
+            await gather_all(self._stop_node(name) for name in names if name != lost)
 
     def _give_up_waiting(self) -> None:
         self._nodes.kill()

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 
-from rashpa.control.nodes.at_once import all_at_once
+from rashpa.control.nodes.gather_limited import gather_all
 from rashpa.control.nodes.launcher import Launcher
 from rashpa.control.nodes.lean_httpx import httpx
 from rashpa.control.nodes.local_node import LocalNode
@@ -46,7 +46,7 @@ class RunNodes:
         """Starts those that are local, all at the same time. NodeError."""
         if started := [node for node in plan.nodes if self._is_started(node)]:
             starts = (self._start(plan, node) for node in started)
-            await all_at_once((*starts, asyncio.to_thread(get_ready)))
+            await gather_all((*starts, asyncio.to_thread(get_ready)))
         self.clients.update({node.name: self._client_of(plan, node) for node in plan.nodes})
 
     async def reach(self, plan: Plan, node: PlannedNode, holder: str) -> NodeClient:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from rashpa.control.books.outcome import Outcome, Progress
 from rashpa.control.handover.journal import journal_of
 from rashpa.control.handover.steering import Way, stacks_end_every, steer
-from rashpa.control.nodes.at_once import some_at_once
+from rashpa.control.nodes.gather_limited import gather_limited
 from rashpa.control.plan.run_plan import Plan, plan_run
 from rashpa.control.run.end import never_early
 from rashpa.control.run.manager import Manager, Observer, unobserved
@@ -212,7 +212,7 @@ class RunSession:
         async def one(name: str) -> tuple[str, Status]:
             return name, await clients[name].status()
 
-        said = await some_at_once(one, names)
+        said = await gather_limited(one, names)
         known = self.progress
         heard = {
             name: status for name, status in said if status.destination
@@ -246,7 +246,7 @@ class RunSession:
                 "set `stack` of the buffers so that whole stacks come (stack = 1 takes any number)"
             )
         clients = self._manager.clients
-        await some_at_once(
+        await gather_limited(
             lambda name: clients[name].order(telegram.Trigger(frames)), [one.name for one in self.plan.emulators]
         )
         self._triggered = end

@@ -140,7 +140,7 @@ def write_vectors(kernel: str, made: list[Vector], where: Path) -> None:
             )
 
 
-def carry_out(
+def compute(
     vector: Vector, unit: str = "cpu", stack: int = 16, threads: int = 1, *, fused: bool = True, device: str = "0"
 ) -> Arrays:
     """What a unit makes of a vector, as arrays by name."""
@@ -264,7 +264,7 @@ def judge(vector: Vector, unit: str, device: str = "0") -> Verdict:
         for fused in ways:
             try:
                 threads = 2 if unit == "cpu" else 1
-                verdict = compare(vector, carry_out(vector, unit, stack, threads, fused=fused, device=device))
+                verdict = compare(vector, compute(vector, unit, stack, threads, fused=fused, device=device))
             except _native.NativeError as error:
                 return Verdict(vector.kernel, vector.name, "refused", str(error))
             if not verdict.good:

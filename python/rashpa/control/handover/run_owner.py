@@ -8,7 +8,7 @@ import socket
 from rashpa.control.plan.run_plan import Plan
 
 
-def holder_of(plan: Plan) -> str:
+def run_owner(plan: Plan) -> str:
     """The run, and the process that manages it."""
     return f"run {plan.file.run.name} of {_user()}@{socket.gethostname()} (process {os.getpid()})"
 

@@ -11,7 +11,7 @@ from rashpa.data.figures.view_bytes import view_of_bytes
 
 
 @dataclass(frozen=True)
-class Seen:
+class ImageView:
     """A view of an image. `vetoed`: why, where it was; `arriving`: as the detector has sent it, before the pipeline. `kind`: of the pixels' type, as NumPy says it. `values`: NaN where a pixel has none; `corners`: first column and row, those behind the last, pixels of a value's side; `lost`:
     rectangles; `curves`: by profile its axis' name, the axis and the curve."""
 
@@ -31,7 +31,7 @@ class Seen:
     curves: Mapping[str, tuple[str, NDArray[np.float64], NDArray[np.float64]]]
 
 
-def seen_of(content: bytes) -> Seen:
+def image_view_of(content: bytes) -> ImageView:
     """What a node has answered. ValueError or KeyError when it is no view."""
     facts, arrays = view_of_bytes(content)
     image = arrays["image"]
@@ -45,7 +45,7 @@ def seen_of(content: bytes) -> Seen:
         if f"profile_{name}" in arrays
     }
     x, y, right, bottom, step = facts["view"]
-    return Seen(
+    return ImageView(
         index=facts["index"],
         frame=facts["frame"],
         partial=facts["partial"],

@@ -13,21 +13,21 @@ _T = TypeVar("_T")
 _A = TypeVar("_A")
 
 
-async def outcomes_of(calls: Iterable[Awaitable[_T]]) -> list[_T | BaseException]:
+async def gather_outcomes(calls: Iterable[Awaitable[_T]]) -> list[_T | BaseException]:
     """Of all calls, in order: what each returned or raised."""
     return await asyncio.gather(*calls, return_exceptions=True)
 
 
-async def all_at_once(calls: Iterable[Awaitable[_T]]) -> list[_T]:
+async def gather_all(calls: Iterable[Awaitable[_T]]) -> list[_T]:
     """What the calls returned, in order; the first error, if there was one."""
-    results = await outcomes_of(calls)
+    results = await gather_outcomes(calls)
     for result in results:
         if isinstance(result, BaseException):
             raise result
     return [result for result in results if not isinstance(result, BaseException)]
 
 
-async def some_at_once(ask: Callable[[_A], Awaitable[_T]], whom: Iterable[_A]) -> list[_T]:
+async def gather_limited(ask: Callable[[_A], Awaitable[_T]], whom: Iterable[_A]) -> list[_T]:
     """The answers, in order. After an error nobody else is asked; then the first, if there was one."""
     room = asyncio.Semaphore(_AT_ONCE)
     errors: list[Exception] = []
@@ -42,4 +42,4 @@ async def some_at_once(ask: Callable[[_A], Awaitable[_T]], whom: Iterable[_A]) -
                 errors.append(error)
                 raise
 
-    return await all_at_once(one(each) for each in whom)
+    return await gather_all(one(each) for each in whom)

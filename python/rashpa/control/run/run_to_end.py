@@ -21,7 +21,7 @@ def plan_of(config: Path | str | Mapping[str, Any]) -> Plan:
     return load_plan(Path(expanded(str(config))))
 
 
-def carry_out(config: Path | str | Mapping[str, Any], observer: Observer = unobserved) -> Outcome:
+def run_to_end(config: Path | str | Mapping[str, Any], observer: Observer = unobserved) -> Outcome:
     """Carries a run through, and returns when it is over: `good` says whether every image is stored or explained, `problem` what went wrong.
 
     `config`: a run file, or its tables as a dict. Nodes that it calls local are started and ended. RunFileError when it is wrong: nothing has

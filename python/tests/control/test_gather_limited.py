@@ -5,7 +5,7 @@ import asyncio
 
 import pytest
 
-from rashpa.control.nodes.at_once import all_at_once, outcomes_of, some_at_once
+from rashpa.control.nodes.gather_limited import gather_all, gather_limited, gather_outcomes
 
 
 class Calls:
@@ -36,7 +36,7 @@ class Calls:
 def test_all_are_waited_for_and_the_first_error_comes_out_then() -> None:
     async def course() -> None:
         calls = Calls(1, 2)
-        waiting = asyncio.ensure_future(all_at_once(calls(number) for number in range(4)))
+        waiting = asyncio.ensure_future(gather_all(calls(number) for number in range(4)))
         await calls.let(2, 1)
         assert calls.begun == [0, 1, 2, 3]
         assert not waiting.done(), "two are not through"
@@ -51,16 +51,16 @@ def test_all_are_waited_for_and_the_first_error_comes_out_then() -> None:
 def test_results_are_in_the_order_of_the_calls() -> None:
     async def course() -> None:
         calls = Calls(2)
-        waiting = asyncio.ensure_future(outcomes_of(calls(number) for number in range(3)))
+        waiting = asyncio.ensure_future(gather_outcomes(calls(number) for number in range(3)))
         await calls.let(1, 2, 0)
         first, second, third = await waiting
         assert (first, second, str(third)) == (0, 10, "2")
         good = Calls()
-        asked = asyncio.ensure_future(some_at_once(good, range(40)))
+        asked = asyncio.ensure_future(gather_limited(good, range(40)))
         await good.let(*reversed(range(40)))
         assert await asked == [10 * number for number in range(40)]
-        assert await all_at_once(()) == []
-        assert await some_at_once(good, ()) == []
+        assert await gather_all(()) == []
+        assert await gather_limited(good, ()) == []
 
     asyncio.run(course())
 
@@ -68,7 +68,7 @@ def test_results_are_in_the_order_of_the_calls() -> None:
 def test_sixteen_are_asked_at_once_and_the_next_when_one_has_answered() -> None:
     async def course() -> None:
         calls = Calls()
-        waiting = asyncio.ensure_future(some_at_once(calls, range(40)))
+        waiting = asyncio.ensure_future(gather_limited(calls, range(40)))
         await calls.let(5, 9)
         assert calls.begun == list(range(18))
         await calls.let(*range(40))
@@ -80,7 +80,7 @@ def test_sixteen_are_asked_at_once_and_the_next_when_one_has_answered() -> None:
 def test_after_an_error_nobody_else_is_asked_and_who_was_asked_is_waited_for() -> None:
     async def course() -> None:
         calls = Calls(3)
-        waiting = asyncio.ensure_future(some_at_once(calls, range(40)))
+        waiting = asyncio.ensure_future(gather_limited(calls, range(40)))
         await calls.let()
         await calls.let(3, 4)
         assert calls.begun == list(range(16))
@@ -96,7 +96,7 @@ def test_after_an_error_nobody_else_is_asked_and_who_was_asked_is_waited_for() -
 def test_who_gives_up_gives_up_all() -> None:
     async def course() -> None:
         calls = Calls()
-        waiting = asyncio.ensure_future(some_at_once(calls, range(40)))
+        waiting = asyncio.ensure_future(gather_limited(calls, range(40)))
         await calls.let()
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -9,7 +9,7 @@ from rashpa.control.nodes.node_client import NodeError
 
 
 @contextlib.asynccontextmanager
-async def meanwhile(look: Callable[[], Awaitable[None]], every_s: float) -> AsyncIterator[None]:
+async def poll_while(look: Callable[[], Awaitable[None]], every_s: float) -> AsyncIterator[None]:
     """Until the block is left. Who cannot be asked now is asked later: what is waited for says what is wrong."""
 
     async def again() -> None:
