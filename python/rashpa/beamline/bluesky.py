@@ -42,7 +42,7 @@ _LOOK_S = 0.05
 
 
 class DetectorStatus(StrictEnum):
-    """What it is doing, in the words of JUNGFRAU's driver."""
+    """Names the detector's states, in the words of JUNGFRAU's driver."""
 
     IDLE = "Idle"
     WAITING = "Waiting"
@@ -51,13 +51,13 @@ class DetectorStatus(StrictEnum):
 
 
 class TriggerMode(StrictEnum):
-    """What lets frames be taken: this detector has no other."""
+    """Names the only trigger mode of this detector."""
 
     INTERNAL = "Internal"
 
 
 class RashpaDriver(Device):
-    """Signals as a JUNGFRAU has them, as far as a run has what they say. Of a run that goes on nothing is changed."""
+    """Shows a run as the signals of a JUNGFRAU driver, as far as a run knows them. Writing them changes nothing in a run that goes on."""
 
     def __init__(self, start: Any, stop: Any) -> None:
         self.exposure_time = soft_signal_rw(float, 0.0, units="s")
@@ -71,7 +71,7 @@ class RashpaDriver(Device):
 
 
 class RashpaWriter(Device):
-    """What becomes of the frames. `frames_written`: of which it is decided what becomes of them, and which are stored where they were accepted."""
+    """Shows the progress of the files. `frames_written`: frames that are decided, of which the accepted ones are also stored."""
 
     def __init__(self) -> None:
         self.writing, self.set_writing = soft_signal_r_and_setter(bool, False)
@@ -85,7 +85,7 @@ class RashpaWriter(Device):
 
 
 class _Acquisition:
-    """The run of a detector, from `prepare` to `unstage`."""
+    """Owns the run of a detector from `prepare` to `unstage`."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class _Acquisition:
         self._timing = (0.0, 0.0)
 
     async def timing(self, livetime: float, deadtime: float) -> None:
-        """Exposure and period, s; 0: as the run file says. ValueError when a run goes on with others."""
+        """Set exposure and dead time, s; 0 means the value of the run file. Raise ValueError when a run goes on with other values."""
         detector = self.plan.file.detector
         exposure = livetime or detector.count_time_s
         period = exposure + deadtime if deadtime else max(exposure, 1.0 / detector.rate_hz if detector.rate_hz else 0.0)
@@ -170,7 +170,7 @@ class _Acquisition:
             raise SessionError("\n".join(problems))
 
     def failure(self) -> SessionError | None:
-        """Why the run is over, which nobody has ended."""
+        """Return the error of a run that ended by itself, None while it goes on or when a user ended it."""
         session = self.session
         if session is None or not session.ended.done():
             return None
@@ -185,7 +185,7 @@ class _Acquisition:
         return self.session
 
     def _count(self, session: RunSession) -> None:
-        """From 0 on, before anybody is told that frames are written."""
+        """Count the frames of `session` from 0, before clients hear that frames are written."""
         self.session = session
         self._tell(session)
 
@@ -206,7 +206,7 @@ class _Acquisition:
 
 
 class _TriggerLogic(DetectorTriggerLogic):
-    """How many, how long, how often."""
+    """Sets the number of frames, their exposure and their rate."""
 
     def __init__(self, acquisition: _Acquisition) -> None:
         self._acquisition = acquisition
@@ -221,7 +221,7 @@ class _TriggerLogic(DetectorTriggerLogic):
 
 
 class _AcquireLogic(DetectorAcquireLogic):
-    """Each `trigger` or `kickoff` lets its frames be taken; the run goes on behind them."""
+    """Releases the frames of each `trigger` or `kickoff`; the run goes on after them."""
 
     def __init__(self, acquisition: _Acquisition, detector: "RashpaDetector") -> None:
         self._acquisition, self._detector = acquisition, detector
@@ -233,11 +233,11 @@ class _AcquireLogic(DetectorAcquireLogic):
         self._acquisition.driver.set_status(DetectorStatus.WAITING)
 
     async def ensure_stopped(self) -> None:
-        """The run ends with its files (`_DataLogic.stop`)."""
+        """Do nothing: `_DataLogic.stop` ends the run with its files."""
 
 
 class _DataLogic(DetectorDataLogic):
-    """A run of its own for each staging, in the files that the path provider names."""
+    """Makes a run for each staging, with the files that the path provider names."""
 
     def __init__(self, acquisition: _Acquisition, path_provider: PathProvider) -> None:
         self._acquisition, self._path_provider = acquisition, path_provider
@@ -281,12 +281,13 @@ class _DataLogic(DetectorDataLogic):
 
 
 class RashpaDetector(StandardDetector):
-    """Frames of a buffer of a run file, by default the first.
+    """Takes frames of a buffer of a run file, by default of the first buffer.
 
-    From `prepare`, or the first `trigger`, to `unstage` a run goes on, whose emulators take frames when they are triggered. Of the run file `run.name`, `run.output`,
-    `run.frames`, `run.existing`, `detector.trigger`, and where a plan says so exposure and rate, are replaced. Index i of every data key is frame i of the run,
-    whether it is stored or not. RunFileError when the run file is wrong, or a run of the name is there, unless `replace` says that its files may be replaced.
-    `token`: of nodes that are running; RASHPA_TOKEN when not given.
+    A run goes on from `prepare`, or the first `trigger`, to `unstage`; its emulators take frames when they are triggered. The detector replaces these keys of
+    the run file: `run.name`, `run.output`, `run.frames`, `run.existing` and `detector.trigger`. A plan can also replace exposure and rate. Index i of every
+    data key is frame i of the run, whether the frame is stored or not.
+    Raise RunFileError when the run file is wrong, or when a run of that name exists and `replace` is not set. `token`: for nodes that are up already; the
+    default is RASHPA_TOKEN.
     """
 
     def __init__(
@@ -313,17 +314,17 @@ class RashpaDetector(StandardDetector):
 
     @property
     def plan(self) -> Plan:
-        """Of the run that goes on, or the next one."""
+        """Return the plan of the run that goes on, or of the next one."""
         return self._acquisition.plan
 
     async def frames_wanted(self) -> int:
-        """By the next trigger or kickoff."""
+        """Return the number of frames of the next trigger or kickoff."""
         events = await self.events_to_kickoff.get_value()
         per_event = self._prepare_ctx.trigger_info.collections_per_event if self._prepare_ctx else 1
         return int(events * per_event)
 
     async def _wait_for_index(self, *args: Any, **kwargs: Any) -> AsyncIterator[WatcherUpdate[int]]:
-        """Why a run has failed, rather than that its frames did not come."""
+        """Yield the updates of the base class; raise the run's own error, where it failed, in place of a time-out."""
         try:
             async for update in super()._wait_for_index(*args, **kwargs):
                 yield update

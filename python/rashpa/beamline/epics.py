@@ -38,14 +38,14 @@ _SETTINGS = ("AcquireTime", "AcquirePeriod", "NumImages", "FilePath", "FileName"
 
 @dataclass(frozen=True)
 class Previews:
-    """What is sent of images: at most `rate_hz` of them, one number (the largest) for `step` × `step` pixels."""
+    """Limits previews: at most `rate_hz` images a second, and one value (the largest) for each `step` × `step` pixels."""
 
     rate_hz: float = 10.0
     step: int = 1
 
 
 class _Viewers:
-    """How many clients have the image's channel open: nobody is asked for a preview while there are none."""
+    """Counts the clients that have the image's channel open. No node makes a preview while there are none."""
 
     def __init__(self) -> None:
         self.some = asyncio.Event()
@@ -58,7 +58,7 @@ class _Viewers:
 
 
 class _Order:
-    """Of a variable that clients may write: `obey` gets the value, and says by ValueError or SessionError why not."""
+    """Handles writes to one variable: `obey` gets the value, and raises ValueError or SessionError to refuse it."""
 
     def __init__(self, obey: Callable[[Any], Awaitable[None]]) -> None:
         self._obey = obey
@@ -73,7 +73,7 @@ class _Order:
 
 
 class Variables:
-    """Of one detector. Its runs go on one after the other. RunFileError when the run file is wrong."""
+    """Holds the variables of one detector and its runs, one after the other. Raise RunFileError when the run file is wrong."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class Variables:
         self._posted: dict[str, Any] = {}
 
     def provider(self) -> Any:
-        """Of all variables, for a server of the loop that runs."""
+        """Return the provider of all variables, for a server on the running event loop."""
         made = StaticProvider("rashpa")
         self._add(f"{CAMERA}Acquire", NTEnum(), {"index": 0, "choices": ACQUIRE}, self._acquire)
         for name, value in self._settings.items():
@@ -141,7 +141,7 @@ class Variables:
     # ---- orders -------------------------------------------------------------------------------------------------------------------
 
     async def _acquire(self, value: Any) -> None:
-        """1: a run begins, and answered when its emulators play; 0: it ends in order."""
+        """Begin a run at 1, and answer when its emulators play; end it in order at 0."""
         wanted = int(value)
         session = self._session
         going = session is not None and session.going
@@ -171,7 +171,7 @@ class Variables:
         return obey
 
     def _planned(self, changes: Mapping[str, Any]) -> Plan:
-        """A run with these settings. ValueError."""
+        """Return the plan of a run with the settings and `changes`. Raise ValueError when a setting is wrong."""
         wanted = {**self._settings, **changes}
         period = max(wanted["AcquireTime"], wanted["AcquirePeriod"])
         if not Path(wanted["FilePath"]).is_absolute():
@@ -248,7 +248,7 @@ class Variables:
             self._message = "\n".join((outcome.problem, *outcome.reasons)).strip() or "done"
 
     async def _show_images(self) -> None:
-        """The newest accepted image, while somebody has the channel open and a run goes on."""
+        """Show the newest accepted image while a client has the channel open and a run goes on."""
         seen: tuple[RunSession, str] | None = None
         while True:
             await self._viewers.some.wait()
@@ -293,7 +293,8 @@ class Variables:
 
 @contextlib.asynccontextmanager
 async def served(variables: Variables, host: str, *, isolated: bool = False) -> Any:
-    """A PVAccess server of the variables; its configuration for clients. The environment's EPICS_PVAS_… count, before `host`. `isolated`: on ports of its own."""
+    """Serve the variables by PVAccess and yield the configuration for clients. EPICS_PVAS_… of the environment override `host`. `isolated`: use ports of its
+    own."""
     provider = variables.provider()
     conf = {} if "EPICS_PVAS_INTF_ADDR_LIST" in os.environ else {"EPICS_PVAS_INTF_ADDR_LIST": host}
     server = Server([provider], isolate=True) if isolated else Server([provider], conf=conf)

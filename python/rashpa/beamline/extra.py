@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said where the packages of a control system are not there."""
+"""The error for missing packages of a control system."""
 
 
 class MissingExtraError(ImportError):
@@ -7,5 +7,5 @@ class MissingExtraError(ImportError):
 
 
 def missing(extra: str, error: ImportError) -> MissingExtraError:
-    """For who catches that a package of the extra cannot be imported."""
+    """Return the error to raise when a package of the extra `extra` cannot be imported because of `error`."""
     return MissingExtraError(f"{error}; `pip install rashpa[{extra}]` brings what rashpa needs for it", name=error.name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the images of a buffer are, as far as a plan says it: for control systems that announce them before the first has come."""
+"""Describes the images of a buffer as far as the plan knows them, for control systems that announce them before the first one comes."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from rashpa.control.runfile.run_file_reader import RunFileError
 
 @dataclass(frozen=True)
 class Images:
-    """`pixel`: the type's name."""
+    """Describes the images of a buffer. `pixel`: the name of the pixel type."""
 
     buffer: str
     width: int
@@ -20,7 +20,7 @@ class Images:
 
 
 def images_of(plan: Plan, buffer: str = "") -> Images:
-    """Of a buffer, the first when none is named. RunFileError when there is none, or it has no image of every frame that is known before."""
+    """Describe the images of a buffer, by default of the first. Raise RunFileError when it does not exist, or when its images cannot be known before the run."""
     if plan.file.run.series_frames is not None:
         raise RunFileError(
             f"{plan.source.where(('run', 'series_frames'))}: a series is a file of its own; leave the key away"

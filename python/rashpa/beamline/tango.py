@@ -42,12 +42,12 @@ _T = TypeVar("_T")
 
 
 def _plain(text: str) -> str:
-    """Tango's strings are Latin-1 on the way, and read as something else by some clients."""
+    """Return `text` in ASCII: Tango sends strings as Latin-1, and some clients decode them as something else."""
     return text.translate(_ASCII).encode("ascii", "replace").decode()
 
 
 def _in_words(method: Callable[..., Awaitable[_T]]) -> Callable[..., Awaitable[_T]]:
-    """What is refused reaches the client as its text alone."""
+    """Wrap a command so that a client gets the text of a refusal and no traceback."""
 
     @functools.wraps(method)
     async def said(self: Any, *args: Any) -> _T:
@@ -65,7 +65,7 @@ def _absolute(path: str) -> Path:
 
 
 class Rashpa(Device):
-    """One run after the other of a run file. Counts are of frames: those that a kernel vetoes count as the others."""
+    """Carries out the runs of a run file, one after the other. Counters are of frames; vetoed frames count like the others."""
 
     green_mode = GreenMode.Asyncio
     standalone_file: ClassVar[str] = ""
@@ -168,13 +168,13 @@ class Rashpa(Device):
     @command
     @_in_words
     async def pauseAcq(self) -> None:  # noqa: N802
-        """All emulators stop before the same frame."""
+        """Stop all emulators before the same frame."""
         await self._steer("pause")
 
     @command
     @_in_words
     async def resumeAcq(self) -> None:  # noqa: N802
-        """They go on."""
+        """Let paused emulators go on."""
         await self._steer("resume")
 
     # ---- the acquisition ------------------------------------------------------------------------------------------------------------
@@ -374,7 +374,7 @@ class Rashpa(Device):
         return self._session.counts(self._images.buffer) if self._session is not None else Counts()
 
     def _planned(self) -> Plan:
-        """The next run. RunFileError."""
+        """Return the plan of the next run. Raise RunFileError when it is wrong."""
         period = self._expo_time + self._latency_time
         run = {
             "name": f"{self._prefix}{self._number:04d}",
@@ -406,7 +406,7 @@ class Rashpa(Device):
             raise SessionError(str(error)) from None
 
     async def _look(self, session: RunSession) -> None:
-        """The state of the device follows the run's."""
+        """Keep the state of the device equal to the state of the run, until the run ends."""
         while session.going:
             self._show()
             await asyncio.sleep(_LOOK_S)
@@ -444,12 +444,12 @@ class Rashpa(Device):
 
 
 def serve_alone(file: Path, device: str, host: str, port: int, ready: Callable[[], None]) -> None:
-    """A device of that name without a database, until it is told to end. `ready`: called when it can be reached."""
+    """Serve a device of that name without a database, until a signal ends it. `ready`: called when clients can reach it."""
     Rashpa.standalone_file = str(file)
     words = ["Rashpa", "alone", "-nodb", "-dlist", device, "-ORBendPoint", f"giop:tcp:{host}:{port}"]
     run((Rashpa,), args=words, raises=True, post_init_callback=ready)
 
 
 def serve_instance(instance: str) -> None:
-    """The devices that a Tango database has for the instance."""
+    """Serve the devices that a Tango database has for the instance."""
     run((Rashpa,), args=["Rashpa", instance], raises=True)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One page on the manager's machine that shows a run while it lasts: `rashpa dashboard`."""
+"""`rashpa dashboard`: one page on the manager's machine, which shows a run while it lasts."""

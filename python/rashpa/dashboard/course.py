@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a run has gone while somebody looked: rates and hits, as curves. Bounded: old points are thinned out."""
+"""The history of a run as curves of rates and hits, from the first open page on. Its size is bounded: old points are thinned out."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ _MOST = 600
 
 @dataclass
 class Curve:
-    """Points of one buffer. `image`: how many have arrived; `rate`: a second, since the point before."""
+    """Holds the points of one buffer. `image`: images that have arrived; `rate`: images a second since the point before."""
 
     time_s: list[float] = field(default_factory=list)
     rate: list[float] = field(default_factory=list)
@@ -18,7 +18,7 @@ class Curve:
     accepted: list[int] = field(default_factory=list)
 
     def hits(self) -> tuple[list[float], list[float]]:
-        """Images, and the percentage of accepted ones among those since the point before."""
+        """Return image numbers, and the percentage of accepted images since the point before."""
         images, shares = [], []
         for n in range(1, len(self.image)):
             arrived = self.image[n] - self.image[n - 1]
@@ -28,13 +28,13 @@ class Curve:
         return images, shares
 
     def thin(self) -> None:
-        """Every second point goes where there are too many; the last stays."""
+        """Drop every second point when there are too many; the last point stays."""
         for values in (self.time_s, self.rate, self.image, self.accepted):
             del values[-3:0:-2]
 
 
 class Course:
-    """Of one run."""
+    """Holds the curves of one run."""
 
     def __init__(self) -> None:
         self.curves: dict[tuple[str, str], Curve] = {}
@@ -42,7 +42,7 @@ class Course:
         self._began = 0.0
 
     def add(self, scene: Scene) -> None:
-        """What is known now."""
+        """Add the newest values of each buffer."""
         self.changes += 1
         self._began = self._began or scene.time_s
         for buffer in scene.buffers:

@@ -29,7 +29,7 @@ def _figure(height: int, **said: Any) -> Any:
 
 
 class BookBars:
-    """What has arrived and what was decided of all buffers, as shares of the images of which it is known what became of them."""
+    """Draws arrivals and decisions of all buffers, as shares of the images with a known fate."""
 
     def __init__(self) -> None:
         self.plot = _figure(140, y_range=["decided", "arrived"], x_range=Range1d(0, 100), tools="hover,save")
@@ -61,7 +61,7 @@ class BookBars:
         legend.spacing, legend.glyph_width, legend.label_standoff = 10, 14, 3
 
     def update(self, scene: Scene) -> None:
-        """Of all buffers together."""
+        """Show the sum over all buffers."""
         books = [buffer.status.books for buffer in scene.buffers]
         if scene.ending is not None and scene.ending.books:
             books = list(scene.ending.books.values())
@@ -76,7 +76,7 @@ class BookBars:
 
 
 class Lines:
-    """Several curves over one axis, one a buffer or stage, told apart by colour and dash."""
+    """Draws several curves over one axis, one a buffer or stage, told apart by colour and dash."""
 
     def __init__(self, name: str, height: int, x: str, y: str, **said: Any) -> None:
         self.plot = _figure(
@@ -89,7 +89,7 @@ class Lines:
         self._known: dict[str, ColumnDataSource] = {}
 
     def update(self, curves: dict[str, tuple[list[float], list[float]]]) -> None:
-        """By what the legend calls them; those that are gone vanish."""
+        """Show these curves by their legend labels; remove the curves that are not among them."""
         self.plot.visible = any(x for x, _ in curves.values())
         for label in list(self._known):
             if label not in curves:
@@ -129,7 +129,7 @@ class Lines:
 
 
 class Curves:
-    """All of them."""
+    """Groups all curves of a page."""
 
     def __init__(self) -> None:
         self.bars = BookBars()

@@ -15,7 +15,7 @@ _OWN_FILES = 64  # of the process besides: images, reports, nodes
 
 
 class Door(HTTPServer):
-    """Bokeh's server behind it, as ever. `most`: connections; strangers leave first, the oldest of them."""
+    """Accepts connections for Bokeh's server behind it. `most`: the limit of connections; at the limit strangers leave first, the oldest before the others."""
 
     def initialize(self, *args: Any, most: int = MOST, **options: Any) -> None:
         super().initialize(*args, **options)
@@ -27,7 +27,7 @@ class Door(HTTPServer):
         self._friends: set[IOStream] = set()
 
     def handle_stream(self, stream: IOStream, address: tuple[Any, ...]) -> None:
-        """Called for each connection, before TLS."""
+        """Check a connection before TLS; the server calls this for each one."""
         if not self._has_room():
             stream.close()
             return
@@ -35,7 +35,7 @@ class Door(HTTPServer):
         super().handle_stream(stream, address)
 
     def heard(self, request: HTTPServerRequest, *, may_look: bool) -> None:
-        """Take a whole request: who may look stays, a stranger begins anew."""
+        """Take a whole request: with `may_look` its connection stays, a stranger's connection gets a new deadline."""
         stream = getattr(request.connection, "stream", None)
         if stream is None or stream in self._friends or stream.closed():
             return

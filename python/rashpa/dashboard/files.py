@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What browsers fetch beside the page itself: views of images, reports of past runs, the page's own scripts."""
+"""The files that browsers fetch beside the page itself: views of images, reports of past runs, the page's own scripts."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ _MOST_DIGITS = 18
 
 
 class _File(RequestHandler):
-    """For who has the page: its addresses have a part that only pages know."""
+    """Serves a file to holders of the page: its address has a part that only pages know."""
 
     def initialize(self, keys: Keys, **known: Any) -> None:
         self._keys, self._known = keys, known
@@ -39,7 +39,7 @@ class _File(RequestHandler):
 
 
 class _Report(_File):
-    """A file of a past run's report."""
+    """Serves a file of a past run's report."""
 
     async def get(self, key: str, number: str, name: str) -> None:
         self._check(key)
@@ -61,7 +61,7 @@ class _Report(_File):
 
 
 class _View(_File):
-    """A part of an image, as its node answers it; nothing where there is none now: the table of nodes says why."""
+    """Serves a part of an image as its node answers it, or nothing when there is none now. The table of nodes shows the reason."""
 
     async def get(self, key: str) -> None:
         self._check(key)
@@ -93,7 +93,7 @@ class _View(_File):
 
 
 class _Script(_File):
-    """One of the page's own."""
+    """Serves one of the page's own scripts."""
 
     def get(self, name: str) -> None:
         self.set_header("Content-Type", "text/javascript; charset=utf-8")
@@ -102,7 +102,7 @@ class _Script(_File):
 
 
 def patterns(keys: Keys, past: PastRuns, watch: Watch, views: Views) -> list[tuple[str, type[RequestHandler], Any]]:
-    """As Tornado wants to know them."""
+    """Return the address patterns and their handlers for Tornado."""
     return [
         (r"/reports/([\w-]+)/(\d{1,9})/([\w.]+)", _Report, {"keys": keys, "past": past}),
         (r"/views/([\w-]+)", _View, {"keys": keys, "watch": watch, "views": views}),

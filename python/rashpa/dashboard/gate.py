@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every request to the page passes first, of HTTP and of WebSockets alike: by which name, from which page, and whether who asks may look."""
+"""The check of every request to the page, HTTP or WebSocket: the host name, the page of origin, and the right to look."""
 
 import html
 import urllib.parse
@@ -23,7 +23,7 @@ _FORM = """\
 
 
 class Gate:
-    """Of one page. `keys`: what is asked for; `secure`: it is served by TLS."""
+    """Guards one page. `keys`: the accepted secrets; `secure`: True when TLS serves the page."""
 
     def __init__(self, keys: Keys, names: Names, port: int, *, secure: bool) -> None:
         self._keys = keys
@@ -41,7 +41,7 @@ class Gate:
             raise AccessError(403, "another page asks; only this page's own may")
 
     def answer_to(self, request: HTTPServerRequest) -> dict[str, Any] | None:
-        """What `Answer` says instead of what was asked for; None: nothing."""
+        """Return the arguments of an `Answer` that replaces the requested page, or None to let the request pass."""
         try:
             self._check_place(request)
         except AccessError as error:
@@ -70,7 +70,7 @@ class Gate:
 
 
 class Answer(RequestHandler):
-    """Of the gate, in place of a page."""
+    """Answers in place of a page, for the gate."""
 
     def initialize(
         self, gate: Gate, problem: str = "", status: int = 401, opened: bool = False, login: bool = False
@@ -97,5 +97,5 @@ class Answer(RequestHandler):
 
 
 def token_address(url: str, token: str) -> str:
-    """The page's address for who may look."""
+    """Return the page's address with the token that gives the right to look."""
     return f"{url}?{urllib.parse.urlencode({_TOKEN: token})}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The image of a page: what may be chosen, and what the browser must know to fetch and draw it by itself (image.js)."""
+"""The image of a page: its choices, and the data that the browser needs to fetch and draw it by itself (image.js)."""
 
 import json
 from dataclasses import asdict
@@ -23,7 +23,7 @@ _WRAPPED = {"flex-wrap": "wrap"}
 
 
 class ImagePanel:
-    """Of one page. `way`: where views are."""
+    """Holds the image of one page. `way`: the path of views."""
 
     def __init__(self, way: str) -> None:
         self._way = way
@@ -54,7 +54,7 @@ class ImagePanel:
             self._plot.plot.aspect_ratio = min(MOST, max(LEAST, first.width / first.height))
 
     def update(self, scene: Scene) -> None:
-        """What buffers there are, and whether there is anything to be seen. With the document's lock."""
+        """Update the list of buffers and whether there is an image. Call it with the document's lock."""
         keys = [buffer.key for buffer in scene.buffers]
         several = len({node for node, _ in keys}) > 1
         options = [(f"{node}\n{name}", f"{node}: {name}" if several else name) for node, name in keys]
@@ -74,7 +74,7 @@ class ImagePanel:
             self._plot.plot.tags = [told]
 
     def _beams_of(self, plan: Plan) -> dict[str, Any]:
-        """By buffer, for images as large as planned: a kernel that changes their shape moves the beam."""
+        """Return the beams by buffer, for images as large as planned: a kernel that changes their shape moves the beam."""
         if self._beams is None or self._beams[0] is not plan:
             found = {}
             for buffer in plan.buffers:

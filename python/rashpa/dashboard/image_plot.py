@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An image as Bokeh draws it, and what lies over it: empty models, which image.js fills in the browser."""
+"""An image as Bokeh draws it, and its overlays: empty models, which image.js fills in the browser."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ LEAST, MOST = 0.6, 2.5  # of the plot's width by its height
 
 
 class ImagePlot:
-    """`plot`, and `curve` beneath it, where the pipeline makes one."""
+    """Holds `plot`, and `curve` beneath it where the pipeline makes one."""
 
     def __init__(self) -> None:
         self.plot = figure(
@@ -139,7 +139,7 @@ class ImagePlot:
         return curve
 
     def set_overlays(self, peaks: bool, rings: bool, lost: bool) -> None:
-        """Which are drawn."""
+        """Choose the overlays that are drawn."""
         self.peaks.visible, self.lost.visible = peaks, lost
         for one in self.rings:
             one.visible = rings

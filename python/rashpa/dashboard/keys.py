@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may do what on the page."""
+"""The secrets that give rights on the page."""
 
 import hmac
 import secrets
@@ -10,8 +10,8 @@ _GUESSES = Rate(0.5, 10.0)  # a second in the long run, and at once; of all who 
 
 
 class Keys:
-    """`token`: gives the right to order, and to look. `to_look`: the right to look alone, part of the address that is printed; who has shown one of them gets
-    `cookie`. `way`: a part of addresses that only pages know."""
+    """Holds the secrets of a page. `token` gives the right to order and to look. `to_look` gives the right to look alone, as part of the printed address. A
+    browser that showed one of them gets `cookie`. `way`: a part of addresses that only pages know."""
 
     def __init__(self, token: str, limits: RequestLimits | None = None) -> None:
         self._token = token
@@ -29,11 +29,11 @@ class Keys:
         return self._problem_with(given, self.to_look, self._token)
 
     def is_way(self, given: str) -> bool:
-        """Whether only a page can have said that."""
+        """Return True when `given` is the part of addresses that only pages know."""
         return _same(given, self.way)
 
     def is_cookie(self, given: str) -> bool:
-        """Whether it was given to who has shown a token."""
+        """Return True when `given` is the cookie of a browser that has shown a token."""
         return _same(given, self.cookie)
 
     def _problem_with(self, given: str, *tokens: str) -> str:

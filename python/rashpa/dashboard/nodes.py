@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which nodes are looked at: those of the run that goes on, as its journal names them; else those that the run file names by URL."""
+"""Finds the nodes to show: those in the journal of the run that goes on, else those that the run file names by URL."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ USUAL = ("http://127.0.0.1:4780", "http://127.0.0.1:4781")
 
 @dataclass(frozen=True)
 class Going:
-    """A run that goes on. `managed`: its manager lives."""
+    """Describes a run that goes on. `managed`: its manager lives."""
 
     record: Record
     plan: Plan
@@ -24,7 +24,7 @@ class Going:
 
     @property
     def identity(self) -> tuple[str, float]:
-        """Not the same for two runs."""
+        """Return a value that differs between two runs."""
         return self.record.owner, self.record.began
 
 
@@ -40,11 +40,11 @@ class Nodes:
 
     @property
     def journal(self) -> Path | None:
-        """Of a run of the plan."""
+        """Return the path of the journal of a run of the plan."""
         return journal_path(self.plan) if self.plan is not None else None
 
     def going(self) -> Going | None:
-        """The run that goes on now, as far as this user may know. Reads its journal when that has changed."""
+        """Return the run that goes on now, as far as this user may know it. Read its journal when that has changed."""
         path = self.journal
         if path is None:
             return None
@@ -61,7 +61,7 @@ class Nodes:
         return Going(found.record, found.plan, journal_lives(path))
 
     def clients(self, going: Going | None) -> dict[str, NodeClient]:
-        """Ways to the nodes of a run, or to those that stay up between runs; by name. NodeError for a wrong certificate file."""
+        """Return clients by node name: of the nodes of a run, or of those that stay up between runs. Raise NodeError for a wrong certificate file."""
         if going is not None:
             return self._of_run(going)
         if self.plan is not None:

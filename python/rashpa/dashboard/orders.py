@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Orders from a page: to the manager of the run, by requests beside its journal as `rashpa stop` and `rashpa pause` leave them; what cannot be undone is asked
-for twice."""
+"""Orders from a page to the manager of the run. They are requests beside its journal, as `rashpa stop` and `rashpa pause` leave them. The page asks twice
+before an order that cannot be undone."""
 
 import asyncio
 import html
@@ -45,11 +45,11 @@ class Starter:
 
     @property
     def busy(self) -> bool:
-        """Whether one that was started here has not ended."""
+        """Return True while a run that this page has started goes on."""
         return self._running is not None and self._running.returncode is None
 
     async def run(self) -> str:
-        """To its end: what it has said at last. OSError when it cannot be started."""
+        """Carry out a run and return its last words. Raise OSError when it cannot be started."""
         if self.plan is None or self.busy:
             raise JournalError("a run that was started here has not ended")
         name = f"{self.plan.file.run.name}_{datetime.now(UTC):%Y-%m-%d_%H-%M-%S}"
@@ -76,7 +76,7 @@ class Starter:
 
 
 class OrdersPanel:
-    """Buttons of one page. `allowed`: whether it has the token."""
+    """Holds the buttons of one page. `allowed`: returns True when the page has the token."""
 
     def __init__(self, doc: Document, starter: Starter, journal: Path | None, allowed: Callable[[], bool]) -> None:
         self._doc, self._starter, self._journal, self._allowed = doc, starter, journal, allowed
@@ -105,7 +105,7 @@ class OrdersPanel:
         self.root = Column(row, self._confirm, self._said, name="orders", sizing_mode="stretch_width")
 
     def update(self, scene: Scene) -> None:
-        """Which orders make sense now. With the document's lock."""
+        """Enable the orders that make sense now. Call it with the document's lock."""
         allowed, state = self._allowed(), scene.state
         self.root.visible = allowed
         for name, button in self._buttons.items():
@@ -129,7 +129,7 @@ class OrdersPanel:
             self._do(f"{name}: asked", lambda: self._steer("pause" if name == "pause" else "resume"))
 
     def _ask(self, name: str) -> None:
-        """Once more; empty: no more."""
+        """Ask for a confirmation of the order `name`; an empty name withdraws the question."""
         self._asked = name
         self._confirm.visible = bool(name)
         self._question.text = f"<p class='warn'>{_CONFIRM.get(name, '')}</p>"
@@ -154,7 +154,7 @@ class OrdersPanel:
         return await asyncio.to_thread(_stopped, self._journal)
 
     def _do(self, said: str, work: Callable[[], Awaitable[str]]) -> None:
-        """In the background; the page says what became of it."""
+        """Carry out `work` in the background, and show its result on the page."""
         self._say(said)
 
         async def done() -> None:
@@ -176,7 +176,7 @@ class OrdersPanel:
 
 
 def _stopped(journal: Path) -> str:
-    """Has the run ended in order; what became of it. StopError."""
+    """Stop the run in order and return its result in words. Raise StopError when it cannot be stopped."""
     request = StopRequest(journal, _BY)
     try:
         answer = request.wait(_END_S)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One page that somebody has open."""
+"""One page that a browser has open."""
 
 import html
 import json
@@ -24,7 +24,7 @@ _SIGNS = {"running": "▶", "paused": "‖", "ended": "■", "in trouble": "✖"
 
 
 class Page:
-    """Its document; ends with the session."""
+    """Owns the document of a page; it ends with the session."""
 
     def __init__(self, doc: Document, watch: Watch, past: PastRuns, keys: Keys, starter: Starter) -> None:
         self._doc, self._watch, self._past, self._keys = doc, watch, past, keys
@@ -83,7 +83,7 @@ class Page:
         _set(self._lock_text, f"<p class='{'bad' if problem else 'quiet'}'>{html.escape(problem or text)}</p>")
 
     def _update(self) -> None:
-        """Periodically, with the document's lock."""
+        """Update all parts of the page; Bokeh calls this periodically with the document's lock."""
         scene = self._watch.scene
         self._image.update(scene)
         self._orders.update(scene)
@@ -106,7 +106,7 @@ class Page:
 
 
 def _head(scene: Scene) -> str:
-    """What runs, and how far it is."""
+    """Return the name, state and progress of the run as HTML."""
     state = scene.state
     name = scene.plan.file.run.name if scene.plan is not None else "nodes"
     text = f"<span class='state' data-state='{state}'>{_SIGNS.get(state, '…')} {html.escape(name)}: {state}</span>"

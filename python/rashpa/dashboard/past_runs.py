@@ -31,7 +31,7 @@ _Identity = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class PastRun:
-    """`number`: by which the page names its folder."""
+    """Describes one past run. `number`: the number by which the page names its folder."""
 
     number: int
     folder: Path
@@ -44,7 +44,7 @@ class PastRun:
 
 
 class PastRuns:
-    """Those whose reports lie in these folders, or one or two below. Reads a report once, in a thread of its own: a disk that stands holds up nobody."""
+    """Finds runs whose reports lie in these folders, or one or two levels below. A thread reads each report once, so that a hanging disk stops no page."""
 
     def __init__(self, folders: Iterable[Path]) -> None:
         self._folders = tuple(folders)
@@ -54,7 +54,7 @@ class PastRuns:
         self._looking: threading.Thread | None = None
 
     def newest(self) -> list[PastRun]:
-        """The newest first, as far as they are known within a moment."""
+        """Return the known runs, the newest first; wait a moment at most for the search."""
         if self._looking is None or not self._looking.is_alive():
             self._looking = threading.Thread(target=self._look, name="past runs", daemon=True)
             self._looking.start()
@@ -62,7 +62,7 @@ class PastRuns:
         return self._newest
 
     def content(self, number: int, name: str) -> bytes:
-        """Of a file of the run that the page names so. OSError when there is none."""
+        """Return the content of a file of the run that the page knows by `number`. Raise OSError when there is none."""
         found = next(((folder, root) for folder, (known, root) in self._numbers.items() if known == number), None)
         if found is None:
             raise FileNotFoundError(errno.ENOENT, "no such run", name)
@@ -74,7 +74,7 @@ class PastRuns:
         self._newest = runs[:_MOST_RUNS]
 
     def _reports(self) -> Iterator[tuple[Path, Path]]:
-        """Each once, with the folder of ours that it is below."""
+        """Yield the path of each report once, with the folder of ours that it is below."""
         seen = set()
         for root in self._folders:
             for folder in _folders_of(root):
@@ -96,7 +96,7 @@ class PastRuns:
 
 
 def _folders_of(root: Path, depth: int = _DEPTH) -> Iterator[Path]:
-    """Itself and those below, as deep as reports may lie; no link is followed."""
+    """Yield `root` and the folders below it, as deep as reports may lie. It follows no link."""
     yield root
     if not depth:
         return
@@ -109,7 +109,7 @@ def _folders_of(root: Path, depth: int = _DEPTH) -> Iterator[Path]:
 
 
 def _read(path: Path, root: Path, number: int, changed: float) -> PastRun | None:
-    """None for a file that is no report."""
+    """Return the run of a report, None when the file is no report."""
     try:
         report = json_of(read_below(root, path, _MOST_BYTES))
         books = _books_of(report["books"])
@@ -123,7 +123,7 @@ def _read(path: Path, root: Path, number: int, changed: float) -> PastRun | None
 
 
 def ending_of(report: str, after_s: float) -> Ending | None:
-    """What the report in that folder says of the run that began after that time; None when it has none."""
+    """Return the ending in the report in that folder, None when it has none of a run that began after `after_s`."""
     if not report:
         return None
     try:
@@ -142,7 +142,7 @@ def ending_of(report: str, after_s: float) -> Ending | None:
 
 
 def _count_of(value: object) -> int:
-    """A number of images. ValueError when it cannot be one."""
+    """Return a number of images. Raise ValueError when `value` cannot be one."""
     if not isinstance(value, int) or not 0 <= value < 1 << 63:
         raise ValueError("no number of images")
     return value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the beam meets an image, and which resolutions lie where."""
+"""The place where the beam meets an image, and rings of equal resolution."""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _APART = 0.12  # of the largest one
 
 @dataclass(frozen=True)
 class Ring:
-    """Of one resolution. `radius`: pixels."""
+    """Describes the ring of one resolution. `radius`: in pixels."""
 
     angstrom: float
     radius: float
@@ -22,7 +22,7 @@ class Ring:
 
 @dataclass(frozen=True)
 class Beam:
-    """Pixels of a buffer's image."""
+    """Describes the beam on a buffer's image, in pixels."""
 
     x: float
     y: float
@@ -30,7 +30,7 @@ class Beam:
 
 
 def beam_of(plan: Plan, buffer: str, size: tuple[int, int]) -> Beam | None:
-    """None when the plan does not say it of images of this size: a kernel has changed their shape."""
+    """Return the beam on images of this size, None when a kernel has changed their shape and the plan does not know it."""
     planned = next((one for one in plan.buffers if one.section.name == buffer), None)
     if planned is None or (planned.width, planned.height) != size:
         return None
@@ -45,14 +45,14 @@ def beam_of(plan: Plan, buffer: str, size: tuple[int, int]) -> Beam | None:
 
 
 def radius_of(angstrom: float, distance_pixels: float, wavelength: float) -> float | None:
-    """Of a resolution on a flat detector across the beam; None when it is scattered backwards."""
+    """Return the radius, in pixels, of a resolution on a flat detector across the beam, None when it is scattered backwards."""
     sine = wavelength / (2.0 * angstrom)
     theta = math.asin(sine) if sine < 1.0 else math.pi
     return distance_pixels * math.tan(2.0 * theta) if theta < math.pi / 4 else None
 
 
 def _rings(distance_pixels: float, wavelength: float, farthest: float) -> list[Ring]:
-    """The finest first; so that labels do not meet."""
+    """Return rings, the finest first, so far apart that their labels do not meet."""
     found: list[Ring] = []
     for angstrom in reversed(_ANGSTROMS):
         radius = radius_of(angstrom, distance_pixels, wavelength)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known at one moment, as the page shows it."""
+"""A snapshot of nodes and run, as the page shows it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ from rashpa.control.telegrams.telegram import Books, BufferStatus, Count, Status
 
 @dataclass(frozen=True)
 class NodeScene:
-    """One node. `status`: the last one, also of a node that is lost; `problem`: why there is no newer one."""
+    """Shows one node. `status`: the last one, also of a lost node; `problem`: the reason why there is no newer one."""
 
     name: str
     url: str
@@ -26,7 +26,7 @@ class NodeScene:
     gone: bool = False  # with its run
 
     def ended(self) -> "NodeScene":
-        """When its run has ended: nodes that the run has started go with it."""
+        """Return the scene of this node after its run: nodes that the run has started go with it."""
         return self if self.alone or not self.problem else replace(self, problem="", gone=True)
 
     @property
@@ -39,18 +39,18 @@ class NodeScene:
 
     @property
     def processors(self) -> float | None:
-        """How many it keeps busy."""
+        """Return the number of processors that the node keeps busy."""
         return busy(self.load_before, self.load)[0] if self.load is not None else None
 
     @property
     def parts(self) -> tuple[Sending | Receiving, ...]:
-        """How far it is, and how fast."""
+        """Return the progress and rate of each part of the node."""
         return progress_of(self.before, self.status) if self.status is not None else ()
 
 
 @dataclass(frozen=True)
 class BufferScene:
-    """A buffer, and how fast it is."""
+    """Shows one buffer and its rate."""
 
     node: str
     status: BufferStatus
@@ -58,14 +58,14 @@ class BufferScene:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Of it among all buffers of the run."""
+        """Return the key of the buffer among all buffers of the run."""
         return self.node, self.status.name
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended, as its report says it: `folder` of the report. `good`: nothing is red; `lines`: what is. `books`: of each buffer; `counts`: its vetoes and
-    errors."""
+    """Holds the end of a run according to the report in `folder`. `good`: nothing is red; `lines`: the red lines. `books`: of each buffer; `counts`: its
+    vetoes and errors."""
 
     folder: str
     good: bool
@@ -77,8 +77,8 @@ class Ending:
 
 @dataclass(frozen=True)
 class Scene:
-    """`plan`: of the run that goes on, or went on last, or could. `going`: a run goes on; `managed`: its manager lives. `ending`: of the run that has ended, where a
-    report was written."""
+    """Holds everything that the page shows. `plan`: of the run that goes on, else of the last or the possible one. `going`: a run goes on; `managed`: its
+    manager lives. `ending`: of a run that has ended with a report."""
 
     time_s: float
     plan: Plan | None
@@ -108,7 +108,7 @@ class Scene:
 
     @property
     def state(self) -> str:
-        """In a word."""
+        """Return the state in a word."""
         if not self.going:
             return "ended" if self.ending is not None or any(node.status for node in self.nodes) else "no run"
         states = {node.state for node in self.nodes if node.status is None or node.status.role == "emulator"}
@@ -121,7 +121,7 @@ class Scene:
 
     @property
     def done(self) -> float | None:
-        """The share of the run's images of which it is known what has arrived; None where nobody knows how many there are."""
+        """Return the share of the run's images with a known fate, None while the number of images is unknown."""
         if self.plan is None or self.plan.end_told:
             return None
         dealt = {name for group in self.plan.groups for name in group.buffers}

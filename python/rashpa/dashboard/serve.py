@@ -54,7 +54,7 @@ _TIMES = {
 
 @dataclass(frozen=True)
 class Place:
-    """Where the page is. `aliases`: other names by which browsers may call it."""
+    """Holds the address of the page. `aliases`: other names by which browsers may call it."""
 
     host: str
     port: int
@@ -63,7 +63,7 @@ class Place:
 
 
 class _Site(BokehTornado):  # type: ignore[misc]  # Bokeh is Any to mypy
-    """Without the parts of Bokeh that the page does not use; they are most of what a browser would load. `gate`: every request passes it, whatever its handler."""
+    """Serves Bokeh without the parts that the page does not use, which are most of its download. `gate`: checks every request of every handler."""
 
     def __init__(self, gate: Gate, *args: Any, **options: Any) -> None:
         self._gate = gate
@@ -102,7 +102,7 @@ class _Site(BokehTornado):  # type: ignore[misc]  # Bokeh is Any to mypy
 async def serve(
     place: Place, nodes: Nodes, keys: Keys, starter: Starter, reports: list[Path], ready: Callable[[str], None]
 ) -> None:
-    """Until SIGTERM or SIGINT. `ready` is told the page's address, for who may look. ServeError when it cannot be had."""
+    """Serve the page until SIGTERM or SIGINT. `ready` gets the page's address for viewers. Raise ServeError when the address is not available."""
     watch, past = Watch(nodes), PastRuns(reports)
     template = (Path(__file__).parent / _PAGE).read_text(encoding="utf-8")
     name = nodes.plan.file.run.name if nodes.plan is not None else ""

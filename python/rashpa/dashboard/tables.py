@@ -17,7 +17,7 @@ _SIGNS = {"lost": "✖", "fault": "✖", "running": "▶", "paused": "‖", "fin
 
 
 def books_table(scene: Scene) -> str:
-    """Of each buffer, and of all; where the run has ended with a report, the report's, which leaves out members that were lost."""
+    """Return the books of each buffer and their sum. After a run with a report they are the report's, which leaves out lost members."""
     rows = []
     for buffer in scene.buffers:
         books = buffer.status.books
@@ -54,7 +54,7 @@ def _name(scene: Scene, node: str, buffer: str) -> str:
 
 
 def nodes_table(scene: Scene) -> str:
-    """State and load of each."""
+    """Return state and load of each node."""
     rows = [_node_row(node) for node in scene.nodes]
     if not rows:
         return "<p class='quiet'>No node to look at: those that a run starts itself are there while it lasts.</p>"
@@ -95,7 +95,7 @@ def _node_row(node: NodeScene) -> Sequence[tuple[str, str]]:
 
 
 def vetoes_table(scene: Scene) -> str:
-    """Images by the reason of their veto, and of their error; where the run has ended with a report, the report's."""
+    """Return the counts of images by reason of veto and of error; after a run with a report they are the report's."""
     rows = []
     known = [
         (buffer.status.name, _name(scene, buffer.node, buffer.status.name), buffer.status.books, buffer.status.counts)
@@ -125,7 +125,7 @@ def vetoes_table(scene: Scene) -> str:
 
 
 def latency_table(scene: Scene) -> str:
-    """How long each stage has taken, since the run began."""
+    """Return the latencies of each stage since the run began."""
     rows = []
     for buffer in scene.buffers:
         for latency in buffer.status.latencies:
@@ -140,13 +140,13 @@ def _time(us: float) -> str:
 
 
 def latency_bins(latency: Latency) -> list[float]:
-    """Percentage that took between each bound of `latency` and the one before."""
+    """Return the percentage of images between each bound of `latency` and the bound before."""
     below = (0, *latency.below)
     return [100.0 * (late - early) / max(1, latency.count) for early, late in pairwise(below)]
 
 
 def margins_table(scene: Scene) -> str:
-    """What the plan needs beside what its machines have; the scarcest first."""
+    """Return the needs of the plan beside the resources of its machines, the scarcest first."""
     known = [limit for limit in scene.limits if limit.known and limit.needed is not None and limit.has]
     shares = sorted(
         ((float(limit.needed or 0) / float(limit.has or 1), limit.who, limit.kind) for limit in known), reverse=True
@@ -163,7 +163,7 @@ def margins_table(scene: Scene) -> str:
 
 
 def past_table(runs: Iterable[PastRun], way: str) -> str:
-    """Runs that have ended. `way`: where their reports are, before the number."""
+    """Return the table of past runs. `way`: the path of their reports, before the number."""
     rows = [
         (
             (
@@ -184,7 +184,7 @@ def past_table(runs: Iterable[PastRun], way: str) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[tuple[str, str]]], name: str) -> str:
-    """Cells are text and class; those of class `raw` are HTML."""
+    """Return an HTML table. Each cell is text and class; a cell of class `raw` is HTML."""
     titles = "".join(f"<th scope='col'>{html.escape(text)}</th>" for text in head)
     body = "".join(
         "<tr>"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images, asked of nodes for the pages that show them: however many pages look, a view is asked for twelve times a second at most, and only by who
-is waiting for it. What a node answers goes to the browser as it came."""
+"""Images that pages show. All pages together ask a node for a view twelve times a second at most, and only while a page waits for it. The browser gets the
+node's answer unchanged."""
 
 import asyncio
 import time
@@ -24,13 +24,13 @@ class _Slot:
 
 
 class Views:
-    """Of all pages."""
+    """Fetches views for all pages."""
 
     def __init__(self) -> None:
         self._slots: OrderedDict[tuple[str, ...], _Slot] = OrderedDict()
 
     async def newer(self, client: NodeClient, query: Mapping[str, str], after: int | None) -> bytes | None:
-        """The view of an image that is not `after`; None when there is none now. `query`: buffer, which image, which part. NodeError."""
+        """Return the view of an image other than `after`, None when there is none now. `query`: buffer, image and part. Raise NodeError when the node fails."""
         key = (client.url, *(f"{name}={query[name]}" for name in sorted(query)))
         slot = self._slots.setdefault(key, _Slot())
         self._slots.move_to_end(key)

@@ -22,7 +22,7 @@ _PATIENCE_S = 1.2  # a node that has not answered for so long is shown as lost; 
 
 
 class Watch:
-    """`clock`: seconds since 1970."""
+    """Asks the nodes for their status while a page is open. `clock`: returns seconds since 1970."""
 
     def __init__(self, nodes: Nodes, clock: Callable[[], float] = time.time) -> None:
         self.nodes = nodes
@@ -40,13 +40,13 @@ class Watch:
         self._capabilities: dict[str, Capabilities] = {}
 
     def join(self) -> None:
-        """One more page."""
+        """Count one more page, and start to look with the first."""
         self._lookers += 1
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._look_on())
 
     def leave(self) -> None:
-        """One page less."""
+        """Count one page less."""
         self._lookers -= 1
 
     async def close(self) -> None:
@@ -63,7 +63,7 @@ class Watch:
             await asyncio.sleep(max(0.05, LOOK_S - (time.monotonic() - began)))
 
     async def look(self) -> None:
-        """Once."""
+        """Look at the run and its nodes once."""
         going = self.nodes.going()
         await self._follow(going)
         known = {node.name: node for node in self.scene.nodes}
@@ -91,7 +91,7 @@ class Watch:
             await self._take_limits()
 
     async def _follow(self, going: Going | None) -> None:
-        """New clients when another run goes on than before."""
+        """Make new clients when another run goes on than before."""
         identity = going.identity if going is not None else None
         if going is None:
             if not self._connected:  # nodes that stay up
@@ -137,7 +137,7 @@ class Watch:
         return NodeScene(name, client.url, _with_last_words(status, before.status), before.status, load, before.load)
 
     async def _take_limits(self) -> None:
-        """What the plan needs beside what its machines have; asked once a run."""
+        """Ask once a run for the needs of the plan and the resources of its machines."""
         plan = self.scene.plan
         if plan is None or not self.scene.going:
             return
@@ -152,7 +152,7 @@ class Watch:
 
 
 def _with_last_words(status: Status, before: Status | None) -> Status:
-    """A node that its run has given back, or gives back just now, has no counters any more: those that it had stay until the next run."""
+    """Return the status with the last counters of a node that its run gives back; they stay until the next run."""
     if before is None or status.source is not None or status.destination is not None:
         return status
     return replace(status, source=before.source, destination=before.destination)

@@ -25,7 +25,7 @@ def make_jungfrau(
     spots: int = 80,
     background: float = 1.0,
 ) -> Path:
-    """Synthetic JUNGFRAU frames with their calibration, written into `folder`; the parameters are those of a run file's [dataset]."""
+    """Write synthetic JUNGFRAU frames with their calibration into `folder`; the parameters are those of a run file's [dataset]."""
     spec = JungfrauSpec(
         kind="jungfrau",
         modules=modules,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values of the `pattern` dataset, computed with NumPy: what must arrive, without asking the code that sent it."""
+"""The values of the `pattern` dataset, computed with NumPy, independently of the code that sent them."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def pattern_frame(pixel: str, module: int, frame: int, height: int, width: int) -> NDArray[np.generic]:
-    """Expected frame [height][width] of the pattern: 1 … largest − 1 of the type, a hash of module, frame, row and column
+    """Return the expected frame [height][width] of the pattern: 1 … largest − 1 of the type, a hash of module, frame, row and column
     (src/rashpa/dataset/pattern_dataset.hpp). `frame` counts within the dataset: frame number mod its frames."""
     rows = np.arange(height, dtype=np.uint64) | np.uint64(module << 32)
     lines = _mix(_mix(np.array([frame], np.uint64)) ^ rows)

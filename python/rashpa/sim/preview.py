@@ -19,7 +19,7 @@ _DPI = 100
 
 
 def frame_values(loaded: LoadedDataset, frame: int) -> tuple[NDArray[np.float32], str]:
-    """All modules below each other, and what the values are. Masked pixels are NaN, saturated ones inf."""
+    """Return all modules below each other, and the name of the values. Masked pixels are NaN, saturated ones inf."""
     data = loaded.dataset
     words = [data.frame(module, frame) for module in range(data.modules)]
     if loaded.calibration and data.pixel == "uint16":

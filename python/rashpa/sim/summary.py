@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is in a dataset, as a list of facts."""
+"""Summary of a dataset, as a list of facts."""
 
 from collections import Counter
 

@@ -24,7 +24,7 @@ def children(program: str, parent: int | None = None) -> list[int]:
 
 
 def memory_mb(pid: int | str = "self", what: str = "VmRSS") -> float:
-    """Memory of a process; `what`: VmRSS (now), VmHWM (the most so far). 0 when it has gone."""
+    """Return the memory of a process in MB, 0 when the process is gone. `what`: VmRSS (now) or VmHWM (the highest so far)."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:

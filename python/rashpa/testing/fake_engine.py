@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engines without compiled code: the whole path manager ↔ HTTP ↔ node can be tested with them.
+"""Engines without compiled code, which test the whole path manager ↔ HTTP ↔ node.
 
-No pixels travel: an emulator says over one TCP connection a receiver, for every image of a DTP, what would have become of it.
+No pixels travel: over one TCP connection a receiver, an emulator tells the fate of every image of a DTP.
 """
 
 import contextlib
@@ -193,7 +193,7 @@ class FakeSource:
 
 
 class FakeDestination:
-    """Keeps the books of what it is told. Every third image is vetoed. `look_s`: how often it looks whether it has its end."""
+    """Keeps the books of images that fake emulators announce. It vetoes every third image. `look_s`: the interval between two looks for its end."""
 
     def __init__(self, order: telegram.Destination, look_s: float = _LOOK_S) -> None:
         self._order = order
@@ -282,7 +282,7 @@ class FakeDestination:
         return not self._thread.is_alive()
 
     def _grow(self, buffer: telegram.Buffer, images: int) -> None:
-        """So many are due, or more."""
+        """Expect at least `images` images of the buffer."""
         with self._growing:
             images = max(images, *(self._arrived[dtp.id].size for dtp in buffer.dtps))
             for dtp in buffer.dtps:
@@ -290,7 +290,7 @@ class FakeDestination:
                 self._arrived[dtp.id] = np.pad(table, (0, images - table.size))
 
     def _shrink(self, buffer: telegram.Buffer, images: int) -> None:
-        """No more than so many are due, but those that have come."""
+        """Expect at most `images` images of the buffer, or as many as have come."""
         with self._growing:
             came = max(int(np.flatnonzero(self._arrived[dtp.id]).max(initial=-1)) + 1 for dtp in buffer.dtps)
             for dtp in buffer.dtps:
@@ -422,13 +422,13 @@ class FakeDestination:
 
 
 def _latency_of(stage: str, count: int) -> telegram.Latency:
-    """Half of them take 10 µs, the others 30."""
+    """Return latencies of which half are 10 µs and half 30 µs."""
     below = tuple(sum(bound > of for of in (10e-6, 30e-6)) * count // 2 for bound in BOUNDS_S)
     return telegram.Latency(stage, count, 10.0, 30.0, 30.0, 20.0 * count, below)
 
 
 class FakeFactory:
-    """`bytes_per_s`, `memory_bytes`: what the node claims to be able to do; 0: it does not say. `look_s`: of FakeDestination."""
+    """Makes fake engines. `bytes_per_s`, `memory_bytes`: claims of the node, 0 for none. `look_s`: the interval of FakeDestination."""
 
     def __init__(self, role: str, bytes_per_s: int = 0, memory_bytes: int = 0, look_s: float = _LOOK_S) -> None:
         self._role = role

@@ -7,8 +7,8 @@ from pathlib import Path
 
 
 def free_ports(count: int) -> int:
-    """The first of `count` that follow each other and are free. Not of those that the system gives to whoever connects: a client that tries again and
-    again could be given the port that it asks for, and find itself there."""
+    """Return the first of `count` consecutive free ports. They lie outside the system's range for outgoing connections: a client that retries there could be
+    given the very port that it connects to, and reach itself."""
     given_from = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     for _ in range(1000):
         first = 10_000 + secrets.randbelow(given_from - count - 10_000)

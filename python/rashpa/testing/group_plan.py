@@ -37,7 +37,7 @@ sink = [{ kind = "null" }]
 
 
 def plan_of(folder: Path, text: str = RUN) -> Plan:
-    """Its plan, by a run file in `folder`."""
+    """Write the run file `text` into `folder` and return its plan."""
     file = folder / "dealt.toml"
     file.write_text(text)
     return load_plan(file)

@@ -16,7 +16,7 @@ def tiff(
     order: str = "<",
     big: bool = False,
 ) -> bytes:
-    """A TIFF of one directory whose strips or tiles are `parts`; `fields` replaces or adds some."""
+    """Return a TIFF of one directory whose strips or tiles are `parts`; `fields` replaces or adds some."""
     head = 16 if big else 8
     places = [head + sum(map(len, parts[:number])) for number in range(len(parts))]
     kind = {"u": 1, "i": 2, "f": 3}[image.dtype.kind]
@@ -45,7 +45,7 @@ def tiff(
 
 
 def edf(*frames: NDArray[Any], kind: str = "UnsignedShort", **header: str) -> bytes:
-    """Frames of an EDF; `header` replaces or adds keys, "" leaves one out."""
+    """Return an EDF file of these frames; `header` replaces or adds keys, and "" leaves a key out."""
     whole = b""
     for number, frame in enumerate(frames, start=1):
         keys = {

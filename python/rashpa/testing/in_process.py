@@ -14,10 +14,10 @@ from rashpa.node.state.node import Node
 
 
 def transports_of(nodes: Mapping[str, Node]) -> dict[str, httpx.AsyncBaseTransport]:
-    """What a manager talks to them by; `nodes` by the names that they have in the plan."""
+    """Return transports by which a manager reaches `nodes`, by the names of the plan."""
     return {name: httpx.ASGITransport(NodeApp(node, "test").starlette()) for name, node in nodes.items()}
 
 
 def run_in_process(plan: Plan, nodes: Mapping[str, Node], observer: Observer = unobserved) -> Outcome:
-    """One run with these nodes, carried through."""
+    """Carry out one run with nodes of this process and return its outcome."""
     return asyncio.run(Manager(plan, observer, transports=transports_of(nodes)).run())

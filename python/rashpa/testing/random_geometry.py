@@ -35,7 +35,7 @@ def direction(text: str) -> NDArray[np.float64]:
 
 
 def one_geometry(random_: random.Random, most: tuple[str, str], *, small_turns: bool) -> list[Panel]:
-    """Four modules, of which three run `most`, and one any way; a place of its own for each."""
+    """Return four modules, of which three run `most` and one runs any way; no two overlap."""
     panels = []
     for number in range(4):
         fs, ss = most if number else random_.choice(WAYS)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random systems, measured, planned and run: whether what the planner accepts runs without overrun, and what it refuses overruns when it is forced.
+"""Measures, plans and runs random systems: an accepted plan must run without overrun, a refused one must overrun when it is forced.
 
-Their pipelines wait instead of working, so that their speed does not depend on what else the machine does; their rings hold some tenths of a second, for
-a machine that does much.
+Their pipelines wait instead of working, so their speed does not depend on the load of the machine. Their rings hold some tenths of a second, for a loaded
+machine.
 """
 
 import asyncio
@@ -38,8 +38,8 @@ def wait(pixels, *, ms: float = 1.0):
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of one system. `lost`: overruns of the plan that was accepted, at `rate_hz`, run by run: others may take the processors for longer than a
-    ring holds, so that it is run again, up to three times, until there are none. `overrun`: overruns of the one that was refused, forced."""
+    """Holds the result of one system. `lost`: overruns of the accepted plan at `rate_hz`, run by run; another program can take the processors for longer than
+    a ring holds, so the plan runs up to three times until there are none. `overrun`: overruns of the refused plan, which was forced."""
 
     seed: int
     buffers: int
@@ -93,7 +93,7 @@ class System:
         return {name: node.capabilities() for name, node in self.nodes().items()}
 
     def accepted(self, part: float) -> Plan:
-        """With the detector at so much of the highest rate that fits; with enough frames to fill every ring three times."""
+        """Return a plan at `part` of the highest rate that fits, with enough frames to fill every ring three times."""
         often = self._with(1e6, 3)
         (highest,) = [
             change.value
@@ -104,11 +104,11 @@ class System:
         return self._with(part * highest, 3)
 
     def refused(self, times: float) -> Plan:
-        """So many times as fast as a pipeline that waits can be; with enough frames to fill every ring twice with what is left behind."""
+        """Return a plan `times` times as fast as its waiting pipelines, with enough frames that the surplus fills every ring twice."""
         return self._with(times * min(self._fastest(buffer) for buffer in self.plan.buffers), 2 * times / (times - 1))
 
     def _fastest(self, buffer: PlannedBuffer) -> float:
-        """Frames a second of the detector at which the waiting alone takes all the time."""
+        """Return the frame rate, 1/s, at which the waiting of the kernel alone takes all the time."""
         (kernel,) = buffer.section.kernel
         return buffer.section.every * 1000 / float(parameters_of(kernel)["parameters"]["ms"])
 
@@ -120,7 +120,7 @@ class System:
         return plan_run(file.model_copy(update={"detector": detector, "run": run}), self.plan.source)
 
     def run(self, plan: Plan, *, force: bool = False) -> Outcome:
-        """RuntimeError when it has a problem, or its books do not balance."""
+        """Run the plan. Raise RuntimeError when it has a problem, or when its books do not balance."""
         outcome = asyncio.run(Manager(plan, transports=transports_of(self.nodes()), force=force).run())
         if outcome.problem or not outcome.balanced:
             raise RuntimeError(outcome.problem or "the books do not balance")
@@ -128,7 +128,7 @@ class System:
 
 
 def try_out(seed: int, folder: Path, part: float, times: float) -> Trial:
-    """One system, accepted and refused. RuntimeError when the planner judges otherwise, or a run fails."""
+    """Try one system, accepted and refused. Raise RuntimeError when the planner judges otherwise, or when a run fails."""
     system = System(seed, folder)
     accepted, refused = system.accepted(part), system.refused(times)
     check_capacity(accepted, system.capabilities())

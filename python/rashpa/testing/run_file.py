@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that takes a moment: for tests of what is around a run."""
+"""A run that takes a moment, for tests of everything around a run."""
 
 import json
 
@@ -18,7 +18,7 @@ kind = "hdf5"
 
 
 def small_run(buffer: str = _BUFFER, **tables: dict[str, object]) -> str:
-    """Return the text of its run file, with these keys of tables in place of its own; those that are None are left out. `buffer`: what follows the tables."""
+    """Return the text of its run file. `tables` replaces keys, and None leaves one out; `buffer` is the text after the tables."""
     text = ""
     for name in {**_KEYS, **tables}:
         keys = {**_KEYS.get(name, {}), **tables.get(name, {})}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A dashboard of no run, for tests of who gets in."""
+"""A dashboard of no run, for tests of access."""
 
 import contextlib
 import os
@@ -29,7 +29,7 @@ class Served:
 
     @property
     def place(self) -> str:
-        """Host and port."""
+        """Return host and port."""
         return self.base.removeprefix("http://").rstrip("/")
 
     def cookie(self, way: str = "") -> dict[str, str]:
@@ -43,7 +43,7 @@ class Served:
 
 @contextlib.contextmanager
 def dashboard(folder: Path) -> Iterator[Served]:
-    """Of that folder, where `errors` gets what it says."""
+    """Serve a dashboard of that folder; its standard error goes to the file `errors` there."""
     words = [sys.executable, "-m", "rashpa.cli.entry", "dashboard", "--port", "0", "--alias", "beamline"]
     environment = {**os.environ, "RASHPA_TOKEN": TOKEN}
     with (

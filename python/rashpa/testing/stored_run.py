@@ -14,7 +14,7 @@ ACCEPTED = tuple(frame for frame in range(IMAGES) if frame not in (*VETOED, MISS
 
 
 def pixels(frame: int) -> NDArray[np.int16]:
-    """Photons of a frame; column 10 is masked, and so are the lost lines of the partial one."""
+    """Return the photons of a frame; column 10 is masked, and so are the lost lines of the partial frame."""
     image = np.random.default_rng(frame).poisson(0.1, (ROWS, COLUMNS)).astype(np.int16)
     image[5, 20] = 100 + frame
     image[:, 10] = np.iinfo(np.int16).min

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One valid telegram of each kind: what schema/golden/*.xml hold. `python -m rashpa.testing.telegram_samples FOLDER` writes them anew."""
+"""One valid telegram of each kind, as in schema/golden/*.xml. `python -m rashpa.testing.telegram_samples FOLDER` writes them anew."""
 
 import dataclasses
 import sys
@@ -20,7 +20,7 @@ _OWNER = "3f6c0a52d1e94b7f8a2b5c6d7e8f9012"
 
 
 def telegram_samples() -> dict[str, t.Telegram]:
-    """By file name without .xml."""
+    """Return the telegrams by file name without .xml."""
     placement = t.Placement(4096, 2097152, 40, 1048576, 2048, 2048, 256, 83890176)
     receiver_end = t.Endpoint("127.0.0.1", 4791, 17, 3735928559, 0, psn=4660)
     emulator_end = t.Endpoint("127.0.0.1", 49152, 18, 48879, 128, psn=16777215)

@@ -23,8 +23,8 @@ _END_S = 20.0
 
 
 class WarmNodes(contextlib.AbstractContextManager["WarmNodes"]):
-    """As many of each role as a run has asked for, below `folder`, where they read, write and find kernels. `words`: more that receivers are started with;
-    `environment`: of all of them, besides this process's."""
+    """Starts as many nodes of each role as runs ask for. They read, write and find kernels below `folder`. `words`: further arguments of receivers;
+    `environment`: variables of all nodes, besides those of this process."""
 
     def __init__(self, folder: Path, *words: str, environment: Mapping[str, str] | None = None) -> None:
         self._folder = folder
@@ -38,18 +38,18 @@ class WarmNodes(contextlib.AbstractContextManager["WarmNodes"]):
         self._open.close()
 
     def url(self, role: str, number: int = 0) -> str:
-        """Of the node of this role and number, which is started when it is asked for first."""
+        """Return the URL of the node of this role and number; the first call starts it."""
         urls = self._urls[role]
         while len(urls) <= number:
             urls.append(self._start(role))
         return urls[number]
 
     def run(self, file: Path, observer: Observer = unobserved) -> Outcome:
-        """The run of this file, carried through by nodes that are up in place of local ones."""
+        """Carry out the run of this file on nodes that are up, in place of local ones."""
         return asyncio.run(Manager(self.plan(file), observer).run())
 
     def plan(self, file: Path) -> Plan:
-        """Of this file, with nodes that are up in place of local ones; its output lies where it would."""
+        """Return the plan of this file with nodes that are up, in place of local ones. Its output lies where the file says."""
         plan = load_plan(file)
         run = plan.file.run
         there = {"output": str((file.parent / run.output).absolute())}
@@ -78,7 +78,7 @@ class WarmNodes(contextlib.AbstractContextManager["WarmNodes"]):
 
 
 def _end(node: subprocess.Popen[bytes]) -> None:
-    """It ends when its standard input does."""
+    """Close the standard input of the node, which ends it, and wait for it."""
     try:
         node.communicate(timeout=_END_S)
     finally:

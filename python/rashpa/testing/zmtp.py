@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a stranger may send to a socket of ZeroMQ, byte by byte: the wire protocol ZMTP 3.0, without the library's good manners."""
+"""Hostile bytes for a ZeroMQ socket: the wire protocol ZMTP 3.0 without the library's good manners."""
 
 import contextlib
 import random
@@ -15,26 +15,26 @@ _STALL_S = 0.5  # who sends to somebody that reads nothing goes away
 
 
 def connect(endpoint: str) -> socket.socket:
-    """A connection to tcp://ADDRESS:PORT."""
+    """Return a connection to tcp://ADDRESS:PORT."""
     address, _, port = endpoint.removeprefix("tcp://").rpartition(":")
     return socket.create_connection((address.strip("[]"), int(port)), timeout=_PATIENCE_S)
 
 
 def frame(body: bytes, flags: int = 0) -> bytes:
-    """A message or command, with its length."""
+    """Return a message or command with its length."""
     if len(body) < 256:
         return bytes([flags, len(body)]) + body
     return bytes([flags | _LONG]) + struct.pack(">Q", len(body)) + body
 
 
 def ready(kind: bytes) -> bytes:
-    """The command that ends the handshake of a socket of this kind."""
+    """Return the command that ends the handshake of a socket of this kind."""
     value = b"\x05READY\x0bSocket-Type" + struct.pack(">I", len(kind)) + kind
     return frame(value, _COMMAND)
 
 
 def shake_hands(endpoint: str, kind: bytes = b"SUB") -> socket.socket:
-    """A connection that the other side takes for one of a good client."""
+    """Return a connection after a correct handshake."""
     peer = connect(endpoint)
     peer.sendall(_GREETING)
     _read(peer, len(_GREETING))
@@ -47,7 +47,7 @@ def shake_hands(endpoint: str, kind: bytes = b"SUB") -> socket.socket:
 
 
 def subscription(topic: bytes) -> bytes:
-    """The message by which a subscriber asks for this topic."""
+    """Return the message by which a subscriber asks for this topic."""
     return frame(b"\x01" + topic)
 
 
@@ -62,32 +62,32 @@ def _read(peer: socket.socket, size: int) -> bytes:
 
 
 def _send(peer: socket.socket, data: bytes) -> None:
-    """All of it, or as much as the other side takes before it hangs up or reads no more."""
+    """Send all of it, or as much as the peer takes before it hangs up or stops reading."""
     peer.settimeout(_STALL_S)
     with contextlib.suppress(OSError):
         peer.sendall(data)
 
 
 def long_subscription(endpoint: str, kind: bytes = b"SUB") -> None:
-    """One of 25 MB."""
+    """Send one subscription of 25 MB."""
     with shake_hands(endpoint, kind) as peer:
         _send(peer, subscription(b"x" * 25_000_000))
 
 
 def many_topics(endpoint: str, kind: bytes = b"SUB") -> None:
-    """4000 of 4 kB, each another one."""
+    """Send 4000 subscriptions of 4 kB, all different."""
     with shake_hands(endpoint, kind) as peer:
         _send(peer, b"".join(subscription(n.to_bytes(4, "big") * 1000) for n in range(4000)))
 
 
 def many_short_topics(endpoint: str, kind: bytes = b"SUB") -> None:
-    """40 000 that are short enough for the socket, and too many."""
+    """Send 40 000 subscriptions, each short enough for the socket, together too many."""
     with shake_hands(endpoint, kind) as peer:
         _send(peer, b"".join(subscription(n.to_bytes(4, "big") * 50) for n in range(40_000)))
 
 
 def garbage(endpoint: str, kind: bytes = b"SUB", seed: int = 1) -> None:
-    """Random bytes: in place of a greeting, and behind a good handshake."""
+    """Send random bytes in place of a greeting, and after a correct handshake."""
     words = random.Random(seed)  # noqa: S311 (a test repeats itself by it)
     for start in (connect, lambda where: shake_hands(where, kind)):
         for _ in range(20):
@@ -96,7 +96,7 @@ def garbage(endpoint: str, kind: bytes = b"SUB", seed: int = 1) -> None:
 
 
 def half_handshakes(endpoint: str, kind: bytes = b"SUB") -> None:
-    """A greeting that is cut at each place, and one that is never followed by READY."""
+    """Send greetings that are cut at each place, and one without a READY after it."""
     del kind
     for size in (0, 1, 10, 11, 12, 32, 63, len(_GREETING)):
         with contextlib.suppress(OSError), connect(endpoint) as peer:
@@ -104,7 +104,7 @@ def half_handshakes(endpoint: str, kind: bytes = b"SUB") -> None:
 
 
 def lengths_that_lie(endpoint: str, kind: bytes = b"SUB") -> None:
-    """Frames that announce up to 2⁶⁴ − 1 bytes and bring ten."""
+    """Send frames that announce up to 2⁶⁴ − 1 bytes and bring ten."""
     for size in (2**31, 2**32, 2**63 - 1, 2**63, 2**64 - 1):
         with contextlib.suppress(OSError), shake_hands(endpoint, kind) as peer:
             _send(peer, bytes([_LONG]) + struct.pack(">Q", size) + b"\x01" + bytes(9))
@@ -112,7 +112,7 @@ def lengths_that_lie(endpoint: str, kind: bytes = b"SUB") -> None:
 
 @contextlib.contextmanager
 def stalled(endpoint: str, count: int, kind: bytes = b"SUB") -> Iterator[int]:
-    """As many good subscribers to everything, which read nothing as long as this lasts. How many were let in."""
+    """Keep `count` correct subscribers to everything, which read nothing, for the time of the context. Yield the number that were let in."""
     peers: list[socket.socket] = []
     try:
         for _ in range(count):
