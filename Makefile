@@ -180,7 +180,7 @@ pythons: $(VENV)/.requirements build/.packages  ## newer Pythons of Debian in bu
 wheel: $(VENV)/.requirements build/.packages  ## build/wheel/dist: wheels for the Pythons of PYTHONS, which install and run without a compiler
 	tools/make_wheel.sh $(BIN)/python $(PYTHONS)
 
-test-wheel: wheel build/.browser  ## rashpa demo from those wheels with each of PYTHONS in an empty environment, and the README's way to a live image
+test-wheel: wheel build/.browser  ## rashpa demo from those wheels with each of PYTHONS in an empty environment, and the tutorial's way to a live image
 	tools/test_wheel.sh $(BIN)/python $(PYTHONS)
 
 bench: build  ## the benchmarks, results in out/bench
@@ -251,8 +251,9 @@ docs: build/docs/.installed mkdocs.yml  ## the documentation as pages in build/d
 gallery: build build/.browser  ## the pictures of docs/gallery.md, taken anew in a browser
 	$(BIN)/python -m tests.browser.gallery
 
-reference: build  ## docs/reference, after a change of the run file's models or of a command
+reference: build  ## docs/reference and README's table, after a change of the run file's models, a kernel or a command
 	$(BIN)/python tools/make_reference.py
+	$(BIN)/python tools/make_works.py
 
 # Later layers take the versions of earlier ones.
 lock: $(VENV)/.requirements  ## pins the layers of requirements/ again

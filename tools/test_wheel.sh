@@ -3,7 +3,7 @@
 # Installs the wheels of build/wheel/dist with each of the Pythons $2… in an empty environment and runs `rashpa demo` there, outside the
 # tree and with no compiler in reach. Prints what both take beside what they may take; machines are loaded differently, so more is no error.
 # The first is installed a second time, with pip's cache. The versions of other packages are those of requirements/run.lock. The Python $1 runs
-# pip and the tests of the README.
+# pip and the tests of the tutorial from a wheel.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -81,5 +81,5 @@ echo "wheel: not tried, for they are not here (make pythons):${missing:- none}"
 if command -v chromium > /dev/null; then
   "$tool_python" -m tests.packaging.newcomer
 else
-  echo "wheel: the README's way to a live image is not tried: no chromium (packages-browser.txt)"
+  echo "wheel: the tutorial's way to a live image is not tried: no chromium (packages-browser.txt)"
 fi

@@ -19,7 +19,7 @@ from rashpa.testing.waiting import GUARD_S, eventually
 pytest.importorskip("cbor2")
 zmq = pytest.importorskip("zmq")
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "11_stream.toml"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "15_stream.toml"
 RASHPA = [sys.executable, "-m", "rashpa.cli.entry"]
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the wheel of build/wheel/dist to a live image in a browser, as the README says it: what it types is typed, in a new folder, and timed.
+"""From the wheel of build/wheel/dist to a live image in a browser, as the tutorial says it: what it types is typed, in a new folder, and timed.
 
-Usage: python -m tests.packaging.newcomer [--json FILE]. Exit status 1 when it takes longer than the README says. Pip takes packages from where this machine's pip does; versions are those of
+Usage: python -m tests.packaging.newcomer [--json FILE]. Exit status 1 when it takes longer than the tutorial says. Pip takes packages from where this machine's pip does; versions are those of
 requirements/run.lock.
 """
 
@@ -23,7 +23,7 @@ from tests.browser.dashboard_site import View
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_S = 180.0
-SECTION = "## Three minutes from a wheel"
+SECTION = "## Install and watch"
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -31,7 +31,7 @@ def main() -> int:
     """Exit status."""
     install, file, dashboard = _blocks()
     if sys.version_info >= (3, 12):
-        install = install.replace("cp311", "abi3")  # as the README says
+        install = install.replace("cp311", "abi3")  # as the tutorial says
     with tempfile.TemporaryDirectory(prefix="newcomer-") as name:
         folder = Path(name)
         for wheel in (ROOT / "build" / "wheel" / "dist").glob("rashpa-*.whl"):
@@ -61,8 +61,8 @@ def main() -> int:
 
 
 def _blocks() -> tuple[str, str, str]:
-    """What the README says: how to install it, the run file, and what to type then."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    """What the tutorial says: how to install it, the run file, and what to type then."""
+    text = (ROOT / "docs" / "tutorials" / "from_a_wheel.md").read_text(encoding="utf-8")
     part = text[text.index(SECTION) :].partition("\n## ")[0]
     (_, install), (_, file), (_, dashboard) = _FENCE.findall(part)
     return install, file, dashboard

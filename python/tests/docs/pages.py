@@ -35,7 +35,7 @@ REASONS = {
 # Their packages are in build/beamline: python/tests/beamline/test_pages.py types them.
 BEAMLINE = {"use_from_bluesky", "use_from_tango", "use_from_epics", "from_bluesky"}
 COMMANDS = {"sh", "bash", "console"}
-LANGUAGES = COMMANDS | {"python", "toml", "json", "yaml", "text", "xml"}
+LANGUAGES = COMMANDS | {"python", "toml", "json", "yaml", "text", "xml", "c"}
 
 _MARK = re.compile(r"<!-- (file|appended|stays|exit|not run)(?:: (.+?))? -->")
 _COMMENTS = re.compile(r"(?:<!--[^>]*-->\s*)+\Z")

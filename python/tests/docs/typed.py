@@ -51,6 +51,12 @@ def problems(words: list[str]) -> list[str]:
     ]
 
 
+def commands_of_the_program() -> list[str]:
+    """The names of all commands of `rashpa`."""
+    command, context = _root()
+    return list(command.list_commands(context))
+
+
 def span_problems(span: str) -> list[str]:
     """Of code in a sentence, which may be a part of a command and name several of its kind: `rashpa dataset make|info`."""
     if not re.match(r"rashpa [a-z]", span) or ":" in span.split(" ")[1]:
@@ -102,7 +108,7 @@ def _root() -> tuple[Any, Any]:
 
 def _rashpa(words: list[str]) -> list[str]:
     """As the command's own parser reads them; values are not looked at, for they are the reader's."""
-    if words in (["--version"], ["--help"]):
+    if words in (["--version"], ["--version", "--long"], ["--help"]):
         return []
     command, context = _root()
     name = "rashpa"

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What pages claim of the program is true: messages that they quote, parts that they list, and what they call missing."""
+
+import json
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+
+from python.tests.docs.pages import ROOT, blocks_of, pages, spans_of
+from python.tests.docs.typed import commands_of_the_program
+
+TROUBLES = ROOT / "docs" / "how-to" / "troubleshooting.md"
+TASKS = ROOT / "docs" / "how-to" / "find_a_command.md"
+MISSING = re.compile(
+    r"[^.!?|\n]*\b(not there yet|planned, and|planned:|not yet (?:there|written|built|possible|supported|implemented)"
+    r"|no \w+ of today|nothing of today|is still missing|to be written)\b[^.!?|]*",
+    re.IGNORECASE,
+)
+
+
+@cache
+def source() -> str:
+    """All text of the program, with literals that stand behind one another joined, and blanks made one."""
+    folders = ((ROOT / "python" / "rashpa", "*.py"), (ROOT / "src", "*.?pp"))
+    files = [path for folder, pattern in folders for path in sorted(folder.rglob(pattern))]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files if "_test." not in path.name)
+    return re.sub(r"\s+", " ", re.sub(r"[\"']\s*[fr]?[\"']", "", text))
+
+
+def symptoms(text: str) -> list[str]:
+    """The messages of the tables' first column."""
+    return re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)
+
+
+def unknown_pieces(message: str, text: str) -> list[str]:
+    """Pieces of a message between its … that the program does not have."""
+    return [piece for part in message.split("…") if len(piece := part.strip()) > 2 and piece not in text]
+
+
+@pytest.mark.parametrize("message", symptoms(TROUBLES.read_text(encoding="utf-8")))
+def test_a_message_of_the_page_of_troubles_is_one_of_the_program(message: str) -> None:
+    assert unknown_pieces(message, source()) == []
+
+
+def test_a_message_that_the_program_does_not_have_is_found() -> None:
+    assert unknown_pieces("memory: a buffer of … MiB is too shy", source()) == ["MiB is too shy"]
+
+
+def test_the_page_of_tasks_has_every_command() -> None:
+    named = {span.split()[1] for span in spans_of(TASKS.read_text(encoding="utf-8")) if span.startswith("rashpa ")}
+    assert sorted(set(commands_of_the_program()) - named) == []
+
+
+def documented_words() -> set[str]:
+    """Names and words by which pages are known: of their files and of their titles."""
+    titles = [
+        f"{path.stem.replace('_', ' ')} {line.removeprefix('# ')}"
+        for path in (ROOT / "docs").rglob("*.md")
+        if "decisions" not in path.parts
+        for line in path.read_text(encoding="utf-8").splitlines()[:4]
+        if line.startswith("# ")
+    ]
+    ordinary = {"from", "with", "what", "without", "there", "when", "another", "test", "first", "each", "other", "file"}
+    return {word for title in titles for word in re.findall(r"[a-z0-9_]{4,}", title.lower())} - ordinary
+
+
+def called_missing(text: str) -> list[tuple[str, set[str]]]:
+    """Sentences that call something missing, with what of them has a page."""
+    known = documented_words()
+    found = []
+    for sentence in MISSING.finditer(text):
+        words = {word.rstrip("s") for word in re.findall(r"[a-z0-9_]{4,}", sentence[0].lower())}
+        if documented := {word for word in known if word.rstrip("s") in words}:
+            found.append((sentence[0].strip(), documented))
+    return found
+
+
+# Sentences about one moment of a run, not about the program.
+MOMENTS = ("a ring that is not there yet is waited for", "those that are not there yet go on to it")
+
+
+@pytest.mark.parametrize("path", [*pages(), ROOT / "ARCHITECTURE.md"], ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_is_called_missing_that_a_page_documents(path: Path) -> None:
+    found = called_missing(path.read_text(encoding="utf-8"))
+    assert [one for one in found if not any(moment in one[0].lower() for moment in MOMENTS)] == []
+
+
+def test_a_sentence_that_calls_a_documented_thing_missing_is_found() -> None:
+    old = "Planned, and not there yet: several GPUs, the stream2 sink, the dashboard. There is no stub.\n"
+    assert {"stream2", "sink"} <= called_missing(old)[0][1]
+    assert called_missing("Time travel is not there yet.") == []
+
+
+KERNELS = {
+    one["name"]: one["units"] for one in json.loads((ROOT / "schema" / "kernels.json").read_text(encoding="utf-8"))
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_page_of_a_kernel_names_the_units_that_have_it(name: str) -> None:
+    text = (ROOT / "docs" / "kernels" / f"{name}.md").read_text(encoding="utf-8")
+    sentences = re.findall(r"\b[Uu]nits? (?=`)[^.]*", text)
+    named = {word for sentence in sentences for word in re.findall(r"`(cpu|cuda|opencl|fpga)`", sentence)}
+    assert named == set(KERNELS[name])
+
+
+def test_examples_have_numbers_of_their_own() -> None:
+    numbers = [path.name.split("_")[0] for path in (ROOT / "examples").iterdir() if path.name[:2].isdigit()]
+    assert sorted(set(numbers)) == sorted(numbers)
+
+
+def test_the_readme_lists_what_the_registries_have() -> None:
+    command = [sys.executable, str(ROOT / "tools" / "make_works.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_first_pages_are_short() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(readme.splitlines()) <= 70
+    run = next(block for block in blocks_of("README.md", readme) if block.language == "toml")
+    assert len(run.text.splitlines()) <= 10
+    assert ".webp)" in readme
