@@ -90,7 +90,7 @@ def total_counts(
     Takes pixels of uint8, uint16, uint32, int16, int32.
     Finds total_counts (photons), masked_in_total (pixels).
     Vetoes: too_few_counts, too_many_counts, too_many_masked.
-    min_counts: sum of all photons.
+    min_counts: sum of all photons; 0: no minimum, sums below zero are kept, too.
     max_counts: sum of all photons.
     max_masked: fraction of the pixels that may be masked.
     """

@@ -3,6 +3,7 @@
 gone is said of each image."""
 
 import importlib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ import pytest
 _native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 from tests.files.twelve_images import FRAMES, IMAGES, pipeline  # noqa: E402
+from typer.testing import CliRunner  # noqa: E402
 
 import rashpa  # noqa: E402
+from rashpa.cli.main import app  # noqa: E402
 from rashpa.data.parts.run_parts import RunFileError  # noqa: E402
 from rashpa.data.stored.combined import combine  # noqa: E402
 from rashpa.data.stored.joined_run import JoinedRun  # noqa: E402
@@ -189,3 +192,28 @@ def test_images_that_were_never_written_are_told_apart(folder: Path, hidden: Cal
     with rashpa.open(folder / "b/run_b_master.h5") as one:
         assert states(one, (10, 11)) == {"receiver ended early"}
     path.unlink()
+
+
+@pytest.mark.parametrize("file", ["group", "leading"])
+@pytest.mark.parametrize("gone", ["a", "b"])
+def test_inspect_shows_what_is_left_beside_a_master_that_is_gone(
+    folder: Path, hidden: Callable[[str], None], file: str, gone: str
+) -> None:
+    hidden(f"{gone}/run_b_master.h5")
+    path, left = folder / f"{file}_master.h5", "b" if gone == "a" else "a"
+    done = CliRunner().invoke(app, ["inspect", str(path), "--json"])
+    assert done.exit_code == 3, done.output
+    said = json.loads(done.stdout)
+    assert [run["file"] for run in said["runs"]] == [str(folder / left / "run_b_master.h5")]
+    missing = IMAGES if file == "group" else 0  # a file counts images of entries that have several masters alone
+    counts = [said["books"][name] for name in ("expected", "made", "missing")]
+    assert counts == [IMAGES + missing, IMAGES, missing]
+    assert said["books"]["troubles"] == [said["problem"]]
+    assert f"{gone}/run_b_master.h5: " in said["problem"]
+    for_people = CliRunner().invoke(app, ["inspect", str(path)])
+    assert for_people.exit_code == 3
+    assert "images stored" in for_people.stdout
+    assert said["problem"] in for_people.stderr
+    hidden(f"{left}/run_b_master.h5")
+    done = CliRunner().invoke(app, ["inspect", str(path)])
+    assert done.exit_code == 2, "nothing is left"

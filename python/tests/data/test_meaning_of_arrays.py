@@ -135,6 +135,16 @@ def test_a_number_counts_as_the_array_says(kernel: str, pixel: str, unit: str) -
         )
 
 
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_sum_below_zero_is_kept_where_no_minimum_is_asked_for(unit: str) -> None:
+    images = with_masking(np.array([[[-3, 1]], [[0, 0]], [[1, 1]]], np.int16), Masking("minimum"))
+    for least, kept in (None, [0, 1, 2]), (0, [0, 1, 2]), (1, [2]):
+        asked = {} if least is None else {"min_counts": least}
+        found = rashpa.kernel.total_counts(images, **asked, unit=unit, stack=3)
+        assert found.columns["total_counts"].tolist() == [-2, 0, 2]
+        assert found.accepted.tolist() == kept
+
+
 RINGS = 7
 
 

@@ -3,16 +3,16 @@
 
 import json as json_text
 import sys
-from typing import Annotated, Literal
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
 
-from rashpa.data.base.books import NOT_WHOLE
-from rashpa.data.stream.feedback import Feedback, open_feedback
+from rashpa.cli.told import BAD_INPUT, FAILED, Teller
+from rashpa.data.base.books import DataBooks
+from rashpa.data.stream.feedback import open_feedback
 from rashpa.data.stream.feedback_record import FeedbackError, Image
-
-FAILED, BAD_INPUT = 1, 2
 
 _Source = Annotated[str, typer.Argument(help="Name of a ring, its file, or tcp://ADDRESS:PORT.")]
 _Timeout = Annotated[
@@ -22,7 +22,9 @@ _Timeout = Annotated[
 _Spin = Annotated[bool, typer.Option("--spin", help="Wait with a processor of its own, some microseconds shorter.")]
 _Begin = Annotated[Literal["oldest", "next"], typer.Option(help="In a ring: with the oldest image there, or the next.")]
 _Buffer = Annotated[str, typer.Option(help="By ZeroMQ: the only buffer that counts; all when not given.")]
-_Json = Annotated[bool, typer.Option("--json", help="A JSON document a line, with all numbers and peaks.")]
+_Json = Annotated[
+    bool, typer.Option("--json", help="A JSON document a line, with all numbers and peaks; the last one has the books.")
+]
 _Quiet = Annotated[bool, typer.Option("--quiet", help="Only the figures at the end.")]
 
 
@@ -38,26 +40,59 @@ def feedback(
     """What a receiver decides of each image, as it decides it, until the run is over.
 
     A ring that is not there yet is waited for. At the end it says, on standard error, how many images came, how many this reader was too slow
-    for, and how long after its last byte an image was here. Exit code 1 when nothing came in time, or the receiver has gone; 2 for bad input; 3 when this reader lost images.
+    for, and how long after its last byte an image was here; with --json, the last document says it under `books`. Exit code 1 when nothing came in time, or the receiver has gone; 2 for bad input; 3 when this reader lost images.
     """
-    late: list[float] = []
+    tell = Teller("feedback", json)
+    seen = _Seen()
     try:
         with open_feedback(source, timeout, spin=spin, begin=begin, buffer=buffer) as images:
-            for image in images:
-                if image.last_packet_ns:
-                    late.append(image.latency_s)
-                if not quiet:
-                    sys.stdout.write((_json_of(image) if json else _line_of(image)) + "\n")
-                    sys.stdout.flush()
-            _tell(images, late)
-            lost = images.lost
+            try:
+                for image in images:
+                    seen.count(image)
+                    if not quiet:
+                        sys.stdout.write((_json_of(image) if json else _line_of(image)) + "\n")
+                        sys.stdout.flush()
+            finally:
+                seen.lost = images.lost
     except (FeedbackError, TimeoutError) as error:
-        sys.stderr.write(f"rashpa feedback: {error}\n")
-        raise typer.Exit(FAILED if isinstance(error, TimeoutError) or late else BAD_INPUT) from None
-    except (BrokenPipeError, KeyboardInterrupt):
+        code = FAILED if isinstance(error, TimeoutError) or seen.images else BAD_INPUT
+        tell.complain(str(error))
+        tell.end("", seen.books, code=code, problem=str(error), **seen.figures)
+    except BrokenPipeError:
         raise typer.Exit(FAILED) from None
-    if lost:
-        raise typer.Exit(NOT_WHOLE)
+    except KeyboardInterrupt:
+        tell.end("", seen.books, code=FAILED, problem="stopped before the run was over", **seen.figures)
+    sys.stderr.write(f"{seen.text}\n")
+    tell.end("", seen.books, **seen.figures)
+
+
+@dataclass
+class _Seen:
+    """What has come so far. `late`: seconds from the last byte of an image until it was here; `lost`: images for which this reader was too slow."""
+
+    images: int = 0
+    lost: int = 0
+    late: list[float] = field(default_factory=list)
+
+    def count(self, image: Image) -> None:
+        self.images += 1
+        if image.last_packet_ns:
+            self.late.append(image.latency_s)
+
+    @property
+    def books(self) -> DataBooks:
+        return DataBooks(self.images + self.lost, self.images, self.lost)
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """Of latencies, ms."""
+        p50, p99 = np.percentile(self.late, (50, 99)) * 1e3 if self.late else (0.0, 0.0)
+        return {"p50_ms": float(p50), "p99_ms": float(p99)}
+
+    @property
+    def text(self) -> str:
+        p50, p99 = self.figures.values()
+        return f"{self.images} images, {self.lost} lost; last byte to here: p50 {p50:.3f} ms, p99 {p99:.3f} ms"
 
 
 def _line_of(image: Image) -> str:
@@ -74,8 +109,3 @@ def _json_of(image: Image) -> str:
         for name, rows in image.tables.items()
     }
     return json_text.dumps({**plain, "scalars": dict(image.scalars), "tables": tables})
-
-
-def _tell(images: Feedback, late: list[float]) -> None:
-    p50, p99 = np.percentile(late, (50, 99)) * 1e3 if late else (0.0, 0.0)
-    sys.stderr.write(f"{len(late)} images, {images.lost} lost; last byte to here: p50 {p50:.3f} ms, p99 {p99:.3f} ms\n")

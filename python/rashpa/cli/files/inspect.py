@@ -18,7 +18,7 @@ from rashpa.data.files.hdf5.files import folders_of
 from rashpa.data.parts.run_parts import RunFileError
 from rashpa.data.stored.combined import is_combined, left_out_in
 from rashpa.data.stored.hits import no_hits
-from rashpa.data.stored.joined_run import JoinedRun
+from rashpa.data.stored.joined_run import JoinedRun, open_parts
 from rashpa.data.stored.opened import open_one
 from rashpa.data.stored.reader import Run, open_run
 from rashpa.data.stored.run_books import run_books
@@ -61,7 +61,9 @@ def inspect(
         each = _Pictures() if is_combined(file) else wanted
         looked, unread = _looked(tell, masters, follow or (), each)
         books = all_of(books for books, _ in looked)
-        lacking = tuple(_lacking(file)) if is_combined(file) else unread
+        lacking = (*unread, *_lacking(file)) if is_combined(file) else unread
+        if is_combined(file) and unread:
+            books = all_of([books, _books_of_gone(file, follow or ())])
         if is_combined(file) and wanted:
             with open_one(file, follow or ()) as run:
                 _check(tell, run, wanted)
@@ -69,7 +71,8 @@ def inspect(
     except RunFileError as error:
         tell.refuse(str(error))
     books = replace(books, troubles=(*books.troubles, *lacking))
-    tell.end("", books, masters, code=NOT_WHOLE if lacking else None, runs=[facts for _, facts in looked])
+    code, problem = (NOT_WHOLE, lacking[0]) if lacking else (None, "")
+    tell.end("", books, masters, code=code, problem=problem, runs=[facts for _, facts in looked])
 
 
 _Looked = list[tuple[DataBooks, dict[str, Any]]]
@@ -107,6 +110,16 @@ def _lacking(file: Path) -> Iterator[str]:
     """A line for each master that a leading file lacks."""
     for name, why in left_out_in(file).items():
         yield f"{file}: it lacks the images of {name}: {why}"
+
+
+def _books_of_gone(file: Path, follow: Sequence[Path]) -> DataBooks:
+    """Of images that a leading file counts and of which the masters are gone. Of entries with one master it counts none. RunFileError."""
+    parts = open_parts(file, folders=folders_of(file, follow))
+    gone = 0
+    for run in parts.values():
+        with run:
+            gone += len(run.gone) if isinstance(run, JoinedRun) else 0
+    return DataBooks(gone, 0, gone)
 
 
 def _check(tell: Teller, run: Run | JoinedRun, wanted: _Pictures) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from rashpa import _native
 from rashpa.data.base.books import DataBooks
-from rashpa.data.files.file_names import encoding_trouble, is_hdf5
+from rashpa.data.files.file_names import is_hdf5
 from rashpa.data.files.hdf5.files import folders_of
 from rashpa.data.files.images import Patience
 from rashpa.data.files.limited_process import Limits
@@ -53,15 +53,13 @@ def convert_run(
     """`run`: the _raw_master.h5, or the prefix of its name; `to`: a master, or a prefix. `patience`: of the clock, and of as many
     processors as there are threads. `follow`: folders to which names of its files may lead. RunFileError says why it cannot be; nothing is left of it
     then."""
-    if trouble := encoding_trouble(to):
-        raise RunFileError(trouble)
-    _check_raw(run, follow)
     source, target = (str(path).removesuffix(MASTER) for path in (run, to))
     if real_path(source) == real_path(target):
         raise RunFileError(f"{to}: these are the raw files themselves, which stay as they are; choose another name")
-    size = size_of_parts(Path(source), follow)
-    allowed = math.ceil((patience or Patience(seconds=300.0)).of(size))
     with staged_files(Path(target), replace=existing == "replace") as staged:
+        _check_raw(run, follow)
+        size = size_of_parts(Path(source), follow)
+        allowed = math.ceil((patience or Patience(seconds=300.0)).of(size))
         said = _made(run, [source, str(staged.prefix), images_per_file, threads], size, allowed)
         if "error" in said:
             text = staged.named(str(said["error"]))

@@ -7,13 +7,13 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.base.bad_file import blaming
+from rashpa.data.base.closed import Closed
 from rashpa.data.base.pixels import Masking
 from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.parts.run_parts import RunFileError
@@ -25,7 +25,7 @@ from rashpa.data.stored.stored_piece import no_value
 from rashpa.data.stored.stored_places import MASTER_GONE
 
 
-class JoinedRun:
+class JoinedRun(Closed):
     """Members of a group. What an image has is asked of the member that has stored it; `members` are the runs themselves. `gone`: frames of members whose masters
     are gone, and why; they count among the stored ones, and are absent."""
 
@@ -119,14 +119,6 @@ class JoinedRun:
     def __len__(self) -> int:
         """How many frames are stored."""
         return len(self._stored)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Closes the files of all members."""

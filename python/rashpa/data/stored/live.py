@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.base.bad_file import BadFileError, blaming, is_own
+from rashpa.data.base.closed import Coming
 from rashpa.data.base.pixels import Pixels
 from rashpa.data.files.file_names import expanded
 from rashpa.data.files.hdf5.selection import whole
@@ -77,7 +77,7 @@ class LiveImage:
         return image_html(self.pixels, f"frame {self.frame_number}, {where}")
 
 
-class Live(Iterator[LiveImage]):
+class Live(Coming[LiveImage]):
     """Accepted images in the order of the files, until the run is over: all of them, whoever is slow. `counts`: images that are decided so far, by decision.
 
     A wait of `timeout_s` without an image is a TimeoutError; without it, one waits as long as it takes. LiveError: the receiver has died, or its files
@@ -85,9 +85,9 @@ class Live(Iterator[LiveImage]):
     """
 
     def __init__(self, master: Path, timeout_s: float | None) -> None:
+        super().__init__(timeout_s)
         self.path = master
         self._prefix = prefix_of(master)
-        self._timeout_s = timeout_s
         self._journal: Any = None
         self._part: tuple[int, Hdf5File] | None = None
         self._master: Hdf5File | None = None
@@ -106,12 +106,6 @@ class Live(Iterator[LiveImage]):
         """Rows and columns. LiveError before the first look at the run."""
         journal = self._begun()
         return journal.height, journal.width
-
-    def __next__(self) -> LiveImage:
-        image = self.take(self._timeout_s)
-        if image is None:
-            raise StopIteration
-        return image
 
     def take(self, timeout_s: float | None = None) -> LiveImage | None:
         """The next image; None when the run is over. TimeoutError as above."""
@@ -142,14 +136,6 @@ class Live(Iterator[LiveImage]):
         master, self._master = self._master, None
         if master is not None:
             master.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _begun(self) -> Any:
         if not self._look():

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.base.bad_file import BadFileError, blaming, is_own
+from rashpa.data.base.closed import Closed
 from rashpa.data.base.pixels import Masking, Pixels, with_masking
 from rashpa.data.files.file_names import natural
 from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
@@ -54,7 +54,7 @@ VETO_REASONS = ("none", "too_few", "too_many", "dark", "partial")
 _BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written")
 
 
-class Run:
+class Run(Closed):
     """One run on disk. Images are read when asked for; tables at once. Use it as a context manager."""
 
     def __init__(self, file: Hdf5File, path: Path) -> None:
@@ -100,14 +100,6 @@ class Run:
         from rashpa.data.figures.notebook import run_html
 
         return run_html(self)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Closes the file; images can no longer be read."""

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
+from rashpa.data.base.closed import Coming
 from rashpa.data.files.file_names import expanded
 from rashpa.data.stream.feedback_record import Description, FeedbackError, Image, image_of
 
@@ -45,7 +44,7 @@ class _Source(Protocol):
     def close(self) -> None: ...
 
 
-class Feedback(Iterator[Image]):
+class Feedback(Coming[Image]):
     """Images in the order in which they are decided, until the run is over. Nothing here slows the receiver down: who is too slow loses images, and
     `lost` says how many.
 
@@ -54,8 +53,8 @@ class Feedback(Iterator[Image]):
     """
 
     def __init__(self, source: _Source, timeout_s: float | None) -> None:
+        super().__init__(timeout_s)
         self._source: _Source | None = source
-        self._timeout_s = timeout_s
 
     @property
     def lost(self) -> int:
@@ -66,12 +65,6 @@ class Feedback(Iterator[Image]):
     def description(self) -> Description:
         """Run, buffer, and what the numbers are. By ZeroMQ, FeedbackError before the first image."""
         return self._open().description
-
-    def __next__(self) -> Image:
-        image = self.take(self._timeout_s)
-        if image is None:
-            raise StopIteration
-        return image
 
     def take(self, timeout_s: float | None = None) -> Image | None:
         """The next image; None when the run is over. TimeoutError as above."""
@@ -89,14 +82,6 @@ class Feedback(Iterator[Image]):
         source, self._source = self._source, None
         if source is not None:
             source.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _open(self) -> _Source:
         if self._source is None:

@@ -7,11 +7,11 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from numpy.typing import NDArray
 
+from rashpa.data.base.closed import Closed
 from rashpa.data.base.pixels import Masking, Pixels, delivered, with_masking
 from rashpa.data.stored.live import LiveError
 from rashpa.data.stream.stream2 import End, Image, Message, Start, StreamError, read_message
@@ -47,7 +47,7 @@ class StreamedImage:
         return image_html(self.pixels, f"frame {self.frame_number}, {where}")
 
 
-class LiveStream(Iterator[StreamedImage]):
+class LiveStream(Closed, Iterator[StreamedImage]):
     """Images of one series, until its end. `missed`: images that did not come to this reader; `refused`: that could not be read, and why the last one could not;
     `start`: what the sender said of the series, or None; `strays`: messages of other series, which were passed over.
 
@@ -103,14 +103,6 @@ class LiveStream(Iterator[StreamedImage]):
         self._over = True
         self._socket.close()
         self._context.term()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _message(self) -> memoryview:
         until = None if self._timeout_s is None else time.monotonic() + self._timeout_s

@@ -19,7 +19,11 @@ namespace {
 const Parameters<Config>& parameters() {
   static const auto declared =
       Parameters<Config>("kernel total_counts")
-          .add({.name = "min_counts", .doc = "sum of all photons", .least = 0, .most = 1e15, .not_above = "max_counts"},
+          .add({.name = "min_counts",
+                .doc = "sum of all photons; 0: no minimum, sums below zero are kept, too",
+                .least = 0,
+                .most = 1e15,
+                .not_above = "max_counts"},
                &Config::min_counts)
           .add({.name = "max_counts", .doc = "sum of all photons", .least = 0, .most = 1e15}, &Config::max_counts)
           .add({.name = "max_masked", .doc = "fraction of the pixels that may be masked", .least = 0, .most = 1},

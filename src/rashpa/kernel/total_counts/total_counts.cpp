@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <limits>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/photons.hpp"
@@ -19,7 +20,8 @@ void check(const Config& config) {
 
 Limits limits_of(const Config& config, std::size_t pixels) noexcept {
   const double masked = std::floor(config.max_masked * static_cast<double>(pixels));
-  return {config.min_counts, config.max_counts, static_cast<std::uint32_t>(masked)};
+  const std::int64_t least = config.min_counts > 0 ? config.min_counts : std::numeric_limits<std::int64_t>::min();
+  return {least, config.max_counts, static_cast<std::uint32_t>(masked)};
 }
 
 Totals total_reference(const void* image, PixelFormat format, std::size_t pixels) noexcept {

@@ -11,7 +11,7 @@ namespace rashpa::kernel::total_counts {
 
 /// An image is kept when min_counts ≤ sum ≤ max_counts and at most max_masked of its pixels are masked.
 struct Config {
-  std::int64_t min_counts = 0;
+  std::int64_t min_counts = 0;  ///< 0, or below: no minimum; noise around zero photons has sums below zero
   std::int64_t max_counts = 1'000'000'000'000'000;
   double max_masked = 1;  ///< fraction of the pixels
 };

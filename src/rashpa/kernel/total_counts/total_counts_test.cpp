@@ -122,5 +122,13 @@ TEST(TotalCounts, verdicts_follow_the_limits) {
   EXPECT_THROW(check({5, 4, 1}), ConfigError);
 }
 
+TEST(TotalCounts, a_minimum_of_zero_is_none) {
+  const Limits limits = limits_of({0, 20, 1}, 100);
+  EXPECT_EQ(limits.verdict({-1, 0}), 0) << "noise around zero photons";
+  EXPECT_EQ(limits.verdict({0, 0}), 0);
+  EXPECT_EQ(limits.verdict({21, 0}), 2);
+  EXPECT_EQ(limits_of({1, 20, 1}, 100).verdict({0, 0}), 1);
+}
+
 }  // namespace
 }  // namespace rashpa::kernel::total_counts

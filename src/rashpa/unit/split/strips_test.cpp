@@ -190,6 +190,8 @@ TEST_F(StripSums, limits_on_sums_and_on_what_is_masked_are_those_of_the_whole) {
   EXPECT_EQ(accepted_, 6U);
   expect_whole({.kernels = {calibration(), kernel::total_counts::Config{.max_masked = 0.001}}});
   EXPECT_EQ(accepted_, 6U) << "none: more is masked";
+  expect_whole({.kernels = {calibration(), kernel::total_counts::Config{.min_counts = 0}}});
+  EXPECT_EQ(accepted_, 6U + kImages) << "no minimum";
 }
 
 TEST_F(StripSums, any_strip_has_room_for_the_list_of_the_whole) {

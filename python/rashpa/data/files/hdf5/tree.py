@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.base.bad_file import BadFileError, blaming
+from rashpa.data.base.closed import Closed
 from rashpa.data.files.hdf5.files import Files, Held, folders_of
 from rashpa.data.files.hdf5.layouts import Absence, Chunked, Contiguous, External, Layout, Place
 from rashpa.data.files.hdf5.selection import Box, whole
@@ -291,7 +291,7 @@ class Finder:
         return Array(Place(self.files, held, data), self)
 
 
-class Hdf5File(Group):
+class Hdf5File(Closed, Group):
     """An open file; a context manager. `folders`: where all that it leads to may lie; by default its own."""
 
     def __init__(
@@ -317,14 +317,6 @@ class Hdf5File(Group):
     def source(self, name: str) -> Path:
         """The path of a file that this one names in words. The file's error when it may not be read."""
         return self._files.source(name, self._held)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Closes it, and all files that it has led to."""

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is open until it is closed, and images that come while it is."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Generic, Self, TypeVar
+
+T = TypeVar("T")
+
+
+class Closed(ABC):
+    """Is closed at the end of its `with` block, however that ends."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back what it holds. A second call does nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Coming(Closed, Iterator[T], Generic[T]):
+    """Gives what comes, one after the other, until no more can come; `timeout_s` is how long an iteration waits for the next, None: as long as it takes."""
+
+    def __init__(self, timeout_s: float | None) -> None:
+        self._timeout_s = timeout_s
+
+    @abstractmethod
+    def take(self, timeout_s: float | None = None) -> T | None:
+        """Give the next one; None when no more comes. TimeoutError when none came in time."""
+
+    def __next__(self) -> T:
+        one = self.take(self._timeout_s)
+        if one is None:
+            raise StopIteration
+        return one
