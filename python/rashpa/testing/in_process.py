@@ -8,7 +8,8 @@ import httpx
 
 from rashpa.control.books.outcome import Outcome
 from rashpa.control.plan.run_plan import Plan
-from rashpa.control.run.manager import Manager, Observer, unobserved
+from rashpa.control.run.manager import Manager
+from rashpa.control.run.run_notes import Observer, unobserved
 from rashpa.node.door.server import NodeApp
 from rashpa.node.state.node import Node
 

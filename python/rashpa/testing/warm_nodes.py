@@ -16,7 +16,8 @@ from typing import TypeVar
 from rashpa.control.books.outcome import Outcome
 from rashpa.control.plan.planned_node import PlannedNode
 from rashpa.control.plan.run_plan import Plan, load_plan
-from rashpa.control.run.manager import Manager, Observer, unobserved
+from rashpa.control.run.manager import Manager
+from rashpa.control.run.run_notes import Observer, unobserved
 
 Node = TypeVar("Node", bound=PlannedNode)
 _END_S = 20.0

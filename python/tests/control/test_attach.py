@@ -18,7 +18,8 @@ from rashpa.control.books.outcome import Outcome
 from rashpa.control.handover.journal import Journal, JournalError, Record, find_journal
 from rashpa.control.nodes.node_client import NodeClient
 from rashpa.control.nodes.process_identity import is_process
-from rashpa.control.run.attach import AttachedManager, attached
+from rashpa.control.run.attach import attached
+from rashpa.control.run.manager import Manager
 from rashpa.control.telegrams import telegram
 from rashpa.testing.waiting import eventually
 
@@ -109,7 +110,7 @@ def killed_manager(
                 os.kill(node.pid, signal.SIGKILL)
 
 
-def attach(out: Path, seen: list[AttachedManager] | None = None) -> Outcome:
+def attach(out: Path, seen: list[Manager] | None = None) -> Outcome:
     manager = attached(Journal(find_journal(out)))
     if seen is not None:
         seen.append(manager)

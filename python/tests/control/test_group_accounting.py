@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rashpa.control.books.group_accounting import GroupAccount, account_groups
-from rashpa.control.books.group_course import LostMember
+from rashpa.control.nodes.fleet import LostMember
 from rashpa.control.plan.run_plan import Plan
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.telegrams.telegram import GroupStatus, MemberStatus, SourceStatus

@@ -1,20 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a receiver that joins does to the plan, and how it asks."""
 
+import asyncio
 import os
 import threading
 from pathlib import Path
 
 import pytest
 
-from rashpa.control.handover.join_desk import JoinDesk, Request, ask_to_join
+from rashpa.control.books.group_course import GroupCourse
+from rashpa.control.handover.join_desk import Answer, JoinDesk, Request, ask_to_join
 from rashpa.control.handover.journal import VERSION, Journal, JournalError, Record, journal_of
+from rashpa.control.nodes.fleet import Fleet
+from rashpa.control.nodes.launcher import LOCAL
+from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.orders.plan_telegrams import join_telegram
 from rashpa.control.plan.groups import Joined
+from rashpa.control.plan.planned_node import PlannedNode
 from rashpa.control.plan.run_plan import Plan, joined_plan
+from rashpa.control.run import joining as joining_module
+from rashpa.control.run.joining import Joining
+from rashpa.control.run.run_nodes import RunNodes
 from rashpa.control.runfile.run_file_reader import RunFileError
-from rashpa.control.telegrams.telegram import Endpoint, Placement
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram import Capabilities, Configured, Endpoint, Placement
 from rashpa.testing.group_plan import plan_of
+from rashpa.testing.scripted_client import HOLDER, ScriptedClient, clients_of, silent
+from rashpa.testing.waiting import GUARD_S
 
 ONE_MORE = Joined("farm", {"name": "c", "node": "http://127.0.0.1:9"})
 
@@ -163,3 +175,90 @@ def test_an_answer_to_somebody_else_is_not_taken(journal: Journal) -> None:
         ask_to_join(journal.path, ONE_MORE, 0.2)
     desk.close()
     assert not list(journal.path.parent.glob("*_join*"))
+
+
+class _Nodes(RunNodes):
+    """Reaches one scripted receiver, and remembers whom it lets go."""
+
+    def __init__(self, client: ScriptedClient) -> None:
+        super().__init__(LOCAL, "", {})
+        self.client = client
+        self.left: list[str] = []
+
+    async def reach(self, plan: Plan, node: PlannedNode, holder: str) -> NodeClient:
+        await self.client.order(telegram.Claim(holder))
+        return self.client
+
+    async def let_go(self, node: PlannedNode, client: NodeClient) -> None:
+        self.left.append(node.name)
+
+
+class _Joins:
+    """A run that somebody asks to join, and what became of it."""
+
+    def __init__(self, journal: Journal, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        plan = plan_of(folder)
+        self.client = ScriptedClient("receiver c", "receiver", "idle")
+        self.client.configured = lambda order: Configured(
+            "c", (Endpoint("127.0.0.1", 1, 0, 0, 0),), (Placement(0, 64, 4, 0, 8, 8, 4, 0),)
+        )
+        self.clients = clients_of([("a", "receiver"), ("b", "receiver"), ("emulator", "emulator")])
+        self.clients["emulator"].configured = lambda order: Configured("emulator", (Endpoint("127.0.0.1", 2, 0, 0, 0),))
+        self.nodes, self.fleet = _Nodes(self.client), Fleet(plan, dict(self.clients), HOLDER)
+        self.groups, self.capabilities, self.followed = GroupCourse(self.fleet), dict[str, Capabilities](), []
+        desk = JoinDesk(journal)
+        self.joining = Joining(
+            self.fleet, self.nodes, self.groups, self.capabilities, desk, self.followed.append, forced=False
+        )
+        monkeypatch.setattr(joining_module, "check_abilities", lambda plan, can: None)
+        monkeypatch.setattr(joining_module, "overloads", lambda plan, can: [])
+        self._journal = journal
+
+    def asked(self) -> Answer:
+        """Carries out the one request."""
+
+        async def both() -> Answer:
+            asking = asyncio.create_task(asyncio.to_thread(ask_to_join, self._journal.path, ONE_MORE, GUARD_S))
+            while not asking.done():
+                self.joining.look()
+                await asyncio.sleep(0.01)  # wait: the request comes from a thread
+            await self.joining.end()
+            return await asking
+
+        return asyncio.run(both())
+
+
+def test_a_receiver_that_joins_is_armed_started_and_fed(
+    journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = _Joins(journal, tmp_path, monkeypatch)
+    assert run.asked() == Answer("receiver c is a member of group farm", "")
+    assert run.client.orders == ["Claim", "Configure", "Arm", "Start"]
+    assert run.clients["emulator"].orders == ["Join", "Feed"]
+    assert run.fleet.receivers == ["a", "b", "c"]
+    assert (set(run.groups.joined), set(run.capabilities), run.followed) == ({"c"}, {"c"}, [ONE_MORE])
+
+
+@pytest.mark.parametrize("who", ["the receiver", "the emulator", "the plan"])
+def test_who_cannot_join_is_let_go_and_the_run_is_as_it_was(
+    journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, who: str
+) -> None:
+    run = _Joins(journal, tmp_path, monkeypatch)
+    if who == "the plan":
+        monkeypatch.setattr(joining_module, "overloads", lambda plan, can: ["has no room"])
+    else:
+        client, order = (run.client, "Configure") if who == "the receiver" else (run.clients["emulator"], "Join")
+        client.fails[order] = NodeError(client.name, "has no room", "resource")
+    assert run.asked() == Answer("", "has no room")
+    assert run.nodes.left == ["c"]
+    assert (run.fleet.receivers, run.followed, run.capabilities) == (["a", "b"], [], {})
+
+
+def test_who_fails_after_it_was_taken_in_is_a_lost_member(
+    journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = _Joins(journal, tmp_path, monkeypatch)
+    run.client.fails["Start"] = silent("receiver c")
+    assert run.asked() == Answer("", "receiver c does not answer")
+    assert set(run.fleet.lost) == {"c"}
+    assert run.nodes.left == [], "it belongs to the run, which ends it"

@@ -236,7 +236,7 @@ def test_what_others_refuse_because_a_node_has_died_is_no_refusal(
         await manager.local_nodes["receiver"].ended(30.0)
         raise NodeError("emulator", "memory: cannot open shared memory", "resource")
 
-    monkeypatch.setattr("rashpa.control.run.manager.configure_emulator", refuse)
+    monkeypatch.setattr("rashpa.control.run.course.configure_emulator", refuse)
     outcome = asyncio.run(manager.run())
     assert not outcome.refused, "the run file is right"
     assert "was killed by SIGKILL" in outcome.problem

@@ -109,7 +109,7 @@ def factory(name: str) -> FakeFactory:
 def test_of_two_managers_at_once_one_is_refused_and_the_other_is_not_disturbed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rashpa.control.run.manager._POLL_S", 0.001)
+    monkeypatch.setattr("rashpa.control.run.course._POLL_S", 0.001)
     plans = [plan_of(tmp_path, name) for name in ("red", "blue")]
     refused = 0
     for seed in range(40):

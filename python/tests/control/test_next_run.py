@@ -110,7 +110,7 @@ def nodes_with(role: str, method: str, fault: Callable[..., Any]) -> dict[str, N
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, known in TRANSITIONS.items():
         monkeypatch.setitem(TRANSITIONS, name, Transition(known.sources, known.target, 4.0))
-    monkeypatch.setattr("rashpa.control.run.manager._POLL_S", 0.02)
+    monkeypatch.setattr("rashpa.control.run.course._POLL_S", 0.02)
     monkeypatch.setattr("rashpa.node.state.node._END_WATCH_S", 1.0)
     monkeypatch.setattr("rashpa.control.plan.patience._STALL_S", 1.5)
 

@@ -13,6 +13,7 @@ from rashpa.control.books.group_accounting import groups_so_far
 from rashpa.control.books.group_course import GroupCourse
 from rashpa.control.books.overrun import OverrunGuard
 from rashpa.control.books.overrun_look import look_at, streams_of
+from rashpa.control.nodes.fleet import Fleet
 from rashpa.control.nodes.running_time import RunningClock
 from rashpa.control.plan.emulators import ONLY as EMULATOR
 from rashpa.control.plan.run_plan import Plan, load_plan
@@ -212,8 +213,10 @@ def test_no_node_has_to_be_heard_of_before_a_run_is_watched(tmp_path: Path, kind
     now = [100.0]
     for heard in itertools.combinations(names, count):
         last = heard_of(plan, heard)
-        watch, groups = StallWatch(plan, lambda: now[0]), GroupCourse(plan, {}, last)
-        guard = OverrunGuard(plan, {}, last, unasked, list, None)
+        fleet = Fleet(plan, {})
+        fleet.last = last
+        watch, groups = StallWatch(plan, lambda: now[0]), GroupCourse(fleet)
+        guard = OverrunGuard(fleet, unasked, None)
         now[0] = 100.0
         assert watch.stalled(last, names) is None
         now[0] = 10_000.0

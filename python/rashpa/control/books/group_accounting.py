@@ -17,7 +17,7 @@ from rashpa.control.books.accounting import (
     Table,
     image_fates,
 )
-from rashpa.control.books.group_course import LostMember
+from rashpa.control.nodes.fleet import LostMember
 from rashpa.control.nodes.heard import status_of
 from rashpa.control.plan.groups import PlannedGroup
 from rashpa.control.plan.run_plan import Plan, PlannedBuffer

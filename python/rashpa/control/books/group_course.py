@@ -3,63 +3,53 @@
 without one who can still be sent it."""
 
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Mapping
 
-from rashpa.control.nodes.heard import status_of
-from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.books.outcome import Outcome
+from rashpa.control.nodes.fleet import Fleet, LostMember
+from rashpa.control.nodes.node_client import NodeError
 from rashpa.control.plan.groups import PlannedGroup
-from rashpa.control.plan.run_plan import Plan
 from rashpa.control.telegrams import telegram
-from rashpa.control.telegrams.telegram import GroupStatus, MemberStatus, Status
+from rashpa.control.telegrams.telegram import GroupStatus, MemberStatus
 
 Watch = Callable[[Collection[str]], Awaitable[None]]
 
 
-@dataclass(frozen=True)
-class LostMember:
-    """A receiver that the run went on without. `after_s`: of the run; `done`: images that its credits had said to be stored or decided by then."""
-
-    reason: str
-    after_s: float
-    done: int
-
-
 class GroupCourse:
-    """Of one run; nodes by the names of the plan. `last`: what they said last. `lost`: those that the run goes on without."""
+    """Of one run."""
 
-    def __init__(self, plan: Plan, clients: Mapping[str, NodeClient], last: MutableMapping[str, Status]) -> None:
-        self._plan = plan
-        self._clients = clients
-        self._last = last
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
         self._began = time.monotonic()
-        self.lost: dict[str, LostMember] = {}
         self.joined: dict[str, float] = {}  # when members have joined, in seconds of the run
 
     def begin(self, moment: float) -> None:
         """When the run began, by the monotonic clock."""
         self._began = moment
 
-    def follow(self, plan: Plan, joined: str) -> None:
+    def tell(self, outcome: Outcome) -> None:
+        """Say in the outcome which members were lost, and which have joined."""
+        outcome.lost, outcome.joined = dict(self._fleet.lost), dict(self.joined)
+
+    def follow(self, joined: str) -> None:
         """The plan has one more member."""
-        self._plan = plan
         self.joined[joined] = time.monotonic() - self._began
 
     def status(self, group: PlannedGroup) -> GroupStatus | None:
         """What its emulator said of it last."""
-        known = self._last.get(self._plan.emulators_of(group)[0])
+        known = self._fleet.last.get(self._fleet.plan.emulators_of(group)[0])
         groups = known.source.groups if known and known.source else ()
         return next((one for one in groups if one.name == group.name), None)
 
     def through(self, emulator: str) -> bool:
         """Whether nothing more comes of it by itself: its groups are settled, all that it deals to nobody is sent."""
-        status = status_of(self._last, emulator)
+        status = self._fleet.status(emulator)
         if status.state == "finished" or status.source is None or not status.source.groups:
             return status.state == "finished"
         images = {
             dtp.id: buffer.images
-            for buffer in self._plan.buffers
-            if self._plan.group_of(buffer.receiver) is None
+            for buffer in self._fleet.plan.buffers
+            if self._fleet.plan.group_of(buffer.receiver) is None
             for dtp in buffer.dtps
         }
         sent = all(dtp.images_due >= images.get(dtp.id, 0) for dtp in status.source.dtps)
@@ -68,22 +58,22 @@ class GroupCourse:
     async def give_up(self, receiver: str, reason: str) -> bool:
         """A member that does not answer any more, or says that it cannot go on: others are sent what it had not done. False when it is no member, or
         the last of its group."""
-        group = self._plan.group_of(receiver)
+        group = self._fleet.plan.group_of(receiver)
         if group is None:
             return False
-        if receiver in self.lost:
+        if receiver in self._fleet.lost:
             return True
-        if all(member in self.lost for member in group.members if member != receiver):
+        if all(member in self._fleet.lost for member in group.members if member != receiver):
             return False
-        emulator = self._plan.emulators_of(group)[0]
+        emulator = self._fleet.plan.emulators_of(group)[0]
         done = self._proven(group, receiver)
-        self.lost[receiver] = LostMember(reason, time.monotonic() - self._began, done)
-        status = await self._clients[emulator].order(telegram.Resend(group.name, receiver, done))
+        self._fleet.lost[receiver] = LostMember(reason, time.monotonic() - self._began, done)
+        status = await self._fleet.clients[emulator].order(telegram.Resend(group.name, receiver, done))
         groups = status.source.groups if status.source else ()
         after = (
             one.done for found in groups if found.name == group.name for one in found.members if one.name == receiver
         )
-        self.lost[receiver] = LostMember(reason, self.lost[receiver].after_s, max([done, *after]))
+        self._fleet.lost[receiver] = LostMember(reason, self._fleet.lost[receiver].after_s, max([done, *after]))
         return True
 
     def _proven(self, group: PlannedGroup, receiver: str) -> int:
@@ -98,16 +88,18 @@ class GroupCourse:
     async def settle(self, watch: Watch) -> None:
         """Stops the members of settled groups: first those that owe images, one by one, while others can still be sent what they had; then the rest.
         `watch`: until nodes are through or lost."""
-        for group in self._plan.groups:
-            emulator = self._plan.emulators_of(group)[0]
+        for group in self._fleet.plan.groups:
+            emulator = self._fleet.plan.emulators_of(group)[0]
             left = list(group.members)
-            while left := [member for member in left if member not in self.lost]:
+            while left := [member for member in left if member not in self._fleet.lost]:
                 await watch([emulator])
                 known = {one.name: one for one in self._status_of(group).members if one.name in left}
                 owing = [name for name in known if known[name].dealt > known[name].done]
                 chosen = owing[:1] or left
                 for name in chosen:
-                    self._last[emulator] = await self._clients[emulator].order(telegram.Feed(group.name, name, False))
+                    self._fleet.last[emulator] = await self._fleet.clients[emulator].order(
+                        telegram.Feed(group.name, name, False)
+                    )
                 held = {one.name: one for one in self._status_of(group).members}
                 await self._stop(chosen, held)
                 await watch(chosen)
@@ -116,7 +108,7 @@ class GroupCourse:
     def _status_of(self, group: PlannedGroup) -> GroupStatus:
         status = self.status(group)
         if status is None:
-            label = self._plan.emulators_of(group)[0]
+            label = self._fleet.plan.emulators_of(group)[0]
             raise NodeError(
                 label, f"{label} says nothing of group {group.name}; install the same rashpa everywhere", "telegram"
             )
@@ -127,9 +119,9 @@ class GroupCourse:
             dealt = (
                 known[name].dealt if name in known else 0
             )  # one of which its emulator knows nothing was given nothing
-            ends = tuple(telegram.DtpEnd(dtp.id, dealt) for dtp in self._plan.dtps_of(name))
+            ends = tuple(telegram.DtpEnd(dtp.id, dealt) for dtp in self._fleet.plan.dtps_of(name))
             try:
-                await self._clients[name].order(telegram.Stop(ends=ends))
+                await self._fleet.clients[name].order(telegram.Stop(ends=ends))
             except NodeError as error:
                 if not error.lost or not await self.give_up(name, str(error)):
                     raise
@@ -137,4 +129,4 @@ class GroupCourse:
     @property
     def members(self) -> tuple[str, ...]:
         """Of all groups."""
-        return tuple(member for group in self._plan.groups for member in group.members)
+        return tuple(member for group in self._fleet.plan.groups for member in group.members)

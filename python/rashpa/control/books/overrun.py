@@ -8,18 +8,17 @@ fits: what was processed during the last second, less a margin; or they are stop
 import asyncio
 import collections
 import time
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from rashpa.control.books.overrun_look import NOTHING, Look, look_at, streams_of
-from rashpa.control.nodes.gather_limited import gather_all, gather_limited
-from rashpa.control.nodes.heard import status_of
+from rashpa.control.nodes.fleet import Fleet
+from rashpa.control.nodes.gather_limited import gather_limited
 from rashpa.control.nodes.holding import deadlines_held, hold_deadlines
 from rashpa.control.nodes.node_client import NodeClient
-from rashpa.control.plan.run_plan import Plan
 from rashpa.control.telegrams import telegram
-from rashpa.control.telegrams.telegram import BufferStatus, Status
+from rashpa.control.telegrams.telegram import BufferStatus
 
 _WINDOW_S = 1.0  # over which it is measured what is processed
 _SHORTEST_S = 0.5  # of it, right after the sources have begun
@@ -64,23 +63,12 @@ class Overrun:
 
 
 class OverrunGuard:
-    """Of one run; nodes by the names of the plan. `last`: what they said last, which `ask` brings up to date; `alive`: those of nodes that the run has not
-    gone on without; `end`: ends the run in order, None where it must play to its last frame."""
+    """Of one run. `ask`: asks a node for its status, and knows it; `end`: ends the run in order, None where it must play to its last frame."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        clients: MutableMapping[str, NodeClient],
-        last: MutableMapping[str, Status],
-        ask: Callable[[str], Awaitable[None]],
-        alive: Callable[[Iterable[str]], list[str]],
-        end: Callable[[], None] | None,
-    ) -> None:
-        self._plan = plan
-        self._clients = clients
-        self._last = last
+    def __init__(self, fleet: Fleet, ask: Callable[[str], Awaitable[None]], end: Callable[[], None] | None) -> None:
+        self._plan = plan = fleet.plan
+        self._fleet = fleet
         self._ask = ask
-        self._alive = alive
         self._end = end
         self._policy = plan.file.run.on_overrun
         self._streams = streams_of(plan)
@@ -93,7 +81,7 @@ class OverrunGuard:
         """Of a run that has had another manager: what was lost is his; sources that he had paused go on, and deadlines count. NodeError."""
         self._settled = self._now()
         await hold_deadlines(self._receivers(), held=False)
-        paused = [one.name for one in self._plan.emulators if status_of(self._last, one.name).state == "paused"]
+        paused = [one.name for one in self._plan.emulators if self._fleet.status(one.name).state == "paused"]
         await self._order(paused, telegram.Resume())
 
     async def look(self, elapsed_s: float) -> None:
@@ -116,17 +104,17 @@ class OverrunGuard:
             self._count(elapsed_s)
 
     def _now(self) -> Look:
-        return look_at(self._plan, self._streams, self._last)
+        return look_at(self._plan, self._streams, self._fleet.last)
 
     @property
     def _playing(self) -> list[str]:
-        return [one.name for one in self._plan.emulators if status_of(self._last, one.name).state == "running"]
+        return [one.name for one in self._plan.emulators if self._fleet.status(one.name).state == "running"]
 
     @property
     def _rate_hz(self) -> float:
         """As sources were told; 0: they go as fast as they can."""
         names = self._playing or [one.name for one in self._plan.emulators]
-        told = (source.rate_hz for name in names if (source := status_of(self._last, name).source))
+        told = (source.rate_hz for name in names if (source := self._fleet.status(name).source))
         return next(told, self._plan.file.detector.rate_hz)
 
     def _entry(self, now: Look, elapsed_s: float, action: Action) -> Overrun:
@@ -178,34 +166,35 @@ class OverrunGuard:
         """All at the same frame: the latest that one of them has begun."""
         async with deadlines_held(self._receivers()):
             await self._order(playing, telegram.Pause())
-            sources = [source for name in playing if (source := status_of(self._last, name).source)]
+            sources = [source for name in playing if (source := self._fleet.status(name).source)]
             if len(playing) > 1:
                 await self._order(playing, telegram.Pause(max(source.frames_begun for source in sources)))
 
     def _receivers(self) -> list[NodeClient]:
-        return [self._clients[name] for name in self._alive(receiver.name for receiver in self._plan.receivers)]
+        return [
+            self._fleet.clients[name] for name in self._fleet.alive(receiver.name for receiver in self._plan.receivers)
+        ]
 
     async def _order(self, names: list[str], order: telegram.Telegram) -> None:
         """One that has come to its end meanwhile needs no order."""
-        said = await gather_all(self._clients[name].order_unless_finished(order) for name in names)
-        self._last.update(zip(names, said, strict=True))
+        await self._fleet.order_unless_finished(names, order)
 
     async def _drain(self, playing: list[str]) -> None:
         """Until all that was sent is processed and stored; what waits for images that do not come, for a second."""
         ends = time.monotonic() + _DRAIN_S
         since, before = time.monotonic(), None
         while time.monotonic() < ends:
-            names = [*playing, *self._alive(receiver.name for receiver in self._plan.receivers)]
+            names = [*playing, *self._fleet.alive(receiver.name for receiver in self._plan.receivers)]
             await gather_limited(self._ask, names)
-            if any(status_of(self._last, name).state == "fault" for name in names):
+            if any(self._fleet.status(name).state == "fault" for name in names):
                 return  # whoever looks next says so
             buffers = [
                 status
                 for name in names
-                if (destination := status_of(self._last, name).destination)
+                if (destination := self._fleet.status(name).destination)
                 for status in destination.buffers
             ]
-            sources = [source for name in playing if (source := status_of(self._last, name).source)]
+            sources = [source for name in playing if (source := self._fleet.status(name).source)]
             sent = [dtp.images_due for source in sources for dtp in source.dtps]
             counters = ([(status.books, status.bytes_stored, status.to_write) for status in buffers], sent)
             now = time.monotonic()

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -23,13 +23,11 @@ from rashpa.control.handover.run_request import (
     RunRequest,
     Wanted,
 )
-from rashpa.control.nodes.gather_limited import gather_all
-from rashpa.control.nodes.heard import status_of
+from rashpa.control.nodes.fleet import Fleet
 from rashpa.control.nodes.holding import deadlines_held
-from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.nodes.node_client import NodeError
 from rashpa.control.plan.run_plan import Plan
 from rashpa.control.telegrams import telegram
-from rashpa.control.telegrams.telegram import Status
 
 Way = Literal["pause", "resume", "abort"]
 WAYS: tuple[Way, ...] = ("pause", "resume", "abort")
@@ -104,19 +102,11 @@ def stacks_end_every(plan: Plan) -> int:
 
 
 class Steering:
-    """Of one run, as its manager sees it; `last`: what nodes said last; `alive`: those that the run has not gone on without; `interrupt`: ends the run at once."""
+    """Of one run, as its manager sees it; `interrupt`: ends the run at once."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        clients: Mapping[str, NodeClient],
-        last: dict[str, Status],
-        alive: Callable[[Iterable[str]], list[str]],
-        journal: Journal | None,
-        interrupt: Callable[[], None],
-    ) -> None:
-        self._plan, self._clients, self._last = plan, clients, last
-        self._alive = alive
+    def __init__(self, fleet: Fleet, journal: Journal | None, interrupt: Callable[[], None]) -> None:
+        self._plan = fleet.plan
+        self._fleet = fleet
         self._interrupt = interrupt
         self._desk = RequestDesk(STEER, journal.path) if journal is not None else None
         self._wanted: Wanted[Steer] | None = None
@@ -168,15 +158,15 @@ class Steering:
             await asyncio.sleep(_LOOK_S)
 
     def _players(self, state: str) -> list[str]:
-        return [one.name for one in self._plan.emulators if status_of(self._last, one.name).state == state]
+        return [one.name for one in self._plan.emulators if self._fleet.status(one.name).state == state]
 
     async def _pause(self) -> str:
         playing = self._players("running")
         if not playing:
             paused = ": the run is paused already" if self._players("paused") else ""
             raise SteerError(f"no emulator plays now{paused}")
-        receivers = self._alive(receiver.name for receiver in self._plan.receivers)
-        async with deadlines_held([self._clients[name] for name in receivers]):
+        receivers = self._fleet.alive(receiver.name for receiver in self._plan.receivers)
+        async with deadlines_held([self._fleet.clients[name] for name in receivers]):
             frame = await self._pause_at_one_frame(playing)
         return f"paused before frame {frame}"
 
@@ -208,7 +198,7 @@ class Steering:
             raise SteerError("the run is not paused")
         cards = {one.name for one in self._plan.emulators if one.engine == "fpga"}
         for name in paused:  # with the rate that it has, told again: what was not sent meanwhile is not made up for
-            source = status_of(self._last, name).source
+            source = self._fleet.status(name).source
             rate_hz = source.rate_hz if source is not None and name not in cards else 0.0
             await self._order([name], telegram.Resume(rate_hz))
         return "the run goes on"
@@ -226,10 +216,9 @@ class Steering:
         return (frame // every + 1) * every
 
     def _begun(self, names: list[str]) -> int:
-        return max((source.frames_begun for name in names if (source := status_of(self._last, name).source)), default=0)
+        return max((source.frames_begun for name in names if (source := self._fleet.status(name).source)), default=0)
 
     async def _order(self, names: list[str], order: telegram.Telegram) -> None:
-        said = await gather_all(self._clients[name].order_unless_finished(order) for name in names)
-        self._last.update(zip(names, said, strict=True))
+        said = await self._fleet.order_unless_finished(names, order)
         if all(status.state == "finished" for status in said):
             raise SteerError("all emulators have come to their ends; nothing of the run is sent any more")

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Takes over a run whose manager is gone: finds its nodes by the journal, watches the run to its end, and closes the books."""
 
+import functools
 import socket
 import time
+from typing import Any
 
 from rashpa.control.handover.journal import Journal, JournalError, Record
 from rashpa.control.nodes.launcher import AdoptedLauncher, RunCertificate
@@ -11,8 +13,10 @@ from rashpa.control.nodes.running_time import since_boot
 from rashpa.control.plan.planned_node import PlannedNode
 from rashpa.control.plan.run_plan import Plan
 from rashpa.control.run.adopted_node import AdoptedNode
-from rashpa.control.run.manager import Manager, Observer, unobserved
+from rashpa.control.run.course import Course
+from rashpa.control.run.manager import Manager
 from rashpa.control.run.run_nodes import RunNodes
+from rashpa.control.run.run_notes import Observer, unobserved
 from rashpa.control.telegrams.telegram import Status
 
 _BEGUN = {"receiver": ("running", "finished"), "emulator": ("running", "paused", "finished")}
@@ -35,62 +39,63 @@ class AdoptedNodes(RunNodes):
         self.local[node.name] = AdoptedNode(node.label, self._known[node.name])
 
 
-class AttachedManager(Manager):
-    """In place of the one that has written the record. `journal`: which has been taken over."""
+class AttachedCourse(Course):
+    """Of the run that the record tells of, from where its manager was gone."""
 
-    def __init__(
-        self, plan: Plan, record: Record, journal: Journal, observer: Observer = unobserved, token: str = ""
-    ) -> None:
-        nodes = AdoptedNodes(record, plan.file.nodes.token or token)
-        super().__init__(plan, observer, journal=journal, nodes=nodes)
+    def __init__(self, record: Record, *parts: Any, **options: Any) -> None:
+        super().__init__(*parts, **options)
         self._record = record
-        self._began = time.monotonic() - (max(0.0, since_boot() - record.began) if record.began else 0.0)
-        self._groups.begin(self._began)
-        self._joined = record.joined
-        self._outcome.cautions = (f"{record.holder} was gone; {self._holder} has taken the run over",)
+        notes = self._notes
+        notes.began = time.monotonic() - (max(0.0, since_boot() - record.began) if record.began else 0.0)
+        notes.joined = record.joined
+        notes.caution(f"{record.holder} was gone; {self._fleet.holder} has taken the run over")
+        self.groups.begin(notes.began)
 
-    async def _carry_through(self) -> None:
-        self._tell("attaching")
-        await self._nodes.connect(self._plan)
+    async def carry_through(self) -> None:
+        """From what the nodes are at to the closed books. NodeError."""
+        fleet = self._fleet
+        self._notes.tell("attaching")
+        await self._nodes.connect(fleet.plan)
         await self._find_run()
-        for name in self._alive(self._clients):
-            self._outcome.capabilities[name] = await self._clients[name].capabilities()
-        async with self._nodes.renewed(self._heard):
+        for name in fleet.alive(fleet.clients):
+            self._outcome.capabilities[name] = await fleet.clients[name].capabilities()
+        async with self._nodes.renewed(fleet.heard):
             await self._claim()
-            self._note()
+            self._notes.note()
             await self._overruns.take_over()
             await self._see_through()
 
     async def _find_run(self) -> None:
         """NodeError, after all were asked, when one is not in the run any more, or the run had not begun. Members of groups may be gone."""
-        trouble = {name: error for name in self._clients if (error := await self._absent(name))}
-        members = [name for name in trouble if name in self._groups.members]
+        fleet = self._fleet
+        trouble = {name: error for name in fleet.clients if (error := await self._absent(name))}
+        members = [name for name in trouble if name in self.groups.members]
         if len(members) == len(trouble):
             for name in members:
-                reason = await self._reason_of(trouble[name], name)
-                if not await self._groups.give_up(name, reason):
+                reason = await self._nodes.reason_of(trouble[name], name)
+                if not await self.groups.give_up(name, reason):
                     raise trouble[name]
-                self._last.setdefault(
-                    name, Status(self._labels[name], "receiver", "fault", reason)
+                fleet.last.setdefault(
+                    name, Status(fleet.label(name), "receiver", "fault", reason)
                 )  # nobody has heard more
         elif trouble:
             raise next(error for name, error in trouble.items() if name not in members)
 
     async def _absent(self, name: str) -> NodeError | None:
         """Why a node is not in the run; else it is ours, and what it says is known."""
-        client = self._clients[name]
+        client = self._fleet.clients[name]
         try:
             status = await client.status()
         except NodeError as error:
             return error
-        if status.holder not in (self._record.holder, self._holder):
+        if status.holder not in (self._record.holder, self._fleet.holder):
             why = status.message or f"it belongs to {status.holder or 'nobody'}"
             text = (
                 f"{client.name} has ended the run: {why}. Files that it wrote are closed: `rashpa inspect` shows them"
             )
             return NodeError(client.name, text, "state")
-        self._claimed.add(name)
-        self._last[name], self._heard[name] = status, time.monotonic()
+        self._fleet.claimed.add(name)
+        self._fleet.keep(name, status)
         if status.state == "fault":
             return NodeError(client.name, status.message, "state")
         if status.state not in _BEGUN[status.role]:
@@ -99,7 +104,7 @@ class AttachedManager(Manager):
         return None
 
 
-def attached(journal: Journal, observer: Observer = unobserved, token: str = "") -> AttachedManager:
+def attached(journal: Journal, observer: Observer = unobserved, token: str = "") -> Manager:
     """The manager that goes on. JournalError and RunFileError when there is nothing to be taken over."""
     record = journal.take_over()
     journal.report = journal.report or record.report
@@ -109,4 +114,6 @@ def attached(journal: Journal, observer: Observer = unobserved, token: str = "")
         raise JournalError(
             f"{journal.path}: the nodes of this run are processes of {record.host}, and this is {here}; attach there"
         )
-    return AttachedManager(record.plan(), record, journal, observer, token)
+    plan = record.plan()
+    nodes = AdoptedNodes(record, plan.file.nodes.token or token)
+    return Manager(plan, observer, journal=journal, nodes=nodes, course=functools.partial(AttachedCourse, record))

@@ -7,59 +7,42 @@ on it belongs to the plan: armed with the emulator's endpoints, started, and fed
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, MutableMapping
-from typing import Protocol
+from collections.abc import Callable, Mapping, MutableMapping
 
 from rashpa.control.books.group_course import GroupCourse
 from rashpa.control.capacity.capacity import CapacityError, check_abilities, overloads
 from rashpa.control.handover.join_desk import JoinDesk, Request
-from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.nodes.fleet import Fleet
+from rashpa.control.nodes.node_client import NodeError
 from rashpa.control.plan.groups import Joined
-from rashpa.control.plan.receivers import PlannedReceiver
 from rashpa.control.plan.run_plan import Plan, joined_plan
 from rashpa.control.run.configuring import configure_receiver, join_emulator
+from rashpa.control.run.run_nodes import RunNodes
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.telegrams import telegram
-from rashpa.control.telegrams.telegram import Capabilities, Status
-
-
-class Host(Protocol):
-    """The manager, as far as joining goes."""
-
-    @property
-    def plan(self) -> Plan: ...
-    @property
-    def clients(self) -> Mapping[str, NodeClient]: ...
-    @property
-    def capabilities(self) -> MutableMapping[str, Capabilities]: ...
-    @property
-    def groups(self) -> GroupCourse: ...
-    @property
-    def forced(self) -> bool:
-        """Whether what is too much is tried nevertheless."""
-        ...
-
-    async def reach(self, receiver: PlannedReceiver) -> NodeClient:
-        """Starts it where it is local; it is claimed, and its lease renewed. NodeError."""
-        ...
-
-    async def let_go(self, receiver: PlannedReceiver, client: NodeClient) -> None:
-        """Of a receiver that does not take part after all."""
-        ...
-
-    def take_in(
-        self, plan: Plan, receiver: PlannedReceiver, client: NodeClient, joined: Joined, status: Status
-    ) -> None:
-        """From now on this is the plan. `status`: what the receiver has said last."""
-        ...
+from rashpa.control.telegrams.telegram import Capabilities
 
 
 class Joining:
-    """Of one run: looks for requests, and carries out one at a time beside the run."""
+    """Of one run: looks for requests, and carries out one at a time beside the run. `capabilities`: what nodes have said that they can do; `follow`: is told
+    of the member that the fleet has now. `forced`: what is too much is tried nevertheless."""
 
-    def __init__(self, host: Host, desk: JoinDesk | None) -> None:
-        self._host = host
+    def __init__(
+        self,
+        fleet: Fleet,
+        nodes: RunNodes,
+        groups: GroupCourse,
+        capabilities: MutableMapping[str, Capabilities],
+        desk: JoinDesk | None,
+        follow: Callable[[Joined], None],
+        *,
+        forced: bool = False,
+    ) -> None:
+        self._fleet, self._nodes, self._groups = fleet, nodes, groups
+        self._capabilities = capabilities
         self._desk = desk
+        self._follow = follow
+        self._forced = forced
         self._task: asyncio.Task[None] | None = None
 
     def look(self) -> None:
@@ -67,7 +50,7 @@ class Joining:
         if self._desk is None or (self._task is not None and not self._task.done()):
             return
         if (request := self._desk.next()) is not None:
-            self._task = asyncio.create_task(self._carry_out(request, self._desk))
+            self._task = asyncio.create_task(self._answer(request, self._desk))
 
     async def end(self) -> None:
         """Nobody is taken in any more; who is at it comes to the end first."""
@@ -82,7 +65,7 @@ class Joining:
             self._task.cancel()
         await self.end()
 
-    async def _carry_out(self, request: Request, desk: JoinDesk) -> None:
+    async def _answer(self, request: Request, desk: JoinDesk) -> None:
         try:
             desk.answer(request, await self._join(request.joined))
         except (RunFileError, CapacityError, NodeError) as error:
@@ -92,35 +75,37 @@ class Joining:
             raise
 
     async def _join(self, joined: Joined) -> str:
-        host = self._host
-        plan = joined_plan(host.plan, joined)
+        fleet = self._fleet
+        plan = joined_plan(fleet.plan, joined)
         receiver = plan.receivers[-1]
         group = plan.membership(receiver.name)
-        emulator = host.clients[plan.emulator_of(plan.dtps_of(receiver.name)[0])]
-        client = await host.reach(receiver)
+        emulator = fleet.clients[plan.emulator_of(plan.dtps_of(receiver.name)[0])]
+        client = await self._nodes.reach(plan, receiver, fleet.holder)
         try:
             can = await client.capabilities()
-            self._check(plan, {**host.capabilities, receiver.name: can})
+            self._check(plan, {**self._capabilities, receiver.name: can})
             ends = await configure_receiver(plan, receiver, client)
             status = await client.status()
             sources = await join_emulator(plan, receiver.name, emulator, ends)
         except BaseException:
             with contextlib.suppress(NodeError):
-                await host.let_go(receiver, client)
+                await self._nodes.let_go(receiver, client)
             raise
         try:
-            host.capabilities[receiver.name] = can
-            host.take_in(plan, receiver, client, joined, status)
+            self._capabilities[receiver.name] = can
+            fleet.take_in(plan, receiver, client, status)
+            self._groups.follow(receiver.name)
+            self._follow(joined)
             await client.order(telegram.Arm(sources))
             await client.order(telegram.Start())
             await emulator.order(telegram.Feed(group.name, receiver.name, True))
         except NodeError as error:  # the run goes on without it, as without any member
-            await host.groups.give_up(receiver.name, str(error))
+            await self._groups.give_up(receiver.name, str(error))
             raise
         return f"{receiver.label} is a member of group {group.name}"
 
     def _check(self, plan: Plan, known: Mapping[str, Capabilities]) -> None:
         """CapacityError when it cannot do its part."""
         check_abilities(plan, known)
-        if (too_much := overloads(plan, known)) and not self._host.forced:
+        if (too_much := overloads(plan, known)) and not self._forced:
             raise CapacityError("\n".join(too_much))

@@ -25,6 +25,7 @@ _RENEW_S = 1.0  # how often the nodes' leases (10 s) are renewed, whatever else 
 _RENEWALS_PER_S = 50.0  # … and no more often than so many in all
 _LONGEST_RENEW_S = 3.0  # a third of the lease
 _CLOSE_S = 5.0  # of a connection to one that does not answer
+_ENDED_S = 0.05  # for the end of a process to be known
 
 
 class RunNodes:
@@ -98,6 +99,18 @@ class RunNodes:
                 async with within(_CLOSE_S):
                     await client.close()
         await asyncio.gather(*(local.close() for local in self.local.values()))
+
+    async def reason_of(self, error: NodeError, name: str) -> str:
+        """Say why a node does not answer: of one that was started for the run, how its process ended."""
+        local = self.local.get(name)
+        return (await local.ended() or str(error)) if local is not None and error.lost else str(error)
+
+    async def gone(self) -> str:
+        """Say how a node that was started for the run has ended, where one has: others may refuse what they cannot do without it."""
+        for local in self.local.values():
+            if ended := await local.ended(_ENDED_S):
+                return ended
+        return ""
 
     def _is_started(self, node: PlannedNode) -> bool:
         return node.node == "local" and node.name not in self._transports

@@ -19,7 +19,8 @@ from rashpa.control.handover.steering import Way, stacks_end_every, steer
 from rashpa.control.nodes.gather_limited import gather_limited
 from rashpa.control.plan.run_plan import Plan, plan_run
 from rashpa.control.run.end import never_early
-from rashpa.control.run.manager import Manager, Observer, unobserved
+from rashpa.control.run.manager import Manager
+from rashpa.control.run.run_notes import Observer, unobserved
 from rashpa.control.runfile.run_file_reader import RunFileSource, read_run_file, run_file_of
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import Books, Status

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The nodes of one run as its manager knows them: the ways to them, what each said last, and those that the run goes on without."""
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from rashpa.control.nodes.gather_limited import gather_all
+from rashpa.control.nodes.heard import status_of
+from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.plan.planned_node import PlannedNode
+from rashpa.control.plan.run_plan import Plan
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram import Status
+
+
+@dataclass(frozen=True)
+class LostMember:
+    """A receiver that the run went on without. `after_s`: of the run; `done`: images that its credits had said to be stored or decided by then."""
+
+    reason: str
+    after_s: float
+    done: int
+
+
+class Fleet:
+    """Nodes by the names of the plan. `plan`: as it is now, since receivers may join; `clients`: the ways to the nodes; `holder`: what a node of this run
+    says of its owner. `last`: what each said last; `heard`: when, by the monotonic clock. `busy`: by buffer, the step that does not come to its end.
+    `claimed`: nodes that may be this run's. `lost`: members of groups that the run goes on without."""
+
+    def __init__(self, plan: Plan, clients: dict[str, NodeClient], holder: str = "") -> None:
+        self.plan = plan
+        self.clients = clients
+        self.holder = holder
+        self.last: dict[str, Status] = {}
+        self.heard: dict[str, float] = {}
+        self.busy: dict[str, str] = {}
+        self.claimed: set[str] = set()
+        self.lost: dict[str, LostMember] = {}
+
+    @property
+    def receivers(self) -> list[str]:
+        return [receiver.name for receiver in self.plan.receivers]
+
+    @property
+    def emulators(self) -> list[str]:
+        return [emulator.name for emulator in self.plan.emulators]
+
+    def alive(self, names: Iterable[str]) -> list[str]:
+        """Give those that the run has not gone on without."""
+        return [name for name in names if name not in self.lost]
+
+    def label(self, name: str) -> str:
+        """Give the name for people."""
+        return next(node.label for node in self.plan.nodes if node.name == name)
+
+    def name_of(self, error: NodeError) -> str:
+        """Give the node that an error is about; empty where it is about none."""
+        return next((node.name for node in self.plan.nodes if node.label == error.node), "")
+
+    def status(self, name: str) -> Status:
+        """Give what a node said last; in the state UNHEARD before it has said anything."""
+        return status_of(self.last, name)
+
+    def heard_of(self, names: Iterable[str]) -> dict[str, Status]:
+        """Give what these nodes said last, of those that have said anything."""
+        return {name: self.last[name] for name in names if name in self.last}
+
+    def keep(self, name: str, status: Status) -> None:
+        """Know what a node has just said."""
+        self.last[name], self.heard[name] = status, time.monotonic()
+        for buffer in status.destination.buffers if status.destination else ():
+            if buffer.busy:
+                self.busy[buffer.name] = f"buffer {buffer.name}: {buffer.busy}"
+            else:
+                self.busy.pop(buffer.name, None)
+
+    async def look_at(self, name: str) -> None:
+        """Ask a node for its status, and know it. NodeError."""
+        self.keep(name, await self.clients[name].status())
+
+    async def order_each(self, orders: Mapping[str, telegram.Telegram]) -> None:
+        """Give each node its order, all at the same time. NodeError, after all have answered."""
+        await gather_all(self.clients[name].order(order) for name, order in orders.items())
+
+    async def order_all(self, names: Iterable[str], order: telegram.Telegram) -> None:
+        """Give all these nodes one order. NodeError, after all have answered."""
+        await self.order_each(dict.fromkeys(names, order))
+
+    async def order_unless_finished(self, names: Iterable[str], order: telegram.Telegram) -> list[Status]:
+        """Give these nodes an order, and know what they answer. One that has come to its end meanwhile needs no order. NodeError."""
+        names = list(names)
+        said = await gather_all(self.clients[name].order_unless_finished(order) for name in names)
+        self.last.update(zip(names, said, strict=True))
+        return said
+
+    def take_in(self, plan: Plan, node: PlannedNode, client: NodeClient, status: Status) -> None:
+        """Have one more node, by a plan that knows it. `status`: what it said last."""
+        self.plan = plan
+        self.clients[node.name] = client
+        self.claimed.add(node.name)
+        self.keep(node.name, status)

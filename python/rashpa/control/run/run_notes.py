@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Notes of a manager about its run while it lasts: for its observer, for its journal, and for the outcome."""
+
+import contextlib
+import socket
+import time
+from collections.abc import Callable, Iterable
+
+from rashpa.control.books.outcome import Outcome, Progress
+from rashpa.control.books.pictures import take_pictures
+from rashpa.control.handover.journal import VERSION, Journal, KnownNode, Record
+from rashpa.control.nodes.fleet import Fleet
+from rashpa.control.nodes.log_text import lines_of
+from rashpa.control.nodes.node_client import NodeError
+from rashpa.control.nodes.process_identity import identity_of
+from rashpa.control.nodes.running_time import since_boot
+from rashpa.control.plan.groups import Joined
+from rashpa.control.run.run_nodes import RunNodes
+from rashpa.data.base.telling import OnlyTells, only_tells
+
+_LOG_ENTRIES = 1000
+
+Observer = Callable[[Progress], None]
+
+
+def unobserved(progress: Progress) -> None:
+    """Nobody watches."""
+
+
+class RunNotes:
+    """Of one run. `began`: when the acquisition did, by the monotonic clock; 0 before. `joined`: receivers that are not in the run file."""
+
+    def __init__(
+        self, fleet: Fleet, nodes: RunNodes, outcome: Outcome, journal: Journal | None, observer: Observer = unobserved
+    ) -> None:
+        self.outcome = outcome
+        self.began = 0.0
+        self.joined: tuple[Joined, ...] = ()
+        self._fleet = fleet
+        self._nodes = nodes
+        self._journal = journal
+        self.observe(observer)
+
+    def observe(self, observer: Observer) -> None:
+        """Tell `observer` how far the run is. An exception of it is a caution of the run, and it is told nothing more."""
+        self._observer = OnlyTells("the observer of the run", observer, self.caution)
+
+    @property
+    def elapsed_s(self) -> float:
+        """Of the acquisition; 0 before it has begun."""
+        return time.monotonic() - self.began if self.began else 0.0
+
+    def caution(self, text: str) -> None:
+        """Say it with the outcome; the run is good nevertheless."""
+        self.outcome.cautions += (text,)
+
+    def tell(self, phase: str) -> None:
+        """Tell the observer what is done now, and what nodes said last."""
+        fleet = self._fleet
+        emulators, receivers = fleet.heard_of(fleet.emulators), fleet.heard_of(fleet.receivers)
+        self._observer(Progress(phase, fleet.plan.file.run.most_frames, self.elapsed_s, emulators, receivers))
+
+    def note(self) -> None:
+        """Write into the journal what another manager needs when this one dies, and who wants the run to end. NodeError where the run is to go on without
+        its manager and nobody could find it."""
+        if self._journal is None:
+            return
+        try:
+            self._journal.write(self._record(self._journal))
+        except OSError as error:
+            text = f"{self._journal.path}: the journal of the run cannot be written: {error.strerror}; choose another run.output"
+            if self._fleet.plan.file.run.orphaned == "finish":
+                raise NodeError("manager", text, "file") from None
+            if not self.began:
+                self.caution(f"{text}, or `rashpa attach` will not find this run")
+
+    def close(self) -> None:
+        """Leave no journal: the run is over."""
+        if self._journal is not None:
+            self._journal.remove()
+
+    async def keep_log(self, name: str) -> None:
+        """Take the log of a node that ends with the run, as far as it answers; the run is none the worse without."""
+        with only_tells(f"the log of {self._fleet.label(name)}", self.caution), contextlib.suppress(NodeError):
+            self.outcome.logs[name] = lines_of(await self._fleet.clients[name].log(_LOG_ENTRIES))
+
+    async def keep_pictures(self, receivers: Iterable[str]) -> None:
+        """Take images for the report, where there will be one."""
+        if self._journal is None or not self._journal.report:
+            return
+        with only_tells("images for the report", self.caution):
+            self.outcome.pictures |= await take_pictures(self._fleet.plan, self._fleet.clients, receivers)
+
+    def _record(self, journal: Journal) -> Record:
+        plan, nodes = self._fleet.plan, self._nodes
+        pids = {name: nodes.local[name].pid if name in nodes.local else 0 for name in nodes.clients}
+        known = (
+            KnownNode(name, client.url, pids[name], identity_of(pids[name]) if pids[name] else "")
+            for name, client in nodes.clients.items()
+        )
+        certificate = nodes.launcher.certificate
+        return Record(
+            version=VERSION,
+            holder=self._fleet.holder,
+            owner=nodes.owner,
+            local_token=nodes.local_token,
+            host=socket.gethostname(),
+            run_file=str(plan.source.path.resolve()),
+            text=plan.source.text,
+            is_toml=plan.source.is_toml,
+            output=str(plan.file.run.folder.resolve()),
+            report=journal.report,
+            began=since_boot() - self.elapsed_s if self.began else 0.0,
+            nodes=tuple(known),
+            certificate=certificate.certificate if certificate is not None else "",
+            joined=self.joined,
+        )

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A node without a process: it answers what a test has told it to, and remembers its orders."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram import Capabilities, Configure, Configured, Join, Status, Telegram
+
+HOLDER = "run scripted"
+_T = TypeVar("_T", bound=Telegram)
+_STATES = {
+    "Arm": "armed",
+    "Start": "running",
+    "Pause": "paused",
+    "Resume": "running",
+    "Stop": "finished",
+    "Abort": "configured",
+    "Reset": "idle",
+}
+
+
+class ScriptedClient(NodeClient):
+    """Obeys every order but those in `fails`, by name. `status_now`: what it says next; `orders`: names of those that it was given, GetStatus aside;
+    `configured`: what it answers to Configure and Join; `hear`: is told every order."""
+
+    def __init__(self, name: str, role: str, state: str = "running", holder: str = HOLDER, url: str = "") -> None:
+        super().__init__(name, url or f"http://{name.replace(' ', '-')}")
+        self.status_now = Status(name, role, state, holder=holder)
+        self.fails: dict[str, NodeError] = {}
+        self.orders: list[str] = []
+        self.capable = Capabilities(name, role, "test", 1, 1 << 30, 64, (), (), (), ())
+        self.configured: Callable[[Configure | Join], Configured] | None = None
+        self.hear: Callable[[Telegram], None] = _unheard
+
+    async def _ask(self, message: Telegram, expected: type[_T]) -> _T:
+        answer = self._answer(message)
+        if not isinstance(answer, expected):
+            raise NodeError(self.name, f"{self.name} answers {type(message).__name__} with {answer}", "telegram")
+        return answer
+
+    async def log(self, last: int) -> list[dict[str, Any]]:  # noqa: ARG002 (NodeClient's interface)
+        self.orders.append("log")
+        return []
+
+    def _answer(self, message: Telegram) -> Telegram:
+        name = type(message).__name__
+        if isinstance(message, telegram.GetCapabilities):
+            return self.capable
+        if not isinstance(message, telegram.GetStatus):
+            self.orders.append(name)
+            self.hear(message)
+        if (error := self.fails.get(name)) is not None:
+            raise error
+        if isinstance(message, Configure | Join) and self.configured is not None:
+            return self.configured(message)
+        if isinstance(message, telegram.Claim):
+            self.status_now = replace(self.status_now, holder=message.holder)
+        elif name in _STATES:
+            self.status_now = replace(self.status_now, state=_STATES[name])
+        return self.status_now
+
+
+def silent(name: str) -> NodeError:
+    """Of a node that does not answer."""
+    return NodeError(name, f"{name} does not answer", lost=True)
+
+
+def clients_of(nodes: Iterable[tuple[str, str]]) -> dict[str, ScriptedClient]:
+    """By name, of pairs of name and role."""
+    return {name: ScriptedClient(name if name == role else f"{role} {name}", role) for name, role in nodes}
+
+
+def _unheard(order: Telegram) -> None:
+    """Nobody listens."""
