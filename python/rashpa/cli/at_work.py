@@ -23,11 +23,11 @@ _T = TypeVar("_T")
 
 
 class StoppedError(BaseException):
-    """The work was asked to end."""
+    """Ends work that a user has asked to stop."""
 
 
 class Work:
-    """How far a piece of work is, and whether it is to end. One thread does it, another one looks."""
+    """Holds the progress of a piece of work, and whether it must end. One thread does the work, another one looks."""
 
     def __init__(self) -> None:
         self._stopped = threading.Event()
@@ -35,12 +35,12 @@ class Work:
         self.doing = ""
 
     def begin(self, doing: str, share: Callable[[], float] = float) -> None:
-        """From here on it is at this step, of which `share` tells how much is done. StoppedError."""
+        """Begin the step `doing`; `share` returns its finished share, 0 to 1. Raise StoppedError when the work must end."""
         self._share, self.doing = share, doing
         self._end_if_stopped()
 
     def is_at(self, share: float) -> None:
-        """So much of the step is done. StoppedError."""
+        """Set the finished share of the step, 0 to 1. Raise StoppedError when the work must end."""
         self._share = lambda: share
         self._end_if_stopped()
 
@@ -59,7 +59,7 @@ class Work:
 
 
 class _Doing(Generic[_T]):
-    """The thread that does it."""
+    """Does the work in a thread."""
 
     def __init__(self, do: Callable[[Work], _T], work: Work) -> None:
         self._do, self._work = do, work
@@ -101,7 +101,7 @@ def carried_out(tell: Teller, do: Callable[[Work], _T], undo: Callable[[], None]
 
 
 def _watch(thread: threading.Thread, work: Work) -> None:
-    """Until it ends: a bar, or a line now and then where no bar can move."""
+    """Show the progress until `thread` ends: a bar, or a line now and then where no bar can move."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=16), TaskProgressColumn())
     said = time.monotonic()

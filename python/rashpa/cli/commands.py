@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of commands: which module has which, and what `rashpa --help` says of it. Listing commands imports none of them."""
+"""The table of commands: the module of each, and its text in `rashpa --help`. Listing commands imports none of them."""
 
 from typing import NamedTuple
 
 
 class Listed(NamedTuple):
-    """One command as the table knows it.
+    """Describes one command of the table.
 
-    `module` of this package holds a function of the command's name, or an `app`. `text` is the first paragraph of the command's own help. `native` marks
-    a command that is not listed where nothing is compiled, because its module imports the native one. `answers` marks a command that is for nothing but its
-    output: it ends when that is lost, and waits for a slow reader; every other goes on (`rashpa.data.base.telling`).
+    `module` of this package holds a function of the command's name, or an `app`. `text` is the first paragraph of the command's own help. `native` marks a
+    command that is not listed where nothing is compiled, because its module imports the native one. `answers` marks a command that only makes output: it ends
+    when the output is lost, and waits for a slow reader; every other command goes on (`rashpa.data.base.telling`).
     """
 
     module: str
@@ -41,11 +41,11 @@ COMMANDS = {
     ),
     "resume": Listed(
         "run.steer",
-        "Go on with a run that was paused, at the rate that it had. What was not sent meanwhile comes later, none is left out.",
+        "Go on with a run that was paused, at the rate that it had. The frames of the pause come later, none is left out.",
     ),
     "abort": Listed(
         "run.steer",
-        "End a run at once, as Ctrl-C in front of it does: files are completed, what has not come is missing. `rashpa stop` ends it in order.",
+        "End a run at once, as Ctrl-C in front of it does: files are completed, images that have not come are missing. `rashpa stop` ends it in order.",
     ),
     "join": Listed(
         "run.join",
@@ -53,12 +53,12 @@ COMMANDS = {
     ),
     "plan": Listed(
         "plan.plan",
-        "Show what a run would do: which pixels go where and at what rate, what that takes of links, memory and units, and how the images of each buffer are processed. Without --nodes no node is started or asked; what nodes of this machine would load, it loads itself, as `rashpa run --check`.",
+        "Show the plan of a run: the pixels that go to each buffer and their rate, the load of links, memory and units, and the processing of the images of each buffer. Without --nodes no node is started or asked; files that nodes of this machine would load, it loads itself, as `rashpa run --check`.",
         answers=True,
     ),
     "emulator": Listed(
         "node.node",
-        "A detector in software: plays datasets to a receiver when a manager says so.",
+        "Emulate a detector in software: play datasets to a receiver when a manager says so.",
     ),
     "receiver": Listed(
         "node.node",
@@ -66,12 +66,12 @@ COMMANDS = {
     ),
     "status": Listed(
         "run.status",
-        "How far nodes are: state, books, rates and margins, live.",
+        "Show the progress of nodes: state, books, rates and margins, live.",
         answers=True,
     ),
     "top": Listed(
         "run.top",
-        "What nodes take of their machines: processors, memory, files, queues and the busiest threads, live.",
+        "Show the load of nodes on their machines: processors, memory, files, queues and the busiest threads, live.",
         answers=True,
     ),
     "dashboard": Listed(
@@ -102,7 +102,7 @@ COMMANDS = {
     ),
     "inspect": Listed(
         "files.inspect",
-        "Summary of a run: books, rates, vetoes, first incomplete images. Pictures on request.",
+        "Show a summary of a run: books, rates, vetoes, first incomplete images. Make pictures on request.",
         answers=True,
     ),
     "check": Listed(
@@ -112,7 +112,7 @@ COMMANDS = {
     ),
     "combine": Listed(
         "files.combine",
-        "One NeXus file for several masters of a run: an entry each, or one of all frames in their order, each once, where they say the same of the experiment.",
+        "Combine several masters of a run into one NeXus file: an entry each, or one of all frames in their order, each once, where they say the same of the experiment.",
     ),
     "peaks": Listed(
         "files.peaks",
@@ -120,7 +120,7 @@ COMMANDS = {
     ),
     "feedback": Listed(
         "doors.feedback",
-        "What a receiver decides of each image, as it decides it, until the run is over.",
+        "Show the decisions of a receiver on each image, as it takes them, until the run is over.",
         answers=True,
     ),
     "receive-stream": Listed(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the command `rashpa` begins: an interrupt ends it without a traceback, from here on. What is imported stays, so it is not looked through for
-garbage, neither at the start nor when the interpreter ends."""
+"""The entry point of the command `rashpa`. An interrupt ends it without a traceback from here on. Imported modules stay, so the garbage collector does not
+look through them, neither at the start nor at the end."""
 
 import contextlib
 import gc
@@ -27,13 +27,13 @@ def _imported() -> None:
 
 
 def _say(text: str) -> NoReturn:
-    """In place of a traceback: what is wrong is outside of the program."""
+    """Print one line in place of a traceback, for a cause outside of the program, and exit."""
     sys.stderr.write(f"rashpa: {text}\n")
     sys.exit(BAD_PLACE)
 
 
 def main() -> None:
-    """The console script."""
+    """Run the console script."""
     # while a command is imported there is no node and no file yet to be put in order
     signal.signal(signal.SIGINT, _end)
     with contextlib.suppress(OSError, ValueError):  # `stty tostop` would stop who tells from behind

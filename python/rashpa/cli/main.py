@@ -18,7 +18,7 @@ _LONG = "rashpa.long"
 
 
 class Commands(TyperGroup):
-    """The commands of the table. The context's object, where there is one, is called when a command has been found and imported.
+    """Groups the commands of the table. Call the context's object, where there is one, when a command has been found and imported.
 
     `Any` where typer has types without public names.
     """
@@ -35,7 +35,7 @@ class Commands(TyperGroup):
 
     @override
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Say of every command what the table says."""
+        """Format the help of every command from the table."""
         self._listing().format_help(ctx, formatter)
 
     def _listing(self) -> TyperGroup:
@@ -55,7 +55,7 @@ class Commands(TyperGroup):
 
     @override
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """What click does, and a word to whom it concerns that nothing is imported any more."""
+        """Find a command as click does, and announce that nothing is imported any more."""
         found = super().resolve_command(ctx, args)
         answer(only=COMMANDS[found[0]].answers if found[0] in COMMANDS else True)
         if callable(ctx.obj):
@@ -141,7 +141,7 @@ def _options(
         typer.Option("--long", callback=_refuse_long, help="With --version: show what this build has and leaves out."),
     ] = False,
 ) -> None:
-    """Options before any command."""
+    """Take options before any command."""
 
 
 if __name__ == "__main__":

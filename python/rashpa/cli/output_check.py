@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether what a run writes can be written, as far as this machine can tell before anything starts."""
+"""Checks whether the output of a run can be written, as far as this machine can tell before anything starts."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from rashpa.data.parts.older_files import older_files
 
 
 def folder_trouble(folder: Path) -> str:
-    """Why nothing can be written into a folder, which may have to be made; empty when it can."""
+    """Return why nothing can be written into a folder, which may have to be made; empty when it can."""
     nearest = folder.absolute()
     while not nearest.exists() and nearest != nearest.parent:
         nearest = nearest.parent
@@ -21,7 +21,7 @@ def folder_trouble(folder: Path) -> str:
 
 
 def output_problems(plan: Plan) -> Iterator[str]:
-    """A line each, of receivers on this machine that the run starts."""
+    """Yield a line for each problem of receivers on this machine that the run starts."""
     run = plan.file.run
     local = {receiver.name for receiver in plan.receivers if receiver.node == "local"}
     names = [

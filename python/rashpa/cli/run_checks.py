@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that can be wrong with a run before its nodes are asked: what `rashpa run`, `rashpa run --check` and `rashpa plan` check, and how far."""
+"""All checks of a run before its nodes are asked, for `rashpa run`, `rashpa run --check` and `rashpa plan`."""
 
 import contextlib
 import importlib.util
@@ -23,7 +23,7 @@ _LONGEST = 2000  # of what a trial that ended says
 
 
 def problems_before(plan: Plan, report: Path | None = None, *, page: bool = False) -> Iterator[str]:
-    """What would end the run before a node is asked, a line each: its output, its report."""
+    """Yield a line for each problem of output or report that would end the run before a node is asked."""
     yield from output_problems(plan)
     if report is None:
         return
@@ -37,8 +37,8 @@ def problems_before(plan: Plan, report: Path | None = None, *, page: bool = Fals
 
 
 def problems_of_nodes(plan: Plan) -> Iterator[str]:
-    """What nodes that the run starts on this machine would refuse, as far as it needs none of them: what they load, and what they make of it. It is found by a
-    process of its own, since kernels may do anything."""
+    """Yield problems that nodes of this machine would find in the files they load, as far as no node is needed for that. A process of its own finds them,
+    since kernels may do anything."""
     if not any(node.node == "local" for node in plan.nodes) or importlib.util.find_spec("rashpa._native") is None:
         return
     command = [sys.executable, "-P", "-m", "rashpa.node.offline.trial", str(plan.source.path)]
@@ -56,7 +56,7 @@ def problems_of_nodes(plan: Plan) -> Iterator[str]:
 
 
 def _carried_out(command: Sequence[str], said: bytearray, errors: bytearray) -> int | None:
-    """The exit code; None: it did not come to its end in time. The ends of its outputs come into `said` and `errors`. What it has started ends with it."""
+    """Run the command and return its exit code, None when it did not end in time. Keep the ends of its outputs in `said` and `errors`. End its children with it."""
     pipe = subprocess.PIPE
     trial = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True)  # noqa: S603
     readers = [

@@ -6,13 +6,13 @@ from rich.table import Table
 
 
 class Titled(Table):
-    """A table and its title."""
+    """Holds a table and its title."""
 
     def __init__(self, title: str) -> None:
         super().__init__()
         self._heading = title
 
     def print(self, console: Console) -> None:
-        """Both."""
+        """Print title and table."""
         console.print(self._heading, style="italic", markup=False, highlight=False, soft_wrap=True)
         console.print(self)

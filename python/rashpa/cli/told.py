@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How commands that read or make data end: their books in words or as JSON, and the exit code that follows from them."""
+"""The end of commands that read or make data: their books in words or as JSON, and the exit code that follows from them."""
 
 import json
 import sys
@@ -30,7 +30,7 @@ Follow = Annotated[
 
 @dataclass(frozen=True)
 class Teller:
-    """Of one command: `name` as it is typed. With `as_json`, standard output has one document and nothing else."""
+    """Speaks for one command, `name` as it is typed. With `as_json`, standard output has one document and nothing else."""
 
     name: str
     as_json: bool = False
@@ -61,7 +61,7 @@ class Teller:
     def end(
         self, text: str, books: DataBooks, files: Sequence[Path | str] = (), *, code: int | None = None, **facts: Any
     ) -> NoReturn:
-        """End with what was made. `code`: in place of that of the books; `facts`: more for the document."""
+        """End the command with its results. `code`: in place of the exit code of the books; `facts`: more for the document."""
         self._document(files, books, facts)
         self.say(text)
         for trouble in books.troubles:

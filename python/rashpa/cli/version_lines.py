@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `rashpa --version --long` says besides the version."""
+"""The lines of `rashpa --version --long` besides the version."""
 
 import platform
 

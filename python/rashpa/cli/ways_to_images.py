@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a run for who wants its images: which files have them, three lines that open one, and what completes those that are not whole."""
+"""The last lines of a run, for its images: the files that have them, three lines of code that open one, and the command that completes unfinished files."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa bench`: runs a C++ benchmark of the package and shows its rows beside what they are measured against.
+"""`rashpa bench`: runs a C++ benchmark of the package and shows its rows beside their reference figures.
 
 A benchmark is a program rashpa_<name>_bench that prints its rows as JSON, {"rows": [...]} or one object a line, and everything else on
 standard error.
@@ -50,7 +50,7 @@ JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write name, 
 
 @app.command("list")
 def list_() -> None:
-    """Which benchmarks there are, and whether they are built here."""
+    """List the benchmarks, and whether they are built here."""
     table = Table(box=None, pad_edge=False, show_lines=False)
     table.add_column("name", no_wrap=True)
     table.add_column("measures", overflow="fold")
@@ -70,7 +70,7 @@ def link(
     ] = 4096,
     json_file: JsonFile = None,
 ) -> None:
-    """A link between two cores. roce: ICRC and CRC32C on. pcie: runs of 1 MiB with the receiver's CRC32C check off, sampled and on, then
+    """Measure a link between two cores. roce: ICRC and CRC32C on. pcie: runs of 1 MiB with the receiver's CRC32C check off, sampled and on, then
     the latency of single events. Further options go to the program: --seconds, --repeats, --pmtu, --window, --packetisation, --transport,
     --events."""
     if link_ not in _LINKS:
@@ -86,7 +86,7 @@ def kernel(
     name: Annotated[str, typer.Argument(help="The kernel, for example jungfrau.")],
     json_file: JsonFile = None,
 ) -> None:
-    """One kernel on one core. Further options go to the program: --stack, --modules, --repeats, --switched."""
+    """Measure one kernel on one core. Further options go to the program: --stack, --modules, --repeats, --switched."""
     _run("kernel", f"kernel {name}", ["--kernel", name, *context.args], json_file)
 
 
@@ -96,7 +96,7 @@ def gpu(
     triggers: Annotated[int, typer.Option(min=1000, help="Triggers of each kind.")] = 100_000,
     json_file: JsonFile = None,
 ) -> None:
-    """The GPU: floors and kernels, then the unit against the bus, then a whole acquisition, all in one run. Needs a CUDA device."""
+    """Measure the GPU: floors and kernels, then the unit against the bus, then a whole acquisition, all in one run. It needs a CUDA device."""
     chain = ["--unit", "cuda", "--frames", str(images), "--verify", "off", "--slots", "240", "--poll", "spin", "--json"]
     parts = {
         "gpu": ["--json"],
@@ -114,20 +114,20 @@ def gpu(
 
 @app.command(context_settings=_PASS_ON)
 def opencl(context: typer.Context, json_file: JsonFile = None) -> None:
-    """The unit on an OpenCL device against unit cpu. Further options go to the program: --device, --images, --modules, --stack, --rounds."""
+    """Measure the unit on an OpenCL device against unit cpu. Further options go to the program: --device, --images, --modules, --stack, --rounds."""
     _run("opencl_unit", "opencl", ["--json", *context.args], json_file)
 
 
 @app.command(context_settings=_PASS_ON)
 def chain(context: typer.Context, json_file: JsonFile = None) -> None:
-    """A whole acquisition in two processes over pcie. Further options go to the program: --unit, --trigger, --modules, --frames, --rate,
+    """Measure a whole acquisition in two processes over pcie. Further options go to the program: --unit, --trigger, --modules, --frames, --rate,
     --stack, --slots, --link-threads, --threads, --poll, --verify."""
     _run("chain", "chain", ["--json", *context.args], json_file)
 
 
 @app.command(context_settings=_PASS_ON)
 def feedback(context: typer.Context, json_file: JsonFile = None) -> None:
-    """From the last byte of an image until another process has what was decided of it, medians of rounds. Further options go to the program:
+    """Measure the time from the last byte of an image until another process has the decision on it, as medians of rounds. Further options go to the program:
     --rates 100,500,1000 (images/s of one JUNGFRAU module), --seconds, --stack, --repeats, --poll."""
     _run("feedback", "feedback", ["--json", *context.args], json_file)
 
@@ -141,8 +141,9 @@ def group(
     rounds: Annotated[int, typer.Option(min=1, max=100, help="Medians of so many.")] = 3,
     json_file: JsonFile = None,
 ) -> None:
-    """Images dealt among receivers, each behind a link that lets an image through in --image-ms, so that links limit, and not processors: 1, 2 and 4 receivers,
-    then 4 of which one is killed in the middle of the run. All on this machine; take a slower link where it is busy."""
+    """Measure images dealt among receivers. Each receiver is behind a link that passes an image in --image-ms, so that links limit, and not processors. The
+    cases are 1, 2 and 4 receivers,
+    then 4 of which one is killed in the middle of the run. All run on this machine; take a slower link where it is busy."""
     from rashpa.cli.bench.bench_group import BenchError, measure
 
     if json_file is not None:
@@ -157,8 +158,9 @@ def group(
 
 @app.command(context_settings=_PASS_ON)
 def rtl(context: typer.Context, json_file: JsonFile = None) -> None:
-    """The sender in hardware, simulated: 512 lines an image of 64 to 4096 bytes, 1 and 16 DTPs, memory that answers late and pauses at random;
-    then the processing unit in hardware with stacks of 1 and 10 images of 0.5M and 1M pixels, unless --line-bytes is given. All figures are cycles of a simulation. Further options go to the program: --latency CYCLES (100), --stall PERCENT (10), --seed,
+    """Measure the sender in hardware in a simulation: 512 lines an image of 64 to 4096 bytes, 1 and 16 DTPs, memory that answers late and pauses at random.
+    Without --line-bytes, the processing unit in hardware follows, with stacks of 1 and 10 images of 0.5M and 1M pixels. All figures are cycles of a
+    simulation. Further options go to the program: --latency CYCLES (100), --stall PERCENT (10), --seed,
     --line-bytes."""
     _run("rtl", "rtl", ["--json", *context.args], json_file)
 
@@ -174,7 +176,7 @@ def _run(program: str, title: str, arguments: list[str], json_file: Path | None)
 
 
 def _rows(program: str, arguments: list[str], json_file: Path | None = None) -> tuple[list[dict[str, Any]], int]:
-    """What the program measured, and its exit status."""
+    """Run the program and return its rows and its exit status."""
     path = _program(program)
     if path is None:
         needs = f"; it needs {_NEEDS[program]}" if program in _NEEDS else ""
@@ -205,7 +207,7 @@ def _program(name: str) -> Path | None:
 
 
 def parse_rows(text: str) -> list[dict[str, Any]]:
-    """Rows of a program's output; empty when it holds none."""
+    """Return the rows of a program's output, none when it holds none."""
     try:
         whole = json.loads(text)
     except json.JSONDecodeError:
@@ -220,7 +222,7 @@ def parse_rows(text: str) -> list[dict[str, Any]]:
 
 
 def _checked(row: dict[str, Any], program: str) -> dict[str, Any]:
-    """The row with all its columns; the ratio is computed when it is not given."""
+    """Return the row with all its columns; compute the ratio when it is not given."""
     if not {"what", "value", "unit"} <= row.keys():
         raise _refusal(f"{program}: a row lacks what, value or unit: {row}")
     if row.get("against") == "none":

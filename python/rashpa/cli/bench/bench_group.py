@@ -57,12 +57,12 @@ _AFTER_S = 0.5  # … and after a death, of which one part is the time until it 
 
 
 class BenchError(RuntimeError):
-    """What a run has done that it must not."""
+    """Names the fault of a run that must not be measured."""
 
 
 @dataclass
 class Course:
-    """The observer of a run: images that were given to anybody, by time. Kills a receiver at its moment; 0: nobody."""
+    """Observes a run: counts images given to receivers, by time. It kills a receiver at its moment; 0 kills none."""
 
     kill_after_s: float
     manager: Manager | None = None
@@ -88,7 +88,7 @@ class Course:
         return self.given[0][0] + _BEGINNING_S
 
     def rate(self, first: float, last: float) -> float:
-        """Images a second between two times."""
+        """Return images a second between two times."""
         part = [(when, count) for when, count in self.given if first <= when <= last]
         if len(part) < 2:
             raise BenchError("a run was too short to measure anything; use more --seconds")
@@ -102,7 +102,7 @@ def _dead(members: list[MemberStatus]) -> MemberStatus:
 
 
 def measure(image_ms: float, seconds: float, rounds: int) -> list[dict[str, Any]]:
-    """The rows. Rounds go through all cases, so that a noisy minute hits each. BenchError, and OSError."""
+    """Return the rows. Each round goes through all cases, so that a noisy minute hits each. Raise BenchError or OSError."""
     single: dict[int, list[float]] = {1: [], 2: [], 4: []}
     before, after, until_last, resent = [], [], [], []
     with _own_folder() as folder:
@@ -177,7 +177,7 @@ def _row(what: str, value: float, unit: str, against: str, against_value: float)
 
 
 def _run(folder: Path, members: int, image_ms: float, seconds: float, *, kill: bool) -> tuple[Outcome, Course]:
-    """One run of about so long."""
+    """Carry out one run of about `seconds`."""
     names = [f"r{number}" for number in range(members)]
     receivers = "".join(f'[[receiver]]\nname = "{name}"\n' for name in names)
     if members > 1:
@@ -202,7 +202,7 @@ def _run(folder: Path, members: int, image_ms: float, seconds: float, *, kill: b
 
 @contextlib.contextmanager
 def _own_folder() -> Iterator[Path]:
-    """Where runs write, and from where they are started."""
+    """Make a folder in which runs start and write, and remove it at the end."""
     here = Path.cwd()
     with tempfile.TemporaryDirectory() as name:
         os.chdir(name)

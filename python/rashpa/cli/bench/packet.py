@@ -27,7 +27,7 @@ MOST_BYTES = 1 << 20
 
 
 class Start(StrEnum):
-    """Where the bytes start."""
+    """Names the protocol layer at which the bytes start."""
 
     AUTO = "auto"
     ETHERNET = "2"
@@ -65,10 +65,10 @@ def decode(
     sport: Annotated[int, typer.Option(min=0, max=65535, help="UDP source port, likewise.")] = 0xC000,
     dport: Annotated[int, typer.Option(min=0, max=65535, help="UDP destination port, likewise.")] = 4791,
 ) -> None:
-    """Hex to JSON.
+    """Decode hex to JSON.
 
     icrc.verdict is ok, bad, modulo-id (right for another IPv4 identification than the one seen, which icrc.identification names;
-    the most that can be said of a UDP payload between --src and --dst over IPv4) or unchecked (a UDP payload alone: the ICRC
+    a UDP payload between --src and --dst over IPv4 allows no stronger verdict) or unchecked (a UDP payload alone: the ICRC
     covers addresses and ports that are not there).
 
     Spaces, colons, 0x, line ends and the dumps of xxd, hexdump -C, tcpdump -x and Wireshark are understood.
@@ -97,7 +97,7 @@ def encode(
         ),
     ] = False,
 ) -> None:
-    """JSON to hex.
+    """Encode JSON as hex.
 
     Lengths, pad, checksums and ICRC that are absent or null are computed; those that are given are kept, even wrong ones.
     payload_length, pad_length, icrc.computed, icrc.verdict and frame_record are for reading only. bth.opcode_name counts when

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa feedback SOURCE`: what a receiver decides, as it decides it."""
+"""`rashpa feedback SOURCE`: shows the decisions of a receiver as it takes them."""
 
 import json as json_text
 import sys
@@ -37,10 +37,11 @@ def feedback(
     json: _Json = False,
     quiet: _Quiet = False,
 ) -> None:
-    """What a receiver decides of each image, as it decides it, until the run is over.
+    """Show the decisions of a receiver on each image, as it takes them, until the run is over.
 
-    A ring that is not there yet is waited for. At the end it says, on standard error, how many images came, how many this reader was too slow
-    for, and how long after its last byte an image was here; with --json, the last document says it under `books`. Exit code 1 when nothing came in time, or the receiver has gone; 2 for bad input; 3 when this reader lost images.
+    The command waits for a ring that is not there yet. At the end it says, on standard error, how many images came, how many this reader was too slow
+    for, and how long after its last byte an image was here; with --json, the last document says it under `books`. Exit code 1 when nothing came in time, or
+    the receiver has gone; 2 for bad input; 3 when this reader lost images.
     """
     tell = Teller("feedback", json)
     seen = _Seen()

@@ -41,11 +41,13 @@ def receive_stream(
 ) -> None:
     """Receive images that a detector, or a receiver with a sink stream2, sends as DECTRIS Stream V2, and write NXmx files.
 
-    What somebody has recorded is read in the same way: a folder with a message in each file *.cbor, in the order of their names, or one file with all of them behind
-    each other. Each channel of a series has files of its own. Images whose start did not come, as a sender may hold them of a series that was aborted, have files of
-    their own (OUT_without_start_0001…) and are no series; messages of other series than the one that is received are counted and said. At the end it says how
-    many images came, which it missed, which never came to the sender, and what of the start is not in the files. Exit code 0 when a series came
-    whole; 1 when nothing came in time, or its start or end did not; 2 for bad input, or when files cannot be written; 3 when images were missed, never came to the
+    A recording is read in the same way: a folder with a message in each file *.cbor, in the order of their names, or one file with all messages behind
+    each other. Each channel of a series has files of its own. A sender may hold images of an aborted series, whose start never comes. Such images have
+    files of their own (OUT_without_start_0001…) and are no series. Messages of other series than the one that is received are counted and said. At the end
+    the command says how many images came, how many it missed, how many never came to the sender, and which parts of the start the files lack. Exit code 0
+    when a series came
+    whole; 1 when nothing came in time, or its start or end did not; 2 for bad input, or when files cannot be written; 3 when images were missed, never came
+    to the
     sender or could not be read; 130 after Ctrl-C.
     """
     tell = Teller("receive-stream", as_json)
@@ -81,7 +83,7 @@ def _read(recording: Path, files: StreamFiles, series: int) -> bool:
 
 
 def _carried_out(tell: Teller, files: StreamFiles, work: Callable[[], bool]) -> tuple[bool, bool]:
-    """Whether all came in time, and whether Ctrl-C ended it. The files are completed in any case."""
+    """Do the work; return whether all came in time, and whether Ctrl-C ended it. Complete the files in any case."""
     in_time = interrupted = False
     trouble = ""
     try:
@@ -118,7 +120,7 @@ def _line_of(one: Received) -> str:
 
 
 def _complain_of(tell: Teller, files: StreamFiles) -> None:
-    """Say what is no count of images: what starts lack, and what was passed over."""
+    """Report everything besides counts of images: missing parts of starts, and messages that were passed over."""
     for one in files.done:
         for text in (*one.notes, *(() if one.started else one.troubles)):
             tell.complain(f"series {one.series_id}: {text}")
@@ -133,7 +135,7 @@ def _complain_of(tell: Teller, files: StreamFiles) -> None:
 
 
 def _facts_of(files: StreamFiles) -> dict[str, Any]:
-    """What `--json` says beside the books."""
+    """Return the facts that `--json` prints beside the books."""
     strays = [
         {"series_id": number, "unique_id": unique_id, "messages": count}
         for (number, unique_id), count in files.strays.items()

@@ -110,7 +110,7 @@ def pedestal(
 
 
 def _check_frames(frames: Sequence[int], by_gain: Sequence[Sequence[Path]], least: int) -> None:
-    """Say of all gains at once how many frames each lacks."""
+    """Raise PedestalError that names, for all gains at once, how many frames each lacks."""
     lacking = [
         f"G{gain} ({', '.join(map(str, files))}) has {there} and lacks {least - there}"
         for gain, (there, files) in enumerate(zip(frames, by_gain, strict=True))
@@ -123,7 +123,7 @@ def _check_frames(frames: Sequence[int], by_gain: Sequence[Sequence[Path]], leas
 
 
 def _nothing() -> None:
-    """Nothing is half made: the file is written at the end, as a whole or not at all."""
+    """Do nothing: the file is written at the end, as a whole or not at all."""
 
 
 def _module(
@@ -152,7 +152,7 @@ def _module(
 
 
 def _one_each(option: str, given: list[str] | None, modules: int) -> list[str]:
-    """What an option says of each module; empty: it is not there."""
+    """Return the values of an option, one a module; none when it is not given."""
     if given and len(given) != modules:
         raise PedestalError(
             f"{option}: is given {len(given)} times, and the frames have {modules} module(s); give it once a module"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa check`: what is wrong in an NXmx file."""
+"""`rashpa check`: finds faults in an NXmx file."""
 
 from pathlib import Path
 from typing import Annotated

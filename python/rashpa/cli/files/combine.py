@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa combine`: one file that leads to the images of several masters; what `rashpa run` does at the end of a run of several buffers or receivers."""
+"""`rashpa combine`: one file that leads to the images of several masters. `rashpa run` makes one at the end of a run of several buffers or receivers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,7 +27,8 @@ def combine(
     follow: Follow = None,
     as_json: AsJson = False,
 ) -> None:
-    """One NeXus file for several masters of a run: an entry each, or one of all frames in their order, each once, where they say the same of the experiment.
+    """Combine several masters of a run into one NeXus file: an entry each, or one of all frames in their order, each once, where they say the same of the
+    experiment.
 
     It holds links and virtual datasets: keep the files where they are, or move all of them together. Exit code 0 when every image of these runs can
     be reached by it; 2 for bad input; 3 when images are errored, not known, or not in their data files.
@@ -45,7 +46,7 @@ def combine(
 
 
 def _singles_of(master: Path, follow: Sequence[Path]) -> list[Path]:
-    """Itself, or all those to which it leads. RunFileError when it lacks one."""
+    """Return the file itself, or all masters to which it leads. Raise RunFileError when it lacks one."""
     if not is_combined(master):
         return [master]
     for name, why in left_out_in(master).items():
@@ -61,7 +62,8 @@ def _books_of(master: Path, follow: Sequence[Path]) -> DataBooks:
 
 
 def combine_run(outcome: Outcome) -> Path | None:
-    """The combined master of a run with several files, as far as they can be reached from here; None where there is nothing to combine. RunFileError."""
+    """Write the combined master of a run with several files, as far as they can be reached from here; return None when there is nothing to combine. Raise
+    RunFileError."""
     plan = outcome.plan
     files = {buffer.name: Path(buffer.file) for buffer in outcome.buffers if buffer.file}
     for file in list(files.values())[:1]:
@@ -84,7 +86,7 @@ def combine_run(outcome: Outcome) -> Path | None:
 
 
 def _files_of_lost(outcome: Outcome, folder: Path) -> dict[str, Path]:
-    """The files of receivers that the run went on without, where they are beside those of the others."""
+    """Return the files of receivers that the run went on without, where they lie beside those of the others."""
     run = outcome.plan.file.run
     return {
         buffer.section.name: folder / f"{run.name}_{buffer.section.name}{ENDINGS['hdf5']}{MASTER}"
@@ -94,8 +96,8 @@ def _files_of_lost(outcome: Outcome, folder: Path) -> dict[str, Path]:
 
 
 def _is_to_be_read(outcome: Outcome, file: Path) -> bool:
-    """Whether the file that has this name here may be the run's, and holds images or lists of them; one that its receiver has not completed may become so by
-    `rashpa repair`. A node elsewhere may have one of the same name, which is another run's."""
+    """Return True when the file of this name may be the run's, and holds images or lists of them. `rashpa repair` may complete one that its receiver has not.
+    A node elsewhere may have a file of the same name, which belongs to another run."""
     try:
         with open_run(file) as stored:
             return stored.form != "raw" and stored.facts.run_id in ("", outcome.run_id)

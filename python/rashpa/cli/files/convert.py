@@ -24,7 +24,7 @@ def convert(
 ) -> None:
     """Make NXmx files, as the sink hdf5 writes them, of a run that the sink raw has written.
 
-    Also of a run whose receiver was killed: what the index holds is converted, with its tables and books. Each image is checked by its
+    This works also for a run whose receiver was killed: the contents of the index are converted, with tables and books. Each image is checked by its
     CRC32C; one that is not as it was written is errored. The raw files stay as they are. Files get their names when all of them are whole.
     Exit code 0 when every image of the run is in them; 2 for bad input, and nothing is written; 3 when images are errored, or not known.
     """

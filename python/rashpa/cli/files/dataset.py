@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa dataset`: make, describe and look at what an emulator plays."""
+"""`rashpa dataset`: make, describe and show the data that an emulator plays."""
 
 import contextlib
 import glob
@@ -37,7 +37,7 @@ app = typer.Typer(
 
 
 class Kind(StrEnum):
-    """What `make` can make."""
+    """Names the kinds of dataset that `make` can make."""
 
     JUNGFRAU = "jungfrau"
     PATTERN = "pattern"
@@ -45,14 +45,14 @@ class Kind(StrEnum):
 
 
 class GainUnit(StrEnum):
-    """Units of gain maps."""
+    """Names the units of gain maps."""
 
     ADU_PER_KEV = "adu_per_kev"
     ADU_PER_PHOTON = "adu_per_photon"
 
 
 class Pixel(StrEnum):
-    """Pixel types of the pattern."""
+    """Names the pixel types of the pattern."""
 
     UINT8 = "uint8"
     UINT16 = "uint16"
@@ -163,7 +163,7 @@ def make(
 
 
 def _make(tell: Teller, spec: AnyDatasetSpec, calibration: CalibrationSpec | None, folder: Path) -> None:
-    """Write it; what fails, or is interrupted, leaves nothing of it behind."""
+    """Write the dataset; a failure or an interrupt leaves nothing of it behind."""
     from rashpa.data.datasets.dataset_directory import be_new
     from rashpa.data.datasets.datasets import make_folder
 
@@ -188,7 +188,7 @@ def _make(tell: Teller, spec: AnyDatasetSpec, calibration: CalibrationSpec | Non
 
 
 def _files_of(pattern: str) -> list[str]:
-    """The file of this very name, or all that fit the pattern in the order of their numbers. ValueError when there is none, or a number is missing."""
+    """Return the file of this very name, or all that fit the pattern in the order of their numbers. Raise ValueError when there is none, or a number is missing."""
     pattern = expanded(pattern)
     if Path(pattern).is_file():
         return [pattern]
@@ -254,7 +254,7 @@ def _load(path: Path) -> "LoadedDataset":
 
 
 def _describe(tell: Teller, path: Path) -> tuple[DataBooks, dict[str, str]]:
-    """Show a dataset as a table, where people read it. All of its frames were read: what cannot be read is refused."""
+    """Show a dataset as a table, unless the output is JSON. Read all of its frames, and refuse the dataset when one cannot be read."""
     from rich.console import Console
     from rich.table import Table
 
@@ -274,7 +274,7 @@ def _describe(tell: Teller, path: Path) -> tuple[DataBooks, dict[str, str]]:
 
 @contextmanager
 def _refusing(tell: Teller) -> Iterator[None]:
-    """Bad input ends with one line on standard error and exit 2. The native module is first needed inside: `--help` works without it."""
+    """End bad input with one line on standard error and exit code 2. The native module is first needed inside, so `--help` works without it."""
     try:
         yield
     except ImportError as error:

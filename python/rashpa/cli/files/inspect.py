@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa inspect`: what a stored run holds, and pictures of it."""
+"""`rashpa inspect`: the contents of a stored run, and pictures of it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -46,7 +46,7 @@ def inspect(
     follow: Follow = None,
     as_json: AsJson = False,
 ) -> None:
-    """Summary of a run: books, rates, vetoes, first incomplete images. Pictures on request.
+    """Show a summary of a run: books, rates, vetoes, first incomplete images. Make pictures on request.
 
     Exit code 0 when every image that the run says it has is there; 2 when a file cannot be read; 3 when images are errored, or not known, because
     the receiver ended early, or are not in their data files.
@@ -81,7 +81,7 @@ _Looked = list[tuple[DataBooks, dict[str, Any]]]
 def _looked(
     tell: Teller, masters: Sequence[Path], follow: Sequence[Path], wanted: "_Pictures"
 ) -> tuple[_Looked, tuple[str, ...]]:
-    """What could be read, and why the rest could not. RunFileError when nothing could."""
+    """Return the readable masters, and the reasons why the others are not. Raise RunFileError when none is readable."""
     looked: _Looked = []
     unread: list[str] = []
     for master in masters:
@@ -96,7 +96,7 @@ def _looked(
 
 @dataclass(frozen=True)
 class _Pictures:
-    """Which are asked for."""
+    """Names the pictures that a user has asked for."""
 
     image: int | None = None
     png: Path | None = None
@@ -107,7 +107,7 @@ class _Pictures:
 
 
 def _lacking(file: Path) -> Iterator[str]:
-    """A line for each master that a leading file lacks."""
+    """Yield a line for each master that a leading file lacks."""
     for name, why in left_out_in(file).items():
         yield f"{file}: it lacks the images of {name}: {why}"
 

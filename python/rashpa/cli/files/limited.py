@@ -20,7 +20,8 @@ _SECONDS = 300
 
 
 def in_limited_process(command: Callable[..., None]) -> Callable[..., None]:
-    """The same command. Its module runs it when it is run as a program; the first parameter is the argument, the others are options."""
+    """Wrap a command so that it runs in a limited process, as its module does when it is run as a program. The first parameter is the argument, the others
+    are options."""
 
     @functools.wraps(command)
     def limited(**values: Any) -> None:
@@ -74,7 +75,7 @@ def _flags_of(command: Callable[..., None]) -> dict[str, str]:
 
 
 def _terminal() -> dict[str, str]:
-    """What the process cannot see of the terminal, which is not its own."""
+    """Return variables that describe this terminal to a process that has none."""
     console = Console()
     colour = {"FORCE_COLOR": "1"} if console.is_terminal and "NO_COLOR" not in os.environ else {}
     return {"COLUMNS": str(console.width), "PYTHONIOENCODING": f"{_encoding()}:replace", **colour}

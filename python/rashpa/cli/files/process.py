@@ -71,7 +71,7 @@ def process(
 ) -> None:
     """Process stored images as a run would have: the same kernels, files and books.
 
-    The run file is one of `rashpa run`; what it says of links, rates and frames does not matter. Each recording becomes a run of its own,
+    The run file is one of `rashpa run`; its keys for links, rates and frames do not matter. Each recording becomes a run of its own,
     named after its file. Exit code 0 when every image is decided and stored; 1 when a recording failed; 2 for bad input, before anything
     is written; 3 when images are errored; 130 after Ctrl-C.
     """
@@ -140,7 +140,7 @@ def _books_of(result: Processed | Exception, frames: int) -> DataBooks:
 
 
 def _checked(tell: Teller, jobs: Sequence[Job]) -> list[int]:
-    """How many images each recording has. All is looked at before the first is processed."""
+    """Return the number of images of each recording. Check all of them before the first is processed."""
     problems: list[str] = []
     frames: list[int] = []
     if trouble := folder_trouble(jobs[0].output):
@@ -179,7 +179,7 @@ def _progress(console: Console, quiet: bool) -> Iterator[Progress]:
 def _carry_out(
     tell: Teller, jobs: Sequence[Job], at_once: int, cluster: str, progress: Callable[[int], None]
 ) -> Iterator[tuple[int, Processed | Exception]]:
-    """Results in the order of the jobs, as they come; what a recording raises is its result."""
+    """Yield results in the order of the jobs, as they come; an exception of a recording is its result."""
     if cluster:
         with _cluster(tell, cluster) as executor:
             yield from _results([executor.submit(process_recording, job) for job in jobs])

@@ -18,7 +18,7 @@ def repair(
 ) -> None:
     """Complete the master file of a run whose receiver was killed, or had no room for it.
 
-    Tables, links and books are made from the journal beside it and from what the data files hold. Nothing is invented: an image of which
+    Tables, links and books are made from the journal beside it and from the contents of the data files. Nothing is invented: an image of which
     nothing is known stays open and undecided in the tables, and one that its data file does not hold is errored. Exit code 0 when every image
     of the run is there; 2 for bad input; 3 when images are errored, or not known.
     """

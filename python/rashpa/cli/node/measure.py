@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa receiver --measure FILE`: what this machine's units make of the pipelines of run files, kept for managers."""
+"""`rashpa receiver --measure FILE`: measures the pipelines of run files on this machine's units, and keeps the results for managers."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -149,7 +149,7 @@ def emulator(
     with_parent: _WithParent = False,
     of_run: _OfRun = False,
 ) -> None:
-    """A detector in software: plays datasets to a receiver when a manager says so.
+    """Emulate a detector in software: play datasets to a receiver when a manager says so.
 
     The bearer token is taken from the environment's RASHPA_TOKEN, the password of an encrypted --key from RASHPA_KEY_PASSWORD. One line of JSON
     with the URL is printed when the node is ready.
@@ -229,7 +229,7 @@ def _native_factory(role: str, link_bytes_per_s: int, folders: Folders, measured
 
 @dataclasses.dataclass(frozen=True)
 class Records:
-    """What the log keeps; where log and audit are written to besides."""
+    """Says which entries the log keeps, and the files of log and audit."""
 
     level: str
     log_file: Path | None

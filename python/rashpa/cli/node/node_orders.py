@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa node status|abort|reset|log|audit URL`: what a person asks of a node, or tells it, when no manager does."""
+"""`rashpa node status|abort|reset|log|audit URL`: questions and orders of a person to a node, without a manager."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ _ABORTABLE = ("configured", "armed", "running", "paused")
 
 @app.command()
 def status(url: _Url, authority: _Authority = "") -> None:
-    """What a node does, for whom, and how far it is."""
+    """Show the work of a node, its owner, and its progress."""
     _ask("status", url, authority, _status)
 
 
@@ -53,7 +53,7 @@ def log(
     authority: _Authority = "",
     last: Annotated[int, typer.Option(min=1, max=1000, help="Entries, the newest.")] = 50,
 ) -> None:
-    """What a node has done: orders, runs, what it refused, what went wrong, with run, buffer, DTP and frame. Times are UTC."""
+    """Show the log of a node: orders, runs, refusals and faults, with run, buffer, DTP and frame. Times are UTC."""
 
     async def lines(client: NodeClient) -> str:
         return "\n".join(lines_of(await client.log(last))) or "nothing yet"
@@ -67,7 +67,7 @@ def audit(
     authority: _Authority = "",
     last: Annotated[int, typer.Option(min=1, max=1000, help="Records, the newest.")] = 50,
 ) -> None:
-    """Who gave a node which order, when, and what it answered; and which requests it refused. One JSON document a line. Times are UTC."""
+    """Show each order to a node, its sender, time and answer, and the requests that the node refused. One JSON document a line. Times are UTC."""
 
     async def lines(client: NodeClient) -> str:
         return "\n".join(map(json.dumps, await client.audit(last))) or "nothing yet"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa plan FILE`: what a run would do with its pixels: DTPs, links, memory, steps. Needs no node, and can ask them."""
+"""`rashpa plan FILE`: the way of pixels in a run: DTPs, links, memory, steps. It needs no node, and can ask them."""
 
 import asyncio
 import json
@@ -39,10 +39,10 @@ def plan(
         Path | None, typer.Option(help="Draw it: modules, links with their rates, receivers.", show_default=False)
     ] = None,
 ) -> None:
-    """Show what a run would do: which pixels go where and at what rate, what that takes of links, memory and units, and how the images of each
-    buffer are processed. Without --nodes no node is started or asked; what nodes of this machine would load, it loads itself, as `rashpa run --check`.
+    """Show the plan of a run: the pixels that go to each buffer and their rate, the load of links, memory and units, and the processing of the images of each
+    buffer. Without --nodes no node is started or asked; files that nodes of this machine would load, it loads itself, as `rashpa run --check`.
 
-    Exit code 2 when the run would refuse the file, or it asks more of the nodes than they have: then it says what fits.
+    Exit code 2 when the run would refuse the file, or when it asks more of the nodes than they have: then the command says what fits.
     """
     try:
         found = load_plan(file)
@@ -101,7 +101,7 @@ def _complain(text: str) -> None:
 
 
 def group_lines(found: Plan) -> Iterator[str]:
-    """What is said of groups, a line each."""
+    """Yield a line for each group."""
     frame_bytes = found.file.detector.width * found.file.detector.height * found.frame_pixel_bytes
     for group in found.groups:
         yield (
@@ -111,7 +111,7 @@ def group_lines(found: Plan) -> Iterator[str]:
 
 
 def lines_of(found: Plan, buffer: PlannedBuffer) -> Iterator[str]:
-    """What is said of one buffer."""
+    """Yield the lines of one buffer."""
     section = buffer.section
     pixel = found.file.detector.pixel
     steps = plan_pipeline(section.kernel, pixel)

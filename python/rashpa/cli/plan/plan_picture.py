@@ -52,7 +52,7 @@ def draw_plan(summary: Summary, path: File) -> None:
 
 
 def _style() -> str:
-    """What a viewer with a dark ground sees in place of the light colours. Those stand in the elements, where every program understands them."""
+    """Return the style with the colours for a dark ground. The light colours stand in the elements, where every program understands them."""
     rules = [
         f'[style*="{what}: {light}"]{{{what}:{dark}!important}}'
         for light, dark in _INK.values()
@@ -63,7 +63,7 @@ def _style() -> str:
 
 @dataclass(frozen=True)
 class _Stream:
-    """What one buffer gets of one module."""
+    """Holds the DTPs from one module to one buffer."""
 
     module: int
     buffer: int
@@ -75,12 +75,12 @@ class _Stream:
 
     @property
     def weight(self) -> float:
-        """How wide it is drawn: bytes a frame, which are as the rate."""
+        """Return the width of the stream in bytes a frame, which is proportional to its rate."""
         return sum(load.image_bytes / load.buffer.section.every for load in self.loads)
 
 
 class _Picture:
-    """Two columns, each as high as it must be, and curves between them."""
+    """Draws two columns, each as high as it must be, and curves between them."""
 
     def __init__(self, summary: Summary) -> None:
         self._summary = summary
@@ -209,13 +209,13 @@ class _Picture:
     # ---- between ----------------------------------------------------------------------------------------------------------------
 
     def _spread(self, side: tuple[float, float], stream: _Stream, what: str) -> float:
-        """Where the curve begins or ends: those of one module, or of one buffer, lie one below the other along its side (top, height)."""
+        """Return the height at which the curve begins or ends. Curves of one module, or of one buffer, lie one below the other along its side (top, height)."""
         own = [one for one in self._streams if getattr(one, what) == getattr(stream, what)]
         top, height = side
         return top + height * (own.index(stream) + 0.5) / len(own)
 
     def _curve(self, stream: _Stream, begin: float, end: float, part: float) -> None:
-        """`part`: of the heaviest."""
+        """Draw one curve. `part`: its width as a share of the widest."""
         left, right = _LEFT_ENDS, _RIGHT_BEGINS + _PAD
         middle = (left + right) / 2
         path = Path([(left, begin), (middle, begin), (middle, end), (right, end)], [Path.MOVETO, *[Path.CURVE4] * 3])
@@ -287,7 +287,7 @@ def _streams_of(summary: Summary) -> tuple[_Stream, ...]:
 
 
 def _folded(text: str) -> Sequence[str]:
-    """In lines of a buffer's width, cut between steps."""
+    """Return the text in lines of a buffer's width, cut between steps."""
     lines = [""]
     for number, part in enumerate(text.split(" → ")):
         piece = f"→ {part}" if number else part
@@ -299,7 +299,7 @@ def _folded(text: str) -> Sequence[str]:
 
 
 def rate_of(bytes_per_s: float) -> str:
-    """In bits a second, with three digits that count."""
+    """Return a rate in bits a second, with three significant digits."""
     value = bytes_per_s * 8
     scale, unit = next(((scale, unit) for scale, unit in _UNITS if value >= scale), _UNITS[-1])
     value /= scale

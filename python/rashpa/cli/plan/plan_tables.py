@@ -18,13 +18,13 @@ _WIDEST = 1000
 
 
 def print_whole(console: Console, table: Table) -> None:
-    """Rows on one line each, which a terminal may wrap."""
+    """Print each row on one line, which a terminal may wrap."""
     wanted = Measurement.get(console, console.options.update(max_width=_WIDEST), table).maximum
     Console(width=max(console.width, wanted)).print(table)
 
 
 def tables_of(summary: Summary) -> Iterator[Table]:
-    """Nodes, DTPs, memory, limits."""
+    """Yield the tables of nodes, DTPs, memory and limits."""
     values = json_of(summary)
     nodes = _table("nodes", "name", "role", "machine", "link", "address", "has")
     for node in values["nodes"]:
@@ -112,7 +112,7 @@ def _what(limit: Limit) -> str:
 
 
 def amount(limit: Limit, value: float | None) -> str:
-    """A figure of a limit, with its unit."""
+    """Return a figure of a limit with its unit."""
     if value is None:
         return _OPEN
     if limit.kind in ("link", "interface"):
@@ -125,13 +125,13 @@ def amount(limit: Limit, value: float | None) -> str:
 
 
 def gigabits(bytes_per_s: float) -> str:
-    """Of bytes a second, with three digits that count."""
+    """Return bytes a second as Gb/s, with three significant digits."""
     value = bytes_per_s * 8e-9
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def spans(numbers: list[int]) -> str:
-    """0 … 3, 7"""
+    """Return numbers in short: 0 … 3, 7."""
     parts: list[list[int]] = []
     for number in sorted(numbers):
         if parts and number == parts[-1][-1] + 1:
@@ -142,7 +142,7 @@ def spans(numbers: list[int]) -> str:
 
 
 def _table(title: str, *columns: str) -> Table:
-    """A column whose name ends in `>` is of numbers."""
+    """Return a table. A column whose name ends in `>` holds numbers."""
     table = Table(title=title, box=None, title_justify="left", title_style="bold", pad_edge=False)
     for column in columns:
         table.add_column(column.removesuffix(">"), justify="right" if column.endswith(">") else "left", overflow="fold")

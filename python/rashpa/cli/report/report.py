@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of a run: report.json (schema/report.schema.json) for programs, report.html for people, and nodes.log, what its own nodes have said."""
+"""The report of a run: report.json (schema/report.schema.json) for programs, report.html for people, and nodes.log, the output of its own nodes."""
 
 import contextlib
 import dataclasses
@@ -43,8 +43,8 @@ def page_module() -> Any:
 
 
 def write_report(outcome: Outcome, folder: Path, run_file: Path, page: bool = True) -> tuple[Path, ...]:
-    """Writes the files into `folder`, which exists; returns the paths of report.json and, with a `page`, of report.html. Nodes that stay up keep
-    their logs themselves. What cannot be shown is a caution of the outcome; OSError when report.json cannot be written."""
+    """Write the files into `folder`, which exists; return the paths of report.json and, with a `page`, of report.html. Nodes that stay up keep their logs
+    themselves. A part that cannot be shown becomes a caution of the outcome. Raise OSError when report.json cannot be written."""
     as_json, as_html, log = (folder / name for name in REPORT_FILES)
     lines = [f"{name}: {line}\n" for name, said in outcome.logs.items() for line in said]
     _put_or_caution(outcome, log, lambda: "".join(lines))
@@ -69,7 +69,7 @@ def write_report(outcome: Outcome, folder: Path, run_file: Path, page: bool = Tr
 
 
 def _put_or_caution(outcome: Outcome, path: Path, text_of: Callable[[], str]) -> bool:
-    """Whether there is such a file now. One of an earlier run never stays."""
+    """Write the file, or add a caution; return True when it is there now. A file of an earlier run never stays."""
     trouble: list[str] = []
     text = ""
     with only_tells(str(path), trouble.append):
@@ -86,7 +86,7 @@ def _put_or_caution(outcome: Outcome, path: Path, text_of: Callable[[], str]) ->
 
 
 def report_of(outcome: Outcome, run_file: Path, judged: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    """Everything that is known of a run, as JSON. `judged`: what `rashpa check` says of its files."""
+    """Return everything that is known of a run, as JSON. `judged`: the findings of `rashpa check` on its files."""
     from rashpa.control.books.series_books import series_of  # NumPy, for which no node waits
 
     file = outcome.plan.file
@@ -161,7 +161,7 @@ def _books(books: Books, balanced: bool) -> dict[str, Any]:
 
 
 def worst_latencies(latencies: Iterable[Latency]) -> dict[str, dict[str, float]]:
-    """By stage the largest of each figure."""
+    """Return the largest of each figure by stage."""
     result: dict[str, dict[str, float]] = {stage: {"count": 0, "p50": 0.0, "p99": 0.0, "max": 0.0} for stage in STAGES}
     for latency in latencies:
         one = result.setdefault(latency.stage, {"count": 0, "p50": 0.0, "p99": 0.0, "max": 0.0})
@@ -172,8 +172,8 @@ def worst_latencies(latencies: Iterable[Latency]) -> dict[str, dict[str, float]]
 
 
 def _receiver(outcome: Outcome, receiver: PlannedReceiver) -> dict[str, Any]:
-    """One receiver: where it is, the books over its buffers, what its link counted. `heard`: whether it ever said anything; `lost`: the run went on
-    without it, its books are what it said last, and part of no sum."""
+    """Describe one receiver: its node, the books over its buffers, the counters of its link. `heard`: whether it ever answered; `lost`: the run went on
+    without it. The books of a lost receiver are its last ones, and part of no sum."""
     status = outcome.destinations.get(receiver.name)
     own = [buffer.section.name for buffer in outcome.plan.buffers_of(receiver.name)]
     known = [buffer.books for buffer in status.buffers] if status else []
@@ -253,7 +253,7 @@ def _injected(outcome: Outcome) -> dict[str, Any]:
 
 
 def _source(sources: Iterable[SourceStatus]) -> dict[str, Any]:
-    """Of all emulators together: the longest time, and every DTP."""
+    """Return the sum of all emulators: the longest time, and every DTP."""
     known = list(sources)
     dtps = sorted((dtp for source in known for dtp in source.dtps), key=lambda dtp: dtp.id)
     elapsed_s = max((source.elapsed_s for source in known), default=0.0)
@@ -261,7 +261,7 @@ def _source(sources: Iterable[SourceStatus]) -> dict[str, Any]:
 
 
 def _emulator(outcome: Outcome, emulator: PlannedEmulator) -> dict[str, Any]:
-    """One emulator: where it is, what it played, what it did on purpose. `heard`: whether it ever said anything."""
+    """Describe one emulator: its node, the frames it played, the faults it injected. `heard`: whether it ever answered."""
     source = outcome.sources.get(emulator.name)
     return {
         "name": emulator.name,
@@ -279,7 +279,7 @@ def _emulator(outcome: Outcome, emulator: PlannedEmulator) -> dict[str, Any]:
 
 
 def _card(counts: dict[str, int] | None) -> dict[str, Any] | None:
-    """Where the time of a run went, in cycles of the card; None without one."""
+    """Return the cycles of a card by cause, None without a card."""
     if not counts:
         return None
     return {"simulated": counts["clock_khz"] == 0, **counts}

@@ -44,13 +44,13 @@ figure { margin: 0; } figure img { max-width: 100%; height: auto; } figcaption {
 
 
 def load() -> None:
-    """Read what every page has in it, and draw a plot, so that no page waits for what is only made once."""
+    """Read the parts of every page, and draw a plot once, so that no page waits for that."""
     library()
     drawn([curve_plot("", np.arange(2.0), np.arange(2.0), "")])
 
 
 def html_of(report: dict[str, Any], outcome: Outcome) -> str:
-    """The whole page."""
+    """Return the whole page."""
     parts: list[str] = []
     plots: list[Any] = []
     for buffer in outcome.plan.buffers:
@@ -110,7 +110,7 @@ def _verdict(report: dict[str, Any]) -> str:
 
 
 def _files(report: dict[str, Any]) -> str:
-    """What `rashpa check` says of files in which something is wrong or odd, and how many it looked at."""
+    """Return the findings of `rashpa check` on files in which something is wrong or odd, and the number of files it has checked."""
     judged = report["files"]
     if not judged:
         return ""
@@ -136,7 +136,7 @@ def _judgement(report: dict[str, Any]) -> str:
 
 
 def _buffer_part(buffer: PlannedBuffer, report: dict[str, Any], outcome: Outcome, plots: list[Any]) -> list[str]:
-    """Pictures and curves of one buffer, as far as they are known. `plots`: gets what is to be drawn."""
+    """Return pictures and curves of one buffer, as far as they are known. Append its plots to `plots`."""
     name = buffer.section.name
     receiver = outcome.plan.shown_receivers[name]
     entry = next((known for known in report["buffers"] if known["name"] == name), None)
@@ -175,7 +175,7 @@ def _curve(curve: Curve) -> Any:
 
 
 def _hit_plots(buffer: PlannedBuffer, file: str) -> list[tuple[str, Any]]:
-    """Of each kernel with a verdict, from the file's tables."""
+    """Return plots of each kernel with a verdict, from the file's tables."""
     plots = []
     for kernel in buffer.section.kernel if file else ():
         ports = {port.port: port for port in declaration(kernel.name).makes}

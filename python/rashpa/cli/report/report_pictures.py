@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The images and curves of a report: what nodes have kept of them, and what the files of this machine hold."""
+"""The images and curves of a report, from nodes and from the files of this machine."""
 
 import base64
 import html
@@ -26,7 +26,7 @@ _CURVES = 256  # images of which a mean curve is made
 
 @dataclass(frozen=True)
 class Curve:
-    """What it is of, its axis, and the values."""
+    """Holds a curve: its subject, its axis, and the values."""
 
     text: str
     name: str
@@ -37,14 +37,14 @@ class Curve:
 
 @dataclass
 class Shown:
-    """Of one buffer. `figures`: HTML; `column`: a number of every image."""
+    """Holds pictures and curves of one buffer. `figures`: HTML; `column`: a number of every image."""
 
     figures: list[str] = field(default_factory=list)
     curves: list[Curve] = field(default_factory=list)
 
 
 def shown_of(buffer: PlannedBuffer, outcome: Outcome, file: str) -> Shown:
-    """`file`: of a receiver of this machine, or empty."""
+    """Collect pictures and curves of a buffer. `file`: a file of a receiver of this machine, or empty."""
     name = buffer.section.name
     shown = Shown()
     if buffer not in outcome.plan.buffers[:MOST_BUFFERS]:
@@ -68,7 +68,7 @@ def shown_of(buffer: PlannedBuffer, outcome: Outcome, file: str) -> Shown:
 
 
 def _of_file(shown: Shown, file: str) -> set[str]:
-    """What is shown of it; what cannot be read is not."""
+    """Add pictures and curves of the file to `shown`, without the parts that cannot be read. Return the kinds that were found."""
     found: set[str] = set()
     try:
         with open_run(Path(file)) as run, blaming(file):
@@ -83,7 +83,7 @@ def _of_file(shown: Shown, file: str) -> set[str]:
 
 
 def _curves_of(run: Run) -> Iterator[Curve]:
-    """Of each profile its first array, the mean over stored images."""
+    """Yield the first array of each profile, as the mean over stored images."""
     indices = sorted(spread(len(run))[:_CURVES])
     if not indices:
         return
@@ -128,7 +128,7 @@ def _figure(what: str, picture: Picture, text: str) -> str:
 
 
 def column_of(master: Path, name: str) -> NDArray[Any] | None:
-    """The file's table of one of the pipeline's numbers, a row an image; None when there is no such file or table."""
+    """Return the file's table of one of the pipeline's numbers, a row an image; None when there is no such file or table."""
     try:
         with Hdf5File(master) as file, blaming(str(master)):
             table = file.get(f"/entry/rashpa/{name}")

@@ -44,7 +44,7 @@ def _plot(height: int, x: str, y: str, **more: Any) -> Any:
 
 
 def _legend_beside(plot: Any) -> Any:
-    """So that it covers no data."""
+    """Move the legend above the plot, so that it covers no data."""
     if plot.legend:
         plot.add_layout(plot.legend[0], "above")
         plot.legend[0].orientation = "horizontal"
@@ -54,7 +54,7 @@ def _legend_beside(plot: Any) -> Any:
 
 
 def share_plot(buffer: PlannedBuffer, table: NDArray[np.uint8], states: Sequence[str]) -> Any:
-    """One area a state, whatever the number of images: bars of less than a pixel would draw patterns that are not in the data."""
+    """Plot one area a state, whatever the number of images: bars of less than a pixel would draw patterns that are not in the data."""
     edges, percent = shares(table, len(states), _BINS)
     frames = buffer.section.phase + edges * buffer.section.every
     plot = _plot(180, "frame number", "% of images")
@@ -80,12 +80,12 @@ def share_plot(buffer: PlannedBuffer, table: NDArray[np.uint8], states: Sequence
 
 
 def _to_the_end(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A step's value belongs to what is behind it; so the last one is said twice."""
+    """Repeat the last value: a value of a step plot belongs to the interval behind it."""
     return np.append(values, values[-1])
 
 
 def hit_plot(buffer: PlannedBuffer, column: str, values: NDArray[Any], limits: Mapping[str, Any]) -> Any:
-    """What a verdict compares with `limits`; of each bin the largest value, so that no hit vanishes."""
+    """Plot the values that a verdict compares with `limits`; a bin shows its largest value, so that no hit vanishes."""
     edges = np.unique(np.linspace(0, values.size, min(4 * _BINS, values.size) + 1).astype(np.int64))
     frames = (buffer.section.phase + edges * buffer.section.every).astype(np.float64)
     top = np.maximum.reduceat(values, edges[:-1]).astype(np.float64)
@@ -101,14 +101,14 @@ def hit_plot(buffer: PlannedBuffer, column: str, values: NDArray[Any], limits: M
 
 
 def curve_plot(axis: str, x: NDArray[np.float64], y: NDArray[np.float64], name: str) -> Any:
-    """An azimuthal curve."""
+    """Plot an azimuthal curve."""
     plot = _plot(220, axis.replace("_", " "), name.replace("_", " "))
     plot.line(x, y, color=LINES[0], line_width=1.5)
     return plot
 
 
 def latency_plot(latencies: Iterable[Latency]) -> Any:
-    """How many stacks or images took how long, by stage; None when nobody has told it."""
+    """Plot the distribution of latencies of stacks or images, by stage; return None when no node has sent any."""
     told = [latency for latency in latencies if latency.below and latency.count]
     if not told:
         return None

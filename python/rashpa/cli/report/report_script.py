@@ -21,7 +21,7 @@ def library() -> str:
 
 
 def drawn(plots: list[Any]) -> tuple[str, list[str]]:
-    """The script, and a place for each plot."""
+    """Return the script, and a place for each plot."""
     if not plots:
         return "", []
     draw, places = components(plots, wrap_script=False)

@@ -40,7 +40,7 @@ def pairs_table(values: dict[str, Any]) -> str:
 
 
 def books_table(report: dict[str, Any]) -> str:
-    """Of each buffer, and of all."""
+    """Return the books of each buffer, and of all."""
     names = list(report["books"])
     if len(report["receivers"]) == 1:
         rows = [(buffer["name"], *(buffer["books"][name] for name in names)) for buffer in report["buffers"]]
@@ -56,7 +56,7 @@ def books_table(report: dict[str, Any]) -> str:
 
 
 def consumers_part(report: dict[str, Any]) -> Iterable[str]:
-    """Whom sinks have sent images to; nothing where none does."""
+    """Yield the consumers to which sinks have sent images; nothing where there are none."""
     rows = [
         (buffer["name"], sink["name"], one["endpoint"], one["sent"], one["missed"], sink.get("restarts", 0))
         for buffer in report["buffers"]
@@ -69,7 +69,7 @@ def consumers_part(report: dict[str, Any]) -> Iterable[str]:
 
 
 def sinks_table(report: dict[str, Any]) -> str:
-    """Where images went, and what went wrong."""
+    """Return the counts and the errors of each sink."""
     names = ("accepted", "written", "dropped", "errored", "waiting", "bytes_written", "bytes_stored")
     rows = [
         (buffer["name"], sink["name"], sink["keeps"], sink["on_full"], *(sink[name] for name in names), sink["error"])
@@ -80,7 +80,7 @@ def sinks_table(report: dict[str, Any]) -> str:
 
 
 def run_table(report: dict[str, Any]) -> str:
-    """What was run, and when."""
+    """Return the name, settings and times of the run."""
     run = report["run"]
     ended = {"ended early by": run["stopped_by"]} if run["stopped_by"] else {}
     planned = f"{run['planned_rate_hz']:g} Hz" if run["planned_rate_hz"] else "as fast as it goes"
@@ -99,7 +99,7 @@ def run_table(report: dict[str, Any]) -> str:
 
 
 def vetoes_part(report: dict[str, Any]) -> Iterable[str]:
-    """Why images were not kept; nothing where all were."""
+    """Yield the reasons why images were not kept; nothing where all were kept."""
     for title, column in (("Vetoes", "vetoes"), ("Errors", "errors")):
         rows = [
             (
@@ -127,7 +127,7 @@ def vetoes_part(report: dict[str, Any]) -> Iterable[str]:
 
 
 def compression_table(report: dict[str, Any]) -> str:
-    """What lies where, and how small it has become."""
+    """Return the file of each buffer and its compression."""
     rows = [
         (
             buffer["name"],
@@ -146,7 +146,7 @@ def compression_table(report: dict[str, Any]) -> str:
 
 
 def dtps_table(report: dict[str, Any]) -> str:
-    """Of each DTP what arrived, and why what did not."""
+    """Return the arrivals of each DTP, and the reasons of losses."""
     names = ("id", "module", "expected", "complete", "partial", "missing", "lines_missing")
     rows = [
         (
@@ -163,7 +163,7 @@ def dtps_table(report: dict[str, Any]) -> str:
 
 
 def events_part(report: dict[str, Any]) -> Iterable[str]:
-    """What has happened in the course of the run: overruns, groups, series, feedback, words of nodes."""
+    """Yield the events of the run: overruns, groups, series, feedback, messages of nodes."""
     if report["groups"]:
         names = ("name", "images", "complete", "partial", "missing", "duplicates", "resent")
         yield "<h2>Groups</h2>"
@@ -190,7 +190,7 @@ def events_part(report: dict[str, Any]) -> Iterable[str]:
 
 
 def emulators_part(report: dict[str, Any]) -> Iterable[str]:
-    """Where the emulators are and what each has sent; nothing for one, of which the rest of the page speaks."""
+    """Yield the place and the counts of each emulator; nothing for a single one, which the rest of the page describes."""
     if len(report["emulators"]) == 1:
         return
     yield "<h2>Emulators</h2>"
@@ -210,7 +210,7 @@ def emulators_part(report: dict[str, Any]) -> Iterable[str]:
 
 
 def cards_part(report: dict[str, Any]) -> Iterable[str]:
-    """Where the cycles of cards went; nothing without one."""
+    """Yield the cycles of cards by cause; nothing without a card."""
     cards = {each["name"]: each["card"] for each in report["emulators"] if each.get("card")}
     if not cards:
         return
@@ -223,7 +223,7 @@ def cards_part(report: dict[str, Any]) -> Iterable[str]:
 
 
 def receivers_part(report: dict[str, Any]) -> Iterable[str]:
-    """Where the receivers are and what the link of each counted; nothing for one receiver, of which the rest of the page speaks."""
+    """Yield the place and the link counters of each receiver; nothing for a single one, which the rest of the page describes."""
     if len(report["receivers"]) == 1:
         return
     yield "<h2>Receivers</h2>"
@@ -240,7 +240,7 @@ def receivers_part(report: dict[str, Any]) -> Iterable[str]:
 
 
 def latency_table(report: dict[str, Any]) -> str:
-    """Of each buffer and stage."""
+    """Return the latencies of each buffer and stage."""
     rows = [
         (buffer["name"], stage, figures["count"], figures["p50"], figures["p99"], figures["max"])
         for buffer in report["buffers"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `rashpa check` says of the files of a run, for its report."""
+"""Runs `rashpa check` on the files of a run, for its report."""
 
 import time
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _MOST_FINDINGS = 20
 
 
 def judged_files(outcome: Outcome) -> list[dict[str, Any]]:
-    """Of each NXmx file of the run that is on this machine: how many images, what is wrong, what is odd. Those for which there is no time are left out."""
+    """Return the findings for each NXmx file of the run on this machine: the number of images, faults, oddities. Leave out files for which no time is left."""
     began = time.monotonic()
     found = []
     for file in _files(outcome)[:_MOST_FILES]:
@@ -25,7 +25,7 @@ def judged_files(outcome: Outcome) -> list[dict[str, Any]]:
 
 
 def verdict_cautions(judged: list[dict[str, Any]]) -> Iterator[str]:
-    """A line for each file in which something is wrong."""
+    """Yield a line for each file in which something is wrong."""
     for one in judged:
         if wrong := one["wrong"]:
             more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""

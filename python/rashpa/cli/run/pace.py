@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast a run is, as its last seconds show it, and how long it will go on so."""
+"""The rate of a run over its last seconds, and the time left at that rate."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -16,13 +16,13 @@ _MINUTE, _HOUR = 60, 3600
 
 
 class Pace:
-    """Of one receiver."""
+    """Measures the rate of one receiver."""
 
     def __init__(self) -> None:
         self._looks: deque[tuple[float, int, int]] = deque()
 
     def look(self, now: float, images: int, payload: int) -> None:
-        """What has been decided and come by `now`, in seconds."""
+        """Add the images that are decided and the bytes that have come by `now`, in seconds."""
         self._looks.append((now, images, payload))
         while len(self._looks) > 2 and now - self._looks[1][0] >= _WINDOW_S:
             self._looks.popleft()
@@ -42,13 +42,13 @@ class Pace:
         return self._rate(2)
 
     def left_s(self, images: int) -> float | None:
-        """Until so many are decided; None where nobody can say."""
+        """Return the seconds until `images` are decided, None while that is unknown."""
         rate = self.images_per_s
         return (images - self._looks[-1][1]) / rate if rate > 0 else None
 
 
 class GroupPace:
-    """Of a group: its members share its images, and nobody knows before how many each is dealt."""
+    """Measures the rate of a group. Its members share its images, and the share of each is unknown before the end."""
 
     def __init__(self, plan: Plan, group: PlannedGroup) -> None:
         self.members = set(group.members)
@@ -58,7 +58,7 @@ class GroupPace:
         self._pace = Pace()
 
     def look(self, now: float, receivers: Mapping[str, Status]) -> None:
-        """What its members have said by `now`, in seconds."""
+        """Add the counts of its members at `now`, in seconds."""
         destinations = [status.destination for name, status in receivers.items() if name in self.members]
         books = [buffer.books for destination in destinations if destination for buffer in destination.buffers]
         self._decided = sum(one.decided for one in books)
@@ -66,17 +66,17 @@ class GroupPace:
 
     @property
     def left_s(self) -> float | None:
-        """Until all its images are decided; None where nobody can say."""
+        """Return the seconds until all its images are decided, None while that is unknown."""
         return self._pace.left_s(self._images)
 
     @property
     def said(self) -> str:
-        """How far it is."""
+        """Return the progress of the group in words."""
         return f"group {self._name}, {self._decided:,} of {self._images:,} ({self._decided / self._images:.0%})"
 
 
 def clock_of(seconds: float) -> str:
-    """As a clock shows it."""
+    """Return seconds as a clock shows them."""
     whole = int(seconds + 0.5)
     minutes = f"{whole % _HOUR // _MINUTE}:{whole % _MINUTE:02}"
     return minutes if whole < _HOUR else f"{whole // _HOUR}:{minutes:0>5}"

@@ -111,7 +111,7 @@ def run(
 
 
 def _load_page() -> None:
-    """Import what the end of a run needs, so that nobody waits for it there. What is wrong with it is said there."""
+    """Import the modules for the end of a run, so that the end does not wait for them. It ignores errors, which the end reports."""
     with contextlib.suppress(Exception):
         page_module().load()
         importlib.import_module("rashpa.cli.files.combine")
@@ -126,7 +126,7 @@ def conclude(
     command: str = "run",
     page: bool = True,
 ) -> None:
-    """Says what became of a run, writes its report, and ends with its exit code. What is shown neither prevents the report nor changes the code."""
+    """Show the outcome of a run, write its report, and end with its exit code. An error of the display neither prevents the report nor changes the code."""
     said: list[str] = []
     with only_tells("the closing tables", said.append):
         _tell(outcome, errors, console, command)
@@ -147,7 +147,7 @@ def conclude(
 
 
 def _tell(outcome: Outcome, errors: Console, console: Console, command: str) -> None:
-    """Tables and lines for people."""
+    """Print tables and lines for people."""
     for text in outcome.all_cautions:
         errors.print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     if outcome.problem:
@@ -164,7 +164,7 @@ def _tell(outcome: Outcome, errors: Console, console: Console, command: str) -> 
 
 
 def _checked_plan(file: Path, report: Path | None, page: bool, nodes_too: bool) -> Plan:
-    """RunFileError for all that is wrong without a node; `nodes_too`: and for what local nodes would find."""
+    """Return the plan. Raise RunFileError for all faults that show without a node, and with `nodes_too` for those that local nodes would find."""
     plan = load_plan(file)
     problems = list(problems_before(plan, report, page=page))
     if nodes_too and not problems:
@@ -175,7 +175,7 @@ def _checked_plan(file: Path, report: Path | None, page: bool, nodes_too: bool) 
 
 
 def _combine(outcome: Outcome, errors: Console, console: Console) -> None:
-    """One file for all, where a run has several; what cannot be combined is there as it is."""
+    """Combine the files of a run that has several into one; a file that cannot be combined stays as it is."""
     from rashpa.cli.files.combine import combine_run  # with HDF5, which no run waits for before it begins
     from rashpa.data.parts.run_parts import RunFileError as StoredError
 
@@ -188,7 +188,7 @@ def _combine(outcome: Outcome, errors: Console, console: Console) -> None:
 
 @dataclass(frozen=True)
 class _Written:
-    """Files of a report. `trouble`: why there is none; `cautions`: what it lacks."""
+    """Holds the files of a report. `trouble`: why there is none; `cautions`: the parts that it lacks."""
 
     paths: tuple[Path, ...] = ()
     trouble: str = ""
@@ -206,7 +206,7 @@ def _write_report(outcome: Outcome, folder: Path, file: Path, page: bool) -> _Wr
 
 
 def exit_code(outcome: Outcome) -> int:
-    """0 only for a run in which everything is stored or explained."""
+    """Return the exit code, 0 only for a run in which everything is stored or explained."""
     if outcome.good:
         return GOOD
     if outcome.interrupted:
@@ -243,7 +243,7 @@ async def watched(manager: Manager, console: Console, quiet: bool) -> Outcome:
 
 
 def complain(errors: Console, text: str, command: str = "run") -> None:
-    """A line each, in red."""
+    """Print each line in red."""
     for line in text.splitlines():
         errors.print(f"rashpa {command}: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `rashpa run` shows: a progress bar a receiver while it lasts, with rate, hits and time left; tables at the end."""
+"""The display of `rashpa run`: a progress bar a receiver while it lasts, with rate, hits and time left; tables at the end."""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "e
 
 
 class RunDisplay:
-    """The progress bars of one run, one a receiver, or lines where no bar can move; `show` is the manager's observer."""
+    """Draws the progress bars of one run, one a receiver, or prints lines where no bar can move; `show` is the manager's observer."""
 
     def __init__(self, console: Console, plan: Plan, quiet: bool) -> None:
         columns = (
@@ -71,7 +71,7 @@ class RunDisplay:
             self._show_receiver(name, progress.phase, progress.receivers.get(name), simulated)
 
     def _show_preparing(self, progress: RunProgress) -> None:
-        """How much of the datasets lies in memory; of several emulators the one that has least."""
+        """Show the share of the datasets in memory; of several emulators the smallest share."""
         shares = [status.prepared for status in progress.emulators.values()]
         share = min(shares, default=0.0)
         for name, task in self._tasks.items():
@@ -117,7 +117,7 @@ class RunDisplay:
         self._say(name, f"{description}: {how_far}, {', '.join(said)}")
 
     def _show_writing(self, name: str, destination: DestinationStatus, state: str, pace: "Pace") -> None:
-        """The sinks' part of the end: how far they are, also where no bar can be drawn."""
+        """Show the progress of the sinks at the end, also where no bar can be drawn."""
         books = sum((buffer.books for buffer in destination.buffers), Books())
         to_write = sum(buffer.to_write for buffer in destination.buffers)
         named = f" {self._names[name]}".rstrip()
@@ -135,7 +135,7 @@ class RunDisplay:
         self._bar.update(self._tasks[name], description=description, completed=completed, said=said)
 
     def _say(self, name: str, line: str) -> None:
-        """Every few seconds, where no bar is drawn."""
+        """Print the line every few seconds, where no bar is drawn."""
         now = time.monotonic()
         if now - self._told.get(name, self._began) < SAY_EVERY_S:
             return
@@ -145,7 +145,7 @@ class RunDisplay:
             self._console.print(plain, markup=False, highlight=False, soft_wrap=True)
 
     def _say_busy(self, buffer: BufferStatus) -> None:
-        """Once for each step that does not come to its end."""
+        """Print a line, once, for each step that does not end."""
         if bool(buffer.busy) == (buffer.name in self._busy):
             return
         if not buffer.busy:
@@ -157,7 +157,7 @@ class RunDisplay:
 
 
 def print_outcome(console: Console, outcome: Outcome) -> None:
-    """The closing tables: books by buffer, latencies, what was injected and whether it explains the books."""
+    """Print the closing tables: books by buffer, latencies, injected faults and whether they explain the books."""
     buffers = [(buffer.name, buffer.books) for buffer in outcome.buffers]
     if len(buffers) > 1:
         buffers.append(("all", outcome.books))
@@ -185,7 +185,7 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
 
 
 def _print_groups(console: Console, outcome: Outcome) -> None:
-    """The books of each group: a line a member, and the sum."""
+    """Print the books of each group: a line a member, and the sum."""
     columns = ("group", "dealt", "complete", "partial", "missing", "counted", "duplicates", "resent")
     for group in outcome.groups:
         table = Titled(f"group {group.name}: each image once")
@@ -210,7 +210,7 @@ def _print_groups(console: Console, outcome: Outcome) -> None:
 
 
 def _print_sinks(console: Console, outcome: Outcome) -> None:
-    """The books of each sink, and what it does with images."""
+    """Print the books of each sink and its rules for images."""
     table = Titled("sinks: images")
     for column in ("buffer", "sink", "keeps", "accepted", "written", "dropped", "errored"):
         table.add_column(column, justify="left" if column in {"buffer", "sink", "keeps"} else "right")
@@ -239,7 +239,7 @@ def _print_sinks(console: Console, outcome: Outcome) -> None:
 
 
 def _consumer_lines(sink: SinkStatus) -> Iterator[str]:
-    """Who did not get all images that a sink has sent."""
+    """Yield a line for each consumer that did not get all images of a sink."""
     if sink.restarts:
         yield f"sink {sink.name}: the process that sends to consumers has died {sink.restarts} times and came back; the log says by what"
     if sink.consumers and sink.dropped:
@@ -287,7 +287,7 @@ def _print_rates(console: Console, outcome: Outcome) -> None:
 
 
 def _card_line(name: str, counts: dict[str, int]) -> str:
-    """Where the cycles of a card went."""
+    """Return the cycles of a card by cause, as a line."""
     cycles = counts["cycles"]
     waits = ", ".join(f"{counts[f'wait_{what}'] / max(cycles, 1):.0%} {what}" for what in ("credit", "memory", "wire"))
     said = f"{name}: {counts['images']:,} images of DTPs in {cycles:,} cycles of the card; waits: {waits}"
@@ -297,7 +297,7 @@ def _card_line(name: str, counts: dict[str, int]) -> str:
 
 
 def _rate_caution(outcome: Outcome) -> str:
-    """What is to be said of a run that was slower than planned; empty when it was not, or did not come to its regular end."""
+    """Return a caution for a run that was slower than planned; empty when it was not, or did not come to its regular end."""
     planned, rates, books = outcome.plan.file.detector.rate_hz, outcome.rates, outcome.books
     if planned <= 0 or rates.frames_per_s >= 0.9 * planned or outcome.problem:
         return ""

@@ -19,7 +19,7 @@ _MOST_PICTURES = 4
 
 @dataclass(frozen=True)
 class NodeStatus:
-    """One node at one time; `parts`: an emulator, or the buffers of a receiver."""
+    """Holds a snapshot of one node; `parts`: an emulator, or the buffers of a receiver."""
 
     node: str
     role: str
@@ -33,7 +33,7 @@ class NodeStatus:
 def status(
     nodes: Nodes = None, authority: Authority = "", every: Every = 1.0, once: Once = False, json: Json = False
 ) -> None:
-    """How far nodes are: state, books, rates and margins, live.
+    """Show the progress of nodes: state, books, rates and margins, live.
 
     `margin`: of an emulator its worst lag behind the rate that it was told, of a buffer the share of its slots that are free. The bearer token is
     taken from the environment's RASHPA_TOKEN. Exit code 1 when a node did not answer the last time; 2 for bad input.
@@ -61,7 +61,7 @@ def _table(nodes: list[Watched[NodeStatus]]) -> Table:
 
 
 def _pictures(node: Watched[NodeStatus]) -> list[str]:
-    """Where a browser or curl finds a picture of what a node receives."""
+    """Return the addresses where a browser or curl finds a picture of the images that a node receives."""
     parts = node.view.parts if node.view is not None and not node.problem else ()
     return [f"{node.client.url}/preview?buffer={part.name}" for part in parts if isinstance(part, Receiving)]
 

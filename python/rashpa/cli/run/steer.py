@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa pause|resume|abort OUT`: what a run is to do, told to its manager from wherever its output folder is."""
+"""`rashpa pause|resume|abort OUT`: orders to the manager of a run, from any place that has its output folder."""
 
 import sys
 from pathlib import Path
@@ -30,7 +30,7 @@ def pause(where: _Where, timeout_s: _Timeout = 30.0) -> None:
 
 
 def resume(where: _Where, timeout_s: _Timeout = 30.0) -> None:
-    """Go on with a run that was paused, at the rate that it had. What was not sent meanwhile comes later, none is left out.
+    """Go on with a run that was paused, at the rate that it had. The frames of the pause come later, none is left out.
 
     Exit code 2 when there is no such run, or it is not paused.
     """
@@ -38,7 +38,7 @@ def resume(where: _Where, timeout_s: _Timeout = 30.0) -> None:
 
 
 def abort(where: _Where, timeout_s: _Timeout = 30.0) -> None:
-    """End a run at once, as Ctrl-C in front of it does: files are completed, what has not come is missing. `rashpa stop` ends it in order.
+    """End a run at once, as Ctrl-C in front of it does: files are completed, images that have not come are missing. `rashpa stop` ends it in order.
 
     Exit code 2 when there is no such run.
     """

@@ -60,7 +60,7 @@ def stop(
 
 
 def _asked(path: Path, timeout_s: float, console: Console, errors: Console) -> int:
-    """Has the manager of the run end it; the exit code. StopError when it does not."""
+    """Ask the manager to end the run; return the exit code. Raise StopError when it does not end."""
     request = StopRequest(path, who())
     try:
         answer = request.wait(timeout_s)
@@ -85,7 +85,7 @@ def _asked(path: Path, timeout_s: float, console: Console, errors: Console) -> i
 
 
 def who() -> str:
-    """Who asks, for people."""
+    """Return the name of the user who asks, for people."""
     user = str(os.getuid())
     with contextlib.suppress(KeyError, OSError):  # a process without an entry in the table of users
         user = getpass.getuser()

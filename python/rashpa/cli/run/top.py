@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa top [NODE…]`: what the processes of nodes take of their machines, thread by thread."""
+"""`rashpa top [NODE…]`: the load of nodes on their machines, thread by thread."""
 
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -19,8 +19,8 @@ _BUSY = 0.9  # of a processor: such a thread is what the others wait for
 
 @dataclass(frozen=True)
 class NodeLoad:
-    """One node at one time. `busy`: processors that its process keeps busy, of `processors`; `threads`: the busiest first. `queues`: what waits, in
-    words."""
+    """Holds a snapshot of one node's load. `busy`: processors that its process keeps busy, of `processors`; `threads`: the busiest first. `queues`: the
+    filled queues, in words."""
 
     node: str
     state: str
@@ -43,9 +43,9 @@ def top(
     json: Json = False,
     threads: Annotated[int, typer.Option(min=0, max=1000, help="Threads of a node that are shown, the busiest.")] = 5,
 ) -> None:
-    """What nodes take of their machines: processors, memory, files, queues and the busiest threads, live.
+    """Show the load of nodes on their machines: processors, memory, files, queues and the busiest threads, live.
 
-    A thread at 100 % of a processor is what holds a node up. `rashpa status` says how far the nodes are. The bearer token is taken from the
+    A thread at 100 % of a processor holds its node up. `rashpa status` shows the progress of the nodes. The bearer token is taken from the
     environment's RASHPA_TOKEN. Exit code 1 when a node did not answer the last time; 2 for bad input.
     """
     watch("top", nodes or (), authority, every, once, json, _look, lambda known: _table(known, threads))

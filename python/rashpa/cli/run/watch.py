@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `rashpa status` and `rashpa top` have in common: which nodes, how often, and as a table, once or as JSON."""
+"""The common part of `rashpa status` and `rashpa top`: the nodes, the interval, and the form: a table, once or as JSON."""
 
 import asyncio
 import contextlib
@@ -52,7 +52,7 @@ View = TypeVar("View", bound="DataclassInstance")
 
 
 class Watched(Generic[View]):
-    """What is known of one node: `view`, or the reason why there is none."""
+    """Holds the knowledge of one node: `view`, or the reason why there is none."""
 
     def __init__(self, client: NodeClient) -> None:
         self.client = client
@@ -67,7 +67,7 @@ class Watched(Generic[View]):
             self.problem = str(error)
 
     def document(self) -> dict[str, object]:
-        """For programs; without what the view was made of."""
+        """Return the view for programs, without the status from which it was made."""
         known = {} if self.view is None or self.problem else asdict(self.view)
         known.pop("said", None)
         return {"url": self.client.url, "problem": self.problem, **known}
