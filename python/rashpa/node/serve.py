@@ -44,8 +44,7 @@ _SHARE = 4  # connections get a quarter of the files that may be open, the data 
 
 @dataclass(frozen=True)
 class Listen:
-    """Where a node listens. Addresses other than loopback need a token and TLS. Port 0: any free one. `aliases`: other names by which it is
-    addressed."""
+    """Describes where a node listens. Addresses other than loopback need a token and TLS. Port 0: any free one. `aliases`: other names of the node."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -70,7 +69,7 @@ class Listen:
             )
 
     def access(self) -> Access:
-        """Who may talk to the node."""
+        """Return the check of requests to the node."""
         return Access(self.token, names_of(self.host, self.aliases))
 
 
@@ -92,7 +91,7 @@ def _socket_of(listen: Listen) -> socket.socket:
 
 
 def read_grant() -> Grant:
-    """What `rashpa run` has to say to a node that it has started, on standard input. ServeError when there is nothing."""
+    """Read the grant that `rashpa run` writes to the standard input of a node that it has started. Raise ServeError when there is none."""
     try:
         # not sys.stdin, which would read on: the end of the parent is awaited there
         line = b""
@@ -104,7 +103,7 @@ def read_grant() -> Grant:
 
 
 def open_files() -> int:
-    """How many files the process may have open, raised to what it may ask for. ServeError when that is too few to serve."""
+    """Raise the limit of open files to its maximum and return it. Raise ServeError when that is too few to serve."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     if hard < _FEWEST_FILES:
@@ -192,14 +191,14 @@ async def _serve(
 
 
 async def _hear_native(node: Node) -> None:
-    """So that native code finds room for what it says, and a file has it soon."""
+    """Take messages of native code regularly, so that its buffer never fills and a file has them soon."""
     while True:
         node.hear_native()
         await asyncio.sleep(_HEAR_S)
 
 
 def _log_into(node: Node, errors: TextIO) -> None:
-    """What the package logs goes to the node's log, and what is worth it to standard error."""
+    """Send records of the package to the node's log, and serious ones to standard error."""
     logger = logging.getLogger("rashpa")
     logger.setLevel(logging.INFO)
     said = logging.StreamHandler(errors)
@@ -263,7 +262,7 @@ class _NodeServer(uvicorn.Server):
 
 
 def _watch_parent(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:
-    """The parent holds the other end of stdin; it is closed however the parent ends."""
+    """Call `end` when stdin closes: the parent holds its other end, which closes with the parent in any case."""
     with contextlib.suppress(OSError):
         while os.read(sys.stdin.fileno(), 4096):
             pass
@@ -284,7 +283,7 @@ async def _outlive_parent(node: Node, lease_s: float, end: Callable[[], None], s
 
 
 def _exit_later(seconds: float) -> None:
-    """An engine that does not stop must not keep the process, and its ports, alive."""
+    """End the process after `seconds`, since an engine that does not stop must not keep the process and its ports alive."""
     timer = threading.Timer(seconds, os._exit, args=(70,))
     timer.daemon = True
     timer.start()

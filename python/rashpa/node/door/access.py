@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may talk to a node or a page: checked before anything of a request is looked at."""
+"""The right to talk to a node or a page, which is checked before anything else of a request."""
 
 import hmac
 import ipaddress
@@ -11,7 +11,7 @@ from rashpa.control.telegrams.telegram_xml import CONTENT_TYPE
 
 
 class AccessError(Exception):
-    """A request that is refused; `status` of HTTP."""
+    """Refuses a request; `status` is that of HTTP."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -19,7 +19,7 @@ class AccessError(Exception):
 
 
 def is_loopback(host: str) -> bool:
-    """Of a name or address."""
+    """Return True when `host`, a name or address, is loopback."""
     if host == "localhost":
         return True
     try:
@@ -29,7 +29,7 @@ def is_loopback(host: str) -> bool:
 
 
 class Names:
-    """By which a server may be addressed, besides loopback's. `loopback`: it listens there alone; otherwise any address is one of its names."""
+    """Holds the names by which a server may be addressed, besides loopback's. `loopback`: it listens there alone; otherwise any address is one of its names."""
 
     def __init__(self, names: Iterable[str], loopback: bool) -> None:
         self._names = frozenset(name.lower() for name in names)
@@ -51,19 +51,19 @@ class Names:
 
 
 def names_of(host: str, aliases: Iterable[str]) -> Names:
-    """Those of a server that listens at `host`, on this machine."""
+    """Return the names of a server that listens at `host` on this machine."""
     return Names({host, socket.gethostname(), *aliases}, is_loopback(host))
 
 
 class Access:
-    """`token` empty: none is needed. `names`: by which the node may be addressed; None: of a node without an address, in the process of its manager."""
+    """Checks requests to a node. `token` empty: no token is needed. `names`: of the node; None for a node without an address, in the process of its manager."""
 
     def __init__(self, token: str = "", names: Names | None = None) -> None:
         self.token = token
         self._names = names
 
     def check(self, headers: Mapping[str, str]) -> None:
-        """AccessError for what a page in a browser makes it send, and for who has no token."""
+        """Raise AccessError for a request that a page made a browser send, and for one without the token."""
         if "origin" in headers:
             raise AccessError(403, "a request with an Origin comes from a page in a browser; nodes take none")
         if self._names is not None:
@@ -73,7 +73,7 @@ class Access:
             raise AccessError(401, "this node needs its bearer token; give it with nodes.token or RASHPA_TOKEN")
 
     def check_telegram(self, headers: Mapping[str, str]) -> None:
-        """AccessError for a body of another type: a form of any page can be sent without asking."""
+        """Raise AccessError for a body of another type: any page can send a form without asking."""
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != CONTENT_TYPE:
             raise AccessError(415, f"a telegram has Content-Type: {CONTENT_TYPE}, not {kind[:100] or 'none'}")

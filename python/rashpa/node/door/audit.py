@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who told a node what, when, and what it answered: the newest orders and refused requests, in memory and, when wanted, in a file. No token, no
-owner's secret and no body is ever kept: of a body its length and SHA-256, by which it can be recognised."""
+"""The audit of a node: the newest orders with sender, time and answer, and refused requests, in memory and, on demand, in a file. It never keeps a token, an
+owner's secret or a body: of a body it keeps length and SHA-256, which identify it."""
 
 import hashlib
 import json
@@ -27,9 +27,9 @@ _QUESTIONS = (telegram.GetStatus, telegram.GetCapabilities)
 
 @dataclass(frozen=True)
 class Record:
-    """An order with its answer, or a request that was refused. `peer`: address of who sent it. `holder`: whose the node was, for people; `owner`:
-    whether the order was theirs. `answer`: name of that telegram, of a Fault with `code` and `text`; `status`: of HTTP. `times`: how many like
-    this there were since the last that was recorded."""
+    """Holds an order with its answer, or a refused request. `peer`: the sender's address. `holder`: the owner of the node, for people; `owner`: True when the
+    order came from that owner. `answer`: the name of that telegram, and of a Fault `code` and `text`; `status`: of HTTP. `times`: the number of equal
+    refusals since the last record of them."""
 
     time: str  # UTC
     peer: str
@@ -49,7 +49,7 @@ class Record:
 
 
 class Audit:
-    """From the event loop's thread alone. `copy`: is given every record, for a file. Questions (GetStatus, GetCapabilities) change nothing and are
+    """Records orders, from the event loop's thread alone. `copy` gets every record, for a file. Questions (GetStatus, GetCapabilities) change nothing and are
     not recorded."""
 
     def __init__(
@@ -61,13 +61,13 @@ class Audit:
         self._refused: dict[tuple[str, str, int], tuple[float, int]] = {}  # when it was recorded, how many came since
 
     def newest(self, count: int) -> list[dict[str, object]]:
-        """At most `count` records, the oldest first."""
+        """Return at most `count` records, the oldest first."""
         return [asdict(record) for record in list(self._records)[-count:]]
 
     def answered(
         self, peer: str, order: Telegram, body: bytes, answer: Telegram, status: int, holder: str, owner: bool
     ) -> None:
-        """A telegram that was understood, and its answer."""
+        """Record a telegram that was understood, and its answer."""
         if isinstance(order, _QUESTIONS):
             return
         fault = answer if isinstance(answer, Fault) else None
@@ -91,7 +91,8 @@ class Audit:
         )
 
     def refused(self, peer: str, path: str, fault: Fault, status: int) -> None:
-        """A request that was no telegram, or came from who may not send it. `path`: of the node's own; a stranger must not choose what stands here."""
+        """Record a request that was no telegram, or whose sender has no right to it. `path`: a path of the node's own, since a stranger must not choose the
+        text here."""
         key, now = (peer, path, status), self._clock()
         since, held_back = self._refused.pop(key, (now - AGAIN_S, 0))
         if now - since < AGAIN_S:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets connections in: so many at a time, each for so long before it has asked something whole. Who may give orders always gets in.
+"""Accepts connections: a limited number at a time, each with a time-out until its first whole request. Users with the right to order always get in.
 
-The sockets of strangers come out of the same number of open files as those of the data path, and as the output files; so the gate, not the
-event loop's server, accepts them, and a connection counts from there on, before any TLS handshake.
+The sockets of strangers share the limit of open files with the data path and the output files. So the gate, not the event loop's server, accepts them, and a
+connection counts from then on, before any TLS handshake.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _PAUSE_S = 0.05  # after the kernel had no file left for a connection
 
 
 class Visitor:
-    """One connection, from its acceptance on."""
+    """Follows one connection from its acceptance on."""
 
     def __init__(self, accepted: socket.socket) -> None:
         self.trusted = False
@@ -36,7 +36,7 @@ class Visitor:
         self.trusted = True
 
     def met(self, protocol: "Http") -> None:
-        """TLS, if any, is through."""
+        """Note that TLS, if any, is through."""
         self._protocol = protocol
 
     @property
@@ -45,7 +45,7 @@ class Visitor:
 
     @property
     def busy(self) -> bool:
-        """Whether it has asked something and not got all of the answer."""
+        """Return True while a request waits for the rest of its answer."""
         cycle = self._protocol.cycle if self._protocol is not None else None
         return cycle is not None and not cycle.response_complete
 
@@ -72,7 +72,7 @@ class Gate:
         self._gone = asyncio.Event()
 
     async def serve(self, listening: socket.socket) -> None:
-        """Until cancelled."""
+        """Accept connections until cancelled."""
         try:
             while True:
                 await self._accept(listening)
@@ -107,19 +107,19 @@ class Gate:
             await asyncio.sleep(_PAUSE_S)
 
     def left(self, visitor: Visitor) -> None:
-        """The connection is closed."""
+        """Forget a closed connection."""
         self._visitors.pop(visitor, None)
         self._leaving.discard(visitor)
         self._gone.set()
 
     async def emptied(self) -> None:
-        """When every connection is closed; for who has stopped `serve`."""
+        """Wait until every connection is closed. Call it after `serve` has stopped."""
         while self._visitors or self._leaving:
             self._gone.clear()
             await self._gone.wait()
 
     def heard(self, visitor: Visitor) -> None:
-        """It has asked something: it is the youngest again."""
+        """Count the connection as the youngest again, since it has sent a request."""
         if visitor in self._visitors:
             del self._visitors[visitor]
             self._visitors[visitor] = None
@@ -130,7 +130,7 @@ class Gate:
         visitor.send_away()
 
     def _make_room(self) -> bool:
-        """The oldest stranger goes; without strangers the one that has asked nothing for longest."""
+        """Close the connection of the oldest stranger; without strangers, the one that has been idle for longest."""
         strangers = (visitor for visitor in self._visitors if not visitor.trusted)
         idle = (visitor for visitor in self._visitors if not visitor.busy)
         victim = next(strangers, None) or next(idle, None)
@@ -153,7 +153,7 @@ class Gate:
 
 
 class Http(H11Protocol):
-    """A connection's HTTP, with a limit to how long a request may take to come."""
+    """Speaks HTTP on a connection, with a time-out for the arrival of a request."""
 
     def __init__(self, config: Config, state: ServerState, gate: Gate, visitor: Visitor) -> None:
         super().__init__(config, state, {})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every request to a node passes first: who asks, and how often; and what is written down of it."""
+"""The check of every request to a node: its right and its rate. Refusals are recorded."""
 
 import math
 
@@ -20,7 +20,7 @@ _TEXT = 2000  # characters of a fault
 
 
 class Guard:
-    """Of one node; the requests that it refuses are counted, logged and recorded."""
+    """Guards one node; it counts, logs and records the requests that it refuses."""
 
     def __init__(self, node: Node, access: Access, audit: Audit, limits: RequestLimits) -> None:
         self.access = access
@@ -30,7 +30,7 @@ class Guard:
         self._limits = limits
 
     def refusal(self, request: Request) -> Response | None:
-        """The answer to who has no right to another one; None: the request may be obeyed."""
+        """Return the answer to a request without the right, None when the node may obey it."""
         try:
             self.access.check(request.headers)
         except AccessError as error:
@@ -40,7 +40,7 @@ class Guard:
         return self.overrun(request, trusted=True)
 
     def overrun(self, request: Request, *, trusted: bool) -> Response | None:
-        """The answer to who asks too often."""
+        """Return the answer to a sender above the rate limit, None for others."""
         wait_s = self._limits.wait_s(peer_of(request), trusted)
         if not wait_s:
             return None
@@ -50,7 +50,7 @@ class Guard:
         return answer
 
     def refused(self, request: Request, code: str, text: str, status: int) -> Response:
-        """Says so to all who keep books of it; the request did nothing."""
+        """Count, log and record a refused request, which had no effect, and return the answer."""
         fault = self._node.fault(code, f"{self._node.name}: {text}"[:_TEXT])
         self.counts.refused[status] += 1
         self.audit.refused(peer_of(request), request.url.path, fault, status)
@@ -59,17 +59,17 @@ class Guard:
 
 
 def answer_of(message: Telegram, status: int) -> Response:
-    """A telegram over HTTP."""
+    """Return a telegram as an HTTP response."""
     return Response(telegram_xml.encode(message), status, media_type=CONTENT_TYPE)
 
 
 def peer_of(request: Request) -> str:
-    """The address that it came from."""
+    """Return the address of the sender."""
     return request.client.host if request.client else ""
 
 
 def trust(request: Request) -> None:
-    """The connection is of somebody who may give orders: it is not given up for strangers."""
+    """Mark the connection as one of a user with the right to order: strangers cannot displace it."""
     visitor = request.scope.get("visitor")
     if visitor is not None:
         visitor.trust()

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP interface of a node in the words of OpenAPI 3.1: what `/openapi.json` answers, what is in schema/node_http.json, and what
-docs/reference/http.md is made of."""
+"""The HTTP interface of a node in the words of OpenAPI 3.1: the answer of `/openapi.json`, and the source of schema/node_http.json and docs/reference/http.md."""
 
 from functools import cache
 from typing import Any
@@ -57,7 +56,7 @@ _DESCRIPTION = (
 
 @cache
 def interface() -> dict[str, Any]:
-    """The document. It is the same for every node of a version."""
+    """Return the document, which is the same for every node of a version."""
     schemas: dict[str, Any] = {}
 
     def known(cls: type) -> dict[str, Any]:
@@ -137,7 +136,7 @@ _HEALTH = {
 
 
 def _view(buffer: dict[str, Any]) -> dict[str, Any]:
-    """Of an image, as numbers."""
+    """Describe the path that returns a part of an image as numbers."""
     place = {"type": "integer", "minimum": 0, "maximum": MOST_PLACE, "default": 0}
     described = _get(
         "A part of an image as numbers, which nobody needs to decode: `RVW1`, the length of what follows in four bytes, JSON, arrays, each at a multiple of 8; "
@@ -176,7 +175,7 @@ _PLACES = {
 
 
 def _exact(schema: dict[str, Any]) -> dict[str, Any]:
-    """An object has all its properties and no others; what a docstring says of a class is not for this."""
+    """Require all properties of an object and forbid others; drop the docstrings of classes, which are not meant for this."""
     if schema.get("type") == "object":
         schema = {**schema, "required": list(schema["properties"]), "additionalProperties": False}
     schema.pop("description", None)
@@ -210,7 +209,7 @@ def _faults(statuses: list[int]) -> dict[str, Any]:
 def _get(
     summary: str, good: dict[str, Any], parameters: list[dict[str, Any]] | None = None, *others: int
 ) -> dict[str, Any]:
-    """`others`: statuses that are said as plain text."""
+    """Describe a GET. `others`: statuses with a plain-text answer."""
     said = {str(status): _content(_MEANINGS[status], _TEXT, {"type": "string"}) for status in others}
     responses = {"200": good, **said, **_faults(list(_REFUSALS))}
     return {"get": {**_said(summary), "parameters": parameters or [], "responses": responses}}

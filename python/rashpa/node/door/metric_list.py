@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every metric of a node: its one name and what it means. `metrics` can say no other, and docs/reference/metrics.md is made of this."""
+"""Every metric of a node, with its one name and its meaning. `metrics` can expose no other, and docs/reference/metrics.md is made of this list."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,7 @@ Kind = Literal["counter", "gauge", "histogram", "info"]
 
 @dataclass(frozen=True)
 class Described:
-    """A metric as it is exposed; a histogram has `_bucket`, `_sum` and `_count` behind its name."""
+    """Describes a metric as it is exposed; a histogram has `_bucket`, `_sum` and `_count` behind its name."""
 
     name: str
     kind: Kind

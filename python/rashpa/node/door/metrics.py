@@ -57,11 +57,11 @@ class Families:
         return iter(self._families.values())
 
     def add(self, name: str, value: float, *labels: object) -> None:
-        """The labels' values in the order of the list."""
+        """Add a sample, with the labels' values in the order of the list."""
         self._family(name).add_sample(name, self._labels(name, labels), value)
 
     def add_histogram(self, name: str, below: Mapping[float, int], count: int, total: float, *labels: object) -> None:
-        """`below`: how many are below, or at, each bound; `count` and `total`: of all."""
+        """Add a histogram. `below`: the number of values below, or at, each bound; `count` and `total`: of all values."""
         family, own = self._family(name), self._labels(name, labels)
         for bound, known in {**{repr(bound): value for bound, value in below.items()}, _INFINITY: count}.items():
             family.add_sample(f"{name}_bucket", {**own, "le": bound}, known)
@@ -80,7 +80,7 @@ class Families:
 
 
 class NodeMetrics(Collector):
-    """Those of `metric_list`, of one node. `run`: number of the run that it is configured for; `levels`: entries of its log by level."""
+    """Exposes the metrics of `metric_list` for one node. `run`: number of the run that it is configured for; `levels`: entries of its log by level."""
 
     def __init__(
         self,
@@ -99,11 +99,11 @@ class NodeMetrics(Collector):
         self._registry.register(self)
 
     def describe(self) -> list[Metric]:
-        """Nothing ahead of the first scrape."""
+        """Return nothing ahead of the first scrape."""
         return []
 
     def text(self) -> bytes:
-        """The exposition format."""
+        """Return the metrics in the exposition format."""
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:

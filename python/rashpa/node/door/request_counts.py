@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has become of the requests to a node, for its metrics. From the event loop's thread alone."""
+"""Counts of requests to a node by their result, for its metrics. Only the event loop's thread uses them."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -13,7 +13,7 @@ ORDER_BOUNDS_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0
 
 @dataclass
 class Durations:
-    """How many took at most each of ORDER_BOUNDS_S, or longer than all, one in each place; and all together."""
+    """Counts durations: in each place those up to that bound of ORDER_BOUNDS_S, in the last place longer ones; `sum_s` is their sum."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(ORDER_BOUNDS_S) + 1))
     sum_s: float = 0.0
@@ -24,7 +24,7 @@ class Durations:
 
 
 class RequestCounts:
-    """Since the node began."""
+    """Counts requests since the node began."""
 
     def __init__(self) -> None:
         self.answers: Counter[tuple[str, str]] = Counter()  # order, answer

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many requests a node answers: a bucket of them for each address, which fills at a rate. Who may give orders has a larger one of their own, so that
-strangers of the same address, behind a gateway or on the same machine, take nothing from them. From the event loop's thread alone."""
+"""The rate limit of requests: a bucket for each address, which fills at a fixed rate. Users with the right to order have a larger bucket of their own. So
+strangers at the same address, behind a gateway or on the same machine, take nothing from them. Only the event loop's thread uses it."""
 
 import time
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _MOST_PEERS = 1024
 
 
 class RequestLimits:
-    """Of one node. `clock`: seconds."""
+    """Limits the requests to one node. `clock`: returns seconds."""
 
     def __init__(
         self, strangers: Rate = STRANGERS, owners: Rate = OWNERS, clock: Callable[[], float] = time.monotonic
@@ -31,7 +31,7 @@ class RequestLimits:
         self._left: dict[tuple[str, bool], tuple[float, float]] = {}  # requests that are left, and when they were
 
     def wait_s(self, peer: str, trusted: bool) -> float:
-        """0: the request is answered. Otherwise the seconds after which the next one would be."""
+        """Return 0 when the request may be answered, otherwise the seconds until the next one may."""
         rate, now = self._rates[trusted], self._clock()
         left, when = self._left.pop((peer, trusted), (rate.burst, now))
         left = min(rate.burst, left + (now - when) * rate.per_s)

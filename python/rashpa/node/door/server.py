@@ -38,11 +38,11 @@ _TOO_LARGE, _BAD_REQUEST, _NOTHING_NEW = 413, 400, 204
 
 
 class _TooLargeError(Exception):
-    """The body is longer than a telegram may be."""
+    """Refuses a body that is longer than a telegram may be."""
 
 
 class NodeApp:
-    """The endpoints of one node. Every request but that for /healthz must have the right to be answered."""
+    """Serves the endpoints of one node. Every request but that for /healthz must have the right to be answered."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class NodeApp:
         self._metrics = NodeMetrics(node.status, version, self._guard.counts, lambda: node.run, node.log.levels)
 
     def starlette(self) -> Starlette:
-        """The ASGI application."""
+        """Return the ASGI application."""
         guarded = self._guarded
         return Starlette(
             routes=[
@@ -126,12 +126,12 @@ class NodeApp:
         return PlainTextResponse(self._metrics.text(), media_type="text/plain; version=0.0.4")
 
     async def _log(self, request: Request) -> Response:
-        """The newest entries: /log?last=100."""
+        """Answer with the newest entries: /log?last=100."""
         self._node.hear_native()
         return _newest(request, self._node.log.newest)
 
     async def _audit(self, request: Request) -> Response:
-        """The newest records: /audit?last=100."""
+        """Answer with the newest records: /audit?last=100."""
         return _newest(request, self._guard.audit.newest)
 
     async def _health(self, request: Request) -> Response:
@@ -150,7 +150,7 @@ class NodeApp:
         return Response(await self._viewing.do(png_of, found.pixels), media_type="image/png")
 
     async def _view(self, request: Request) -> Response:
-        """A part of an image, as numbers: /view?buffer=full&step=2&after=17, /view?buffer=full&of=vetoed."""
+        """Answer with a part of an image, as numbers: /view?buffer=full&step=2&after=17, /view?buffer=full&of=vetoed."""
         try:
             asked = asked_of(request.query_params)
             found = await self._viewing.newer(lambda: self._node.preview(asked.buffer, asked.of), asked.after)
@@ -163,7 +163,7 @@ class NodeApp:
             return PlainTextResponse(str(error), _BAD_REQUEST)
 
     async def _books(self, request: Request) -> Response:
-        """One byte per image: /books?table=completeness&buffer=full, /books?table=fates&dtp=0."""
+        """Answer with one byte per image: /books?table=completeness&buffer=full, /books?table=fates&dtp=0."""
         table = request.query_params.get("table", "")
         key = request.query_params.get("buffer") or request.query_params.get("dtp", "")
         if table not in TABLES:
@@ -189,7 +189,7 @@ def _decode(body: bytes) -> Telegram:
 
 
 async def _body_of(request: Request) -> bytes:
-    """The body, without ever holding more than a telegram may have."""
+    """Return the body, without ever holding more than a telegram may have."""
     parts: list[bytes] = []
     size = 0
     async for part in request.stream():

@@ -11,7 +11,7 @@ PASSWORD = "RASHPA_KEY_PASSWORD"  # noqa: S105  the name of the variable
 
 
 def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """For a server. ServeError says which of the files is wrong, and how."""
+    """Return the TLS context of a server. Raise ServeError that names the wrong file and its fault."""
     for path, wanted in ((certificate, "CERTIFICATE"), (key, "PRIVATE KEY")):
         _check_pem(path, wanted)
     password = os.environ.pop(PASSWORD, None)
@@ -40,14 +40,14 @@ def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
 
 
 def in_memory(text: str) -> Path:
-    """A file with this text that is on no disk, and ends with the process."""
+    """Return the path of a file with this text that is on no disk, and ends with the process."""
     file = os.memfd_create("pem", os.MFD_CLOEXEC)
     os.write(file, text.encode())
     return Path(f"/proc/self/fd/{file}")
 
 
 def _check_pem(path: Path, wanted: str) -> None:
-    """What the file holds, before OpenSSL, whose words do not tell one file from the other."""
+    """Check the kind of a PEM file before OpenSSL reads it, whose messages do not tell one file from the other."""
     try:
         text = path.read_bytes()
     except OSError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work for who looks at images: one thing at a time, on a thread that yields to everybody else."""
+"""Work for viewers of images: one task at a time, on a thread that yields to all others."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Asked:
-    """What a request for a view says. `of`: which image. `after`: index of the image that is known; None: of none."""
+    """Holds a request for a view. `of`: the kind of image. `after`: index of the image that the viewer has; None without one."""
 
     buffer: str
     view: View
@@ -30,7 +30,7 @@ class Asked:
 
 
 def asked_of(query: Mapping[str, str]) -> Asked:
-    """ValueError for numbers that are none, or too large, and for images that nobody keeps."""
+    """Parse a request. Raise ValueError for a wrong or too large number, and for a kind of image that no receiver keeps."""
 
     def number(name: str, least: int, most: int, absent: int) -> int:
         text = query.get(name)
@@ -50,17 +50,17 @@ def asked_of(query: Mapping[str, str]) -> Asked:
 
 
 class Viewing:
-    """Of one node. Makes its thread with the first work."""
+    """Works for the viewers of one node. The first work makes its thread."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "viewing", _yield_to_others)
 
     async def do(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """When its turn has come."""
+        """Do `work` when its turn has come, and return its result."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(*args, **kwargs))
 
     async def newer(self, look: Callable[[], Preview | None], after: int | None) -> Preview | None:
-        """The first image that is not `after`; None when a second has gone without one. KeyError when there is no such buffer, nor any image without
+        """Return the first image that is not `after`, None after a second without one. Raise KeyError when there is no such buffer, nor any image without
         `after`."""
         ends = asyncio.get_running_loop().time() + _PATIENCE_S
         while True:
@@ -76,5 +76,5 @@ class Viewing:
 
 
 def _yield_to_others() -> None:
-    """The data path needs every processor more than who looks on."""
+    """Lower the priority of this thread: the data path needs every processor more than viewers do."""
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)

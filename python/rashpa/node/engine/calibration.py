@@ -16,7 +16,7 @@ GAP = 1  # NXmx pixel_mask bit 0
 
 @dataclass(frozen=True)
 class Maps:
-    """pedestal and gain float32 [3][height][width] (ADU, ADU/keV), mask uint32 [height][width] (NXmx bits; not 0: no valid calibration)."""
+    """Holds pedestal and gain float32 [3][height][width] (ADU, ADU/keV), mask uint32 [height][width] (NXmx bits; not 0: no valid calibration)."""
 
     pedestal: NDArray[np.float32]
     gain: NDArray[np.float32]
@@ -26,7 +26,7 @@ class Maps:
 
 
 def maps_of_buffer(buffer: Buffer, modules: Sequence[Maps]) -> Maps:
-    """The maps of the buffer's image from those of whole modules, as they are read. Pixels that no DTP fills are masked as gap."""
+    """Return the maps of the buffer's image, from those of whole modules as they are read. Mask pixels that no DTP fills as gap."""
     shape = (buffer.height, buffer.width)
     known = all(modules[dtp.module].rms is not None for dtp in buffer.dtps if dtp.module < len(modules))
     result = Maps(
@@ -60,13 +60,13 @@ def maps_of_buffer(buffer: Buffer, modules: Sequence[Maps]) -> Maps:
 
 
 def _turned(maps: Maps, way: Orientation) -> Maps:
-    """As the module lies in the image."""
+    """Turn the maps as the module lies in the image."""
     rms = None if maps.rms is None else way.turned(maps.rms)
     return Maps(way.turned(maps.pedestal), way.turned(maps.gain), way.turned(maps.mask), rms)
 
 
 def gaps_of_buffer(buffer: Buffer) -> NDArray[np.uint32]:
-    """The mask of a buffer's image without calibration: gaps only."""
+    """Return the mask of a buffer's image without calibration, with gaps only."""
     mask = np.full((buffer.height, buffer.width), GAP, np.uint32)
     for dtp in buffer.dtps:
         mask[dtp.y : dtp.y + dtp.height, dtp.x : dtp.x + dtp.width] = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a telegram says of datasets and calibrations, as the models that have their bounds."""
+"""Datasets and calibrations of telegrams, as the models that check their bounds."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from rashpa.node.engine.engine import EngineError
 
 
 def spec_of(dataset: telegram.Dataset) -> AnyDatasetSpec:
-    """The dataset's specification. EngineError names what is wrong with it."""
+    """Return the dataset's specification. Raise EngineError that names its fault."""
     values = {"kind": dataset.kind, **_decoded(f"dataset {dataset.kind}", dataset.parameters)}
     try:
         return parse_dataset_spec(values)
@@ -23,7 +23,7 @@ def spec_of(dataset: telegram.Dataset) -> AnyDatasetSpec:
 
 
 def calibration_spec_of(calibration: telegram.Calibration) -> CalibrationSpec:
-    """The calibration's specification. EngineError names what is wrong with it."""
+    """Return the calibration's specification. Raise EngineError that names its fault."""
     try:
         return CalibrationSpec.model_validate(_decoded("calibration", calibration.parameters))
     except ValidationError as error:
@@ -43,7 +43,7 @@ def _decoded(what: str, parameters: Sequence[telegram.Parameter]) -> dict[str, A
 
 
 def _explained(what: str, error: ValidationError, before_key: int) -> EngineError:
-    """`before_key`: so many parts of the place are no keys, but the kind."""
+    """Return the error in our words. `before_key`: the number of leading parts of the error's location that name the kind and no key."""
     first = error.errors()[0]
     known = ("union_tag_invalid", "union_tag_not_found")
     if first["type"] in known:

@@ -17,7 +17,7 @@ _WHOLE = "iub"
 
 
 class DeviceFunction:
-    """What the native step calls: it hands the images over, and says where the numbers are."""
+    """Calls a kernel for the native step: it passes the images, and returns the addresses of the numbers."""
 
     def __init__(
         self, declared: PythonKernel, function: Callable[..., Any], parameters: Mapping[str, Any], prints: PrintsAs
@@ -30,7 +30,7 @@ class DeviceFunction:
     def __call__(
         self, dlpack: Any, address: int, count: int, height: int, width: int, stride: int, pixel: str, stream: int
     ) -> tuple[list[Numbers], Numbers, Any]:
-        """Of a stack: its columns, its verdicts, and what has to be kept until the stream is through with it."""
+        """Return the columns and verdicts of a stack, and the object to keep until the stream is through with it."""
         images = DeviceImages(dlpack, address, (count, height, width), stride, pixel, stream)
         with current_stream(stream), self._prints:
             given = self._function(images, **self._parameters)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node needs of an engine: `native_engine` is the real one, `rashpa.testing.fake_engine` one without compiled code.
+"""The interface of engines to nodes: `native_engine` is the real one, `rashpa.testing.fake_engine` one without compiled code.
 
-Constructors take all memory, sockets and files; they raise `EngineError` with a code of the Fault telegram. Calls may come from any thread and are
-bounded, `wait` by its argument.
+Constructors take all memory, sockets and files; they raise `EngineError` with a code of the Fault telegram. Any thread may call; each call is bounded in
+time, `wait` by its argument.
 """
 
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ Table = NDArray[np.uint8]
 
 
 class EngineError(RuntimeError):
-    """The engine refuses; `code` is that of a Fault telegram: config | resource | file | state | internal."""
+    """Reports a refusal of the engine; `code` is that of a Fault telegram: config | resource | file | state | internal."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
@@ -39,17 +39,17 @@ class EngineError(RuntimeError):
 
 
 class Engine(Protocol):
-    """What emulator and receiver have in common."""
+    """Declares the common part of emulator and receiver."""
 
     def configured(self, node: str) -> Configured:
-        """Endpoints and, of a receiver, placements, in the order of the Configure telegram."""
+        """Return endpoints and, of a receiver, placements, in the order of the Configure telegram."""
         ...
 
     def arm(self, order: Arm) -> None: ...
     def start(self) -> None: ...
 
     def pause(self, frame: int = 0) -> None:
-        """Emulator: begins no frame from that number on, nor one behind the foremost that a DTP has begun; to there all go on."""
+        """Emulator: begin no frame from that number on. When a DTP has begun a later frame, all go on up to the foremost one."""
         ...
 
     def resume(self, rate_hz: float = 0.0) -> None:
@@ -57,23 +57,23 @@ class Engine(Protocol):
         ...
 
     def stop(self, order: Stop) -> None:
-        """Emulator: stops sending. Receiver: nothing more will come; `wait` becomes True when what is open is closed."""
+        """Emulator: stop sending. Receiver: expect no more; `wait` returns True when open images are closed."""
         ...
 
     def hold_deadlines(self, held: bool) -> None:
-        """Receiver: whether no deadline of an image passes."""
+        """Receiver: hold the deadlines of images, or let them pass again."""
         ...
 
     def trigger(self, frames: int) -> None:
-        """Emulator: lets so many more frames be taken."""
+        """Emulator: release so many more frames."""
         ...
 
     def join(self, order: Join) -> tuple[Endpoint, ...]:
-        """Emulator: one more member of a group; where its DTPs send from."""
+        """Emulator: add a member to a group; return the endpoints of its DTPs."""
         ...
 
     def deal(self, order: Resend | Feed) -> None:
-        """Emulator: gives up a member of a group, or feeds it or not."""
+        """Emulator: give up a member of a group, or feed it or not."""
         ...
 
     def abort(self) -> None:
@@ -81,19 +81,19 @@ class Engine(Protocol):
         ...
 
     def wait(self, timeout_s: float) -> bool:
-        """True when everything is done."""
+        """Return True when everything is done."""
         ...
 
     def status(self) -> SourceStatus | DestinationStatus: ...
 
     def table(self, name: str, key: str) -> Table:
-        """Per image one byte. Emulator: `fates` by DTP id; `dealt`, eight bytes each, the frame numbers that
-        the DTP of a group was given. Receiver: `completeness`, `decisions` by buffer name. KeyError otherwise."""
+        """Return one byte per image. Emulator: `fates` by DTP id; `dealt`, eight bytes each, the frame numbers that the DTP of a group was given. Receiver:
+        `completeness`, `decisions` by buffer name. Raise KeyError for other names."""
         ...
 
     def preview(self, key: str, of: Shown = "accepted") -> Preview | None:
-        """Of a buffer the latest copy of an accepted image, and asks for a fresh one, or the first image of the run that is `of`; None when there is none yet.
-        KeyError when there is no such buffer."""
+        """Return the latest copy of an accepted image of a buffer and request a fresh one, or return the first image of the run that is `of`; None when there
+        is none yet. Raise KeyError when there is no such buffer."""
         ...
 
 
@@ -107,9 +107,9 @@ class EngineFactory(Protocol):
         ...
 
     def prepared(self) -> float:
-        """Of the engine that is made now, the share of its dataset that lies in memory. Any thread."""
+        """Return the share of the dataset in memory of the engine that is being made. Any thread may call it."""
         ...
 
     def take_log(self) -> Iterable[NativeMessage]:
-        """What native code has said since the last time. Any thread."""
+        """Return the messages of native code since the last call. Any thread may call it."""
         ...

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a node may read and write, where it publishes, whose code it loads, and which cards it drives, whatever a telegram says: a telegram comes from whoever can give orders, the node reads and writes as who
-started it."""
+"""The limits of a node, whatever a telegram says: folders to read and write, addresses to publish at, code to load and cards to drive. A telegram comes from
+any user with the right to order, but the node reads and writes as the user that started it."""
 
 import ipaddress
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from rashpa.node.engine.engine import EngineError
 
 
 class Folders:
-    """Folders, or single files, with all that lies below; links and `..` are followed before a path is looked at."""
+    """Allows folders, or single files, with all that lies below; links and `..` are followed before a path is checked."""
 
     def __init__(
         self,
@@ -27,8 +27,8 @@ class Folders:
         feedback: Path = FEEDBACK_FOLDER,
         publish: Iterable[str] = (),
     ) -> None:
-        """`cards`: directories of cards, and "sim" where cards may be simulated. `feedback`: where rings lie; `publish`: addresses of sockets, besides
-        loopback."""
+        """Set the limits. `cards`: directories of cards, and "sim" where cards may be simulated. `feedback`: the folder of rings; `publish`: addresses of
+        sockets, besides loopback."""
         self._feedback = real_path(feedback)
         self._publish = frozenset(map(ipaddress.ip_address, publish))
         named = frozenset(cards)
@@ -40,12 +40,12 @@ class Folders:
 
     @property
     def has_kernels(self) -> bool:
-        """Whether code from outside the program may be loaded at all."""
+        """Return True when code from outside the program may be loaded at all."""
         return self._kernels is not None
 
     def kernel_file(self, name: str) -> Path:
-        """The file with the code of a kernel. It is a name, not a path: loading it is running it, and only what lies in the one folder that was
-        named for this is run. EngineError says what to do."""
+        """Return the file with the code of a kernel. `name` is a name and no path: to load it is to run it, and the node runs only code of the one folder
+        that was named for this. Raise EngineError that says what to do."""
         if self._kernels is None:
             raise EngineError(
                 "config",
@@ -70,7 +70,7 @@ class Folders:
         return path
 
     def card_directory(self, name: str) -> Path | None:
-        """Where the nodes of a card lie; None: of one that this node simulates. EngineError says what to do."""
+        """Return the directory with the device files of a card, None for a card that this node simulates. Raise EngineError that says what to do."""
         if name == SIMULATED:
             if not self._simulates:
                 raise EngineError("config", "card sim: this node simulates no card; start it with --card sim")
@@ -88,11 +88,11 @@ class Folders:
         return path
 
     def ring_file(self, name: str) -> Path:
-        """The file of a ring: a name in the one folder for rings, whatever it says."""
+        """Return the file of a ring, which always lies in the one folder for rings."""
         return self._feedback / ring_name(name)
 
     def check_publish(self, endpoint: str, what: str) -> None:
-        """EngineError when nothing may be published at that endpoint, tcp://ADDRESS:PORT; an empty one is none. `what`: names it in the error."""
+        """Raise EngineError when this node may not publish at that endpoint, tcp://ADDRESS:PORT; an empty one is none. `what`: names it in the error."""
         if not endpoint:
             return
         try:
@@ -107,7 +107,7 @@ class Folders:
             )
 
     def check_read(self, spec: AnyDatasetSpec, base: Path) -> None:
-        """EngineError when the dataset has a file elsewhere; relative paths count from `base`."""
+        """Raise EngineError when the dataset has a file elsewhere; relative paths count from `base`."""
         for _, path in files_of(spec.resolved(base)):
             _check(path, self._read, "read")
             if isinstance(spec, DirectorySpec) and path.is_dir():
@@ -116,15 +116,15 @@ class Folders:
 
     @property
     def readable(self) -> tuple[Path, ...]:
-        """Where files may lie to which an HDF5 file leads; none when everything may be read: then as the dataset says."""
+        """Return the folders to which an HDF5 file may lead; none when everything may be read, where the dataset decides."""
         return () if Path("/") in self._read else tuple(self._read)
 
     def check_file(self, path: Path) -> None:
-        """EngineError when this file may not be read."""
+        """Raise EngineError when this file may not be read."""
         _check(path, self._read, "read")
 
     def check_write(self, path: Path) -> None:
-        """EngineError when a file may not be made there."""
+        """Raise EngineError when a file may not be made there."""
         _check(path, self._write, "write")
 
 

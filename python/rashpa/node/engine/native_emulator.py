@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The native configuration of an emulator from its Configure telegram: dataset, DTPs with their links, faults; and what both engines say of links and ends."""
+"""The native configuration of an emulator from its Configure telegram: dataset, DTPs with their links, faults. Links and endpoints are common to both engines."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 def emulator_config(
     order: telegram.Source, run: int, folders: Folders, making: _native.Making | None
 ) -> tuple[_native.EmulatorConfig, DataBooks | None]:
-    """Everything but a card, and the books of a dataset that is a stored run. EngineError when the dataset cannot be had, or does not fit."""
+    """Return the configuration without a card, and the books of a dataset that is a stored run. Raise EngineError when the dataset cannot be had, or does not
+    fit."""
     config = _native.EmulatorConfig()
     loaded = _dataset_of(order, folders, making)
     config.dataset = loaded.dataset
@@ -55,7 +56,7 @@ def emulator_config(
 
 
 def link_of(dtp: telegram.SourceDtp, links: Mapping[str, _native.LinkOptions]) -> _native.LinkOptions:
-    """Of a DTP, among those that the order has, by kind. EngineError."""
+    """Return the options of a DTP's link, among those of the order by kind. Raise EngineError when there are none."""
     if dtp.link not in links:
         raise EngineError(
             "config", f"DTP {dtp.id} takes the link {dtp.link}, and the order has options of {', '.join(links)}"
@@ -87,7 +88,7 @@ def _dataset_of(order: telegram.Source, folders: Folders, making: _native.Making
 
 
 def look_at_dataset(order: telegram.Source, folders: Folders) -> None:
-    """EngineError when the dataset cannot be had, or does not fit, as far as a few of its frames say it."""
+    """Raise EngineError when a few frames of the dataset show that it cannot be had, or does not fit."""
     from rashpa.data.datasets.datasets import glance_at_dataset
 
     spec = spec_of(order.dataset)
@@ -120,7 +121,7 @@ def _check_turned(order: telegram.Source, dataset: _native.Dataset) -> None:
 
 
 def source_dtp(dtp: telegram.SourceDtp, run: int) -> _native.SourceDtp:
-    """The native form of a DTP, without its link."""
+    """Return the native form of a DTP, without its link."""
     native_dtp = _native.SourceDtp()
     native_dtp.id = dtp.id
     native_dtp.module = dtp.module
@@ -148,10 +149,10 @@ def _native_placement(place: telegram.Placement) -> _native.Placement:
 
 
 def link_options(options: LinkOptions) -> _native.LinkOptions:
-    """The native form of what a telegram says of the link that this end has."""
+    """Return the native form of a telegram's options for this end of the link."""
     return _native.LinkOptions(options.kind, parameters_of(options))
 
 
 def native_endpoint(end: Endpoint) -> _native.Endpoint:
-    """The native form of an end of a link."""
+    """Return the native form of an end of a link."""
     return _native.Endpoint(end.address, end.port, end.qpn, end.rkey, end.credit_offset, end.window_bytes, end.psn)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Engines of the native module behind the contract of `engine`: telegram parts in, native configurations out, and back.
 
-Only a node imports this module, and what it needs, rashpa._native: where nothing is compiled there is no node.
+Only a node imports this module and rashpa._native: where nothing is compiled there is no node.
 """
 
 import contextlib
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def native_errors() -> Iterator[None]:
-    """Native exceptions as EngineError with the code of the Fault telegram."""
+    """Raise native exceptions as EngineError with the code of the Fault telegram."""
     try:
         yield
     except _native.ConfigError as error:
@@ -78,7 +78,7 @@ def _endpoint_of(end: _native.Endpoint) -> Endpoint:
 
 
 class NativeSource:
-    """An emulator."""
+    """Runs a native emulator."""
 
     def __init__(
         self, order: telegram.Source, run: int, folders: Folders, making: _native.Making | None = None
@@ -135,7 +135,7 @@ class NativeSource:
         return Configured(node, tuple(_endpoint_of(endpoint) for endpoint in self._engine.endpoints()))
 
     def arm(self, order: telegram.Arm) -> None:
-        """Nothing: the destinations came with Configure."""
+        """Do nothing: the destinations came with Configure."""
 
     def start(self) -> None:
         with native_errors(), self._place.bind():
@@ -235,7 +235,7 @@ def _placement_of(place: _native.Placement) -> telegram.Placement:
 
 
 def _near_source(order: telegram.Source) -> Iterator[Device]:
-    """What takes an emulator's frames: the GPU that is its engine, or its network cards."""
+    """Yield the devices that take an emulator's frames: the GPU that is its engine, or its network cards."""
     for options in order.options:
         if (number := link_options(options).gpu) >= 0:
             yield from _gpus([number])
@@ -244,7 +244,7 @@ def _near_source(order: telegram.Source) -> Iterator[Device]:
 
 
 def _near_destination(order: telegram.Destination) -> Iterator[Device]:
-    """What reads a receiver's buffers, the GPUs of its units, and then what brings them images, its network card."""
+    """Yield the devices that read a receiver's buffers, the GPUs of its units, and then the network card that brings its images."""
     for buffer in order.buffers:
         if buffer.unit == "cuda":
             yield from _gpus([int(device) for device in buffer.device.split(",") if device.strip().isdigit()])
@@ -260,12 +260,12 @@ def _gpus(numbers: Sequence[int]) -> Iterator[Device]:
 
 
 def pictures_of(order: telegram.Destination, config: _native.ReceiverConfig) -> dict[str, Picture]:
-    """What previews are told in, by buffer."""
+    """Return the facts for previews, by buffer."""
     return {one.name: Picture(one, made) for one, made in zip(order.buffers, config.buffers, strict=True)}
 
 
 class NativeDestination:
-    """A receiver."""
+    """Runs a native receiver."""
 
     def __init__(self, order: telegram.Destination, run: int, folders: Folders) -> None:
         order = rooted(order, Path())
@@ -301,7 +301,7 @@ class NativeDestination:
     def _with_cards(
         self, order: telegram.Destination, made: list[_native.BufferConfig], folders: Folders
     ) -> list[_native.BufferConfig]:
-        """The same; units in hardware know their cards."""
+        """Return the configurations with cards for units in hardware."""
         named = [folders.card_directory(buffer.card) if buffer.card else None for buffer in order.buffers]
         for buffer, config, directory in zip(order.buffers, made, named, strict=True):
             if buffer.card and directory is None:
@@ -372,7 +372,7 @@ class NativeDestination:
         return DestinationStatus(self._receiver, status.elapsed_s, memory, status.first_incomplete, counts, buffers)
 
     def _with_card(self, buffer: telegram.BufferStatus) -> telegram.BufferStatus:
-        """The unit's error says when its card has died: the unit itself waits for its answers."""
+        """Return the status with an error when the unit's card has died: the unit itself waits for its answers."""
         card = self._cards.get(buffer.name)
         ended = card.ended() if card is not None else ""
         return dataclasses.replace(buffer, unit_error=ended) if ended else buffer
@@ -395,7 +395,7 @@ class NativeDestination:
 
 
 class NativeFactory:
-    """Engines of one node. `link_bytes_per_s`: what its link carries; 0: not known, not checked. `folders`: where it may read and write.
+    """Makes the engines of one node. `link_bytes_per_s`: the rate of its link; 0: unknown, and not checked. `folders`: the limits of reading and writing.
     `throughputs`: measured on this machine."""
 
     def __init__(
@@ -439,7 +439,7 @@ class NativeFactory:
         return tuple(telegram.Unit(name, usable, what) for name, usable, what in _native.available_units())
 
     def set_log_level(self, level: str) -> None:
-        """What native code says: this and what is worse."""
+        """Set the least severe level that native code logs."""
         with native_errors():
             _native.set_log_level(level)
 

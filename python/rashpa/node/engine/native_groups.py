@@ -6,7 +6,7 @@ from rashpa.control.telegrams import telegram
 
 
 def native_group(group: telegram.Group) -> _native.Group:
-    """As the native module is told of it."""
+    """Return the native form of a group."""
     native = _native.Group()
     native.name = group.name
     native.replay_frames = group.replay_frames
@@ -16,7 +16,7 @@ def native_group(group: telegram.Group) -> _native.Group:
 
 
 def native_member(member: telegram.GroupMember) -> _native.GroupMember:
-    """As the native module is told of it."""
+    """Return the native form of a group's member."""
     native = _native.GroupMember()
     native.name = member.name
     native.stack = member.stack
@@ -25,7 +25,7 @@ def native_member(member: telegram.GroupMember) -> _native.GroupMember:
 
 
 def group_status(name: str, status: _native.GroupStatus) -> telegram.GroupStatus:
-    """As telegrams say it."""
+    """Return the status of a group as telegrams have it."""
     members = tuple(
         telegram.MemberStatus(
             name=known.name,

@@ -57,7 +57,7 @@ _NO_MASKS: Mapping[str, NDArray[np.uint32]] = MappingProxyType({})
 
 
 def receiver_config(order: telegram.Destination, run: int, folders: Folders) -> _native.ReceiverConfig:
-    """Everything but the link's options, and the cards of units. EngineError when calibration or output cannot be had."""
+    """Return the configuration without the link's options and the cards of units. Raise EngineError when calibration or output cannot be had."""
     chosen = links.parameters_of(order.options)
     proof = "{} ({})".format(*proof_of(order.link, chosen.get("verify", "all"), chosen.get("records", True)))
     config = _native.ReceiverConfig()
@@ -77,8 +77,8 @@ def receiver_config(order: telegram.Destination, run: int, folders: Folders) -> 
 def buffer_configs(
     order: telegram.Destination, folders: Folders, proof: str, read_masks: Mapping[str, NDArray[np.uint32]] = _NO_MASKS
 ) -> list[_native.BufferConfig]:
-    """Of all buffers. `proof`: what the files say of how it is known that pixels are complete; `read_masks`: by buffer, NXmx bits that images bring with them.
-    EngineError as for `receiver_config`."""
+    """Return the configurations of all buffers. `proof`: the files' statement on how pixels are known to be complete; `read_masks`: by buffer, NXmx bits that
+    images bring with them. Raise EngineError as `receiver_config` does."""
     check_allowed(order, folders)  # all of it, before the first file is touched
     calibration, facts = _calibration_of(order, folders)
     module = _Module(order.module_width, order.module_height)
@@ -87,7 +87,7 @@ def buffer_configs(
 
 
 def check_allowed(order: telegram.Destination, folders: Folders) -> None:
-    """EngineError when an order reads, writes, loads or publishes where this node may not."""
+    """Raise EngineError when an order reads, writes, loads or publishes where this node may not."""
     for buffer in order.buffers:
         for kernel in buffer.kernels:
             if code := code_of(kernel):
@@ -105,7 +105,7 @@ def check_allowed(order: telegram.Destination, folders: Folders) -> None:
 
 @dataclass(frozen=True)
 class _Module:
-    """Pixels of a module of the detector."""
+    """Holds the size of a module of the detector, in pixels."""
 
     width: int
     height: int
@@ -113,7 +113,7 @@ class _Module:
 
 @dataclass(frozen=True)
 class _Origin:
-    """What a file says of where its pixels come from; `calibration`: of each map."""
+    """Holds the origin of a file's pixels; `calibration`: of each map."""
 
     proof: str
     calibration: Sequence[CalibrationFact]
@@ -124,7 +124,7 @@ class _Origin:
 
 @dataclass(frozen=True)
 class _Image:
-    """The image that a buffer's sinks get: what has become of the places and the mask of the one that arrives."""
+    """Describes the image that a buffer's sinks get: the places and the mask of the arriving image after reshaping."""
 
     made: _native.Reshaping
     arriving_mask: NDArray[np.uint32]
@@ -141,7 +141,7 @@ class _Image:
         return place
 
     def _plane(self, said: ModulePlace, metadata: FileMetadata, first: tuple[int, int]) -> Plane:
-        """Where the module lies, in m: as it is said, or by the beam."""
+        """Return the plane of the module, in m: as it is given, or by the beam."""
         if not (said.corner or said.fast or said.slow):
             beam, pitch = (metadata.beam_center_x, metadata.beam_center_y), metadata.pixel_size_m
             return Axes(metadata.image_fast, metadata.image_slow).plane(beam, pitch).starting(first)
@@ -159,7 +159,7 @@ class _Image:
 
 
 def _vector(module: str, key: str, text: str) -> Vector:
-    """EngineError when it is none."""
+    """Parse a vector. Raise EngineError when the text is none."""
     try:
         x, y, z = (float(one) for one in text.split())
     except ValueError:
@@ -172,25 +172,25 @@ def _vector(module: str, key: str, text: str) -> Vector:
 
 
 def prefixes_of(order: telegram.Destination) -> list[Path]:
-    """What the files of this order begin with."""
+    """Return the prefixes of all output files of this order."""
     sinks = [sink for buffer in order.buffers for sink in buffer.sinks]
     return [Path(sink.prefix) for sink in sinks if isinstance(sink, FILE_ORDERS)]
 
 
 def master_of(buffer: telegram.Buffer) -> str:
-    """Where this buffer's file will be; empty when nothing stores it. Of several that of the sink hdf5."""
+    """Return the path of this buffer's file, empty when nothing stores it. Of several, return the file of the sink hdf5."""
     sinks = [sink for order in FILE_ORDERS for sink in buffer.sinks if isinstance(sink, order)]
     return next((f"{Path(sink.prefix).absolute()}_master.h5" for sink in sinks), "")
 
 
 def missing_folders_of(order: telegram.Destination) -> list[Path]:
-    """Folders that are made for the output of this order; the deepest first."""
+    """Return the folders that the output of this order makes, the deepest first."""
     parents = dict.fromkeys(prefix.parent for prefix in prefixes_of(order))
     return [folder for parent in parents for folder in missing_folders(parent)]
 
 
 def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list[Maps], list[CalibrationFact]]:
-    """The maps of all modules, and where they come from; none when no kernel wants them."""
+    """Return the maps of all modules and their origins; none when no kernel wants them."""
     wanting = [one.name for each in order.buffers for one in each.kernels if declaration(one.name).calibration]
     if not wanting:
         return [], []
@@ -279,14 +279,14 @@ def _buffer_config(
 
 
 def _counts_of(buffer: telegram.Buffer) -> tuple[float, float]:
-    """The least and the largest value of a pixel that arrives and is not masked."""
+    """Return the least and the largest value of a pixel that arrives and is not masked."""
     masking = named(buffer.masked, buffer.pixel)
     largest = min((one.value - 1 for one in buffer.special if one.value > 0), default=None)
     return counts_of(buffer.pixel, masking._replace(largest_count=largest))
 
 
 def _turned_sides(buffer: telegram.Buffer, module: _Module) -> tuple[int, int]:
-    """Of the buffer's modules as they are turned. EngineError when an assembled image would have to know modules of both shapes."""
+    """Return width and height of the buffer's modules after turning. Raise EngineError when an assembled image would have to know modules of both shapes."""
     orientations = [dtp.orientation for dtp in buffer.dtps]
     for number, text in shape_troubles(buffer.kernels, orientations, module.width, module.height):
         raise EngineError("config", f"buffer {buffer.name}: kernel {buffer.kernels[number].name}: {text}")

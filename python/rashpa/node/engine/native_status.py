@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the native module counts, as telegrams say it."""
+"""The native module's counters, in the form of telegrams."""
 
 from rashpa import _native
 from rashpa.control.telegrams import telegram
@@ -7,12 +7,12 @@ from rashpa.control.telegrams.telegram import Count
 
 
 def counts_of(group: str, values: dict[str, int]) -> tuple[Count, ...]:
-    """A group of counters."""
+    """Return a group of counters."""
     return tuple(Count(group, name, value) for name, value in values.items())
 
 
 def source_dtp_status(dtp: _native.DtpSourceStatus) -> telegram.SourceDtpStatus:
-    """Of a DTP, source side."""
+    """Return the status of a DTP, source side."""
     return telegram.SourceDtpStatus(
         id=dtp.id,
         images_sent=dtp.images_sent,
@@ -49,7 +49,7 @@ def _books_of(books: _native.Books) -> telegram.Books:
 
 
 def buffer_status(buffer: _native.BufferStatus, slots: int = 0, file: str = "") -> telegram.BufferStatus:
-    """Of a buffer with its DTPs and sinks. `slots`: that it has; `file`: its master."""
+    """Return the status of a buffer with its DTPs and sinks. `slots`: the number of its slots; `file`: its master."""
     books = _books_of(buffer.books)
     latencies = tuple(
         telegram.Latency(stage, latency.count, latency.p50, latency.p99, latency.max, latency.sum, tuple(latency.below))

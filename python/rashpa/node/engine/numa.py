@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a node's buffers and threads lie on machines whose memory is in several parts (NUMA): near the device that reads them or the network card that
-brings them.
+"""The place of a node's buffers and threads on machines with several memories (NUMA): near the device that reads the buffers, or near the network card that
+fills them.
 
-Threads are made by the thread that sets a node up, and have its processors; memory lies where it is touched first, by that thread. So this thread
-alone is bound, for as long as it sets up: no policy of memory is needed, which not every container allows.
+The thread that sets a node up makes all other threads, which inherit its processors. It also touches memory first, which decides where memory lies. So only
+this thread is bound, while it sets up. No memory policy is needed, which not every container allows.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Device:
-    """Something that reads or brings images. `folder`: of the device in /sys."""
+    """Describes a device that reads or brings images. `folder`: of the device in /sys."""
 
     name: str
     folder: Path
@@ -30,7 +30,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Place:
-    """A NUMA node and its processors, and who asked for it. `node` None: anywhere."""
+    """Describes a NUMA node, its processors, and the reason of the choice. `node` None: anywhere."""
 
     node: int | None = None
     processors: frozenset[int] = frozenset()
@@ -38,12 +38,12 @@ class Place:
 
     @property
     def words(self) -> str:
-        """For the log and the report; empty: anywhere."""
+        """Return the place for log and report; empty means anywhere."""
         return "" if self.node is None else f"NUMA node {self.node} ({self.reason})"
 
     @contextlib.contextmanager
     def bind(self) -> Iterator[None]:
-        """Meanwhile the calling thread, and threads that it makes for good, run there."""
+        """Run the calling thread, and threads that it makes for good, there for the time of the context."""
         if self.node is None:
             yield
             return
@@ -59,7 +59,7 @@ ANYWHERE = Place()
 
 
 def numa_nodes(system: Path = SYSTEM) -> Mapping[int, frozenset[int]]:
-    """Processors by NUMA node, of those that have any; empty where the kernel does not say."""
+    """Return processors by NUMA node, of nodes that have any; nothing where the kernel does not say."""
     found: dict[int, frozenset[int]] = {}
     for folder in (system / "devices" / "system" / "node").glob("node[0-9]*"):
         with contextlib.suppress(OSError, ValueError):
@@ -70,7 +70,7 @@ def numa_nodes(system: Path = SYSTEM) -> Mapping[int, frozenset[int]]:
 
 
 def _numbers(text: str) -> frozenset[int]:
-    """The kernel's lists: 0-3,8."""
+    """Parse the kernel's lists: 0-3,8."""
     numbers: set[int] = set()
     for part in text.strip().split(","):
         if part:
@@ -80,7 +80,7 @@ def _numbers(text: str) -> frozenset[int]:
 
 
 def node_of(device: Device) -> int | None:
-    """None: the kernel does not say, as of devices in software."""
+    """Return the NUMA node of the device, None where the kernel does not say, as for devices in software."""
     try:
         node = int((device.folder / "numa_node").read_text(encoding="ascii"))
     except (OSError, ValueError):
@@ -89,12 +89,12 @@ def node_of(device: Device) -> int | None:
 
 
 def gpu(bus: str, system: Path = SYSTEM) -> Device:
-    """`bus`: its PCI address."""
+    """Return the GPU at the PCI address `bus`."""
     return Device(f"of GPU {bus.lower()}", system / "bus" / "pci" / "devices" / bus.lower())
 
 
 def network_card(address: str, rdma: str = "", system: Path = SYSTEM) -> Iterator[Device]:
-    """That of an RDMA device, or else of the interface that has the address; none of an address that no interface has."""
+    """Yield the network card of an RDMA device, or else of the interface that has the address; nothing for an address that no interface has."""
     if rdma:
         yield Device(f"of {rdma}", system / "class" / "infiniband" / rdma / "device")
         return
@@ -104,7 +104,7 @@ def network_card(address: str, rdma: str = "", system: Path = SYSTEM) -> Iterato
 
 
 def place_for(label: str, choice: str, devices: Iterable[Device], system: Path = SYSTEM) -> Place:
-    """`choice`: "off"; a node's number; or "auto", that of the first of `devices` whose node is known, where there are several nodes.
+    """Return the place for `choice`: "off"; a node's number; or "auto", the node of the first of `devices` whose node is known, where there are several nodes.
 
     Raises:
         EngineError: the machine has no such node, or this process may use no processor of it.
@@ -146,7 +146,7 @@ def _told(label: str, node: int, nodes: Mapping[int, frozenset[int]], allowed: f
 
 
 def _words(processors: Iterable[int]) -> str:
-    """As the kernel writes them: 0-3,8."""
+    """Format processors as the kernel does: 0-3,8."""
     parts: list[list[int]] = []
     for number in sorted(processors):
         if parts and number == parts[-1][-1] + 1:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a configuration's files go: the folder is made, and files of an earlier run are in the way unless they may be replaced.
+"""The folders of a configuration's output. A folder is made, and files of an earlier run are refused unless they may be replaced.
 
-No data is moved or removed before the run begins: the sink writes beside older files and takes their names then. What no sink of the new run has a name of
-goes at the same time: series that the older run had, and files that lead to its images.
+No data is moved or removed before the run begins: the sink writes beside older files, and takes their names then. At that moment the node also removes files
+that no sink of the new run replaces: series of the older run, and files that lead to its images.
 """
 
 import contextlib
@@ -18,8 +18,8 @@ _ATTEMPTS = 100
 
 
 def prepare_output(prefix: Path, existing: str) -> None:
-    """Until release_output() the folder is not empty, so that nobody whose run never began takes it away. EngineError when older files are in the
-    way (existing = "refuse") or the folder cannot be."""
+    """Make the folder and occupy it until release_output(), so that cleaning after a run that never began leaves it. Raise EngineError when older files are
+    in the way (existing = "refuse") or the folder cannot be made."""
     try:
         _occupy(prefix)
         old = older_files(prefix)
@@ -33,7 +33,7 @@ def prepare_output(prefix: Path, existing: str) -> None:
 
 
 class OlderFiles:
-    """Files that an older run of this prefix has left and that no sink writes over, as they are now: those of series, and those that lead to its images."""
+    """Holds files of an older run of this prefix that no sink replaces: those of series, and those that lead to its images."""
 
     def __init__(self, prefix: Path) -> None:
         start = re.compile(re.escape(f"{prefix.name}_") + SERIES)
@@ -41,8 +41,8 @@ class OlderFiles:
         self._files = {path: _identity(path) for path in (*leaders_of(prefix), *series)}
 
     def remove(self) -> None:
-        """When the run has begun. What leads to others first: nothing is left that shows images which are gone. A name that the run has taken meanwhile stays, and so does what
-        cannot be removed."""
+        """Remove them after the run has begun, leading files first, so that no file shows images that are gone. A name that the run has taken since stays,
+        and so does a file that cannot be removed."""
         for path in sorted(self._files, key=lambda path: not path.name.endswith(("_master.h5", ".cxi", "_frames.h5"))):
             with contextlib.suppress(OSError):
                 if _identity(path) == self._files[path]:
@@ -55,7 +55,7 @@ def _identity(path: Path) -> tuple[int, int, int]:
 
 
 def release_output(prefix: Path) -> None:
-    """The files are there, or will never be."""
+    """Release the folder: its files are there, or will never be."""
     with contextlib.suppress(OSError):
         _place_of(prefix).unlink()
 

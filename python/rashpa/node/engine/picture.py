@@ -13,7 +13,7 @@ from rashpa.node.engine.preview import Masked, Preview, Rectangle
 
 
 class Picture:
-    """What all previews of a buffer have in common. Made where somebody asks first: gaps are as large as an image."""
+    """Holds the common part of all previews of a buffer. The first request makes it, since gaps are as large as an image."""
 
     def __init__(self, buffer: telegram.Buffer, made: _native.BufferConfig) -> None:
         self._buffer = buffer
@@ -22,7 +22,7 @@ class Picture:
         self._known: tuple[_native.Reshaping, Masked, Masked] | None = None
 
     def of(self, found: dict[str, Any]) -> Preview:
-        """The image that the engine has given."""
+        """Return the preview of the engine's image."""
         shape, made, arrived = self._facts()
         arriving: bool = found["arriving"]
         pixels: NDArray[Any] = found["pixels"]
@@ -45,7 +45,7 @@ class Picture:
         )
 
     def _facts(self) -> tuple[_native.Reshaping, Masked, Masked]:
-        """How the pipeline changes the shape, what has no value in an image that it has made, and in one as it arrived."""
+        """Return the pipeline's change of shape, and the pixels without a value in a finished image and in an arriving one."""
         if self._known is None:
             buffer = self._buffer
             shape = _native.Reshaping(self._kernels, buffer.width, buffer.height)
@@ -56,7 +56,7 @@ class Picture:
         return self._known
 
     def _rectangle(self, shape: _native.Reshaping | None, dtp: int, first: int, lines: int) -> Rectangle:
-        """A run of lost lines; without `shape` in the image as it arrived."""
+        """Return the place of a run of lost lines; without `shape`, in the image as it arrived."""
         region = self._regions[dtp]
         if shape is None:
             return region.x, region.y + first, region.width, lines
@@ -64,6 +64,6 @@ class Picture:
 
 
 def _gaps(mask: NDArray[np.uint32]) -> NDArray[np.bool_] | None:
-    """None: there are none."""
+    """Return the gaps, None when there are none."""
     gaps: NDArray[np.bool_] = mask != 0
     return gaps if np.any(gaps) else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recent image, for who looks at a run: as PNG for a look, as numbers for a program that shows it. Both are made when they are asked for."""
+"""A recent image for viewers of a run: as PNG for people, as numbers for programs. Each is made on request."""
 
 import io
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ Shown = Literal["accepted", "vetoed", "partial"]
 
 @dataclass(frozen=True)
 class Preview:
-    """An image and what is known of it. `vetoed`: why, where it was; `arriving`: the pipeline has made nothing of it, the pixels are the detector's. `masked`: the values that are no measurement, and which pixels have none whatever their value (None:
-    all have one); `lost`: lines that did not come; `columns`: the numbers that the pipeline found; `tables`: its lists, such as peaks, column by column;
-    `profiles`: its curves, arrays and axes."""
+    """Holds an image and its facts. `vetoed`: the reason, where the image was vetoed; `arriving`: the pipeline has changed nothing, the pixels are the
+    detector's. `masked`: values that are no measurement, and pixels that have none (None: all have one). `lost`: lines that did not come. `columns`: the
+    numbers of the pipeline; `tables`: its lists, such as peaks, column by column; `profiles`: its curves, arrays and axes."""
 
     index: int
     frame: int
@@ -40,8 +40,8 @@ class Preview:
 
 @dataclass(frozen=True)
 class Masked:
-    """Which pixels of a buffer's images have no value. `delivered`: negative ones have none, as detectors say it; else the least one of their type, as kernels do.
-    `gaps`: no module is there."""
+    """Describes the pixels without a value. `delivered`: negative ones, as detectors mark them; else the least value of the type, as kernels do. `gaps`:
+    pixels without a module."""
 
     delivered: bool = False
     special: tuple[int, ...] = ()
@@ -50,7 +50,7 @@ class Masked:
 
 @dataclass(frozen=True)
 class View:
-    """A part of an image, one number for each block of `step` × `step` pixels: the largest. `width` and `height` 0: to the image's end."""
+    """Describes a part of an image, with one number, the largest, for each block of `step` × `step` pixels. `width` and `height` 0: to the image's end."""
 
     x: int = 0
     y: int = 0
@@ -59,7 +59,7 @@ class View:
     step: int = 1
 
     def within(self, shape: tuple[int, ...]) -> tuple[slice, slice]:
-        """Rows and columns of an image of this shape. ValueError when there are none."""
+        """Return rows and columns of the view in an image of this shape. Raise ValueError when there are none."""
         rows, columns = shape
         if self.x >= columns or self.y >= rows:
             raise ValueError(f"the image has {columns} × {rows} pixels; none is at {self.x}, {self.y}")
@@ -69,8 +69,8 @@ class View:
 
 
 def viewed(preview: Preview, view: View) -> bytes:
-    """As `rashpa.data.figures.view_bytes` says: `image`, `peaks` (x, y of each, in pixels of the image) and of each profile the last axis with the first array.
-    ValueError when the view is not in the image."""
+    """Encode a view as `rashpa.data.figures.view_bytes` describes: `image`, `peaks` (x, y of each, in pixels of the image) and of each profile the last axis
+    with the first array. Raise ValueError when the view is not in the image."""
     from rashpa import _native  # only who has images needs what is compiled
 
     where = view.within(preview.pixels.shape)
@@ -106,7 +106,7 @@ def viewed(preview: Preview, view: View) -> bytes:
 
 
 def png_of(image: NDArray[Any]) -> bytes:
-    """Grey PNG on a square-root scale up to the 99.9th percentile; values that are no measurement (fill values, NaN, negative) are black."""
+    """Return a grey PNG on a square-root scale up to the 99.9th percentile; values that are no measurement (fill values, NaN, negative) are black."""
     from PIL import Image  # of which most nodes make none
 
     values = image.astype(np.float32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What went into the pixels, for the output file: calibration maps with their files and checksums, kernels with their parameters."""
+"""The origin of the pixels, for the output file: calibration maps with their files and checksums, kernels with their parameters."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ _PIECE_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class CalibrationFact:
-    """A map that was used: "pedestal_0", the file, its SHA-256; of a calibration file its version, date and source, which are empty else."""
+    """Describes a map that was used: its kind ("pedestal_0"), file and SHA-256; of a calibration file its version, date and source, which are empty else."""
 
     kind: str
     file: str
@@ -35,8 +35,8 @@ class CalibrationFact:
 
 
 def calibration_facts(spec: AnyDatasetSpec | CalibrationSpec, maps: Sequence[Maps]) -> list[CalibrationFact]:
-    """Of each map that was used. Where a map was computed: by what, and the SHA-256 of its values (float32 or uint32, little-endian, row by
-    row). OSError, CalibrationFileError when a file cannot be read."""
+    """Return the facts of each map that was used. A computed map names its computation and the SHA-256 of its values (float32 or uint32, little-endian, row
+    by row). Raise OSError or CalibrationFileError when a file cannot be read."""
     facts = []
     for module, one in enumerate(maps):
         for kind in _KINDS:
@@ -56,14 +56,14 @@ def calibration_facts(spec: AnyDatasetSpec | CalibrationSpec, maps: Sequence[Map
 
 
 def _computed(spec: AnyDatasetSpec | CalibrationSpec) -> str:
-    """Of maps that no file has."""
+    """Return the origin of maps that no file has."""
     if not isinstance(spec, CalibrationSpec):
         return f"computed: dataset {spec.kind}"
     return "computed: no mask" if spec.simulated_seed is None else f"computed: simulated, seed {spec.simulated_seed}"
 
 
 def pixel_units(kernels: Sequence[Kernel]) -> str:
-    """What a pixel's value means; empty for raw words of the detector."""
+    """Return the unit of a pixel's value, empty for raw words of the detector."""
     if not kernels:
         return ""
     left = ""
@@ -86,13 +86,13 @@ def _files_of(spec: AnyDatasetSpec | CalibrationSpec, kind: str, module: int) ->
 
 
 def sha256_of(file: Path) -> str:
-    """Of the bytes of a file. OSError when it cannot be read."""
+    """Return the SHA-256 of a file. Raise OSError when it cannot be read."""
     with open_regular(file) as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _of_files(references: Sequence[str]) -> str:
-    """Of several: of all their bytes, one after the other."""
+    """Return the SHA-256 of the bytes of several files, one after the other."""
     sha256 = hashlib.sha256()
     for reference in references:
         with open_regular(file_of(reference)) as file:

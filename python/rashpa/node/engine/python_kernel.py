@@ -37,7 +37,7 @@ profile."""
 
 
 def load_python_kernel(file: Path, function: str, parameters: Mapping[str, Any]) -> "LoadedKernel":
-    """The function of that name in the file. EngineError says what is wrong with it: it is the code of who started the run."""
+    """Load the function of that name from the file. Raise EngineError that names its fault: the code is that of the user who started the run."""
     what = f"python {file.stem}:{function}"
     module = _import(file, what)
     found = getattr(module, function, None)
@@ -58,7 +58,7 @@ def load_python_kernel(file: Path, function: str, parameters: Mapping[str, Any])
 
 
 class LoadedKernel:
-    """A function with its parameters; called by one thread at a time."""
+    """Holds a function with its parameters; one thread at a time calls it."""
 
     def __init__(
         self,
@@ -86,11 +86,11 @@ class LoadedKernel:
         ]
 
     def on_device(self) -> DeviceFunction:
-        """The same for whole stacks on a device."""
+        """Return the same function for whole stacks on a device."""
         return DeviceFunction(self.declared, self._function, self._parameters, self._prints)
 
     def __call__(self, pixels: NDArray[Any]) -> Answer:
-        """Of one image. What is raised makes it errored."""
+        """Process one image. An exception makes the image errored."""
         with self._prints:
             given = self._function(pixels, **self._parameters)
         if len(self._parts) == 1:
@@ -135,7 +135,7 @@ def _import(file: Path, what: str) -> ModuleType:
 
 
 def _check(what: str, declared: PythonKernel) -> None:
-    """What the native part does not see in its own types."""
+    """Check the parts of a declaration that native types cannot express."""
     unknown = [pixels for pixels in declared.takes if pixels not in PIXELS]
     if unknown:
         raise EngineError("config", f"{what}: no pixels are {_shown(unknown[0])}; there are {', '.join(PIXELS)}")
@@ -178,7 +178,7 @@ def _of(found: Any, column: Column) -> Any:
 
 
 def _bits(column: Column, value: Any) -> int:
-    """The 64 bits of a number."""
+    """Return the 64 bits of a number."""
     if not isinstance(value, int):
         value = _numbers(column, value, 0, "iubf").item()
     if column.type == "float64":
@@ -196,7 +196,7 @@ def _bits(column: Column, value: Any) -> int:
 
 
 def _numbers(column: Column, value: Any, dimensions: int, kinds: str) -> NDArray[Any]:
-    """The value as an array of numbers that its column can hold; what would lose something on the way is refused."""
+    """Return the value as an array of numbers that its column can hold; refuse a value that would lose something."""
     try:
         found = np.asanyarray(value)
     except Exception as error:
@@ -253,7 +253,7 @@ def _arrays(declared: PythonKernel, found: Any) -> NDArray[np.float64]:
 
 
 def _shown(value: Any) -> str:
-    """For people, whatever it is."""
+    """Format any value for people."""
     if isinstance(value, int) and value.bit_length() > _LONGEST_BITS:
         return f"a number of {value.bit_length()} bits"
     try:

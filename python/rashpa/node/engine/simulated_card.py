@@ -21,8 +21,8 @@ _LONGEST = 500  # bytes of one
 
 
 class SimulatedCard:
-    """The process of one card. Its folder is nobody else's, and goes with it. The card ends when the node ends, however that happens: it watches
-    its stdin. `options`: of `rashpa card`. EngineError with its last words when it does not start."""
+    """Runs the process of one card, with a folder of its own, which goes with it. The card watches its stdin, so it ends when the node ends, in any way.
+    `options`: of `rashpa card`. Raise EngineError with its last words when it does not start."""
 
     def __init__(self, *options: str) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="rashpa_card_"))
@@ -47,7 +47,7 @@ class SimulatedCard:
             raise EngineError("resource", f"the simulated card did not start: {words}"[-1000:])
 
     def _listen(self) -> None:
-        """To its end: a pipe that nobody empties would hold the card up. What it says once it is ready is the node's to print."""
+        """Read its output to the end, since a full pipe would block the card. The node prints lines that come after it is ready."""
         output = self._process.stdout
         with PrintsAs("simulated card"), output or contextlib.nullcontext():
             while output and (line := output.readline(_LONGEST)):
@@ -61,7 +61,7 @@ class SimulatedCard:
         self._settled.set()
 
     def ended(self) -> str:
-        """How its process ended, although nobody has told it to; empty while it lives. Any thread."""
+        """Return how its process ended without an order, empty while it lives. Any thread may call it."""
         code = self._process.poll()
         if code is None:
             return ""

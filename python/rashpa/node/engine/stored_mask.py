@@ -18,7 +18,8 @@ Mask = NDArray[np.uint32]
 
 
 def stored_masks(order: telegram.Destination, folders: Folders) -> dict[str, Mask]:
-    """By buffer, NXmx bits of the dataset's file; none when it has no mask, or lies where this node reads nothing: the manager cautions of that."""
+    """Return NXmx bits of the dataset's file by buffer. They are none when the file has no mask, or lies where this node may not read: the manager cautions
+    of that."""
     if order.dataset.kind != "stored":
         return {}
     spec = spec_of(order.dataset)
@@ -42,7 +43,7 @@ def stored_masks(order: telegram.Destination, folders: Folders) -> dict[str, Mas
 
 
 class _Modules:
-    """Where modules lie in the stored images, and how."""
+    """Describes places and orientations of modules in the stored images."""
 
     def __init__(self, spec: StoredSpec) -> None:
         ways = [Orientation(turn, flip) for turn, flip in spec.orientations] or [UPRIGHT] * len(spec.places)
@@ -53,14 +54,14 @@ class _Modules:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the images: rows, columns."""
+        """Return rows and columns of the images."""
         return (
             max(y + height for _, y, _, height, _ in self.places),
             max(x + width for x, _, width, _, _ in self.places),
         )
 
     def cut(self, mask: Mask) -> list[Mask]:
-        """Of each module, as it is read."""
+        """Cut the mask into one of each module, as it is read."""
         return [way.turned_back(mask[y : y + height, x : x + width]) for x, y, width, height, way in self.places]
 
 

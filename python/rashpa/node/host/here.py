@@ -23,7 +23,7 @@ def staying_here() -> Iterator[Path]:
 
 
 def rooted(order: telegram.Destination, here: Path) -> telegram.Destination:
-    """The order with paths of its output that count from `here`; `~` is the home of who runs this."""
+    """Return the order with output paths relative to `here`; `~` is the home of the user that runs this process."""
     buffers = []
     for buffer in order.buffers:
         sinks = tuple(

@@ -16,7 +16,7 @@ _RATE = re.compile(r"^\s*([0-9.]+)\s*Gb/sec")
 
 
 def interfaces(system: Path = Path("/sys"), processes: Path = Path("/proc")) -> tuple[Interface, ...]:
-    """Those that are there, by name; what cannot be read is not known."""
+    """Return the interfaces of this machine by name; an unreadable fact counts as unknown."""
     ports = _rdma_ports(system)
     wide = _ipv6(processes / "net" / "if_inet6")
     found = []
@@ -29,7 +29,7 @@ def interfaces(system: Path = Path("/sys"), processes: Path = Path("/proc")) -> 
 
 
 def _speed(path: Path) -> int:
-    """Bits a second; 0: the driver says none, as of interfaces that are down, virtual or loopback."""
+    """Return bits a second, 0 when the driver says none, as for interfaces that are down, virtual or loopback."""
     try:
         megabits = int((path / "speed").read_text(encoding="ascii"))
     except (OSError, ValueError):
@@ -38,7 +38,7 @@ def _speed(path: Path) -> int:
 
 
 def _rdma_ports(system: Path) -> dict[str, tuple[str, int]]:
-    """By interface: the RDMA device that uses it, and its port's rate; 0 of a device in software, which has none of its own."""
+    """Return by interface the RDMA device that uses it, and its port's rate; 0 for a device in software, which has no rate of its own."""
     found: dict[str, tuple[str, int]] = {}
     for port in sorted((system / "class" / "infiniband").glob("*/ports/*")):
         device = port.parent.parent
@@ -53,7 +53,7 @@ def _rdma_ports(system: Path) -> dict[str, tuple[str, int]]:
 
 
 def _ipv4(name: str) -> tuple[str, ...]:
-    """Its first address; none of a name that this machine does not have."""
+    """Return the first address of the interface; none for a name that this machine does not have."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as question:
         try:
             answer = fcntl.ioctl(question, _ADDRESS_OF, struct.pack("256s", name.encode()[:15]))

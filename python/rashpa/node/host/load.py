@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the process of a node takes of its machine, as the kernel counts it. Linux alone."""
+"""The resources that the process of a node takes, as the kernel counts them. Linux alone."""
 
 import os
 import resource
@@ -15,7 +15,7 @@ _NAME_END = ")"  # behind the name in stat, which may hold anything else
 
 
 def load() -> Load:
-    """Now. Any thread; reads one short file for each thread."""
+    """Return the load now. Any thread may call it; it reads one short file for each thread."""
     stat = _fields((_PROC / "stat").read_text())[1]
     return Load(
         time_s=time.time(),
@@ -41,7 +41,7 @@ def _threads() -> list[Thread]:
 
 
 def _fields(line: str) -> tuple[str, list[str]]:
-    """Name, and what stands behind it: the third field of proc(5) is the first of the list."""
+    """Return the name, and the fields after it: the third field of proc(5) is the first of the list."""
     head, _, rest = line.rpartition(_NAME_END)
     return head.partition("(")[2], rest.split()
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much memory a node may still take."""
+"""The memory that a node may still take."""
 
 from pathlib import Path
 
 
 def available_memory_bytes() -> int:
-    """What the kernel says can be taken without swapping, or what is left of the control group's limit; 0 when neither is known."""
+    """Return the memory that the kernel can give without swapping, or the rest of the control group's limit, whichever is less; 0 when neither is known."""
     limits = [limit for limit in (_available(), _left_in_group()) if limit is not None]
     return min(limits, default=0)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kernels, libraries and child processes print in a node: taken by a process of its own (`printed_drain.py`), so that nobody who prints waits for
-who should read, and put into the node's log under the name of the kernel."""
+"""Captures the output of kernels, libraries and child processes in a node, and puts it into the node's log under the name of the kernel. A process of its own
+(`printed_drain.py`) reads it, so that a printing thread never waits for a reader."""
 
 import contextlib
 import ctypes
@@ -35,7 +35,7 @@ _PRINTING = _Printing()
 
 
 class PrintsAs:
-    """What its thread prints meanwhile has this name in the log."""
+    """Gives the output of its thread this name in the log for the time of the context."""
 
     def __init__(self, name: str) -> None:
         self._name = name[:_LONGEST_NAME]
@@ -51,7 +51,7 @@ class PrintsAs:
 
 
 class PrintedStream(telling.FileText):
-    """Text on its way to the drain: whoever writes is never ended by it. `name`: of all that is written; the printing thread's when not given."""
+    """Writes text to the drain; a fault of the drain never ends the writer. `name`: of all that is written; the printing thread's when not given."""
 
     def __init__(self, file: int, name: str = "") -> None:
         super().__init__(file, "utf-8")
@@ -72,10 +72,10 @@ class PrintedStream(telling.FileText):
 
 
 class Printed:
-    """The drain of one process. It is started before there are threads, and takes the process's standard output and error when told."""
+    """Owns the drain of one process. It starts before there are threads, and takes the process's standard output and error later."""
 
     def __init__(self) -> None:
-        """OSError when there can be no drain."""
+        """Start the drain. Raise OSError when there can be none."""
         taken, self._print_into = os.pipe()
         try:
             self._process = subprocess.Popen(  # noqa: S603  (our own program)
@@ -88,7 +88,7 @@ class Printed:
             os.close(taken)
 
     def redirect(self, heard: Callable[[str, str], object]) -> None:
-        """From here on what is printed goes to the drain, and by it to `heard`: who printed it, empty when that is not known, and a line."""
+        """Send standard output and error to the drain, which passes name and line to `heard`; the name is empty when it is unknown."""
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         os.dup2(self._print_into, 1)
@@ -102,7 +102,7 @@ class Printed:
 
 
 def drain_of_process() -> Printed | None:
-    """A drain for a process that is a node and nothing else; None in others, and where there can be none, which is said."""
+    """Return a drain for a process that is a node and nothing else. Return None in others, and, with a message, where there can be none."""
     if not isinstance(sys.stdout, telling.TellingStream):
         return None
     try:
@@ -113,7 +113,7 @@ def drain_of_process() -> Printed | None:
 
 
 def _buffer_lines() -> None:
-    """C's printf is heard when a line ends, as on a terminal, and not when 4096 bytes are full."""
+    """Make C's printf flush at the end of each line, as on a terminal, and not after 4096 bytes."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         library = ctypes.CDLL(None)
         library.setvbuf(ctypes.c_void_p.in_dll(library, "stdout"), None, _LINE_BUFFERED, 0)

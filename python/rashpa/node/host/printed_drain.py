@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes what a node and its children print, as a program of its own, for as long as one of them can print.
+"""Takes the output of a node and its children, as a program of its own, as long as one of them can print.
 
-It reads standard input, and never stops reading: who prints is never held up. Lines go to standard error as text, and to standard output as JSON for
-the node's log: {"who", "text"}, or {"lines", "bytes"} that were dropped. Memory is bounded, however long the lines are and whoever does not read.
-Pieces of a kernel that is known are framed: BEGIN name MIDDLE text END. Only the standard library's quick parts are imported: it starts with each node.
+It reads standard input, and never stops reading, so that it never blocks a printing process. Lines go to standard error as text, and to standard output as
+JSON for the node's log: {"who", "text"}, or {"lines", "bytes"} that were dropped. Memory is bounded, for lines of any length and for readers that stand
+still.
+Pieces of a known kernel are framed: BEGIN name MIDDLE text END. The program imports only the standard library's quick parts, since it starts with each node.
 """
 
 import json
@@ -41,11 +42,11 @@ class Lines:
 
     @property
     def is_between(self) -> bool:
-        """Whether nothing is begun."""
+        """Return True when no line is begun."""
         return not self._rest and not self._open
 
     def feed(self, data: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Gives (name, line) for what is complete."""
+        """Yield (name, line) for each complete line."""
         for name, text in self._pieces(self._rest + data):
             *lines, last = _ENDS.split(self._open.pop(name, b"") + text)
             for line in lines:
@@ -109,7 +110,7 @@ class Outlet:
         return True
 
     def close(self) -> None:
-        """Waits a moment for who still reads."""
+        """Wait a moment for a reader that still reads."""
         with self._changed:
             self._waiting.append(b"")
             self._changed.notify()
@@ -154,7 +155,7 @@ class Drain:
             self._keep(name, line)
 
     def tick(self) -> None:
-        """Passes on what has waited."""
+        """Pass on the lines that have waited."""
         for name, line in self._lines.end():
             self._keep(name, line)
         self._refill()

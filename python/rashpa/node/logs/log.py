@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node has done, for people: the newest entries in memory, read by `rashpa node log`. No token and no owner's secret is ever in a text."""
+"""The log of a node, for people: the newest entries in memory, which `rashpa node log` reads. No token and no owner's secret is ever in a text."""
 
 import heapq
 import logging
@@ -20,7 +20,7 @@ _LONGEST = 500  # characters of an entry
 
 
 class NativeMessage(Protocol):
-    """As rashpa._native.LogMessage."""
+    """Declares the fields of rashpa._native.LogMessage."""
 
     @property
     def time(self) -> float: ...  # since 1970, UTC
@@ -43,7 +43,7 @@ LEVELS = ("debug", "info", "warning", "error")
 
 @dataclass(frozen=True)
 class About:
-    """What an entry is about; None, or empty: that does not apply."""
+    """Names the subject of an entry; None, or empty, where a part does not apply."""
 
     run: int | None = None
     buffer: str = ""
@@ -56,7 +56,7 @@ _NOTHING = About()
 
 @dataclass
 class Entry:
-    """One thing that happened. `times`: how often in a row. `module`: that of the DTP; the others of the last five as in About."""
+    """Holds one event. `times`: its count in a row. `module`: that of the DTP; the others of the last five as in About."""
 
     time: str  # of the first, UTC
     node: str
@@ -70,15 +70,15 @@ class Entry:
     frame: int | None = None
 
     def repeats(self, last: "Entry") -> bool:
-        """Whether it says the same."""
+        """Return True when it says the same as `last`."""
         return (self.level, self.text, self.run, self.buffer, self.dtp, self.frame) == (
             last.level, last.text, last.run, last.buffer, last.dtp, last.frame,
         )  # fmt: skip
 
 
 class NodeLog(logging.Handler):
-    """From any thread. As a handler it takes what the node's own modules log besides. `level`: what is less is not kept. `copy`: is given every
-    entry, for a file; one that repeats itself once at first, and once more with its count when something else has come, or at the end."""
+    """Keeps entries from any thread. As a handler it also takes log records of the node's own modules. `level`: the least severe level to keep. `copy` gets
+    every entry, for a file. It gets a repeated entry at first, and once more with its count when another entry comes, or at the end."""
 
     def __init__(self, level: str = "info", copy: Callable[[Entry], object] | None = None, node: str = "") -> None:
         super().__init__(logging.INFO)
@@ -107,15 +107,15 @@ class NodeLog(logging.Handler):
         self.add("error" if record.levelno >= logging.ERROR else record.levelname.lower(), text)
 
     def know_modules(self, modules: Mapping[int, int]) -> None:
-        """Whose DTPs those of the run are: module by DTP."""
+        """Set the modules of the run by DTP."""
         self._modules = modules
 
     def know_printers(self, names: Iterable[str]) -> None:
-        """Which kernels of the run are code of others: what is printed by nobody known is one of theirs."""
+        """Set the kernels of the run that are code of others: output without a known name comes from one of them."""
         self._printers = " or ".join(names)
 
     def printed(self, who: str, text: str, about: About = _NOTHING) -> None:
-        """A line that a kernel, a library or a child process has printed. However many they are, no other entry goes for them."""
+        """Add a line that a kernel, a library or a child process has printed. Such lines never displace other entries."""
         entry = self._entry_of("info", f"{who or self._printers or 'the process'} printed: {text}", about, None)
         if self._least > LEVELS.index("info"):
             return
@@ -126,12 +126,12 @@ class NodeLog(logging.Handler):
                 self._copy(entry)
 
     def hear(self, messages: Iterable[NativeMessage]) -> None:
-        """What native code has said."""
+        """Add messages of native code."""
         for one in messages:
             self.add(one.level, one.text, About(one.run, one.buffer, one.dtp, one.frame), one.time)
 
     def newest(self, count: int) -> list[dict[str, object]]:
-        """At most `count` entries, the oldest first."""
+        """Return at most `count` entries, the oldest first."""
         with self._guard:
             entries, printed = list(self._entries), list(self._printed)
         printed = printed[max(0, len(printed) - max(count // 2, count - len(entries))) :]
@@ -139,12 +139,12 @@ class NodeLog(logging.Handler):
         return [asdict(entry) for entry in heapq.merge(entries, printed, key=lambda entry: entry.time)]
 
     def levels(self) -> dict[str, int]:
-        """How many entries there were of each level that is kept, those that are gone and repeated ones too."""
+        """Return the number of entries of each level that is kept, with displaced and repeated ones."""
         with self._guard:
             return {level: self._levels[level] for level in LEVELS[self._least :]}
 
     def add(self, level: str, text: str, about: About = _NOTHING, time_s: float | None = None) -> None:
-        """`time_s`: since 1970, UTC; now when not given."""
+        """Add an entry. `time_s`: since 1970, UTC; now when not given."""
         if LEVELS.index(level) < self._least:
             return
         entry = self._entry_of(level, text, about, time_s)
@@ -174,7 +174,7 @@ class NodeLog(logging.Handler):
         )
 
     def end(self) -> None:
-        """Nothing more is added."""
+        """Add nothing more."""
         with self._guard:
             self._copy_repeated()
 

@@ -16,14 +16,14 @@ Format = Literal["text", "json"]
 
 
 def json_line(entry: Entry) -> str:
-    """What does not apply is left out."""
+    """Format an entry as JSON, without the parts that do not apply."""
     return json.dumps(
         {key: value for key, value in asdict(entry).items() if value not in (None, "")}, ensure_ascii=False
     )
 
 
 def text_line(entry: Entry) -> str:
-    """As `rashpa node log` has it."""
+    """Format an entry as `rashpa node log` does."""
     return lines_of([asdict(entry)])[0]
 
 

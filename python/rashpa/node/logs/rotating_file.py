@@ -11,11 +11,11 @@ OLDER = 2
 
 
 class RotatingFile:
-    """Of one process. Any thread. What cannot be written is counted, and said in the file when that is possible again; nothing raises but the
-    beginning, and nobody waits for a disk that stands (`Behind`)."""
+    """Writes lines of one process, from any thread. It counts lines that cannot be written, and says so in the file when that is possible again. Only the
+    constructor raises, and no caller waits for a disk that stands (`Behind`)."""
 
     def __init__(self, path: Path, file_bytes: int = FILE_BYTES, mode: int = 0o644) -> None:
-        """OSError when it cannot be written. `mode`: of a new file, less the umask."""
+        """Open the file. Raise OSError when it cannot be written. `mode`: of a new file, less the umask."""
         self._path = path.absolute()  # kernels of others may change the working folder
         self._file_bytes = file_bytes
         self._mode = mode
@@ -24,7 +24,7 @@ class RotatingFile:
         self._behind = Behind(self._take)
 
     def write(self, line: str) -> bool:
-        """Whether it is in the file now."""
+        """Write a line; return True when it is in the file now."""
         return self._behind.put(f"{line}\n".encode(errors="replace"))
 
     def close(self) -> None:

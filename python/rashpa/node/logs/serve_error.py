@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a node does not start."""
+"""The error of a node that does not start."""
 
 
 class ServeError(RuntimeError):
-    """The node cannot be started this way; the text says what to change."""
+    """Names the reason why a node cannot be started this way; the text says what to change."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast this machine carries out the pipelines of a run file, with its dataset and calibration, without link: its units alone, and with the files that
-become of it on its disks."""
+"""Measures how fast this machine carries out the pipelines of a run file, with its dataset and calibration, without link: its units alone, and with files on
+its disks."""
 
 import itertools
 import shutil
@@ -42,7 +42,7 @@ _OF_FREE = 4  # files that are written to measure take a quarter of the free spa
 
 @dataclass(frozen=True)
 class Measured:
-    """What came of one pipeline on one unit; `trouble`: why there is no figure."""
+    """Holds the result of one pipeline on one unit; `trouble`: the reason why there is no figure."""
 
     buffer: str
     what: str
@@ -51,8 +51,8 @@ class Measured:
 
 
 def measure(path: Path, seconds: float, progress: Callable[[str], None] = lambda _: None) -> Iterator[Measured]:
-    """Of each buffer of the run file that has kernels, on every unit of this machine that has versions of them; each takes `seconds`, and its start.
-    RunFileError when the file cannot be run."""
+    """Measure each buffer of the run file that has kernels, on every unit of this machine that has versions of them. Each takes `seconds`, and its start.
+    Raise RunFileError when the file cannot be run."""
     file, source = read_run_file(path)
     done: set[tuple[str, int, int]] = set()
     for section in file.buffer:
@@ -80,8 +80,8 @@ def measure(path: Path, seconds: float, progress: Callable[[str], None] = lambda
 
 
 def measure_files(path: Path, seconds: float, progress: Callable[[str], None] = lambda _: None) -> Iterator[Measured]:
-    """Of each buffer of the run file that has files: its pipeline and its files, in a folder of their own beside the run's, which goes again. Counted
-    until all is on the disk; each takes `seconds`, and what it takes to complete the files. RunFileError when the file cannot be run."""
+    """Measure each buffer of the run file that has files: its pipeline and its files, in a temporary folder beside the run's. Count until all is on the disk;
+    each takes `seconds`, and the time to complete the files. Raise RunFileError when the file cannot be run."""
     file, source = read_run_file(path)
     for section in filter(writes_files, file.buffer):
         sinks = [sink for sink in section.sink if isinstance(sink, Hdf5Sink)]
@@ -105,7 +105,7 @@ def measure_files(path: Path, seconds: float, progress: Callable[[str], None] = 
 
 
 def _only(file: toml.RunFile, section: toml.Buffer, frames: int = _ANNOUNCED) -> toml.RunFile:
-    """The run file with one buffer, at a receiver of this machine, and its images in memory of the host, where they are made."""
+    """Return the run file with one buffer, at a receiver of this machine, and its images in host memory, where they are made."""
     run = file.run.model_copy(update={"frames": frames})
     link = file.link.model_copy(update={"memory": "huge"})
     return file.model_copy(
@@ -128,7 +128,7 @@ def _today() -> str:
 
 
 def _images_per_s(plan: Plan, buffer: PlannedBuffer, seconds: float) -> float:
-    """The slowest of several rounds, when everything has been done once."""
+    """Return the slowest rate of several rounds, after a first one that does not count."""
     with native_errors():
         recorder = _recorder(plan, buffer)
         images, flags = _images(plan, buffer)
@@ -143,7 +143,7 @@ def _images_per_s(plan: Plan, buffer: PlannedBuffer, seconds: float) -> float:
 
 
 def _written_per_s(plan: Plan, buffer: PlannedBuffer, seconds: float, folder: Path) -> float:
-    """Images, until the files are complete and on the disk; no more of them than its free space allows."""
+    """Return the images a second until the files are complete and on the disk. Write no more than the free space allows."""
     with native_errors():
         recorder = _recorder(plan, buffer)
         images, flags = _images(plan, buffer)
@@ -191,7 +191,7 @@ def _round(recorder: _native.Recorder, images: NDArray[Any], flags: NDArray[np.u
 
 
 def _images(plan: Plan, buffer: PlannedBuffer) -> tuple[NDArray[Any], NDArray[np.uint32]]:
-    """The first images that the buffer would get, in whole stacks, and their flags."""
+    """Return the first images that the buffer would get, in whole stacks, and their flags."""
     file = plan.file
     frames = dataset_from_spec(resolved_dataset(file, plan.source, "local"), Path.cwd()).dataset
     stack = buffer.section.stack

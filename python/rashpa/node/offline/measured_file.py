@@ -23,13 +23,13 @@ _DECISIVE = ("cpu", "cpu_flags", "cores", "memory_gb", "numa_nodes", "governor",
 
 
 def default_path() -> Path:
-    """Where nodes of this user keep it: XDG's folder of state."""
+    """Return the path where nodes of this user keep it, in XDG's folder of state."""
     state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(state) / "rashpa" / "measured.json"
 
 
 def here() -> dict[str, Any]:
-    """What figures hold for: this hardware and this software."""
+    """Return the hardware and software for which figures hold."""
     facts = hardware_facts()
     module = hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()
     units = [[name, usable, what] for name, usable, what in _native.available_units()]
@@ -37,7 +37,7 @@ def here() -> dict[str, Any]:
 
 
 def load_measured(path: Path) -> tuple[Throughput, ...]:
-    """The figures in the file; none when there is no file. EngineError when they are not of this machine as it is now, or there are none in it."""
+    """Return the figures in the file, none when there is no file. Raise EngineError when they are not of this machine as it is now, or the file has none."""
     try:
         data = read_regular(path, _MOST_BYTES)
     except FileNotFoundError:
@@ -62,7 +62,7 @@ def load_measured(path: Path) -> tuple[Throughput, ...]:
 
 
 def _checked(values: dict[str, Any]) -> Throughput:
-    """ValueError, KeyError or TypeError when it is none that a telegram could say."""
+    """Return a figure. Raise ValueError, KeyError or TypeError when a telegram could not carry it."""
     one = Throughput(
         str(values["pipeline"]),
         str(values["what"])[:1000],
@@ -78,7 +78,7 @@ def _checked(values: dict[str, Any]) -> Throughput:
 
 
 def store_measured(path: Path, found: Iterable[Throughput]) -> None:
-    """Beside those of other pipelines and sizes, when they still hold."""
+    """Store figures beside those of other pipelines and sizes, when these still hold."""
     try:
         before = load_measured(path)
     except EngineError:

@@ -46,16 +46,16 @@ _MOST_BYTES = 256 << 20
 
 
 class ProcessError(ValueError):
-    """What was asked for cannot be done; the text names file and key, and says what to try."""
+    """Refuses an impossible request; the text names file and key, and says what to try."""
 
 
 class NotBegunError(ProcessError):
-    """As ProcessError, of a recording of which nothing was written."""
+    """Refuses a recording as ProcessError does, before anything of it was written."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """Files that are one run, and what their output is called."""
+    """Names the files that are one run, and its output."""
 
     name: str
     files: tuple[Path, ...]
@@ -63,7 +63,7 @@ class Recording:
 
 @dataclass(frozen=True)
 class Job:
-    """What is done with one recording. It may travel to another process."""
+    """Describes the processing of one recording. It may travel to another process."""
 
     pipeline: Path  # run file
     buffer: str
@@ -78,13 +78,13 @@ class Job:
 
     @property
     def reading(self) -> Reading:
-        """How its files are read."""
+        """Return how its files are read."""
         return Reading(follow=self.follow, allow_missing=self.allow_missing)
 
 
 @dataclass(frozen=True)
 class Processed:
-    """What became of a recording. `files`: the prefix of its output."""
+    """Holds the result of a recording. `prefix`: of its output files."""
 
     recording: str
     prefix: str
@@ -94,7 +94,7 @@ class Processed:
 
     @property
     def books(self) -> DataBooks:
-        """Account for every image of the recording: what was not stored though it should be is errored, what never came is missing."""
+        """Account for every image of the recording: one that was not stored though it should be is errored, one that never came is missing."""
         books, first = self.status.books, self.status.first_errored
         troubles = [f"{self.recording}: {self.status.sink_error}"] if self.status.sink_error else []
         if first:
@@ -113,8 +113,8 @@ class Processed:
 
 
 def recordings_of(files: Sequence[Path], *, join: bool = False) -> list[Recording]:
-    """Image files of a frame each are one recording in the order of their numbers, every other file is one; with `join`, all are one in the order given.
-    Each has a name of its own. ProcessError when a number is missing."""
+    """Group files into recordings: image files of a frame each are one, in the order of their numbers; every other file is one. With `join`, all are one in
+    the order given. Each has a name of its own. Raise ProcessError when a number is missing."""
     if join:
         return [Recording(_name_of(files[0]), tuple(files))]
     try:
@@ -132,14 +132,14 @@ def recordings_of(files: Sequence[Path], *, join: bool = False) -> list[Recordin
 
 
 def _name_of(file: Path) -> str:
-    """Of the first file, as far as names of runs may have it."""
+    """Return the name of the first file, in the characters that names of runs may have."""
     name = file.name[: len(without_packing(file.name))]
     name = Path(name).stem.removesuffix("_master")
     return "".join(one if one.isascii() and (one.isalnum() or one in "_.-") else "_" for one in name)[:48] or "images"
 
 
 def load_pipeline(path: Path, buffer: str) -> tuple[RunFile, RunFileSource]:
-    """A run file with the one buffer that is processed. ProcessError names what is wrong."""
+    """Return a run file with the one buffer that is processed. Raise ProcessError that names the fault."""
     try:
         file, source = read_run_file(path)
     except RunFileError as error:
@@ -154,7 +154,7 @@ def load_pipeline(path: Path, buffer: str) -> tuple[RunFile, RunFileSource]:
 
 
 def check(job: Job) -> Description:
-    """What the recording holds; ProcessError when it does not fit the pipeline, or the output cannot be."""
+    """Describe the recording. Raise ProcessError when it does not fit the pipeline, or when the output cannot be written."""
     file, source = load_pipeline(job.pipeline, job.buffer)
     description = _describe(job, file, source)
     _order(_plan(job, file, source, description.frames))
@@ -215,7 +215,7 @@ def _order(plan: Plan, run_id: str = "") -> telegram.Destination:
 
 
 def _as_stated(order: telegram.Destination, stated: Stated) -> telegram.Destination:
-    """With what the files say of pixels that hold no count, where the run file says nothing."""
+    """Return the order with the files' statement on pixels that hold no count, where the run file makes none."""
     (buffer,) = order.buffers
     raw = bool(buffer.kernels) and declaration_of(buffer.kernels[0]).calibration
     if buffer.masked == "delivered" and not buffer.special and not raw:
@@ -225,8 +225,8 @@ def _as_stated(order: telegram.Destination, stated: Stated) -> telegram.Destinat
 
 
 def process_recording(job: Job, progress: Callable[[int], None] | None = None) -> Processed:
-    """Processes one recording and completes its output. `progress` is told of images that are done. ProcessError, and nothing is written, when
-    something does not fit; what fails later is in the books."""
+    """Process one recording and complete its output. `progress` gets the number of finished images. Raise ProcessError, before anything is written, when
+    something does not fit; later failures are in the books."""
     with staying_here() as here:
         return _processed(job, here, progress)
 
@@ -287,7 +287,7 @@ def _feed(recorder: _native.Recorder, stored: Stored, stack: int, progress: Call
 
 
 def _with_absent(piece: Piece, absent: NDArray[np.int64], first: int) -> NDArray[np.uint8] | None:
-    """The completeness of images from `first` on: those that are absent are missing."""
+    """Return the completeness of images from `first` on: those that are absent are missing."""
     here = absent[(absent >= first) & (absent < first + len(piece.images))] - first
     if not here.size:
         return piece.completeness

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What files of `rashpa process` say of their source."""
+"""The source of pixels, as files of `rashpa process` state it."""
 
 import datetime as dt
 from pathlib import Path

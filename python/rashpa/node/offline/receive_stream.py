@@ -38,10 +38,13 @@ _COMPLETE, _MISSING = COMPLETENESS.index("complete"), COMPLETENESS.index("missin
 
 @dataclass
 class Received:
-    """What became of a series. `missed`: images that were not got, by the numbers of those that were, and by what sender or start say of the last; `late`: that
-    came behind a later one, and are not stored; `repeated`: that were stored already; `refused`: messages that could not be read, `errored` the images of the series among them, `errored_in_gaps` those of these that are missed, too. Of the run, as the sender's books
-    say at its end: `never_sent`: images that did not come to the sender, `spoilt`: that it could not use. `files`: masters. `troubles` are
-    losses, `notes` what is only said."""
+    """Holds the result of a series. `missed`: images that did not come, by the numbers of the others and by the number of the last one. `late`: images that
+    came behind a later one, and are not stored; `repeated`: images that were stored already. `refused`: messages that could not be read; `errored`: the
+    images of the series among them; `errored_in_gaps`: those of the errored that are missed, too.
+
+    From the sender's books at the end of the run: `never_sent`: images that did not come to the sender; `spoilt`: images that it could not use. `files`:
+    masters. `troubles` are losses, `notes` are remarks.
+    """
 
     series_id: int
     unique_id: str
@@ -74,26 +77,26 @@ class Received:
         return DataBooks(self.images + missing + errored, self.images, missing, errored, troubles)
 
     def trouble(self, text: str) -> None:
-        """The first ones are kept."""
+        """Keep a trouble, of many the first ones."""
         if len(self.troubles) < MOST_TROUBLES and text not in self.troubles:
             self.troubles.append(text)
 
     def note(self, text: str) -> None:
-        """The first ones are kept."""
+        """Keep a note, of many the first ones."""
         if len(self.notes) < 4 * MOST_TROUBLES and text not in self.notes:
             self.notes.append(text)
 
 
 class StreamFiles:
-    """Takes messages, and stores what they hold; one thread.
+    """Takes messages, and stores their images; one thread calls it.
 
-    A series is what a start begins. Messages of other series neither end it nor get into it. Images whose start did not come, as a sender holds them of
-    a series that was aborted, have files of their own, and are no series of those that were asked for.
+    A start begins a series. Messages of other series neither end it nor get into it. A sender may hold images of an aborted series, whose start never comes.
+    These images have files of their own, and are no series that a user has asked for.
     """
 
     def __init__(self, prefix: Path, *, replace: bool = False, threads: int = 1, numbered: bool = False) -> None:
-        """`numbered`: the files of a series are <prefix>_0001…, in the order in which they come; otherwise <prefix>…; of images without a start,
-        <prefix>_without_start_0001…"""
+        """Take the prefix of the files. `numbered`: the files of a series are <prefix>_0001…, in the order in which they come; otherwise <prefix>…; of images
+        without a start, <prefix>_without_start_0001…"""
         self.done: list[Received] = []
         self.refused: list[str] = []
         """Messages that are of no series: the first reasons."""
@@ -113,11 +116,11 @@ class StreamFiles:
 
     @property
     def series(self) -> int:
-        """How many series that were begun by a start are through."""
+        """Return the number of finished series that had a start."""
         return sum(one.started for one in self.done)
 
     def take(self, data: bytes | memoryview) -> None:
-        """One message. EngineError when a file cannot be written; what cannot be read is counted."""
+        """Take one message, and count it when it cannot be read. Raise EngineError when a file cannot be written."""
         try:
             message = read_message(data)
         except StreamError as error:
@@ -140,7 +143,7 @@ class StreamFiles:
             self._open.flush()
 
     def close(self) -> None:
-        """Nothing more comes."""
+        """Complete the files: nothing more comes."""
         self._close_open()
         if self._waiting is not None:
             waiting, self._waiting = self._waiting, None
@@ -226,7 +229,7 @@ class StreamFiles:
 
 
 def _count(counts: dict[_Key, int], key: _Key) -> None:
-    """One more of these; of a stranger's keys the first ones are told apart."""
+    """Count one more of these. Only the first keys are told apart, since strangers choose them."""
     if key in counts or len(counts) < _MOST_KEYS:
         counts[key] = counts.get(key, 0) + 1
 
@@ -238,7 +241,7 @@ class _Options:
 
 
 class _Series:
-    """One series that is being received."""
+    """Stores one series while it is being received."""
 
     def __init__(self, first: Start | Image, prefix: Path, options: _Options) -> None:
         self.key = first.series
@@ -312,7 +315,7 @@ class _Series:
         return received
 
     def _due(self, end: End) -> int | None:
-        """How many images were sent: our senders say it at the end, and others at the start."""
+        """Return how many images were sent: our senders say it at the end, others at the start."""
         said = end.user_data.get("images")
         if isinstance(said, int) and 0 <= said <= MOST_IMAGES:
             return said
@@ -368,7 +371,7 @@ class _Series:
 
 
 def _lost_before(end: End) -> tuple[int, int]:
-    """Images that never came to the sender, and that it could not use; 0 where it does not say it of the whole run."""
+    """Return the number of images that never came to the sender, and of those that it could not use; 0 where it does not say it of the whole run."""
     said = end.user_data
     if said.get("whole_run") is not True:
         return 0, 0
@@ -382,7 +385,7 @@ def _file_part(name: str) -> str:
 
 
 class _ChannelFile:
-    """The files of one channel of a series."""
+    """Writes the files of one channel of a series."""
 
     def __init__(
         self,
@@ -449,7 +452,7 @@ class _ChannelFile:
         self._keep(lost_of(user, self._regions))
 
     def skip(self, first: int, count: int) -> None:
-        """Rows of images that did not come."""
+        """Add rows of images that did not come."""
         for image_id in range(first, first + min(count, MOST_ROWS)):
             self._frame[self._held] = image_id
             self._time[self._held] = self._flags[self._held] = 0
@@ -507,7 +510,7 @@ Progress = Callable[[Received | None], None]
 
 
 def read_recording(path: Path, files: StreamFiles, series: int = 1) -> None:
-    """Messages that were recorded, until so many series have ended (0: all). EngineError when there are none, or a file cannot be written."""
+    """Read recorded messages, until `series` series have ended (0: all). Raise EngineError when there are none, or a file cannot be written."""
     try:
         for message in recorded_messages(path):
             files.take(message)
@@ -526,8 +529,8 @@ def receive(
     timeout_s: float | None = None,
     progress: Progress | None = None,
 ) -> bool:
-    """Messages of `endpoint` until so many series have ended (0: for ever). False when none came for `timeout_s`. EngineError when the endpoint is none,
-    or a file cannot be written."""
+    """Receive messages of `endpoint` until `series` series have ended (0: for ever). Return False when none came for `timeout_s`. Raise EngineError when the
+    endpoint is none, or a file cannot be written."""
     if not ENDPOINT.fullmatch(endpoint):
         raise EngineError("config", f"{endpoint} is no endpoint; give tcp://ADDRESS:PORT")
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the start of a series says of the experiment, checked against its images, and its way into the files: nothing of it is invented, and what is left out is said."""
+"""The experiment as the start of a series describes it: checked against its images, and written into the files. Nothing is invented, and omissions are reported."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _MOST_TEXT = 1 << 20
 
 @dataclass(frozen=True)
 class ChannelFacts:
-    """What the start says of one channel. `troubles`: of arrays that should be in the files and cannot be; `notes`: what is not said, or contradicts itself."""
+    """Holds the facts of one channel. `troubles`: arrays that should be in the files and cannot be; `notes`: facts that are absent or contradict each other."""
 
     mask: NDArray[np.uint32] | None = None
     flatfield: NDArray[np.float32] | None = None
@@ -120,7 +120,7 @@ def _unsaid(start: Start) -> Iterator[str]:
 
 
 def metadata_of(start: Start | None, facts: ChannelFacts, series: tuple[int, str]) -> _native.NxmxMetadata:
-    """What the start says of the experiment, under the names that the writer of files has for it."""
+    """Return the facts of the experiment, under the names of the file writer."""
     user: Mapping[str, Any] = start.user_data if start else {}
     depth = user.get("bit_depth_readout")
     values: Values = {
@@ -164,8 +164,8 @@ def metadata_of(start: Start | None, facts: ChannelFacts, series: tuple[int, str
 
 
 def _whole(start: Start, height: int, width: int) -> list[ModuleRegion]:
-    """The image as one module, by both sides of a pixel and the beam, from the corner of the image where nobody says where it is; none without
-    sides. Pixels are square where only one is said."""
+    """Return the image as one module, from the sides of a pixel and the beam; without a beam, from the corner of the image. Return none without sides. Pixels
+    are square where only one side is given."""
     x, y, across, down = (
         start.number(name) for name in ("beam_center_x", "beam_center_y", "pixel_size_x", "pixel_size_y")
     )
@@ -230,7 +230,7 @@ def write_facts(file: h5py.File, start: Start | None, facts: ChannelFacts) -> No
 
 
 def _put_unknown(file: h5py.File, start: Start | None) -> None:
-    """A 0 that nobody has said looks like a measurement: these become not a number."""
+    """Replace a 0 that the start never gave by not-a-number, since a 0 looks like a measurement."""
     unknown = [path for name, paths in _NUMBERS.items() if not (start and start.has_number(name)) for path in paths]
     if not (start and _translation(start)):
         unknown += [f"{_DETECTOR}/distance", f"{_DETECTOR}/transformations/translation"]
@@ -261,13 +261,13 @@ def _translation(start: Start) -> tuple[float, float, float] | None:
 
 
 def _date(value: object) -> str:
-    """In UTC; empty when it is none."""
+    """Return the date in UTC, empty when it is none."""
     date = date_of(value)
     return "" if date is None else date.isoformat().replace("+00:00", "Z")
 
 
 def _plain(value: Any) -> Any:
-    """A value of a message as JSON has it; arrays and other tags by a word, bytes by their number."""
+    """Return a value of a message as JSON has it: arrays and other tags as a word, bytes as their number."""
     if isinstance(value, Mapping):
         return {text_of(str(name), 256): _plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the nodes of this machine would refuse of a plan when they are configured: found by their own code, without memory for images, links and output files.
+"""Finds refusals of a plan by nodes of this machine, by their own code, without memory for images, links and output files.
 
-`python -m rashpa.node.offline.trial RUN_FILE` writes it as JSON: a list of lines. It is a process of its own, since it loads the kernels that the run file names.
+`python -m rashpa.node.offline.trial RUN_FILE` writes it as JSON: a list of lines. It is a process of its own, since it loads the kernels that the run file
+names.
 """
 
 import json
@@ -35,7 +36,7 @@ _NO_END = telegram.Endpoint("", 0, 0, 0, 0)
 
 
 def refusals(plan: Plan) -> Iterator[str]:
-    """A line for each local node that would refuse its order, as the run would say it."""
+    """Yield a line for each local node that would refuse its order, in the words of the run."""
     trials = [partial(_try_receiver, plan, one) for one in plan.receivers if one.node == "local"]
     trials += [partial(_try_emulator, plan, one) for one in plan.emulators if one.node == "local"]
     for trial in trials:
@@ -47,7 +48,7 @@ def refusals(plan: Plan) -> Iterator[str]:
 
 
 def _folders(plan: Plan, role: str, write: str = "") -> Folders:
-    """Those of a node that the run starts; `write`: it writes there instead."""
+    """Return the folders of a node that the run starts; `write` replaces those that it writes to."""
     grant = grant_of(plan, role, "trial")
     kernels = Path(grant.kernels) if grant.kernels else None
     places = map(Path, (write,) if write else grant.write)
@@ -73,7 +74,7 @@ def _try_receiver(plan: Plan, receiver: PlannedReceiver) -> None:
 
 
 def _silent(buffer: telegram.Buffer, folder: Path) -> telegram.Buffer:
-    """The same without sockets and rings, with few rows, and its files elsewhere."""
+    """Return the buffer without sockets and rings, with few rows, and with its files elsewhere."""
     sinks = tuple(
         sink.model_copy(update={"prefix": str(folder / Path(sink.prefix).name), "existing": "refuse"})
         if isinstance(sink, FILE_ORDERS)

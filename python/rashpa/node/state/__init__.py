@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the state of a node: whose it is, and what its telegrams do."""
+"""Holds the state of a node: its owner, and the effects of its telegrams."""

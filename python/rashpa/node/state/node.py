@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 
 
 class OrderError(RuntimeError):
-    """Why a telegram was not obeyed; becomes a Fault telegram."""
+    """Refuses a telegram; it becomes a Fault telegram."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
@@ -36,8 +36,8 @@ class OrderError(RuntimeError):
 
 
 class Node:
-    """One emulator or receiver. All calls from one event loop; the engine's calls run on threads, one order at a time. `lease_s`: how long the
-    node serves an owner of whom nothing is heard; 0: for ever."""
+    """Runs one emulator or receiver. One event loop makes all calls; the engine's calls run on threads, one order at a time. `lease_s`: the longest silence
+    of an owner; 0: for ever."""
 
     def __init__(
         self, name: str, role: str, factory: EngineFactory, lease_s: float = 0.0, log: NodeLog | None = None
@@ -67,7 +67,7 @@ class Node:
 
     @property
     def run(self) -> int | None:
-        """Number of the run that it is configured for."""
+        """Return the number of the run that it is configured for."""
         return self._run
 
     def hear_native(self) -> None:
@@ -82,7 +82,7 @@ class Node:
         return self._factory.capabilities(self.name)
 
     def status(self) -> Status:
-        """The node's state and, once configured, its engine's counters."""
+        """Return the node's state and, once configured, its engine's counters."""
         source: telegram.SourceStatus | None = None
         destination: telegram.DestinationStatus | None = None
         counters = self._counters()
@@ -103,7 +103,8 @@ class Node:
         )
 
     def _counters(self) -> telegram.SourceStatus | telegram.DestinationStatus | None:
-        """None without an engine, and of one that cannot say them: the node is in fault then, and can still be reset."""
+        """Return the engine's counters. Return None without an engine, and when the engine fails to give them: the node is in fault then, and can still be
+        reset."""
         try:
             return self._engine.status() if self._engine is not None else None
         except Exception as error:  # noqa: BLE001  whatever it is, the node says it
@@ -113,15 +114,15 @@ class Node:
 
     @property
     def holder(self) -> str:
-        """Whose it is, for people; empty: nobody's."""
+        """Return the owner's name for people, empty for none."""
         return self._ownership.holder
 
     def is_owner(self, order: Telegram) -> bool:
-        """Whether the node belongs to who gives this order."""
+        """Return True when the order comes from the node's owner."""
         return isinstance(order, telegram.Order) and self._ownership.is_owner(order.owner)
 
     async def obey(self, order: Telegram) -> Telegram:
-        """The answer to a telegram: Capabilities, Configured, Status or Fault. Never raises."""
+        """Obey a telegram and return the answer: Capabilities, Configured, Status or Fault. Never raise."""
         try:
             match order:
                 case telegram.GetCapabilities():
@@ -179,13 +180,13 @@ class Node:
         return Fault(self.name, self._state.value, code, text)
 
     def table(self, name: str, key: str) -> Table:
-        """Per image one byte; KeyError when there is no such table."""
+        """Return one byte per image. Raise KeyError when there is no such table."""
         if self._engine is None:
             raise KeyError(f"{self.name} is {self._state}; there are no books yet")
         return self._engine.table(name, key)
 
     def preview(self, key: str, of: Shown = "accepted") -> Preview | None:
-        """A recent accepted image, and asks for a fresh one, or the first that is `of`; KeyError when there is no such buffer."""
+        """Return a recent accepted image and request a fresh one, or return the first image that is `of`. Raise KeyError when there is no such buffer."""
         if self._engine is None:
             raise KeyError(f"{self.name} is {self._state}; there are no images yet")
         return self._engine.preview(key, of)
@@ -198,8 +199,8 @@ class Node:
                 self._lease.cancel()
 
     async def outlive_owner(self, lease_s: float) -> None:
-        """The owner is gone. Returns when the node is nobody's: at once, or where the run is to go on without him, when it has its end and nobody
-        has asked for its books. Who comes in his place has the lease."""
+        """Go on without the owner. Return when the node is free: at once, or, where the run goes on without its owner, after its end when no one has asked
+        for its books. A new owner has the lease."""
         self._freed.clear()
         if not self._goes_on:
             return
@@ -209,7 +210,7 @@ class Node:
 
     @property
     def goes_on(self) -> bool:
-        """Whether the run goes on when its owner is gone: one that has begun, and is to."""
+        """Return True when the run has begun and goes on without its owner."""
         return self._goes_on and self._ownership.owned
 
     # ---- orders -----------------------------------------------------------------------------------------------------------------
@@ -250,7 +251,7 @@ class Node:
         return self.status()
 
     def _check_role(self, order: Telegram) -> None:
-        """OrderError for what only the other side can do."""
+        """Raise OrderError for an order that only the other role can obey."""
         name = type(order).__name__
         if self.role == "receiver" and isinstance(order, telegram.Pause | telegram.Resume | telegram.Trigger):
             raise OrderError("state", f"{self.name} is a receiver: it takes what comes; send {name} to the emulator")
@@ -444,7 +445,7 @@ class Node:
             self._message = text
 
     def _end_orphan(self) -> None:
-        """The owner is heard again, or another process of his."""
+        """Note that the owner, or another process of the same owner, is heard again."""
         if self._orphan is not None:
             self._orphan = None
             self._message = "" if self._state is not RunState.fault else self._message
@@ -475,13 +476,13 @@ class Node:
 
 
 def _overruns_of(counters: telegram.SourceStatus | telegram.DestinationStatus) -> int:
-    """Images of DTPs that found no free slot."""
+    """Return the number of images of DTPs that found no free slot."""
     buffers = counters.buffers if isinstance(counters, telegram.DestinationStatus) else ()
     return sum(telegram.count_of(dtp.counts, "loss").get("overrun", 0) for buffer in buffers for dtp in buffer.dtps)
 
 
 def _parts_of(order: Configure) -> str:
-    """What a node is to do, in words."""
+    """Return the task of a node in words."""
     if order.source is not None:
         return f"{len(order.source.dtps)} DTPs over {' and '.join(one.kind for one in order.source.options)}"
     buffers = order.destination.buffers if order.destination is not None else ()
@@ -489,13 +490,13 @@ def _parts_of(order: Configure) -> str:
 
 
 def _outside_kernels_of(order: Configure) -> list[str]:
-    """Kernels whose code is not ours."""
+    """Return the kernels whose code is not ours."""
     buffers = order.destination.buffers if order.destination is not None else ()
     return list(dict.fromkeys(label_of(kernel) for buffer in buffers for kernel in buffer.kernels if code_of(kernel)))
 
 
 def _modules_of(order: Configure) -> dict[int, int]:
-    """Module by DTP."""
+    """Return modules by DTP."""
     modules = {dtp.id: dtp.module for dtp in (order.source.dtps if order.source is not None else ())}
     for buffer in order.destination.buffers if order.destination is not None else ():
         modules.update((dtp.id, dtp.module) for dtp in buffer.dtps)

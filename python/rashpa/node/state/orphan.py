@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run whose manager is gone, and which goes on: what its node does next. Nothing of it waits for anybody for ever."""
+"""The steps of a node whose run goes on without its manager. No step waits for ever."""
 
 from typing import Literal
 
@@ -11,7 +11,7 @@ Step = Literal["wait", "resume", "stop", "abort", "free"]
 
 
 class Orphan:
-    """Looked at again and again; time is what the looks say, so that a node that did not run has not waited either."""
+    """Decides the next step at each look. Time is the sum that the looks report, so that a node that did not run has not waited either."""
 
     def __init__(self, order: Orphaned) -> None:
         self._order = order
@@ -21,7 +21,7 @@ class Orphan:
         self._stopped = False
 
     def next_step(self, status: Status, seconds: float) -> Step:
-        """What is to be done now, `seconds` after the last look."""
+        """Return the step to take now, `seconds` after the last look."""
         if status.state in (RunState.finished, RunState.fault):
             self._kept_s += seconds
             return "free" if self._kept_s >= self._order.keep_s else "wait"

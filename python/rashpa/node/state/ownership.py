@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose a node is: one run's at a time, until Reset, or until its manager has been silent for the lease."""
+"""The ownership of a node: it belongs to one run at a time, until Reset, or until its manager has been silent for the lease."""
 
 import hmac
 
@@ -8,7 +8,7 @@ from rashpa.control.telegrams.telegram import Abort, Order, Reset
 
 
 class Ownership:
-    """Who may give orders. `lease_s`: how long an owner may be silent; 0: for ever."""
+    """Decides which sender may give orders. `lease_s`: the longest silence of an owner; 0: for ever."""
 
     def __init__(self, node: str, lease_s: float) -> None:
         self.lease_s = lease_s
@@ -24,14 +24,14 @@ class Ownership:
 
     @property
     def holder(self) -> str:
-        """Whose the node is, for people; empty: nobody's."""
+        """Return the owner's name for people, empty for none."""
         return self._holder
 
     def is_owner(self, owner: str) -> bool:
         return self.owned and hmac.compare_digest(owner.encode(), self._owner.encode())
 
     def check(self, order: Order) -> None:
-        """StateError when the node is another's; an order of the owner renews the lease."""
+        """Raise StateError when the node belongs to another owner; an order of the owner renews the lease."""
         if self.is_owner(order.owner):
             self.renew()
         elif self.owned and not (isinstance(order, Abort | Reset) and order.force):
@@ -41,7 +41,7 @@ class Ownership:
             )
 
     def take(self, owner: str, holder: str) -> None:
-        """After `check`."""
+        """Make `owner` the owner, after `check`."""
         self._owner, self._holder = owner, holder
         self.renew()
 
@@ -53,13 +53,13 @@ class Ownership:
         self._lost = False
 
     def lose(self, lease_s: float) -> None:
-        """The owner is known to be gone; whoever comes in its place has this lease."""
+        """Note that the owner is gone; a new owner has the lease `lease_s`."""
         self.lease_s = self._silent_s = lease_s
         self._lost = True
 
     @property
     def silence(self) -> str:
-        """What is known of an owner that is not heard, to follow its name."""
+        """Return the state of a silent owner in words that follow its name."""
         return "is gone" if self._lost else f"was not heard for {self.lease_s:g} s"
 
     def pass_time(self, seconds: float) -> None:
@@ -68,5 +68,5 @@ class Ownership:
 
     @property
     def abandoned(self) -> bool:
-        """Whether the owner has been silent for the lease."""
+        """Return True when the owner has been silent for the lease."""
         return self.owned and 0.0 < self.lease_s <= self._silent_s
