@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the documentation site does with links to files of the repository that are no pages: they are named, and must exist."""
+"""Make links to files of the repository that are no pages plain names, and take the order of decision records from their index."""
 
 import re
 from pathlib import Path
@@ -9,6 +9,33 @@ from mkdocs.exceptions import PluginError
 
 ROOT = Path(__file__).resolve().parents[1]
 _LINK = re.compile(r"\[([^\]]+)\]\((?![a-z]+:)([^)#\s]+)(#[^)\s]*)?\)")
+
+
+_RECORD = re.compile(r"^- \[(\d{4})\]\((\S+\.md)\) (.+)$", re.MULTILINE)
+
+
+def decisions() -> list[dict[str, Any]]:
+    """Return the records by topic, as docs/decisions/README.md lists them; those that it does not list come last."""
+    folder = ROOT / "docs" / "decisions"
+    _, *parts = (folder / "README.md").read_text(encoding="utf-8").split("\n## ")
+    topics: dict[str, list[tuple[str, str]]] = {
+        part.partition("\n")[0]: [(f"{number} {title}", name) for number, name, title in _RECORD.findall(part)]
+        for part in parts
+    }
+    listed = {name for records in topics.values() for _, name in records}
+    files = sorted(path.name for path in folder.glob("[0-9]*.md"))
+    topics["Newest"] = [(name.removesuffix(".md").replace("-", " "), name) for name in files if name not in listed]
+    entries: list[dict[str, Any]] = [{"By topic": "decisions/README.md"}]
+    for topic, records in topics.items():
+        if records:
+            entries.append({topic: [{title.replace("`", ""): f"decisions/{name}"} for title, name in records]})
+    return entries
+
+
+def on_config(config: Any, **_: Any) -> Any:
+    """Append the decision records to the navigation; MkDocs calls it once."""
+    config["nav"].append({"Decisions": decisions()})
+    return config
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
