@@ -254,6 +254,7 @@ gallery: build build/.browser  ## the pictures of docs/gallery.md, taken anew in
 reference: build  ## docs/reference and README's table, after a change of the run file's models, a kernel or a command
 	$(BIN)/python tools/make_reference.py
 	$(BIN)/python tools/make_works.py
+	$(BIN)/python tools/make_rooms.py
 
 # Later layers take the versions of earlier ones.
 lock: $(VENV)/.requirements  ## pins the layers of requirements/ again

@@ -34,7 +34,8 @@ def test_every_folder_of_the_data_plane_is_in_the_table() -> None:
 
 
 def test_links_between_the_texts_lead_somewhere() -> None:
-    texts = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("schema/*.md"), *ROOT.glob("src/**/*.md")]
+    texts = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("schema/*.md")]
+    texts += [*ROOT.glob("src/**/*.md"), *ROOT.glob("python/rashpa/**/*.md")]
     broken = [
         f"{text.relative_to(ROOT)}: {target}"
         for text in texts
@@ -71,3 +72,9 @@ def test_every_kernel_has_a_page() -> None:
     for name in names:
         assert (ROOT / f"docs/kernels/{name}.md").is_file()
         assert f"(kernels/{name}.md)" in index
+
+
+def test_every_room_of_python_has_a_readme() -> None:
+    folders = {path.parent for path in (ROOT / "python" / "rashpa").rglob("*.py")} - {ROOT / "python" / "rashpa"}
+    lacking = [str(folder.relative_to(ROOT)) for folder in sorted(folders) if not (folder / "README.md").is_file()]
+    assert lacking == []

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Write the list of files into the README of each room, from the first words of each file.
+
+A room is a folder of the source whose README.md has the two comments BEGIN and END. What stands around them is written by hand.
+
+Usage: make_rooms.py [--check]. With --check nothing is written; exit 1 when a README lacks a file of its folder, or names one that is
+gone. Words of a list may be older than those of the files: they are renewed by the next run.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BEGIN, END = "<!-- files: made by tools/make_rooms.py -->", "<!-- /files -->"
+MOST_WORDS = 25
+_CXX = {".hpp": 0, ".h": 1, ".cpp": 2, ".cu": 3, ".cuh": 4, ".cl": 5}
+_ASIDE = re.compile(r"(?:_test|_fuzz|_bench|_simd|_cuda|_opencl|-inl)+\Z")
+_LISTED = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
+
+
+def rooms() -> Iterator[Path]:
+    """Yield the folders whose README lists their files."""
+    for top in ("python", "src"):
+        for readme in sorted((ROOT / top).rglob("README.md")):
+            if BEGIN in readme.read_text(encoding="utf-8"):
+                yield readme.parent
+
+
+def described(room: Path) -> dict[str, str]:
+    """Return the files of a room with a few words on each; a C++ class is one entry, whatever files it has."""
+    if any(room.glob("*.py")):
+        paths = sorted(path for path in room.glob("*.py") if path.name != "__init__.py")
+        return {path.name: short(_docstring(path)) for path in paths}
+    found: dict[str, list[Path]] = {}
+    for path in room.iterdir():
+        if path.suffix in _CXX and not path.stem.endswith("_test"):
+            found.setdefault(_ASIDE.sub("", path.stem), []).append(path)
+    first = {name: min(paths, key=lambda path: (_CXX[path.suffix], len(path.name))) for name, paths in found.items()}
+    return {first[name].name: short(_comment(first[name])) for name in sorted(found)}
+
+
+def _docstring(path: Path) -> str:
+    return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+
+
+def _comment(path: Path) -> str:
+    lines: list[str] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        text = line.strip()
+        if text.startswith("///") and not text.startswith("///<"):
+            lines.append(text[3:].strip())
+        elif lines:
+            break
+    return " ".join(lines)
+
+
+def short(text: str) -> str:
+    """Return the first sentence; of a long one what stands before a colon, a semicolon, a parenthesis or a comma."""
+    sentence = re.split(r"(?<=[.])\s+(?=[A-Z`])|\n\n", " ".join(text.split("\n\n")[0].split()))[0]
+    for mark in ("; ", ": ", " (", ", "):
+        if len(sentence.split()) <= MOST_WORDS:
+            break
+        sentence = sentence.partition(mark)[0]
+    return sentence.rstrip(".").replace("|", "\\|")
+
+
+def listed(text: str) -> set[str]:
+    """Return the names in the list of a README."""
+    return set(_LISTED.findall(text[text.index(BEGIN) : text.index(END)]))
+
+
+def problems(room: Path) -> list[str]:
+    """Return what the list of a room lacks, and what it names that is gone."""
+    name = (room / "README.md").relative_to(ROOT)
+    known, text = set(described(room)), (room / "README.md").read_text(encoding="utf-8")
+    return [f"{name}: lacks {one}; run tools/make_rooms.py" for one in sorted(known - listed(text))] + [
+        f"{name}: names {one}, which is gone; run tools/make_rooms.py" for one in sorted(listed(text) - known)
+    ]
+
+
+def write(room: Path) -> None:
+    """Write the list of a room."""
+    readme = room / "README.md"
+    rows = "".join(f"| `{name}` | {words} |\n" for name, words in described(room).items())
+    table = f"| file | holds |\n|---|---|\n{rows}" if rows else "No files of its own.\n"
+    block = f"{BEGIN}\n\n{table}\n{END}"
+    text = readme.read_text(encoding="utf-8")
+    readme.write_text(re.sub(f"(?s){BEGIN}.*?{END}", lambda _: block, text), encoding="utf-8")
+
+
+def main() -> int:
+    """Return the exit status."""
+    if "--check" not in sys.argv[1:]:
+        for room in rooms():
+            write(room)
+        return 0
+    found = [problem for room in rooms() for problem in problems(room)]
+    print("\n".join(found)) if found else None
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
