@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what the emulator's log says must have happened with what the receiver found, image by image (docs/explanations/books.md)."""
+"""Compares the expectation of the emulator's log with the result at the receiver, image by image (docs/explanations/books.md)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Table = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class BufferAccount:
-    """Of one buffer: images by what the log says, and how many of them the receiver saw differently."""
+    """Accounts for one buffer: images by the fate in the log, and the number with another fate at the receiver."""
 
     name: str
     expected_complete: int
@@ -29,8 +29,8 @@ class BufferAccount:
 
 
 def image_fates(fates: list[Table]) -> Table:
-    """What must become of each image, from the fates of its DTPs: all complete, all missing, else partial. A DTP's image that was never
-    sent is missing, also one behind its last where others of the run have sent more."""
+    """Return the expected fate of each image, from the fates of its DTPs: all complete, all missing, else partial. A DTP's image that was never sent is
+    missing, also one behind its last where other DTPs of the run have sent more."""
     images = max(fate.size for fate in fates)
     parts = np.stack(
         [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a run: what all nodes have counted, and what they have noted of each image, compared."""
+"""The end of a run: the counters of all nodes, and their tables of each image, compared."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ from rashpa.control.telegrams.telegram import Status
 async def take_books(
     plan: Plan, clients: Mapping[str, NodeClient], last: Mapping[str, Status], outcome: Outcome
 ) -> None:
-    """Into the outcome, which knows who was lost; of these `last` is what they said. NodeError."""
+    """Take the books of all nodes into the outcome, which knows the lost ones; of these `last` has the last status. Raise NodeError when a node fails."""
     alive = [receiver.name for receiver in plan.receivers if receiver.name not in outcome.lost]
     names = [*(emulator.name for emulator in plan.emulators), *alive]
     # nodes beside each other, what is asked of one after the other

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The books of a group: every image of the stream once, whoever has it (docs/explanations/groups.md)."""
+"""The books of a group: every image of the stream once, whichever member has it (docs/explanations/groups.md)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -28,9 +28,9 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class MemberAccount:
-    """What came of the images that a member was given: `dealt` = complete + partial + missing. `counted`: those of the group's that are its own;
-    `duplicates`: those that arrived and are counted at another. `lost`: why and when the run went on without it; of such a member only images count that
-    its credits had proven. `joined_s`: when it joined, in seconds of the run; none: it was there from the beginning."""
+    """Accounts for the images that a member was given: `dealt` = complete + partial + missing. `counted`: images of the group that are counted here;
+    `duplicates`: images that arrived and are counted at another member. `lost`: why and when the run went on without it; of such a member only images
+    count that its credits had proven. `joined_s`: seconds of the run when it joined; None: it was there from the beginning."""
 
     name: str
     buffer: str
@@ -49,8 +49,8 @@ class MemberAccount:
 
 @dataclass(frozen=True)
 class GroupAccount:
-    """images = complete + partial + missing. `left_window`: of the missing, images that could not be sent again; `skipped`: that nobody had a free slot
-    for."""
+    """Accounts for the images of a group: images = complete + partial + missing. `left_window`: missing images that could not be sent again; `skipped`:
+    images for which no member had a free slot."""
 
     name: str
     images: int
@@ -67,13 +67,13 @@ class GroupAccount:
 
     @property
     def as_buffer(self) -> BufferAccount:
-        """As accounts of buffers are counted together."""
+        """Return the account in the form of a buffer's, to be summed with others."""
         counts = (self.complete, self.partial, self.missing)
         return BufferAccount(f"group {self.name}", *counts, self.unexplained, self.first_unexplained)
 
     @property
     def cautions(self) -> Iterator[str]:
-        """Of members that did not come to the run's end."""
+        """Yield cautions of members that did not come to the run's end."""
         for member in self.members:
             if member.lost is not None:
                 again = member.dealt - member.lost.done
@@ -84,7 +84,7 @@ class GroupAccount:
 
     @property
     def reasons(self) -> Iterator[str]:
-        """What is red."""
+        """Yield the reasons why the account is red."""
         if self.left_window:
             yield (
                 f"group {self.name}: {self.left_window} of {self.images} images had left the window of frames that can be sent again when their "
@@ -94,7 +94,7 @@ class GroupAccount:
 
 @dataclass(frozen=True)
 class _Copies:
-    """What a member was given: positions in the stream, what came of them, what its source says must have."""
+    """Holds the images given to a member: positions in the stream, results, and results that the source's log expects."""
 
     images: Numbers
     found: Table
@@ -110,7 +110,7 @@ def account_groups(
     sources: Mapping[str, SourceStatus],
     joined: Mapping[str, float],
 ) -> tuple[GroupAccount, ...]:
-    """Of all groups; tables as the nodes hand them out, by member, DTP and buffer."""
+    """Account for all groups, from tables of the nodes by member, DTP and buffer."""
     tables = {dtp: np.frombuffer(table, np.uint8) for dtp, table in fates.items()}
     accounts = []
     for group in plan.groups:
@@ -134,7 +134,7 @@ def account_groups(
 def groups_so_far(
     plan: Plan, last: Mapping[str, Status], lost: Mapping[str, LostMember], joined: Mapping[str, float]
 ) -> tuple[GroupAccount, ...]:
-    """Of a run that was given up: what its nodes said last, without the tables that tell of each image."""
+    """Account for the groups of a run that was given up: the last status of its nodes, without the tables of each image."""
     return tuple(_so_far(plan, group, last, lost, joined) for group in plan.groups)
 
 
@@ -176,7 +176,7 @@ def _so_far(
 
 
 def _so_far_of(books: Books, given: MemberStatus | None) -> MemberAccount:
-    """Of a member: what it has, and what it was given, of which the rest is missing."""
+    """Account for a member: the images that it has, and those that it was given, of which the rest is missing."""
     dealt = max(given.dealt if given else 0, books.arrived)
     return MemberAccount(
         name="",

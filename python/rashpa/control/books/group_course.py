@@ -16,7 +16,7 @@ Watch = Callable[[Collection[str]], Awaitable[None]]
 
 
 class GroupCourse:
-    """Of one run."""
+    """Follows the groups of one run; nodes have the names of the plan. `last`: the last status of each. `lost`: members that the run goes on without."""
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
@@ -24,7 +24,7 @@ class GroupCourse:
         self.joined: dict[str, float] = {}  # when members have joined, in seconds of the run
 
     def begin(self, moment: float) -> None:
-        """When the run began, by the monotonic clock."""
+        """Set the moment when the run began, by the monotonic clock."""
         self._began = moment
 
     def tell(self, outcome: Outcome) -> None:
@@ -32,17 +32,17 @@ class GroupCourse:
         outcome.lost, outcome.joined = dict(self._fleet.lost), dict(self.joined)
 
     def follow(self, joined: str) -> None:
-        """The plan has one more member."""
+        """Take a plan with one more member."""
         self.joined[joined] = time.monotonic() - self._began
 
     def status(self, group: PlannedGroup) -> GroupStatus | None:
-        """What its emulator said of it last."""
+        """Return the last status of the group from its emulator."""
         known = self._fleet.last.get(self._fleet.plan.emulators_of(group)[0])
         groups = known.source.groups if known and known.source else ()
         return next((one for one in groups if one.name == group.name), None)
 
     def through(self, emulator: str) -> bool:
-        """Whether nothing more comes of it by itself: its groups are settled, all that it deals to nobody is sent."""
+        """Return True when the emulator sends nothing more by itself: its groups are settled, and all images outside of groups are sent."""
         status = self._fleet.status(emulator)
         if status.state == "finished" or status.source is None or not status.source.groups:
             return status.state == "finished"
@@ -56,8 +56,8 @@ class GroupCourse:
         return sent and all(group.settled for group in status.source.groups)
 
     async def give_up(self, receiver: str, reason: str) -> bool:
-        """A member that does not answer any more, or says that it cannot go on: others are sent what it had not done. False when it is no member, or
-        the last of its group."""
+        """Give up a member that does not answer, or cannot go on: other members get its unfinished images. Return False when it is no member, or the last of
+        its group."""
         group = self._fleet.plan.group_of(receiver)
         if group is None:
             return False
@@ -77,7 +77,7 @@ class GroupCourse:
         return True
 
     def _proven(self, group: PlannedGroup, receiver: str) -> int:
-        """Images of a member that its credits have said to be done."""
+        """Return the number of a member's images that its credits have confirmed as done."""
         member = self._member(group, receiver)
         return member.done if member else 0
 
@@ -128,5 +128,5 @@ class GroupCourse:
 
     @property
     def members(self) -> tuple[str, ...]:
-        """Of all groups."""
+        """Return the members of all groups."""
         return tuple(member for group in self._fleet.plan.groups for member in group.members)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a run: while it lasts, and at its end."""
+"""The knowledge of a run: while it lasts, and at its end."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # with NumPy, for which no node waits
 
 @dataclass(frozen=True)
 class Progress:
-    """What is known of a run while it lasts; `emulators` and `receivers` by name, those that have said something."""
+    """Holds a snapshot of a run; `emulators` and `receivers` by name, those that have sent a status."""
 
     phase: str
     frames: int
@@ -31,7 +31,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Rates:
-    """From the first packet to the last decision of any receiver."""
+    """Holds mean rates from the first packet to the last decision of any receiver."""
 
     elapsed_s: float
     frames_per_s: float  # of the detector, those of which something arrived
@@ -41,8 +41,8 @@ class Rates:
 
 @dataclass
 class Outcome:
-    """What is known at the end. `problem` is empty when the run came to its regular end; `capabilities`, `emulators` and `receivers` by the
-    name of the node; one that was lost stands there as it was last heard."""
+    """Holds the result of a run. `problem` is empty when the run came to its regular end; `capabilities`, `emulators` and `receivers` by the name of the
+    node; a lost node has its last status."""
 
     plan: Plan
     problem: str = ""
@@ -68,7 +68,7 @@ class Outcome:
     refused: bool = False  # before anything was started: the input does not fit the machines
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Return the HTML that a notebook shows."""
         from rashpa.data.figures.notebook import books_html
 
         said = self.problem or ("" if self.good else "not every image is stored or explained")
@@ -77,13 +77,13 @@ class Outcome:
 
     @property
     def sources(self) -> dict[str, SourceStatus]:
-        """By emulator, in the order of the plan; those that have counters."""
+        """Return counters by emulator, in the order of the plan; of those that have any."""
         statuses = ((emulator.name, self.emulators.get(emulator.name)) for emulator in self.plan.emulators)
         return {name: status.source for name, status in statuses if status and status.source}
 
     @property
     def injected(self) -> dict[str, int]:
-        """Faults by name, over all emulators."""
+        """Return the counts of injected faults by name, over all emulators."""
         total: dict[str, int] = {}
         for status in self.sources.values():
             for name, value in telegram.count_of(status.counts, "injected").items():
@@ -92,44 +92,44 @@ class Outcome:
 
     @property
     def replayed(self) -> dict[str, int]:
-        """Of a stored run that was played: how many of its images were `expected`, `made`, `missing`, `errored`. Each emulator reads the same; empty: it was none,
-        or nobody has said."""
+        """Return how many images of a replayed run were `expected`, `made`, `missing`, `errored`. Each emulator reads the same; empty without such a run, or
+        without counters."""
         counts = (telegram.count_of(source.counts, "dataset") for source in self.sources.values())
         return next((counted for counted in counts if counted), {})
 
     @property
     def frames(self) -> int:
-        """Of the run; where nobody knew how many, those that had their turn."""
+        """Return the frames of the run; without a fixed number, those that had their turn."""
         if not self.plan.end_told and not self.stopped_by:
             return self.plan.file.run.most_frames
         return max((source.frames_begun for source in self.sources.values()), default=0)
 
     @property
     def images_skipped(self) -> int:
-        """Images of DTPs that emulators did not send, because the ring was full or the frame too late."""
+        """Return the number of images of DTPs that emulators did not send, because the ring was full or the frame too late."""
         return sum(dtp.images_skipped for source in self.sources.values() for dtp in source.dtps)
 
     @property
     def destinations(self) -> dict[str, DestinationStatus]:
-        """By receiver, in the order of the plan; those that have counters."""
+        """Return counters by receiver, in the order of the plan; of those that have any."""
         statuses = ((receiver.name, self.receivers.get(receiver.name)) for receiver in self.plan.receivers)
         return {name: status.destination for name, status in statuses if status and status.destination}
 
     @property
     def buffers(self) -> tuple[BufferStatus, ...]:
-        """What is known of buffers, in the order of the plan; without those of receivers that the run went on without."""
+        """Return the status of buffers, in the order of the plan; without those of receivers that the run went on without."""
         known = {buffer.name: buffer for status in self.destinations.values() for buffer in status.buffers}
         names = (buffer.section.name for buffer in self.plan.buffers if buffer.receiver not in self.lost)
         return tuple(known[name] for name in names if name in known)
 
     @property
     def books(self) -> Books:
-        """Over all buffers."""
+        """Return the sum over all buffers."""
         return sum((buffer.books for buffer in self.buffers), Books())
 
     @property
     def link_counts(self) -> dict[str, int]:
-        """Over all receivers."""
+        """Return the sum over all receivers."""
         total: dict[str, int] = {}
         for status in self.destinations.values():
             for name, value in telegram.count_of(status.counts, "link").items():
@@ -138,7 +138,7 @@ class Outcome:
 
     @property
     def rates(self) -> Rates:
-        """All 0 when nothing arrived."""
+        """Return the rates, all 0 when nothing arrived."""
         elapsed = max((status.elapsed_s for status in self.destinations.values()), default=0.0)
         if elapsed <= 0:
             return Rates(0.0, 0.0, 0.0, 0.0)
@@ -156,13 +156,13 @@ class Outcome:
 
     @property
     def cards(self) -> dict[str, dict[str, int]]:
-        """What cards have counted, by emulator."""
+        """Return the counters of cards, by emulator."""
         counts = {name: telegram.count_of(source.counts, "card") for name, source in self.sources.items()}
         return {name: counted for name, counted in counts.items() if counted}
 
     @property
     def balanced(self) -> bool:
-        """Whether the books of every buffer are known and balance."""
+        """Return True when the books of every buffer are known and balance."""
         buffers = self.buffers
         lost = sum(buffer.receiver in self.lost for buffer in self.plan.buffers)
         return len(buffers) == len(self.plan.buffers) - lost and all(buffer.books.balanced for buffer in buffers)
@@ -173,8 +173,8 @@ class Outcome:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """What is red about the images, a line each: how many, of which buffer, why, and the first of them. Empty says nothing of a run that
-        did not come to its regular end."""
+        """Return a line for each fault of images: how many, of which buffer, why, and the first of them. No lines say nothing about a run that did not come
+        to its regular end."""
         lines = [line for buffer in self.buffers for line in _reasons_of(buffer)]
         lines += [line for group in self.groups for line in group.reasons]
         if self.unexplained:
@@ -186,29 +186,29 @@ class Outcome:
 
     @property
     def all_cautions(self) -> tuple[str, ...]:
-        """Lines of what is no failure and must be known: `cautions`, and overruns after which the run went on."""
+        """Return lines that are no failure and must be known: `cautions`, and overruns after which the run went on."""
         return (*self.cautions, *(overrun.text for overrun in self.overruns if overrun.action != "stopped"))
 
     @property
     def good(self) -> bool:
-        """Regular end, books that balance, nothing errored or unwritten, and nothing that the emulator's log does not explain."""
+        """Return True after a regular end with books that balance, nothing errored or unwritten, and every loss explained by the emulator's log."""
         return not self.problem and not self.interrupted and self.balanced and bool(self.accounts) and not self.reasons
 
 
 def simulates(sources: Iterable[SourceStatus]) -> bool:
-    """Whether a simulated card is among them: how long it took says nothing of a link or a detector."""
+    """Return True when a simulated card is among them: its time tells nothing of a link or a detector."""
     return any(telegram.count_of(source.counts, "card").get("clock_khz") == 0 for source in sources)
 
 
 def modules_behind(buffer: BufferStatus) -> tuple[int, ...]:
-    """Modules of which fewer images have come to an end than of others; none where all are as far."""
+    """Return the modules of which fewer images have come to an end than of others; none where all are as far."""
     counts = {dtp: dtp.complete + dtp.partial + dtp.missing for dtp in buffer.dtps}
     most = max(counts.values(), default=0)
     return tuple(sorted({dtp.module for dtp, count in counts.items() if count < most}))
 
 
 def keeps_of(kind: str) -> str:
-    """What becomes of images in a sink of this kind, in a word or three."""
+    """Return the fate of images in a sink of this kind, in at most three words."""
     words = {
         "hdf5": "files",
         "raw": "raw files",
@@ -220,7 +220,7 @@ def keeps_of(kind: str) -> str:
 
 
 def _lost_by_sinks(buffer: BufferStatus) -> Iterator[str]:
-    """Where a buffer has several sinks: which of them lost what. Dropping where the run file allows it is no loss."""
+    """Yield the losses of each sink, where a buffer has several. Images that a sink drops as the run file allows are no loss."""
     if len(buffer.sinks) < 2:
         return
     for sink in buffer.sinks:
@@ -231,7 +231,7 @@ def _lost_by_sinks(buffer: BufferStatus) -> Iterator[str]:
 
 
 def _reasons_of_replay(plan: Plan, counts: Mapping[str, int]) -> Iterator[str]:
-    """Where images of a stored run could not be played."""
+    """Yield a line where images of a stored run could not be played."""
     if counts.get("missing") or counts.get("errored"):
         yield (
             f"dataset: {counts['made']} of {counts['expected']} images of {getattr(plan.file.dataset, 'path', '')} were played, {counts['missing']} are missing, "

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of a run whose receivers cannot keep up: images came while their slot was not free, or sources skipped them because none was.
+"""Reacts when receivers cannot keep up: images came while their slot was not free, or sources skipped them because none was.
 
-By `run.on_overrun` it is counted and nothing else; or the sources are paused at one frame, what they have sent is drained, and they go on at a rate that
-fits: what was processed during the last second, less a margin; or they are stopped there, and the run comes to its end in order.
+`run.on_overrun` chooses the reaction. Either overruns are only counted. Or the sources pause at one frame, the images in flight drain, and the sources go on
+at a rate that fits: the rate of the last second, less a margin. Or the sources stop there, and the run comes to its end in order.
 """
 
 import asyncio
@@ -34,9 +34,9 @@ Action = Literal["counted", "slowed", "stopped"]
 
 @dataclass(frozen=True)
 class Overrun:
-    """When it was found, seconds after the start, and what was done. `buffers`: or groups; `images`: of DTPs, that found no free slot; `skipped`: that
-    sources did not send. Rates in frames a second; the old one as it was told, or measured where sources go as fast as they can. `paused_s`: from
-    Pause to Resume or Stop."""
+    """Describes one overrun and the reaction. `at_s`: seconds after the start. `buffers`: or groups; `images`: images of DTPs that found no free slot;
+    `skipped`: images that sources did not send. Rates in frames a second; the old one as ordered, or as measured where sources go as fast as they can.
+    `paused_s`: from Pause to Resume or Stop."""
 
     at_s: float
     buffers: tuple[str, ...]
@@ -50,7 +50,7 @@ class Overrun:
 
     @property
     def text(self) -> str:
-        """A line for people."""
+        """Return a line for people."""
         kinds = ((self.images, "images of DTPs found no free slot"), (self.skipped, "were skipped by their source"))
         what = ", ".join(f"{count} {name}" for count, name in kinds if count)
         done = {
@@ -63,7 +63,8 @@ class Overrun:
 
 
 class OverrunGuard:
-    """Of one run. `ask`: asks a node for its status, and knows it; `end`: ends the run in order, None where it must play to its last frame."""
+    """Watches one run for overruns; nodes have the names of the plan. `last`: their last status, which `ask` updates; `alive`: the nodes that take part
+    still; `end`: ends the run in order, None where it must play to its last frame."""
 
     def __init__(self, fleet: Fleet, ask: Callable[[str], Awaitable[None]], end: Callable[[], None] | None) -> None:
         self._plan = plan = fleet.plan
@@ -78,14 +79,14 @@ class OverrunGuard:
         self.found: list[Overrun] = []
 
     async def take_over(self) -> None:
-        """Of a run that has had another manager: what was lost is his; sources that he had paused go on, and deadlines count. NodeError."""
+        """Take over a run of another manager: its losses are not ours, sources that it had paused go on, and deadlines count. Raise NodeError when a node fails."""
         self._settled = self._now()
         await hold_deadlines(self._receivers(), held=False)
         paused = [one.name for one in self._plan.emulators if self._fleet.status(one.name).state == "paused"]
         await self._order(paused, telegram.Resume())
 
     async def look(self, elapsed_s: float) -> None:
-        """After each look at the nodes while the sources send; bounded. NodeError when a node does not obey."""
+        """Look for overruns, after each look at the nodes while the sources send; it takes a bounded time. Raise NodeError when a node does not obey."""
         now = self._now()
         self._looks.append(now)
         while len(self._looks) > 2 and now.at - self._looks[1].at >= _WINDOW_S:
@@ -112,13 +113,13 @@ class OverrunGuard:
 
     @property
     def _rate_hz(self) -> float:
-        """As sources were told; 0: they go as fast as they can."""
+        """Return the ordered rate of the sources, 0 when they go as fast as they can."""
         names = self._playing or [one.name for one in self._plan.emulators]
         told = (source.rate_hz for name in names if (source := self._fleet.status(name).source))
         return next(told, self._plan.file.detector.rate_hz)
 
     def _entry(self, now: Look, elapsed_s: float, action: Action) -> Overrun:
-        """Of all that is not accounted for; from here on it is."""
+        """Make an entry for all losses without one, and count them as settled."""
         before, self._settled = self._settled, now
         rate_hz = self._rate_hz or (now.sent_hz(self._looks[0]) if self._looks else 0.0)
         images = sum(now.lost.values()) - sum(before.lost.values())
@@ -126,7 +127,7 @@ class OverrunGuard:
         return Overrun(elapsed_s, now.worse_than(before), now.frames, images, skipped, action, rate_hz)
 
     def _count(self, elapsed_s: float) -> None:
-        """One entry for as long as nothing else is done; what was lost on the way to a stop belongs to that."""
+        """Count losses in one entry until another action follows; losses on the way to a stop belong to that."""
         fresh = self._entry(self._now(), elapsed_s, "counted")
         if not self.found or self.found[-1].action == "slowed":
             self.found.append(fresh)
@@ -157,13 +158,13 @@ class OverrunGuard:
         self._looks.clear()
 
     def _fitting_hz(self, now: Look, first: Look, old_hz: float) -> float:
-        """What the slowest of the streams concerned has processed, less the margin; half of the old rate where nothing was processed."""
+        """Return the rate of the slowest stream concerned, less the margin; half of the old rate where nothing was processed."""
         concerned = [stream for stream in self._streams if stream.name in now.worse_than(self._settled)]
         fit_hz = _MARGIN * now.fit_hz(first, concerned) or old_hz / 2.0
         return max(min(fit_hz, _LESS * old_hz or fit_hz), 1e-3)
 
     async def _pause(self, playing: list[str]) -> None:
-        """All at the same frame: the latest that one of them has begun."""
+        """Pause all sources at the same frame: the latest that one of them has begun."""
         async with deadlines_held(self._receivers()):
             await self._order(playing, telegram.Pause())
             sources = [source for name in playing if (source := self._fleet.status(name).source)]
@@ -176,11 +177,11 @@ class OverrunGuard:
         ]
 
     async def _order(self, names: list[str], order: telegram.Telegram) -> None:
-        """One that has come to its end meanwhile needs no order."""
+        """Send an order to these nodes; one that has finished needs none."""
         await self._fleet.order_unless_finished(names, order)
 
     async def _drain(self, playing: list[str]) -> None:
-        """Until all that was sent is processed and stored; what waits for images that do not come, for a second."""
+        """Wait until all images in flight are processed and stored; wait a second for images that do not come."""
         ends = time.monotonic() + _DRAIN_S
         since, before = time.monotonic(), None
         while time.monotonic() < ends:
@@ -207,6 +208,6 @@ class OverrunGuard:
 
 
 def _through(status: BufferStatus) -> bool:
-    """Whether all that has arrived is decided on."""
+    """Return True when all arrived images are decided."""
     books = status.books
     return books.arrived == books.accepted + books.vetoed + books.errored

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tells whether receivers keep up: how many images each stream has lost for want of a slot, and how many it has processed.
+"""The measure of whether receivers keep up: the images that each stream has lost for want of a slot, and those that it has processed.
 
-A stream is a buffer, or a group of receivers with all its members: an image for which one member has no room goes to another, and only when nobody has
-room is there an overrun.
+A stream is a buffer, or a group of receivers with all its members: an image for which one member has no room goes to another. There is an overrun only when
+no member has room.
 """
 
 import time
@@ -17,7 +17,7 @@ from rashpa.control.telegrams.telegram import BufferStatus, GroupStatus, Status
 
 @dataclass(frozen=True)
 class Stream:
-    """`buffers`: one, or one at each member of `group`."""
+    """Describes a stream. `buffers`: one, or one at each member of `group`."""
 
     name: str
     buffers: tuple[PlannedBuffer, ...]
@@ -30,8 +30,8 @@ class Stream:
 
 @dataclass(frozen=True)
 class Look:
-    """What is known at one time. By stream: images processed; images of DTPs that found no free slot; those that sources did not send. `frames`: how far
-    the foremost source is."""
+    """Holds a snapshot. By stream: images processed; images of DTPs that found no free slot; images that sources did not send. `frames`: the position of the
+    foremost source."""
 
     at: float
     processed: Mapping[str, int]
@@ -48,12 +48,12 @@ class Look:
         )
 
     def fit_hz(self, before: "Look", streams: Collection[Stream]) -> float:
-        """What the slowest of these streams has processed since, in frames a second."""
+        """Return the rate of the slowest of these streams since `before`, in frames a second."""
         seconds = max(self.at - before.at, 1e-3)
         return min((self.processed[one.name] - before.processed[one.name]) / seconds * one.every for one in streams)
 
     def sent_hz(self, before: "Look") -> float:
-        """Frames a second since."""
+        """Return the frames a second since `before`."""
         return (self.frames - before.frames) / (self.at - before.at) if self.at > before.at else 0.0
 
 
@@ -61,7 +61,7 @@ NOTHING = Look(0.0, {}, {}, {}, 0)
 
 
 def streams_of(plan: Plan) -> tuple[Stream, ...]:
-    """All of a run."""
+    """Return all streams of a run."""
     alone = (buffer for buffer in plan.buffers if plan.group_of(buffer.receiver) is None)
     groups = (
         Stream(f"group {group.name}", tuple(plan.buffers_of(member)[0] for member in group.members), group.name)
@@ -71,7 +71,7 @@ def streams_of(plan: Plan) -> tuple[Stream, ...]:
 
 
 def look_at(plan: Plan, streams: Collection[Stream], last: Mapping[str, Status]) -> Look:
-    """By what the nodes said last."""
+    """Return a look at the last status of the nodes."""
     sources = [source for one in plan.emulators if (source := status_of(last, one.name).source)]
     dtps = {dtp.id: dtp for source in sources for dtp in source.dtps}
     groups = {group.name: group for source in sources for group in source.groups}
@@ -92,23 +92,23 @@ def look_at(plan: Plan, streams: Collection[Stream], last: Mapping[str, Status])
 
 
 def buffers_of(plan: Plan, last: Mapping[str, Status]) -> dict[str, BufferStatus]:
-    """What is known of buffers, by name."""
+    """Return the status of buffers by name."""
     heard = (status_of(last, receiver.name) for receiver in plan.receivers)
     return {buffer.name: buffer for status in heard if status.destination for buffer in status.destination.buffers}
 
 
 def through(status: BufferStatus) -> int:
-    """Images that need no slot any more: vetoed, errored in a kernel, or settled by the slowest sink, stored or not."""
+    """Return the number of images that need no slot any more: vetoed, errored in a kernel, or settled by the slowest sink, stored or not."""
     books = status.books
     settled = min((sink.written + sink.dropped + sink.errored for sink in status.sinks), default=0)
     return books.vetoed + books.errored + max(books.written, settled)
 
 
 def overruns_of(status: BufferStatus) -> int:
-    """Images of DTPs that came while their slot was not free."""
+    """Return the number of images of DTPs that came while their slot was not free."""
     return sum(telegram.count_of(dtp.counts, "loss").get("overrun", 0) for dtp in status.dtps)
 
 
 def _dealt(stream: Stream, status: GroupStatus | None) -> tuple[int, int]:
-    """Skipped images of DTPs, and how many images of the stream were due."""
+    """Return the number of skipped images of DTPs, and of images of the stream that were due."""
     return (status.skipped * len(stream.buffers[0].dtps), status.fresh) if status else (0, 0)

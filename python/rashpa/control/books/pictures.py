@@ -21,7 +21,7 @@ Pictures = dict[str, dict[str, bytes]]
 
 
 async def take_pictures(plan: Plan, clients: Mapping[str, NodeClient], receivers: Iterable[str]) -> Pictures:
-    """What these receivers have kept; what does not come in time is not there."""
+    """Return the images that these receivers have kept, without those that do not come in time."""
     wanted = set(receivers)
     buffers = [buffer for buffer in plan.buffers[:MOST_BUFFERS] if buffer.receiver in wanted]
     found: Pictures = {buffer.section.name: {} for buffer in buffers}

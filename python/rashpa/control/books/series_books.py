@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What became of each series of a run."""
+"""The books of each series of a run."""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _ACCEPTED, _VETOED, _ERRORED = 1, 2, 3  # of the table of decisions
 
 @dataclass(frozen=True)
 class SeriesBooks:
-    """Of one buffer in one series; what was written is in the series' files."""
+    """Holds the books of one buffer in one series; the series' files have the written images."""
 
     buffer: str
     expected: int
@@ -30,7 +30,7 @@ class SeriesBooks:
 
 @dataclass(frozen=True)
 class Series:
-    """One of them, counted from 1; the last one may be shorter."""
+    """Describes one series, counted from 1; the last one may be shorter."""
 
     number: int
     first_frame: int
@@ -39,7 +39,7 @@ class Series:
 
 
 def series_of(outcome: Outcome) -> tuple[Series, ...]:
-    """The books of all series, from the tables of the receivers; none without series, or when the tables are not known."""
+    """Return the books of all series, from the tables of the receivers; none without series, or without tables."""
     length = outcome.plan.file.run.series_frames
     if length is None or not outcome.accounts:
         return ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the machines can take what the plan sends them; if not, why, and a time slice, region, rate or ring that fits."""
+"""Checks whether the machines can carry the plan; if not, says why, and proposes a time slice, region, rate or ring that fits."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ _OPEN_FILES = 1000  # `ulimit -n` of a reader is 1024 on most machines
 
 
 class CapacityError(ValueError):
-    """The run cannot work on these machines; the text says why and proposes what would."""
+    """Refuses a run that cannot work on these machines; the text says why and proposes a remedy."""
 
 
 @dataclass(frozen=True)
 class _Node:
-    """An emulator or a receiver: what it can do, its buffers, if it has any, and its DTPs."""
+    """Describes an emulator or a receiver: its capabilities, its buffers, if it has any, and its DTPs."""
 
     can: Capabilities
     name: str
@@ -56,7 +56,7 @@ def check_abilities(plan: Plan, capabilities: Mapping[str, Capabilities]) -> Non
 
 
 def overloads(plan: Plan, capabilities: Mapping[str, Capabilities]) -> list[str]:
-    """What is asked too much, a line each; the last says what fits, or that nothing simple does. Empty when everything fits that is known."""
+    """Return a line for each exceeded limit; the last one proposes a fit, or says that nothing simple fits. Empty when everything known fits."""
     lines = [
         f"{plan.source.where(limit.where)}: {limit.text}" for limit in limits_of(plan, capabilities) if limit.exceeded
     ]
@@ -105,7 +105,7 @@ def _pipeline_problems(plan: Plan, node: _Node) -> Iterator[str]:
 
 
 def cautions(plan: Plan) -> list[str]:
-    """What works, but not when something goes wrong."""
+    """Return cautions of a plan that works, but not when something goes wrong."""
     texts = [*processor_cautions(plan.nodes, plan.source), *plausibility_cautions(plan.file, plan.source)]
     texts += [*plan.placed.cautions, *kernel_geometry_cautions(plan), *_file_cautions(plan)]
     rate = plan.file.detector.rate_hz
@@ -121,7 +121,7 @@ def cautions(plan: Plan) -> list[str]:
 
 
 def _file_cautions(plan: Plan) -> Iterator[str]:
-    """Masters that lead to more data files than a reader may have open at once."""
+    """Yield masters that lead to more data files than a reader may have open at once."""
     if plan.file.run.open_ended:
         return
     for number, buffer in enumerate(plan.buffers):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pipelines take of the memory of an accelerator: the sums that src/rashpa/unit makes there, and what kernels declare. A test holds them against
-what units have taken."""
+"""The memory that pipelines take of an accelerator: the sums of src/rashpa/unit, and the declarations of kernels. A test compares them with the memory that
+units take."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -25,9 +25,9 @@ _RESIDENT_STEPS = 8  # behind the conversion
 def device_memory(
     section: Buffer, width: int, height: int, pixel: str, device: UnitDevice, ring: Literal["host", "device"] = "host"
 ) -> dict[str, int]:
-    """Bytes of a buffer on the device, by what they are for: of its pipeline, and of its ring where that lies there; nothing for memory that is the
-    machine's own. What does not grow with images, some megabytes at most, is left out, and what the driver takes for itself; of modules with gaps, the
-    gaps. Of devices that split images, that of the largest strip."""
+    """Return the bytes of a buffer on the device, by purpose: of its pipeline, and of its ring where that lies there; nothing for memory that is the
+    machine's own. The result leaves out parts that do not grow with images, some megabytes at most, and the driver's own memory; of modules with gaps, it
+    leaves out the gaps. Of devices that split images, it is that of the largest strip."""
     steps = plan_pipeline(section.kernel, pixel)
     if device.unified or not steps.steps or section.unit in _WITHOUT_DEVICES:
         return {}
@@ -56,7 +56,7 @@ def device_memory(
 
 
 def device_of(unit: str, wanted: str, devices: tuple[UnitDevice, ...]) -> UnitDevice | None:
-    """The device that is wanted, by its number or by a part of its name; None: it is not known here, or several have that part."""
+    """Return the device of that number, or with that part in its name; None when it is not known here, or several have that part."""
     fitting = [one for one in devices if one.unit == unit]
     if wanted.isdecimal():
         return next((one for one in fitting if one.number == int(wanted)), None)
@@ -65,7 +65,7 @@ def device_of(unit: str, wanted: str, devices: tuple[UnitDevice, ...]) -> UnitDe
 
 
 def planned_devices(buffer: PlannedBuffer, can: Capabilities | None) -> tuple[UnitDevice, ...]:
-    """The devices that the buffer's unit takes, those which the node has; of which nothing is known where it was not asked."""
+    """Return the devices that the buffer's unit takes, of those that the node has; none known for a node that was not asked."""
     section = buffer.section
     if section.unit in _WITHOUT_DEVICES or not section.kernel:
         return ()
@@ -77,13 +77,13 @@ def planned_devices(buffer: PlannedBuffer, can: Capabilities | None) -> tuple[Un
 
 
 def memory_on_device(plan: Plan, buffer: PlannedBuffer, device: UnitDevice) -> dict[str, int]:
-    """What the buffer takes there, by what it is for."""
+    """Return the bytes that the buffer takes there, by purpose."""
     ring: Literal["host", "device"] = "device" if plan.file.link.memory == "device" else "host"
     return device_memory(buffer.section, buffer.width, buffer.height, plan.file.detector.pixel, device, ring)
 
 
 def memory_on_devices(plan: Plan, buffer: PlannedBuffer, can: Capabilities | None) -> dict[str, int]:
-    """What the buffer takes of all its devices, by what it is for."""
+    """Return the bytes that the buffer takes of all its devices, by purpose."""
     memory: Counter[str] = Counter()
     for device in planned_devices(buffer, can):
         memory.update(memory_on_device(plan, buffer, device))
@@ -91,7 +91,7 @@ def memory_on_devices(plan: Plan, buffer: PlannedBuffer, can: Capabilities | Non
 
 
 def _may_be_resident(section: Buffer, steps: Pipeline, image_bytes: int) -> bool:
-    """Whether unit cuda takes a resident kernel, which reads images where they lie, or may take one."""
+    """Return True when unit cuda takes a resident kernel, which reads images where they lie, or may take one."""
     if section.unit != "cuda" or section.trigger not in ("auto", "persistent") or len(section.device_names) > 1:
         return False
     first, *others = steps.steps
@@ -103,7 +103,7 @@ def _may_be_resident(section: Buffer, steps: Pipeline, image_bytes: int) -> bool
 
 
 def _resident_step(step: Step) -> bool:
-    """Whether the resident kernel does it."""
+    """Return True when the resident kernel does this step."""
     name = step.kernel.name
     return (
         bool(step.rides_on)
@@ -114,8 +114,8 @@ def _resident_step(step: Step) -> bool:
 
 
 def _parts(section: Buffer, steps: Pipeline) -> Iterator[float]:
-    """Bytes a pixel of what several CUDA devices add up, for as many windows as can end before the first of them comes back. Sums of profiles lie in memory
-    of the machine, and so do those with which NCCL can do nothing: the variance of float32."""
+    """Yield bytes a pixel of the sums of several CUDA devices, for as many windows as can end before the first sum is released. Sums of profiles lie in
+    memory of the machine, and so do those that NCCL cannot add: the variance of float32."""
     if section.unit != "cuda" or len(section.device_names) < 2:
         return
     for kernel, step in zip(section.kernel, steps.steps, strict=True):
@@ -129,7 +129,7 @@ def _parts(section: Buffer, steps: Pipeline) -> Iterator[float]:
 
 
 def _declared(section: Buffer, steps: Pipeline, of: str) -> Iterator[float]:
-    """Bytes a pixel that the kernels declare for the unit. Where another step has looked at the pixels for one, it has no work on images."""
+    """Yield bytes a pixel that the kernels declare for the unit. A kernel needs no work memory for images where another step has already looked at its pixels."""
     for kernel, step in zip(section.kernel, steps.steps, strict=True):
         spared = of == "image" and (step.rides_on or step.marked_by)
         for cost in () if spared else step.kernel.device:
@@ -138,7 +138,7 @@ def _declared(section: Buffer, steps: Pipeline, of: str) -> Iterator[float]:
 
 
 def _chosen(kernel: Kernel, name: str) -> bool:
-    """Whether the parameter is not what it is by default."""
+    """Return True when the parameter differs from its default."""
     if not name:
         return True
     parameter = next(one for one in declaration_of(kernel).parameters if one.name == name)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan needs beside what its machines have: links, interfaces, processing, memory. What nobody has said of a machine is not known, and holds
-nothing up."""
+"""The needs of a plan beside the resources of its machines: links, interfaces, processing, memory. An unknown resource blocks nothing."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ _NEARLY = 1 + 1e-9  # sums of rates are rounded
 
 @dataclass(frozen=True)
 class Limit:
-    """One of them. None: not known. `buffers`: positions of those that take part of it; `where`: the key that says most about it."""
+    """Describes one limit. None: not known. `buffers`: positions of those that take part of it; `where`: the key with the most influence on it."""
 
     kind: Kind
     who: str
@@ -43,7 +42,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class _Side:
-    """A node of the plan, and what it said of itself."""
+    """Holds a node of the plan, and its capabilities."""
 
     node: PlannedNode
     can: Capabilities | None
@@ -55,19 +54,19 @@ class _Side:
 
 
 def name_of(node: PlannedNode, can: Capabilities) -> str:
-    """What messages call a node: by the run file's name and, where it differs, the node's own."""
+    """Return the name of a node for messages: that of the run file and, where it differs, the node's own."""
     if not node.shown_name or can.node == node.label:
         return can.node
     return f"{node.label} ({can.node})"
 
 
 def machine_of(node: PlannedNode) -> str:
-    """In words."""
+    """Return the machine in words."""
     return node.machine or "this machine"
 
 
 def limits_of(plan: Plan, capabilities: Mapping[str, Capabilities]) -> tuple[Limit, ...]:
-    """All of them. `capabilities`: by name, of the nodes that were asked."""
+    """Return all limits. `capabilities`: by name, of the nodes that were asked."""
     loads = dtp_loads(plan)
     emulators = _sides(plan.emulators, capabilities, loads, "emulator")
     receivers = _sides(plan.receivers, capabilities, loads, "receiver")
@@ -101,7 +100,7 @@ def _positions(plan: Plan, loads: Iterable[DtpLoad]) -> tuple[int, ...]:
 
 
 def _link_limits(plan: Plan, side: _Side, end: Literal["source_link", "destination_link"]) -> Iterator[Limit]:
-    """Payload, as `--link-gbps` says it of a node."""
+    """Yield limits of payload, as a node's `--link-gbps` sets them."""
     said = side.can.links if side.can else ()
     for link in dict.fromkeys(getattr(load, end) for load in side.loads):
         loads = [load for load in side.loads if getattr(load, end) == link]
@@ -113,7 +112,7 @@ def _link_limits(plan: Plan, side: _Side, end: Literal["source_link", "destinati
 
 
 def _interface_limits(plan: Plan, sides: Sequence[_Side], way: Literal["in", "out"]) -> Iterator[Limit]:
-    """Packets on the wire; nodes of a machine share what has their addresses."""
+    """Yield limits of packets on the wire; nodes of a machine share the interface that has their addresses."""
     groups: dict[tuple[str, str], list[_Side]] = {}
     speeds: dict[tuple[str, str], int] = {}
     for side in sides:
@@ -141,7 +140,7 @@ def _interface_of(side: _Side) -> Interface | None:
 
 
 def _measured(plan: Plan, side: _Side, buffer: PlannedBuffer) -> float | None:
-    """Images a second that the node's unit makes of the buffer's; None: not measured."""
+    """Return the images a second that the node's unit makes of the buffer's; None: not measured."""
     if side.can is None or not buffer.section.kernel:
         return None
     fingerprint = throughput.fingerprint_of(buffer.section, plan.file.detector.pixel)
@@ -149,13 +148,13 @@ def _measured(plan: Plan, side: _Side, buffer: PlannedBuffer) -> float | None:
 
 
 def _wanted(plan: Plan, buffer: PlannedBuffer) -> float:
-    """Images a second, of a group the member's share; 0: the rate is not given."""
+    """Return the images a second to process, in a group the member's share; 0: the rate is not given."""
     group = plan.group_of(buffer.receiver)
     return plan.file.detector.rate_hz / buffer.section.every / (len(group.members) if group else 1)
 
 
 def _unit_limits(plan: Plan, side: _Side) -> Iterator[Limit]:
-    """Seconds a stack."""
+    """Yield limits of units, in seconds a stack."""
     for buffer in plan.buffers_of(side.node.name):
         if not buffer.section.kernel:
             continue
@@ -172,7 +171,7 @@ def _unit_limits(plan: Plan, side: _Side) -> Iterator[Limit]:
 
 
 def _file_limits(plan: Plan, side: _Side) -> Iterator[Limit]:
-    """Seconds in which a stack is processed and in its files; those of pixels as they were when it was measured, compressed and vetoed as those were."""
+    """Yield limits of files, in seconds until a stack is processed and in its files. They hold for pixels, compression and vetoes like those of the measurement."""
     for buffer in plan.buffers_of(side.node.name):
         position, section = plan.positions[buffer.section.name], buffer.section
         if not throughput.writes_files(section):
@@ -192,13 +191,14 @@ def _file_limits(plan: Plan, side: _Side) -> Iterator[Limit]:
 
 
 def _busy(plan: Plan, side: _Side, buffer: PlannedBuffer) -> float | None:
-    """The part of the time that the buffer's unit is at work, all of it when it falls behind; None: not known."""
+    """Return the share of time in which the buffer's unit works, 1 when it falls behind; None: not known."""
     made, wanted = _measured(plan, side, buffer), _wanted(plan, buffer)
     return min(1.0, wanted / made) if made and wanted else None
 
 
 def _processor_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
-    """Threads of unit cpu that are at work at a time. Nodes that a run starts share the manager's processors; what others share is not known."""
+    """Yield limits of processors: threads of unit cpu that work at a time. Nodes that a run starts share the manager's processors; sharing of others is not
+    known."""
     groups: dict[str, list[_Side]] = {}
     for side in sides:
         groups.setdefault("" if side.node.node == "local" else side.node.name, []).append(side)
@@ -223,7 +223,7 @@ def _processor_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
 
 
 def _device_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
-    """Accelerators that several buffers share; one alone has the limit of its unit."""
+    """Yield limits of accelerators that several buffers share; one alone has the limit of its unit."""
     groups: dict[tuple[str, str, str], list[tuple[_Side, PlannedBuffer]]] = {}
     for side in sides:
         for buffer in plan.buffers_of(side.node.name):
@@ -250,7 +250,7 @@ def _device_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
 
 
 def _device_memory_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
-    """Memory of accelerators, which nodes of a machine share; that of one which works on memory of the machine is counted there."""
+    """Yield limits of accelerator memory, which nodes of a machine share. An accelerator that works on memory of the machine counts there."""
     groups: dict[tuple[str, str, int], list[tuple[_Side, PlannedBuffer, UnitDevice]]] = {}
     for side in sides:
         for buffer in plan.buffers_of(side.node.name):
@@ -279,7 +279,8 @@ def _device_memory_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]
 
 
 def _memory_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
-    """Nodes on one machine: each says what is free there, and all of them take of it: receivers for their buffers, emulators for turned modules."""
+    """Yield limits of memory. Nodes on one machine each report its free memory, and all of them take of it: receivers for their buffers, emulators for turned
+    modules."""
     groups: dict[str, list[_Side]] = {}
     for side in sides:
         groups.setdefault(machine_of(side.node), []).append(side)

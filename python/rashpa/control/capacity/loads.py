@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan asks of links and memory, DTP by DTP and buffer by buffer. Needs no node."""
+"""The load of a plan on links and memory, DTP by DTP and buffer by buffer. It needs no node."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ _TABLE_BYTES = 2  # of an image, at least: what has come of it, and what was dec
 
 @dataclass(frozen=True)
 class DtpLoad:
-    """One DTP. `images_per_s` is 0 where the detector's rate is not given; `packets` and `wire_bytes` of one image, as on an Ethernet."""
+    """Describes the load of one DTP. `images_per_s` is 0 where the detector's rate is not given; `packets` and `wire_bytes` of one image, as on an Ethernet."""
 
     dtp: PlannedDtp
     buffer: PlannedBuffer
@@ -36,7 +36,7 @@ class DtpLoad:
 
     @property
     def bytes_per_s(self) -> float:
-        """Payload."""
+        """Return the payload."""
         return self.image_bytes * self.images_per_s
 
     @property
@@ -49,7 +49,7 @@ class DtpLoad:
 
 
 def dtp_loads(plan: Plan) -> tuple[DtpLoad, ...]:
-    """Of all DTPs, in the order of the plan."""
+    """Return the loads of all DTPs, in the order of the plan."""
     receivers = {receiver.name: receiver for receiver in plan.receivers}
     detector = plan.file.detector
     found = []
@@ -80,7 +80,7 @@ def dtp_loads(plan: Plan) -> tuple[DtpLoad, ...]:
 
 
 def memory_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, int]:
-    """Bytes that a buffer takes at its receiver, by what they are for."""
+    """Return the bytes that a buffer takes at its receiver, by purpose."""
     section = buffer.section
     pixel = plan.file.detector.pixel
     pixels = buffer.width * buffer.height
@@ -105,7 +105,7 @@ def memory_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, int]:
 
 
 def _copied_first(plan: Plan, buffer: PlannedBuffer) -> bool:
-    """Whether images are proved before kernels learn from them: sources write into the slots, and may write over one."""
+    """Return True when images are proved before kernels learn from them: sources write into the slots, and may overwrite one."""
     receiver = next(receiver for receiver in plan.receivers if receiver.name == buffer.receiver)
     written = receiver.destination_kind in ("pcie", "verbs") and plan.file.link.memory != "device"
     return written and any(map(keeps, buffer.section.kernel))
@@ -139,7 +139,8 @@ def _of_pipeline(steps: Pipeline, buffer: PlannedBuffer) -> dict[str, int]:
 
 
 def _list_entries(part: float, buffer: PlannedBuffer, members: int) -> float:
-    """Of an image, of all members: each may have as many as the whole has room for, and so many pixels at most; those of strips are put together."""
+    """Return the list entries of an image over all members. Each member may have as many as the whole has room for, and at most one a pixel; those of strips
+    are put together."""
     section, entries = buffer.section, part * buffer.width * buffer.height
     if not section.splits_images:
         return members * entries
@@ -148,7 +149,7 @@ def _list_entries(part: float, buffer: PlannedBuffer, members: int) -> float:
 
 
 def file_bytes(plan: Plan, buffer: PlannedBuffer) -> int:
-    """The most that its files can hold of pixels: every image accepted, nothing compressed; 0 without files, and where nobody knows how many."""
+    """Return the most bytes of pixels that its files can hold: every image accepted, nothing compressed; 0 without files, and for an unknown number of frames."""
     if not any(isinstance(sink, Hdf5Sink) for sink in buffer.section.sink):
         return 0
     if plan.file.run.open_ended:
@@ -161,5 +162,5 @@ def file_bytes(plan: Plan, buffer: PlannedBuffer) -> int:
 
 
 def pages(size: int) -> int:
-    """Bytes of the pages that so many take."""
+    """Return the size rounded up to whole pages."""
     return -(-size // _PAGE) * _PAGE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many packets an image of a DTP is, and how many bytes of an Ethernet they take: what senders do (src/rashpa/core/runs.hpp) counted beforehand."""
+"""Counts packets of a DTP's image and their bytes on an Ethernet, by the rules of senders (src/rashpa/core/runs.hpp)."""
 
 import ipaddress
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _RNIC_MESSAGE = 1 << 30  # bytes; providers allow as much or more
 
 @dataclass(frozen=True)
 class Traffic:
-    """Of one image of a DTP: packets with the event's, and bytes on the wire; both 0 where there are no packets (pcie)."""
+    """Holds the traffic of one image of a DTP: packets with the event's, and bytes on the wire; both 0 where there are no packets (pcie)."""
 
     packets: int
     wire_bytes: int
@@ -25,7 +25,7 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Lines:
-    """Of one image of a DTP. `contiguous`: without gaps at both ends."""
+    """Describes the lines of one image of a DTP. `contiguous`: without gaps at both ends."""
 
     count: int
     line_bytes: int
@@ -33,7 +33,7 @@ class Lines:
 
 
 def traffic_of(lines: Lines, link: toml.Link, address: str) -> Traffic:
-    """What the link makes of an image; `address`: of the receiver, IPv4 or IPv6."""
+    """Return the traffic of an image over the link; `address`: of the receiver, IPv4 or IPv6."""
     if link.source_kind == "pcie":
         return Traffic(0, 0)
     datagrams = link.source_kind == "roce" and link.transport == "ud"
@@ -61,7 +61,7 @@ def _largest_message(link: toml.Link, payload: int) -> int:
 
 
 def _runs(lines: Lines, message: int) -> list[tuple[int, int]]:
-    """Bytes of messages, and how many there are of each length."""
+    """Return message lengths in bytes, and the number of messages of each length."""
     if lines.line_bytes > message:
         whole, rest = divmod(lines.line_bytes, message)
         return [(message, whole * lines.count), *([(rest, lines.count)] if rest else [])]

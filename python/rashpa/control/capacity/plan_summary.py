@@ -21,7 +21,7 @@ from rashpa.control.telegrams.telegram import Capabilities
 
 @dataclass(frozen=True)
 class Summary:
-    """`capabilities`: of nodes that were asked, by name."""
+    """Holds a plan with its loads and limits. `capabilities`: of nodes that were asked, by name."""
 
     plan: Plan
     capabilities: Mapping[str, Capabilities]
@@ -35,7 +35,7 @@ class Summary:
 
 
 def summary_of(plan: Plan, capabilities: Mapping[str, Capabilities] | None = None) -> Summary:
-    """Without capabilities, of the plan alone."""
+    """Summarise a plan; without capabilities, the plan alone."""
     known = capabilities or {}
     limits = limits_of(plan, known)
     proposals = proposals_for(plan, known) if any(limit.exceeded for limit in limits) else ()
@@ -43,7 +43,7 @@ def summary_of(plan: Plan, capabilities: Mapping[str, Capabilities] | None = Non
 
 
 def unknown_of(summary: Summary) -> Iterator[str]:
-    """What the figures leave open, a line each."""
+    """Yield a line for each fact that the figures leave open."""
     plan = summary.plan
     silent = [node.label for node in plan.nodes if node.name not in summary.capabilities]
     if silent:
@@ -64,7 +64,7 @@ def unknown_of(summary: Summary) -> Iterator[str]:
 
 
 def json_of(summary: Summary) -> dict[str, Any]:
-    """Everything, for programs; bytes, seconds, hertz. None: not known."""
+    """Return everything, for programs, in bytes, seconds and hertz. None: not known."""
     plan = summary.plan
     return {
         "run": plan.file.run.name,

@@ -25,7 +25,7 @@ _ONE_BY_ONE = 1000  # limits that are looked at one by one, times DTPs that are 
 
 @dataclass(frozen=True)
 class Change:
-    """A key, and its new value; `name`: of the buffer that it is of."""
+    """Names a key and its new value; `name`: of the buffer that has the key."""
 
     path: KeyPath
     value: Any
@@ -33,7 +33,7 @@ class Change:
 
     @property
     def toml(self) -> Any:
-        """The value as a run file has it."""
+        """Return the value as a run file has it."""
         return list(self.value) if isinstance(self.value, tuple) else self.value
 
     @property
@@ -57,14 +57,14 @@ class Proposal:
         return " and ".join(change.text for change in self.changes)
 
     def applied(self, file: toml.RunFile) -> toml.RunFile:
-        """The run file with them."""
+        """Return the run file with the changes."""
         for change in self.changes:
             file = _with(file, change)
         return file
 
 
 def proposals_for(plan: Plan, capabilities: Mapping[str, Capabilities]) -> tuple[Proposal, ...]:
-    """What fits, each one by itself; none when nothing that is tried does. A slice, a region, a rate; slots and frames where memory is short."""
+    """Return proposals that fit, each by itself, none when no remedy fits: a slice, a region, a rate; slots and frames where memory is short."""
     found = []
     for remedy in (_slower, _smaller, _rarer):
         proposal = _Search(plan, capabilities).by(remedy)
@@ -82,7 +82,7 @@ class _Search:
         self._changes: dict[KeyPath, Change] = {}
 
     def by(self, remedy: "Remedy") -> Proposal | None:
-        """None when it leaves something exceeded. Each round makes one limit fit, and no change makes another worse."""
+        """Return a proposal by this remedy, None when it leaves a limit exceeded. Each round makes one limit fit, and no change makes another worse."""
         for _ in range(2 * len(limits_of(self.plan, self._capabilities)) + 1):
             exceeded = [limit for limit in limits_of(self.plan, self._capabilities) if limit.exceeded]
             if not exceeded:
@@ -95,14 +95,14 @@ class _Search:
         return None
 
     def _one(self, remedy: "Remedy", limit: Limit) -> tuple[Changes, Plan | None]:
-        """The least change that makes it fit, and the plan with it; no plan where there is none."""
+        """Return the least change that makes the limit fit, and the plan with it; no plan where there is none."""
         tried = _LEANER.get(limit.kind, remedy)
         changes = next(tried(self, limit), ())
         return changes, self.with_changes(changes) if changes else None
 
     def _all(self, remedy: "Remedy", exceeded: Sequence[Limit]) -> tuple[Changes, Plan] | None:
-        """What is asked too much of so many that one after the other would take minutes: everything that takes part of them is cut down in
-        proportion. None where they are few, or it does not work."""
+        """Cut everything that takes part of exceeded limits in proportion, where they are so many that one after the other would take minutes. Return None
+        where they are few, or it does not work."""
         if len(exceeded) == 1 or len(exceeded) * len(self.plan.dtps) <= _ONE_BY_ONE:
             return None
         changes = _leaner_in_proportion(self, [limit for limit in exceeded if limit.kind == "memory"])
@@ -111,21 +111,21 @@ class _Search:
         return (changes, plan) if plan is not None else None
 
     def with_changes(self, changes: Changes) -> Plan | None:
-        """None when it cannot be planned."""
+        """Return the plan with the changes, None when it cannot be made."""
         try:
             return plan_run(Proposal(changes).applied(self.plan.file), self.plan.source)
         except RunFileError:
             return None
 
     def fits(self, limit: Limit, changes: Changes) -> bool:
-        """Whether the limit holds with the changes, or there would be no plan at all."""
+        """Return True when the limit holds with the changes, or when there would be no plan at all."""
         plan = self.with_changes(changes)
         if plan is None:
             return True
         return not any(one.exceeded for one in limits_of(plan, self._capabilities) if one.who == limit.who)
 
     def most(self, limit: Limit, least: int, most: int, change: Callable[[int], Changes]) -> Iterator[Changes]:
-        """With the largest number of least … most for which the limit holds; nothing when it holds for none."""
+        """Yield the change with the largest number of least … most for which the limit holds; nothing when it holds for none."""
         if least > most or not self.fits(limit, change(least)):
             return
         above, step = most + 1, 1  # near the largest first: what is too much is often a little too much
@@ -142,7 +142,7 @@ class _Search:
             yield change(least)
 
     def heaviest(self, limit: Limit) -> list[int]:
-        """The limit's buffers, the one with the most pixels a second first."""
+        """Return the limit's buffers, the one with the most pixels a second first."""
 
         def weight(position: int) -> float:
             buffer = self.plan.buffers[position]
@@ -156,7 +156,7 @@ Remedy = Callable[[_Search, Limit], Iterator[Changes]]
 
 
 def _slower(search: _Search, limit: Limit) -> Iterator[Changes]:
-    """A larger `every` of one buffer, the smallest that fits; or of all that share the limit, in proportion."""
+    """Yield a larger `every` of one buffer, the smallest that fits; or of all that share the limit, in proportion."""
     sections = {position: search.plan.buffers[position].section for position in search.heaviest(limit)}
 
     def alone(position: int) -> Callable[[int], Changes]:
@@ -176,7 +176,7 @@ def _every(position: int) -> KeyPath:
 
 
 def _smaller(search: _Search, limit: Limit) -> Iterator[Changes]:
-    """The middle rows of one buffer, as many as fit. What belongs to files of a certain size stays as it is."""
+    """Yield the middle rows of one buffer, as many as fit. Buffers that belong to files of a certain size stay as they are."""
     for position in search.heaviest(limit):
         yield from _fewer_rows(search, limit, position)
 
@@ -201,7 +201,7 @@ def _middle_rows(plan: Plan, position: int, rows: int) -> Changes:
 
 
 def _rarer(search: _Search, limit: Limit) -> Iterator[Changes]:
-    """A lower rate of the detector."""
+    """Yield a lower rate of the detector."""
     rate = search.plan.file.detector.rate_hz
     if rate <= 0:
         return
@@ -217,7 +217,7 @@ def _rarer(search: _Search, limit: Limit) -> Iterator[Changes]:
 
 
 def _leaner(search: _Search, limit: Limit) -> Iterator[Changes]:
-    """Less memory: fewer slots of one buffer, fewer rows, or fewer frames where their tables are what is too large."""
+    """Yield changes with less memory: fewer slots of one buffer, fewer rows, or fewer frames where their tables are too large."""
     plan = search.plan
     if limit.where == ("run", "frames"):
         frames = plan.file.run.most_frames
@@ -235,7 +235,7 @@ def _leaner(search: _Search, limit: Limit) -> Iterator[Changes]:
 
 
 def _leaner_on_device(search: _Search, limit: Limit) -> Iterator[Changes]:
-    """Less memory of an accelerator: a smaller stack of one buffer, a ring of fewer of them, or fewer rows."""
+    """Yield changes with less memory of an accelerator: a smaller stack of one buffer, a ring of fewer of them, or fewer rows."""
 
     def taken(position: int) -> int:
         section = search.plan.buffers[position].section
@@ -249,7 +249,7 @@ def _leaner_on_device(search: _Search, limit: Limit) -> Iterator[Changes]:
 
 
 def _stack(section: toml.Buffer, position: int, stack: int) -> Changes:
-    """With the same ring, or as much of it as is whole stacks."""
+    """Return the changes to a stack of that size, with the same ring, or as much of it as is whole stacks."""
     changes: Changes = (Change(("buffer", position, "stack"), stack, section.name),)
     if left := section.slots % stack:
         changes += (Change(("buffer", position, "slots"), section.slots - left, section.name),)
@@ -274,7 +274,7 @@ def _slots(section: toml.Buffer, position: int, stacks: int) -> Changes:
 
 
 def _excess(limits: Iterable[Limit]) -> dict[int, float]:
-    """How many times too much is asked of the worst of them that a buffer takes part of, by its position."""
+    """Return by position the worst excess of a buffer's limits, as a factor."""
     worst: dict[int, float] = {}
     for limit in limits:
         for position in limit.buffers:
@@ -329,7 +329,7 @@ _IN_PROPORTION: dict[Remedy, Callable[[_Search, Sequence[Limit]], Changes]] = {
 
 
 def _with(file: toml.RunFile, change: Change) -> toml.RunFile:
-    """The run file with another value of a table's key, or of a buffer's."""
+    """Return the run file with another value of a table's key, or of a buffer's."""
     table, *rest = change.path
     if table == "buffer":
         position, key = rest

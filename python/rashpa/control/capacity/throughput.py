@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which measured throughput is that of a buffer's pipeline, and what it says of other image sizes."""
+"""Finds the measured throughput for a buffer's pipeline, and scales it to other image sizes."""
 
 import hashlib
 import json
@@ -13,8 +13,8 @@ from rashpa.control.telegrams.telegram import Throughput
 
 
 def fingerprint_of(section: Buffer, pixel: str) -> str:
-    """Of what a unit is asked to do: kernels with their parameters, pixels, unit, threads, stack. Of a file only that there is one: what is in it does
-    not make a kernel slow."""
+    """Return a fingerprint of the unit's work: kernels with their parameters, pixels, unit, threads, stack. Of a file only its presence counts: its content
+    does not make a kernel slow."""
     kernels = []
     for kernel in section.kernel:
         files = files_of(kernel)
@@ -28,19 +28,19 @@ def fingerprint_of(section: Buffer, pixel: str) -> str:
 
 
 def file_fingerprint_of(section: Buffer, pixel: str, output: str) -> str:
-    """Of the same with the files that become of it, where there are any: how they are written, and the folder that a run's own folder lies in."""
+    """Return a fingerprint of the same work with its files, where there are any: how they are written, and the folder that a run's own folder lies in."""
     files = [sink.model_dump(mode="json") for sink in section.sink if isinstance(sink, Hdf5Sink)]
     asked = json.dumps([fingerprint_of(section, pixel), files, str(PurePath(output).parent)], sort_keys=True)
     return hashlib.sha256(asked.encode()).hexdigest()[:16]
 
 
 def writes_files(section: Buffer) -> bool:
-    """Whether the buffer has sinks with files."""
+    """Return True when the buffer has sinks with files."""
     return any(isinstance(sink, Hdf5Sink) for sink in section.sink)
 
 
 def words_of(section: Buffer) -> str:
-    """The same for people."""
+    """Return the unit's work in words for people."""
     kernels = ", ".join(label_of(kernel) for kernel in section.kernel) or "no kernels"
     threads = section.threads
     how = (
@@ -54,8 +54,8 @@ def words_of(section: Buffer) -> str:
 
 
 def images_per_s(known: Iterable[Throughput], fingerprint: str, pixels: int) -> float | None:
-    """How many images of so many pixels the pipeline makes in a second; None when it has not been measured. Of several measurements the one nearest
-    in size counts; the time of an image grows with its pixels."""
+    """Return the images of so many pixels that the pipeline makes in a second, None when it has not been measured. Of several measurements the one nearest in
+    size counts; the time of an image grows with its pixels."""
     fitting = [one for one in known if one.pipeline == fingerprint]
     if not fitting:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where `rashpa join` and the manager of a run meet: a request beside the run's journal (`run_request`), and its answer."""
+"""The meeting point of `rashpa join` and the manager of a run: a request beside the run's journal (`run_request`), and its answer."""
 
 import time
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _TURN_S = 0.05
 
 @dataclass(frozen=True)
 class Answer:
-    """`trouble`: why the receiver does not take part; empty when it does."""
+    """Holds the manager's answer. `trouble`: why the receiver does not take part; empty when it does."""
 
     text: str
     trouble: str
@@ -29,7 +29,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Request:
-    """`id`: of this request alone."""
+    """Holds a request to join. `id`: of this request alone."""
 
     id: str
     joined: Joined
@@ -39,27 +39,27 @@ JOIN = RequestKind("_join.json", Joined, Answer)
 
 
 class JoinDesk:
-    """The manager's side. `journal`: of its run."""
+    """Takes requests at the manager's side. `journal`: of its run."""
 
     def __init__(self, journal: Journal) -> None:
         self._desk = RequestDesk(JOIN, journal.path)
 
     def next(self) -> Request | None:
-        """Who asks now, and has no answer. What is no request is taken away."""
+        """Return the request that waits for an answer, None without one. Remove a file that is no request."""
         wanted = self._desk.next()
         return Request(wanted.id, wanted.what) if wanted is not None else None
 
     def answer(self, request: Request, text: str, trouble: str = "") -> None:
-        """As far as it can be written: who asks gives up by itself."""
+        """Answer a request, as far as the file can be written: a requester without answer gives up by itself."""
         self._desk.answer(Wanted(request.id, request.joined), Answer(text, trouble))
 
     def close(self) -> None:
-        """Nobody is taken in any more."""
+        """Take no more requests."""
         self._desk.close()
 
 
 def ask_to_join(journal: Path, joined: Joined, patience_s: float) -> Answer:
-    """Asks the manager of a run, behind others who have asked before, and waits. JournalError when nobody answers: the run has ended, or its manager."""
+    """Ask the manager of a run, behind earlier requests, and wait for the answer. Raise JournalError when none comes, since the run or its manager has ended."""
     ends = time.monotonic() + patience_s
     request = _asked(journal, joined, ends)
     try:

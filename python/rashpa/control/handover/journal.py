@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The journal of a run: what another process needs to take it over when the manager dies (`rashpa attach`).
+"""The journal of a run, by which another process can take the run over when the manager dies (`rashpa attach`).
 
-One file in the output folder, from the moment when all nodes belong to the run until the run's end. It holds the secret by which the run owns its
-nodes, so nobody but its owner may read it. It is written whole and put in place at once; a lock on it says that its manager lives.
+It is one file in the output folder, from the moment when all nodes belong to the run until the run's end. It holds the secret by which the run owns its
+nodes, so only its owner may read it. The manager writes it whole and puts it in place at once. A lock on it shows that the manager lives.
 """
 
 import contextlib
@@ -31,16 +31,16 @@ _MOST_BYTES = 8 << 20
 
 
 class JournalError(ValueError):
-    """There is no run to be taken over; says why, and what to try."""
+    """Reports that there is no run to take over; says why, and what to try."""
 
 
 class ManagerLivesError(JournalError):
-    """The run has a manager."""
+    """Reports that the run has a manager."""
 
 
 @dataclass(frozen=True)
 class KnownNode:
-    """Where a node is; `pid` and `identity` of one that the manager has started, 0 and empty of others."""
+    """Describes the place of a node; `pid` and `identity` of one that the manager has started, 0 and empty of others."""
 
     name: str
     url: str
@@ -50,7 +50,7 @@ class KnownNode:
 
 @dataclass(frozen=True)
 class Record:
-    """What the file says. `began`: when the emulators were started, as `since_boot()` says; 0: they were not. Paths are absolute."""
+    """Holds the content of the file. `began`: when the emulators were started, by `since_boot()`; 0: they were not. Paths are absolute."""
 
     version: int
     holder: str
@@ -68,7 +68,7 @@ class Record:
     joined: tuple[Joined, ...] = ()  # receivers that have joined since
 
     def plan(self) -> Plan:
-        """RunFileError when what it names has gone."""
+        """Return the plan. Raise RunFileError when a file that it names has gone."""
         path = Path(self.run_file)
         if self.is_toml:
             plan = plan_run(*parse_run_file(path, self.text.encode()))
@@ -81,7 +81,7 @@ class Record:
 
     @property
     def lasting(self) -> tuple[KnownNode, ...]:
-        """Nodes of the manager that live, as far as this machine can tell."""
+        """Return nodes of the manager that live, as far as this machine can tell."""
         here = self.host == socket.gethostname()
         return tuple(node for node in self.nodes if here and is_process(node.pid, node.identity))
 
@@ -90,7 +90,7 @@ _RECORD = TypeAdapter(Record)
 
 
 class Journal:
-    """Of one run, by its manager, or by who has taken it over. Nothing is there before `write`, and nothing after `remove`."""
+    """Writes the journal of one run, for its manager or for a process that has taken it over. There is no file before `write`, and none after `remove`."""
 
     def __init__(self, path: Path, report: str = "") -> None:
         self.path = path
@@ -107,7 +107,7 @@ class Journal:
         self._lock = file
 
     def take_over(self) -> Record:
-        """The record of a manager that is gone; from now on it is ours. JournalError when there is none, or when it lives."""
+        """Take over the record of a manager that is gone; from now on it is ours. Raise JournalError when there is none, or when the manager lives."""
         try:
             file = _descriptor(open_own(self.path))
             try:
@@ -131,7 +131,7 @@ class Journal:
         return record
 
     def remove(self) -> None:
-        """The run is over, its nodes are free."""
+        """Remove the journal: the run is over, its nodes are free."""
         if self._lock < 0:
             return
         with contextlib.suppress(OSError):
@@ -148,18 +148,18 @@ class Journal:
 
 
 def read_record(path: Path) -> Record:
-    """What the manager has noted, for who looks on: nothing is locked. JournalError or OSError when there is no run, or it is not this user's."""
+    """Return the manager's record for viewers, without a lock. Raise JournalError or OSError when there is no run, or it belongs to another user."""
     return _record_of(path)
 
 
 def journal_path(plan: Plan) -> Path:
-    """Where a run of this plan has its journal."""
+    """Return the path of the journal of a run of this plan."""
     run = plan.file.run
     return run.folder.resolve() / f"{run.name}{SUFFIX}"
 
 
 def journal_of(plan: Plan, report: Path | None = None) -> Journal:
-    """Of a run that is about to begin. JournalError when one of the same name and output goes on."""
+    """Return the journal of a run that is about to begin. Raise JournalError when one of the same name and output goes on."""
     path = journal_path(plan)
     what = f"{path}: a run of this name and output goes on"
     other = "choose another run.name or run.output"
@@ -185,7 +185,7 @@ def journal_of(plan: Plan, report: Path | None = None) -> Journal:
 
 
 def journal_lives(path: Path) -> bool:
-    """Whether the manager of that journal lives, as far as a lock can tell."""
+    """Return True when the manager of that journal lives, as far as a lock can tell."""
     try:
         file = _descriptor(open_shared(path))
     except OSError:
@@ -203,7 +203,7 @@ def journal_lives(path: Path) -> bool:
 
 
 def find_journal(where: Path) -> Path:
-    """The journal itself, or the only one of an output folder. JournalError when there is none, or several."""
+    """Return the journal itself, or the only one of an output folder. Raise JournalError when there is none, or several."""
     if not where.exists():
         raise JournalError(
             f"{where}: no such folder or journal; the run has not begun, has come to its end, or its output is elsewhere"
@@ -221,7 +221,7 @@ def find_journal(where: Path) -> Path:
 
 
 def _descriptor(file: io.BufferedReader) -> int:
-    """Of the file, which stays open without the object."""
+    """Return a descriptor of the file, which stays open without the object."""
     with file:
         return os.dup(file.fileno())
 
@@ -241,7 +241,7 @@ def _record_of(path: Path) -> Record:
 
 
 def _holder_of(path: Path) -> str:
-    """Whose it is, for people."""
+    """Return the owner's name for people."""
     try:
         return _record_of(path).holder
     except (JournalError, OSError):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How somebody asks the manager of a run for something: by a file beside the run's journal, which gets its answer.
+"""Requests to the manager of a run: a file beside the run's journal, which gets the manager's answer.
 
-Who asks puts it in place whole, holds a lock on it while he waits, and removes it. The manager writes the answer into it, and removes one that nobody
-waits for. A request counts when it is a file of the manager's own user, as the journal is: who has the journal may take the run over, and nobody else
-may give its nodes orders. Anything else in its place is refused, once, in the log. One request of a kind at a time.
+The requester puts the file in place whole, holds a lock on it while it waits, and removes it. The manager writes the answer into the file, and removes one
+without a waiting requester. A request counts when it is a file of the manager's own user, as the journal is: a user with the journal may take the run over,
+and only such a user may give its nodes orders. The manager refuses anything else in its place, once, in the log. There is one request of a kind at a time.
 """
 
 import contextlib
@@ -35,29 +35,29 @@ _log = logging.getLogger(__name__)
 
 
 class ManagerGoneError(Exception):
-    """Nobody is left who could answer."""
+    """Reports that no manager is left to answer."""
 
 
 class AnswerError(ValueError):
-    """It has been answered, and nobody here understands how."""
+    """Reports an answer that this program does not understand."""
 
 
 @dataclass(frozen=True)
 class RequestKind(Generic[_W, _A]):
-    """`suffix`: of its files, in place of the journal's; what can be wanted, and what the answer says."""
+    """Describes a kind of request. `suffix`: of its files, in place of the journal's; the types of request and answer."""
 
     suffix: str
     what: type[_W]
     answer: type[_A]
 
     def path(self, journal: Path) -> Path:
-        """Of the run that has this journal."""
+        """Return the path of the request to the run that has this journal."""
         return journal.with_name(journal.name.removesuffix(SUFFIX) + self.suffix)
 
 
 @dataclass(frozen=True)
 class Wanted(Generic[_W]):
-    """`id`: of this request alone."""
+    """Holds a request. `id`: of this request alone."""
 
     id: str
     what: _W
@@ -65,7 +65,7 @@ class Wanted(Generic[_W]):
 
 @dataclass(frozen=True)
 class _Content:
-    """Of the file."""
+    """Holds the content of the file."""
 
     id: str
     what: dict[str, Any]
@@ -80,10 +80,10 @@ _CONTENT = TypeAdapter(_Content)
 
 
 class RunRequest(Generic[_W, _A]):
-    """Of who asks. Removed by `close`."""
+    """Makes a request and waits for its answer. `close` removes it."""
 
     def __init__(self, kind: RequestKind[_W, _A], journal: Path, what: _W) -> None:
-        """FileExistsError when somebody else has asked and waits, OSError when nothing can be written there, or the run is another user's."""
+        """Put a request in place. Raise FileExistsError while an earlier request waits, OSError when nothing can be written there, or the run is another user's."""
         self.path = kind.path(journal)
         _check_owner(journal)
         self._journal = journal
@@ -92,7 +92,7 @@ class RunRequest(Generic[_W, _A]):
         self._file = put_private(self.path, _Content(self._id, asdict(what)).text, new=True)
 
     def answer(self) -> _A | None:
-        """Of the manager; None until he has given one. AnswerError."""
+        """Return the manager's answer, None until there is one. Raise AnswerError when it cannot be understood."""
         try:
             found = _content_of(self.path)
         except (OSError, ValueError):  # gone, or half written
@@ -105,7 +105,7 @@ class RunRequest(Generic[_W, _A]):
             raise AnswerError(f"{self.path}: not an answer of this version of rashpa") from None
 
     def wait(self, patience_s: float) -> _A:
-        """For the answer. ManagerGoneError when the manager goes without one, TimeoutError, AnswerError."""
+        """Wait for the answer. Raise ManagerGoneError when the manager goes without one, TimeoutError, or AnswerError."""
         ends = time.monotonic() + patience_s
         while True:
             alive = journal_lives(self._journal)
@@ -126,7 +126,7 @@ class RunRequest(Generic[_W, _A]):
 
 
 class RequestDesk(Generic[_W, _A]):
-    """Requests of one kind, as the manager of the run sees them."""
+    """Takes requests of one kind, for the manager of the run."""
 
     def __init__(self, kind: RequestKind[_W, _A], journal: Path) -> None:
         self._path = kind.path(journal)
@@ -134,7 +134,7 @@ class RequestDesk(Generic[_W, _A]):
         self._refused = ""
 
     def next(self) -> Wanted[_W] | None:
-        """What is wanted and has no answer. What is no request is refused and taken away. OSError never."""
+        """Return the request without an answer, None when there is none. Refuse and remove a file that is no request. Never raise OSError."""
         try:
             found = _content_of(self._path)
             what = None if found.answer is not None else self._wants.validate_python(found.what)
@@ -149,7 +149,7 @@ class RequestDesk(Generic[_W, _A]):
         return None
 
     def answer(self, wanted: Wanted[_W], answer: _A) -> None:
-        """To who waits for it; nobody else needs one. OSError never."""
+        """Write the answer for a waiting requester; without one, there is nothing to write. Never raise OSError."""
         with contextlib.suppress(OSError, ValueError), open_own(self._path) as own:
             found = _CONTENT.validate_json(own.read(_MOST_BYTES))
             file = self._open()
@@ -172,7 +172,7 @@ class RequestDesk(Generic[_W, _A]):
                 os.close(file)
 
     def close(self) -> None:
-        """Nothing is taken any more: what has no answer is removed."""
+        """Take no more requests: remove one without an answer."""
         if self.next() is not None:
             self._remove()
         else:
@@ -193,19 +193,19 @@ class RequestDesk(Generic[_W, _A]):
 
 
 def wanted_before(kind: RequestKind[_W, _A], journal: Path) -> _W | None:
-    """What somebody else has asked for, who waits for his answer; None when that cannot be read."""
+    """Return the earlier request of another requester that waits for its answer; None when it cannot be read."""
     with contextlib.suppress(OSError, ValueError):
         return TypeAdapter(kind.what).validate_python(_content_of(kind.path(journal)).what)
     return None
 
 
 def _content_of(path: Path) -> _Content:
-    """OSError when there is none, or it is none of this user; ValueError when it is no request."""
+    """Read the file. Raise OSError when there is none, or it is not this user's; ValueError when it is no request."""
     return _CONTENT.validate_json(read_own(path, _MOST_BYTES))
 
 
 def _check_owner(journal: Path) -> None:
-    """PermissionError for who would wait for nothing."""
+    """Raise PermissionError for a user whose request would never be answered."""
     with contextlib.suppress(FileNotFoundError):
         owner, own = journal.stat().st_uid, os.geteuid()
         if owner != own:

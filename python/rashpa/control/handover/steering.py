@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that a run pause, go on, or end at once, from who is not its manager (`rashpa pause`, the dashboard): beside the run's journal
-(`run_request`), as those that it end in order (`stop_request`).
+"""Requests to pause a run, to resume it, or to end it at once, from outside its manager (`rashpa pause`, the dashboard). They lie beside the run's journal
+(`run_request`), as those that end it in order do (`stop_request`).
 
-A pause is at a frame at which every buffer has whole stacks: what is left of a stack would be given up when its deadline has passed.
+A pause is at a frame at which every buffer has whole stacks: the rest of a stack would be given up when its deadline has passed.
 """
 
 import asyncio
@@ -40,12 +40,12 @@ _LONGEST_WAIT_S = 10.0  # for the frame of a pause; where whole stacks take long
 
 
 class SteerError(ValueError):
-    """The run does not do what it is asked; says why, and what to try."""
+    """Reports that the run does not obey; says why, and what to try."""
 
 
 @dataclass(frozen=True)
 class Steer:
-    """`by`: who wants it, for people."""
+    """Holds a request. `by`: the requester, for people."""
 
     way: Way
     by: str
@@ -53,7 +53,7 @@ class Steer:
 
 @dataclass(frozen=True)
 class SteerAnswer:
-    """What was done, or why not."""
+    """Holds the action, or the reason of a refusal."""
 
     done: str = ""
     refused: str = ""
@@ -63,7 +63,7 @@ STEER = RequestKind("_steer.json", Steer, SteerAnswer)
 
 
 def steer(journal: Path, way: Way, by: str, patience_s: float) -> str:
-    """Asks the manager of a run, behind whoever has asked before, and waits for what it has done. SteerError when it does not."""
+    """Ask the manager of a run, behind earlier requests, and return its action. Raise SteerError when it refuses."""
     ends = time.monotonic() + patience_s
     request = _request(journal, Steer(way, by), ends)
     try:
@@ -83,7 +83,7 @@ def steer(journal: Path, way: Way, by: str, patience_s: float) -> str:
 
 
 def _request(journal: Path, what: Steer, ends: float) -> RunRequest[Steer, SteerAnswer]:
-    """One request at a time: others wait until `ends`. SteerError."""
+    """Put a request in place; there is one at a time, and others wait until `ends`. Raise SteerError when it cannot be made."""
     while True:
         try:
             return RunRequest(STEER, journal, what)
@@ -97,12 +97,12 @@ def _request(journal: Path, what: Steer, ends: float) -> RunRequest[Steer, Steer
 
 
 def stacks_end_every(plan: Plan) -> int:
-    """Frames after whose multiples no buffer has a part of a stack."""
+    """Return the number of frames after whose multiples no buffer has a part of a stack."""
     return math.lcm(*(buffer.section.stack * buffer.section.every for buffer in plan.buffers))
 
 
 class Steering:
-    """Of one run, as its manager sees it; `interrupt`: ends the run at once."""
+    """Obeys requests, for the manager of one run; `last`: the last status of nodes; `alive`: the nodes that take part still; `interrupt`: ends the run at once."""
 
     def __init__(self, fleet: Fleet, journal: Journal | None, interrupt: Callable[[], None]) -> None:
         self._plan = fleet.plan
@@ -113,7 +113,7 @@ class Steering:
 
     @contextlib.asynccontextmanager
     async def attended(self) -> AsyncIterator[None]:
-        """Meanwhile requests are taken; a request of an earlier run is none of this one."""
+        """Take requests for the time of the context; a request of an earlier run does not count."""
         if self._desk is None:
             yield
             return
@@ -128,7 +128,7 @@ class Steering:
             self._desk.close()
 
     async def look(self) -> None:
-        """While the emulators play, after each look at the nodes: does what is wanted. Raises nothing of what nodes refuse."""
+        """Obey a request, after each look at the nodes while the emulators play. Raise no refusal of a node."""
         wanted, self._wanted = self._wanted, None
         if wanted is None or self._desk is None:
             return
@@ -187,7 +187,7 @@ class Steering:
         return max(frame, begun)
 
     def _check_end(self, frame: int) -> None:
-        """SteerError when the run ends before the frame of a pause."""
+        """Raise SteerError when the run ends before the frame of a pause."""
         frames = self._plan.file.run.most_frames
         if frame >= frames:
             raise SteerError(f"it is at its end: its last frame, {frames - 1}, comes before whole stacks end again")
@@ -204,11 +204,11 @@ class Steering:
         return "the run goes on"
 
     def _ahead(self) -> int:
-        """Frames that are begun before an order has come to all."""
+        """Return the number of frames that begin before an order has come to all."""
         return int(_ORDER_S * self._plan.file.detector.rate_hz)
 
     def _stack_end(self, frame: int) -> int:
-        """The first one from there on at which whole stacks end; 0, at once, where that takes long."""
+        """Return the first frame from `frame` on at which whole stacks end; 0, at once, where that takes long."""
         every = stacks_end_every(self._plan)
         rate_hz = self._plan.file.detector.rate_hz
         if rate_hz > 0 and every > _LONGEST_WAIT_S * rate_hz:

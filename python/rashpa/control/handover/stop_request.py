@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request that a run end in order, from who is not its manager (`rashpa stop`): beside the run's journal (`run_request`).
+"""A request to end a run in order, from outside its manager (`rashpa stop`): a file beside the run's journal (`run_request`).
 
 The manager looks for it while it waits for the emulators, and answers when the run is over.
 """
@@ -18,19 +18,19 @@ from rashpa.control.handover.run_request import (
 
 
 class StopError(ValueError):
-    """The run cannot be asked; says why, and what to try."""
+    """Reports that the run cannot be asked; says why, and what to try."""
 
 
 @dataclass(frozen=True)
 class Stop:
-    """`by`: who wants it, for people."""
+    """Holds a request. `by`: the requester, for people."""
 
     by: str
 
 
 @dataclass(frozen=True)
 class StopAnswer:
-    """What became of the run. `refused`: why it goes on; `planned`: its frames by the run file, 0 where nobody knew."""
+    """Holds the result of the run. `refused`: why it goes on; `planned`: its frames by the run file, 0 where unknown."""
 
     refused: str = ""
     frames: int = 0
@@ -48,15 +48,15 @@ STOP = RequestKind("_stop.json", Stop, StopAnswer)
 
 
 def request_path(journal: Path) -> Path:
-    """Of the run that has this journal."""
+    """Return the path of the request to the run that has this journal."""
     return STOP.path(journal)
 
 
 class StopRequest:
-    """Of who asks. Removed by `close`."""
+    """Makes a request and waits for its answer. `close` removes it."""
 
     def __init__(self, journal: Path, by: str) -> None:
-        """StopError when another one has asked already, or nothing can be written there."""
+        """Put a request in place. Raise StopError while an earlier request waits, or when nothing can be written there."""
         self.path = request_path(journal)
         self._journal = journal
         try:
@@ -69,14 +69,14 @@ class StopRequest:
             raise StopError(f"{self.path}: the run cannot be asked: {error.strerror}") from None
 
     def answer(self) -> StopAnswer | None:
-        """Of the manager; None until it has given one. StopError."""
+        """Return the manager's answer, None until there is one. Raise StopError."""
         try:
             return self._request.answer()
         except AnswerError as error:
             raise StopError(f"{error}; see the run's report") from None
 
     def wait(self, timeout_s: float) -> StopAnswer:
-        """For the end of the run. StopError when the manager dies before, or takes too long."""
+        """Wait for the end of the run. Raise StopError when the manager dies before, or takes too long."""
         try:
             return self._request.wait(timeout_s)
         except AnswerError as error:
@@ -92,18 +92,18 @@ class StopRequest:
 
 
 class StopRequests:
-    """Of a run, as its manager sees them."""
+    """Takes requests, for the manager of a run."""
 
     def __init__(self, journal: Path) -> None:
         self._desk = RequestDesk(STOP, journal)
 
     def asked(self) -> str:
-        """By whom; empty while nobody has."""
+        """Return the requester, empty without one."""
         wanted = self._desk.next()
         return wanted.what.by if wanted is not None else ""
 
     def answer(self, answer: StopAnswer) -> None:
-        """To who waits for it; nobody else needs one. OSError never."""
+        """Write the answer for a waiting requester; without one, there is nothing to write. Never raise OSError."""
         if (wanted := self._desk.next()) is not None:
             self._desk.answer(wanted, answer)
         else:

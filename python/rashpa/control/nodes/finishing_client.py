@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP to one node, whose end waits for what is being asked."""
+"""HTTP to one node; closing it waits for requests in flight."""
 
 import asyncio
 from typing import Any
@@ -10,8 +10,8 @@ _CLOSE_S = 1.0  # what is still being asked has so long to be answered
 
 
 class FinishingClient(httpx.AsyncClient):
-    """An httpx client that lets requests end before its connections are closed: httpx forgets a connection that is just being made when it is closed,
-    and leaves its socket open. `to`: who is asked, for messages."""
+    """Lets requests end before its connections are closed. When httpx itself is closed, it forgets a connection that is just being made, and leaves its
+    socket open. `to`: the node, for messages."""
 
     def __init__(self, to: str, **options: Any) -> None:
         super().__init__(**options)
@@ -21,7 +21,7 @@ class FinishingClient(httpx.AsyncClient):
         self._closing = False
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
-        """httpx.HTTPError; RuntimeError when the client is closed."""
+        """Send a request. Raise httpx.HTTPError, or RuntimeError when the client is closed."""
         if self._closing:
             raise RuntimeError(f"the way to {self._to} is closed")
         try:

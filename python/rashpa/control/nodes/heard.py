@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes said last. One that was not heard of yet is in a state of its own: it may be lost before it says anything."""
+"""The last status of each node. A node without any is in a state of its own: it may be lost before it sends one."""
 
 from collections.abc import Mapping
 
@@ -9,5 +9,5 @@ UNHEARD = "not heard of yet"
 
 
 def status_of(last: Mapping[str, Status], name: str) -> Status:
-    """Of the node, as it was heard last; in the state UNHEARD, without source or destination, before it has said anything."""
+    """Return the node's last status; before the first one, the state UNHEARD, without source or destination."""
     return last.get(name) or Status(name, "", UNHEARD)

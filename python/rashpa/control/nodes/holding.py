@@ -11,7 +11,7 @@ from rashpa.control.telegrams import telegram
 
 @contextlib.asynccontextmanager
 async def deadlines_held(receivers: Collection[NodeClient]) -> AsyncIterator[None]:
-    """Let no deadline of an image pass meanwhile: a source that pauses first has not sent what another has. Raises nothing of what receivers refuse."""
+    """Hold the deadlines of images for the time of the context: a source that pauses first has not sent images that another has. Raise no refusal of a receiver."""
     await hold_deadlines(receivers, held=True)
     try:
         yield
@@ -20,7 +20,7 @@ async def deadlines_held(receivers: Collection[NodeClient]) -> AsyncIterator[Non
 
 
 async def hold_deadlines(receivers: Collection[NodeClient], *, held: bool) -> None:
-    """Tell all at once. Who watches the receivers says what is wrong with one that does not obey."""
+    """Tell all receivers at once. The observer of the receivers reports one that does not obey."""
     await gather_all(_tell(receiver, telegram.HoldDeadlines(held)) for receiver in receivers)
 
 

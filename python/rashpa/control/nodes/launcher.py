@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a run starts the nodes that have no URL: as processes of this machine, or by an engine that has machines of its own."""
+"""Starts the nodes of a run that have no URL: as processes of this machine, or by an engine that has machines of its own."""
 
 import os
 import shlex
@@ -19,18 +19,18 @@ _SCRIPT = 'exec "$@" --host "${SLURMD_NODENAME:-$(hostname)}"'  # where the step
 
 
 class LauncherError(RuntimeError):
-    """The engine cannot be used; says why, and what to try."""
+    """Reports that the engine cannot be used; says why, and what to try."""
 
 
 @dataclass(frozen=True)
 class RunCertificate:
-    """Of the nodes of one run, and of nothing else: whoever has the key is one of them. PEM."""
+    """Holds the certificate of the nodes of one run, and of nothing else: a process with the key is one of them. PEM."""
 
     certificate: str
     key: str = ""
 
     def context(self) -> ssl.SSLContext:
-        """For a client. The certificate itself is what is trusted; the name in it is nobody's."""
+        """Return the TLS context of a client. It trusts the certificate itself; the name in it means nothing."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.load_verify_locations(cadata=self.certificate)
@@ -38,26 +38,26 @@ class RunCertificate:
 
 
 class Launcher(Protocol):
-    """How nodes are started."""
+    """Declares how nodes are started."""
 
     @property
     def ready_s(self) -> float:
-        """How long a node may take to say where it is."""
+        """Return how long a node may take to announce its address, in seconds."""
         ...
 
     @property
     def certificate(self) -> RunCertificate | None:
-        """Of nodes that may be on other machines."""
+        """Return the certificate of nodes that may be on other machines."""
         ...
 
     def command(self, node: PlannedNode) -> tuple[str, ...]:
-        """What starts it. The process has the node's standard streams, and lasts as long as it."""
+        """Return the command that starts the node. The process has the node's standard streams, and lasts as long as the node."""
         ...
 
 
 @dataclass(frozen=True)
 class LocalLauncher:
-    """Processes of this machine. `words`: what starts a node of a role, by its label."""
+    """Starts processes of this machine. `words`: the command of a node by role and label."""
 
     words: Callable[[str, str], tuple[str, ...]] = local_command
     ready_s: float = READY_S
@@ -71,8 +71,8 @@ LOCAL = LocalLauncher()
 
 
 class SlurmLauncher:
-    """Job steps, each by `srun`: in the allocation in which the run is, or each in one of its own. `options`: words for all of them; each node adds
-    its own, `launch`. Nodes find the run's files, and this installation, where the manager does."""
+    """Starts job steps, each by `srun`: in the allocation of the run, or each in one of its own. `options`: words for all of them; each node adds its own,
+    `launch`. Nodes find the run's files, and this installation, at the manager's paths."""
 
     def __init__(self, options: Sequence[str] = (), ready_s: float = 300.0) -> None:
         if shutil.which("srun") is None:
@@ -100,7 +100,7 @@ class SlurmLauncher:
 
 @dataclass(frozen=True)
 class AdoptedLauncher:
-    """Of nodes that are started already."""
+    """Stands for nodes that are started already."""
 
     certificate: RunCertificate | None
     ready_s: float = READY_S
@@ -112,7 +112,7 @@ class AdoptedLauncher:
 def launcher_of(
     name: str, options: str, ready_s: float, local: Callable[[str, str], tuple[str, ...]] = local_command
 ) -> Launcher:
-    """By its name. `options`: as in a shell; `local`: what starts a process of this machine. LauncherError."""
+    """Return the launcher of that name. `options`: as in a shell; `local`: the command of a process of this machine. Raise LauncherError."""
     try:
         words = shlex.split(options)
     except ValueError as error:
@@ -125,7 +125,7 @@ def launcher_of(
 
 
 def run_certificate() -> RunCertificate:
-    """A new one, for a month: the longest that books are kept. LauncherError."""
+    """Make a certificate for a month, the longest time that books are kept. Raise LauncherError."""
     subject = ("-subj", "/CN=a node of one run of rashpa", "-days", "31")
     curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
     with tempfile.TemporaryDirectory(prefix="rashpa-") as folder:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""httpx without its own command, which imports Click, Pygments and a part of Rich: a fifth of what a run imports before its nodes start."""
+"""httpx without its own command, which imports Click, Pygments and a part of Rich: a fifth of a run's imports before its nodes start."""
 
 import sys
 from typing import Any

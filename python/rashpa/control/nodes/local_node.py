@@ -24,12 +24,12 @@ _LONGEST = 500  # characters of a line
 
 
 def local_command(role: str, name: str) -> tuple[str, ...]:
-    """How a node of this installation is started: "emulator" or "receiver", and how it calls itself in messages."""
+    """Return the command of a node of this installation. `role`: "emulator" or "receiver"; `name`: the node's name in messages."""
     return (sys.executable, "-m", "rashpa.cli.entry", role, "--name", name, "--port", "0", "--of-run")
 
 
 class LocalNode:
-    """The process of one node. It ends when the manager ends, however that happens: it watches its stdin."""
+    """Owns the process of one node. The process watches its stdin, so it ends when the manager ends, in any way."""
 
     def __init__(self, name: str, process: asyncio.subprocess.Process) -> None:
         self.name = name
@@ -102,7 +102,7 @@ class LocalNode:
         return self._process.pid
 
     async def ended(self, within_s: float = 0.5) -> str:
-        """How the process ended; empty while it lives."""
+        """Return how the process ended, empty while it lives."""
         with contextlib.suppress(TimeoutError):
             async with within(within_s):
                 await self._gone()
@@ -113,21 +113,21 @@ class LocalNode:
         return f"{self.name} (process {self.pid}) {how}{self.last_words()}"
 
     def last_words(self) -> str:
-        """The end of what it said, to go behind a message."""
+        """Return the end of its output, to go behind a message."""
         return f"; it said: {' | '.join(self._said)}" if self._said else ""
 
     def kill(self) -> None:
-        """Ends the process and what it has started, at once."""
+        """End the process and its children at once."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)  # it leads a session of its own
 
     async def _gone(self) -> None:
-        """Waits for the process itself; asyncio waits for who has its pipes, too, as children have."""
+        """Wait for the process itself; asyncio also waits for its children, which hold its pipes."""
         while self._process.returncode is None:  # noqa: ASYNC110 (asyncio has no event for it)
             await asyncio.sleep(_LOOK_S)
 
     async def close(self) -> None:
-        """Lets the process end by itself, then ends it and what it has left behind; bounded."""
+        """Let the process end by itself, then end it and its children; it takes a bounded time."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         for end in (self._process.terminate, self._process.kill):
@@ -153,7 +153,7 @@ class LocalNode:
         await asyncio.gather(self._hear(self._process.stdout), self._hear(self._process.stderr))
 
     async def _hear(self, stream: asyncio.StreamReader | None) -> None:
-        """Whatever the process says, for as long as it lasts, and however long its lines are: a pipe that nobody empties would hold it up."""
+        """Read the output of the process as long as it lasts, in lines of any length: a full pipe would block the process."""
         rest = b""
         while stream is not None and (said := await stream.read(_PIECE)):
             *lines, rest = (rest + said).split(b"\n")
@@ -170,7 +170,7 @@ class LocalNode:
 
 
 def _announced(line: bytes) -> str:
-    """The URL in a node's announcement; empty when the line is something else, which whoever started it may print before."""
+    """Return the URL in a node's announcement, empty for any other line, which a wrapper of the node may print before."""
     if not line.startswith(b"{"):
         return ""
     with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):

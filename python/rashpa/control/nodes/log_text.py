@@ -11,7 +11,7 @@ _LONGEST = 2000  # characters of a line
 
 
 def lines_of(entries: Iterable[Any]) -> list[str]:
-    """Of what a node has answered, which may be anything."""
+    """Return lines for a node's answer, which may be anything."""
     return [_line_of(entry) for entry in entries if isinstance(entry, dict)]
 
 

@@ -26,13 +26,13 @@ _FLAGS = (
 
 
 def machine_facts() -> dict[str, Any]:
-    """Processor, memory, system and software, as JSON; what cannot be found out is left out."""
+    """Return processor, memory, system and software, as JSON, without unknown facts."""
     software = {"python": platform.python_version(), "compiler": _compiler(), "commit": _commit()}
     return hardware_facts() | {name: value for name, value in software.items() if value is not None}
 
 
 def hardware_facts() -> dict[str, Any]:
-    """The same without Python, compiler and commit, which take programs to find out."""
+    """Return the same without Python, compiler and commit, which take programs to find out."""
     cpuinfo = _read("/proc/cpuinfo")
     model = re.search(r"^(?:model name|Model)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
     flags = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
@@ -79,7 +79,7 @@ def _gpus() -> list[dict[str, str]]:
 
 
 def _compiler() -> str | None:
-    """The compiler of the build folder, else the machine's own."""
+    """Return the compiler of the build folder, else the machine's own."""
     for cache in sorted(_source_root().glob("build/release/CMakeFiles/*/CMakeCXXCompiler.cmake")):
         text = cache.read_text(encoding="utf-8", errors="replace")
         found = [re.search(rf'set\(CMAKE_CXX_COMPILER_{name} "([^"]+)"', text) for name in ("ID", "VERSION")]
@@ -89,7 +89,7 @@ def _compiler() -> str | None:
 
 
 def _commit() -> str | None:
-    """The commit of the source tree this runs from, with `+` when files differ from it; None when installed without a tree."""
+    """Return the commit of the source tree this runs from, with `+` when files differ from it; None when installed without a tree."""
     root = _source_root()
     if not (root / ".git").exists():
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the programs are that are built beside the native module."""
+"""Finds the programs that are built beside the native module."""
 
 from pathlib import Path
 
@@ -7,6 +7,6 @@ from rashpa.data.base.packaged import SOURCE_ROOT
 
 
 def native_program(name: str) -> Path | None:
-    """The program in the build folder of the tree that this runs from; a wheel has none."""
+    """Return the program in the build folder of the tree that this runs from; a wheel has none."""
     build = SOURCE_ROOT / "build" / "release"
     return next((path for path in sorted(build.glob(f"**/{name}")) if path.is_file()), None)

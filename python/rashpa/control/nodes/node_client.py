@@ -44,7 +44,7 @@ _T = TypeVar("_T", bound=Telegram)
 
 
 class NodeError(RuntimeError):
-    """A node does not answer, or refuses. `lost`: it did not answer at all."""
+    """Reports a node that does not answer, or refuses. `lost`: it did not answer at all."""
 
     def __init__(self, node: str, text: str, code: str = "internal", lost: bool = False) -> None:
         super().__init__(text)
@@ -54,7 +54,8 @@ class NodeError(RuntimeError):
 
 
 def run_id_of(owner: str) -> str:
-    """What all files of a run have in common: made of the secret by which it owns its nodes, which also who takes it over has."""
+    """Return the identifier that all files of a run have in common. It is made of the secret by which the run owns its nodes, which a manager that takes over
+    has, too."""
     return hashlib.sha256(owner.encode()).hexdigest()[:32] if owner else ""
 
 
@@ -96,7 +97,7 @@ class NodeClient:
         )
 
     async def close(self) -> None:
-        """What is being asked is answered before, or given up after a second."""
+        """Close the client; requests in flight get a second to be answered."""
         await self._http.aclose()
 
     async def capabilities(self) -> Capabilities:
@@ -113,7 +114,7 @@ class NodeClient:
         return await self._ask(order, Status)
 
     async def order_unless_finished(self, order: Telegram) -> Status:
-        """As `order`. A node that has come to its end meanwhile needs none: then its status."""
+        """Send an order as `order` does; return the status of a node that has finished, which needs no order."""
         try:
             return await self.order(order)
         except NodeError as error:
@@ -128,7 +129,7 @@ class NodeClient:
         return await self.order(telegram.GetStatus())
 
     async def table(self, name: str, *, buffer: str = "", dtp: int | None = None) -> bytes:
-        """One byte per image: completeness and decisions of a buffer, fates of a DTP."""
+        """Return one byte per image: completeness and decisions of a buffer, fates of a DTP."""
         query = {"table": name, **({"buffer": buffer} if buffer else {"dtp": str(dtp)})}
         try:
             answer = await self._get("/books", query, _BOOKS_S)
@@ -139,7 +140,7 @@ class NodeClient:
         return answer.content
 
     async def view(self, query: Mapping[str, str]) -> bytes | None:
-        """A part of an image as numbers (`rashpa.data.figures.view_bytes`); None when there is no other than the one that is known, or none yet."""
+        """Return a part of an image as numbers (`rashpa.data.figures.view_bytes`); None when there is no image other than the known one, or none yet."""
         try:
             answer = await self._get("/view", query)
         except httpx.HTTPError as error:
@@ -151,15 +152,15 @@ class NodeClient:
         return answer.content
 
     async def log(self, last: int) -> list[dict[str, Any]]:
-        """The newest entries of the node's log, the oldest first: time, level, text, times."""
+        """Return the newest entries of the node's log, the oldest first: time, level, text, times."""
         return await self._list_of("log", last)
 
     async def audit(self, last: int) -> list[dict[str, Any]]:
-        """The newest orders that the node was given, and requests that it refused, the oldest first."""
+        """Return the newest orders to the node, and requests that it refused, the oldest first."""
         return await self._list_of("audit", last)
 
     async def load(self) -> Load:
-        """What the node's process takes of its machine."""
+        """Return the load of the node's process on its machine."""
         try:
             return _LOAD.validate_python(await self._json("load", {}))
         except ValidationError:
@@ -218,7 +219,7 @@ class NodeClient:
         return reply
 
     async def _post(self, body: bytes, deadline_s: float, attempts: int) -> httpx.Response:
-        """All attempts together take twice the deadline at most: one of a byte now and then would never be over."""
+        """Send the body. All attempts together take twice the deadline at most: an answer of a byte now and then would never end."""
         try:
             async with within(2.0 * deadline_s):
                 return await self._attempt(body, deadline_s, attempts)
@@ -226,7 +227,7 @@ class NodeClient:
             raise httpx.ReadTimeout(f"no whole answer within {2.0 * deadline_s:g} s") from None
 
     async def _get(self, path: str, query: Mapping[str, str], patience_s: float = _QUESTION_S) -> httpx.Response:
-        """Running time limits it, and not httpx: its time goes on while this process stands still."""
+        """Send a question. Running time limits it, not httpx, whose clock goes on while this process stands still."""
         try:
             async with within(patience_s):
                 return await self._http.get(path, params=dict(query), timeout=None)
@@ -252,7 +253,7 @@ class NodeClient:
                     raise
 
     def _port_hint(self) -> str:
-        """For a URL in which the port was forgotten."""
+        """Return a hint for a URL without a port."""
         url = urllib.parse.urlsplit(self.url)
         if url.port is not None:
             return ""
@@ -278,23 +279,23 @@ class NodeClient:
 
 @functools.cache
 def _known_authorities() -> ssl.SSLContext:
-    """Those that httpx trusts; reading them takes longer than a request, and a run has many nodes."""
+    """Return the authorities that httpx trusts, once: reading them takes longer than a request, and a run has many nodes."""
     return httpx.create_ssl_context()
 
 
 def get_ready() -> None:
-    """Import what the first client needs, for who has nothing to ask yet."""
+    """Import the modules of a first client before it is needed."""
     httpx.AsyncHTTPTransport(verify=_no_authority())
     with contextlib.suppress(ImportError):
         importlib.import_module("anyio._backends._asyncio")  # by the name by which anyio itself finds it
 
 
 def _no_authority() -> ssl.SSLContext:
-    """For a way without TLS; it trusts nobody, were there any."""
+    """Return a context that trusts no authority, for a client without TLS."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _wait_of(answer: httpx.Response) -> float | None:
-    """After how long a node that has not obeyed wants to be asked again; None: it has answered."""
+    """Return the seconds after which a busy node wants to be asked again; None when it has answered."""
     told = answer.headers.get("retry-after", "")
     return float(told) if answer.status_code == _TOO_MANY and told.isdecimal() and len(told) < 6 else None

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the process of a node takes of its machine, as `/load` says it, and the shares that two looks make of it."""
+"""The load of a node's process on its machine, as `/load` reports it, and the shares between two looks."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Thread:
-    """One thread; `cpu_s`: since it began; `processor`: where it ran last."""
+    """Describes one thread; `cpu_s`: since it began; `processor`: where it ran last."""
 
     id: int
     name: str
@@ -16,7 +16,7 @@ class Thread:
 
 @dataclass(frozen=True)
 class Load:
-    """`cpu_s`: of the process since it began, threads that have ended included. `started_s`, `time_s`: since 1970, of the node's clock.
+    """Holds the load of a process. `cpu_s`: since it began, with threads that have ended. `started_s`, `time_s`: since 1970, by the node's clock.
     `processors`: those it may use."""
 
     time_s: float
@@ -31,7 +31,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Busy:
-    """How many processors something keeps busy; `processor`: where the thread ran last."""
+    """Holds the number of processors that something keeps busy; `processor`: where the thread ran last."""
 
     name: str
     processors: float
@@ -39,7 +39,8 @@ class Busy:
 
 
 def busy(before: Load | None, now: Load) -> tuple[float, tuple[Busy, ...]]:
-    """Of the process, and of each thread, the busiest first: since `before`, when that is of the same process; else since it began."""
+    """Return the busy processors of the process, and of each thread, the busiest first. They count from `before` when that is of the same process, else from
+    its start."""
     if before is None or before.started_s != now.started_s or before.time_s >= now.time_s:
         before = Load(now.started_s, now.started_s, 0.0, 0, 0, 0, 0, ())
     seconds = now.time_s - before.time_s

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a node is, how fast, and what it has left: made of two of its statuses."""
+"""The progress and rate of a node, and its reserves, from two of its statuses."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from rashpa.control.telegrams.telegram import Books, BufferStatus, DestinationSt
 
 @dataclass(frozen=True)
 class Sending:
-    """An emulator. `late_s`: its worst lag behind `asked_hz` (0: as fast as it goes). Rates are of all DTPs together."""
+    """Shows an emulator. `late_s`: its worst lag behind `asked_hz` (0: as fast as it goes). Rates are of all DTPs together."""
 
     name: str
     dtps: int
@@ -23,8 +23,8 @@ class Sending:
 
 @dataclass(frozen=True)
 class Receiving:
-    """A buffer of a receiver. Rates: images that were decided, bytes that went to storage. `free_slots`: share of the buffer's slots that can take
-    images now; None when the node does not say how many there are. `waiting`: images that the slowest sink has not settled."""
+    """Shows a buffer of a receiver. Rates: images that were decided, bytes that went to storage. `free_slots`: share of the buffer's slots that can take
+    images now; None when the node does not report their number. `waiting`: images that the slowest sink has not settled."""
 
     name: str
     receiver: str
@@ -37,12 +37,12 @@ class Receiving:
 
     @property
     def done(self) -> float:
-        """The share of its images of which it is known what has arrived."""
+        """Return the share of its images with a known completeness."""
         return self.books.decided / self.books.expected if self.books.expected else 1.0
 
 
 def progress_of(before: Status | None, now: Status) -> tuple[Sending | Receiving, ...]:
-    """Since `before`, when that is of the same run; else since the run began. An idle node has none."""
+    """Return the progress since `before`, when that is of the same run; else since the run began. An idle node has none."""
     if now.source is not None:
         return (_sending(before.source if before else None, now.source),)
     if now.destination is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a process of this machine is still the one that it was: numbers of processes are given again."""
+"""Checks whether a process of this machine is still the same: the system reuses process numbers."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ _STARTED = 19  # field 22 of /proc/PID/stat, counted behind the name, which may 
 
 
 def identity_of(pid: int) -> str:
-    """The boot of the machine and when in it the process was started; empty when it is not there, or has ended and is not waited for yet."""
+    """Return the boot of the machine and the start time of the process in it; empty when the process is not there, or has ended as a zombie."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
@@ -17,5 +17,5 @@ def identity_of(pid: int) -> str:
 
 
 def is_process(pid: int, identity: str) -> bool:
-    """Whether the process of that identity lives."""
+    """Return True when the process of that identity lives."""
     return bool(identity) and identity_of(pid) == identity

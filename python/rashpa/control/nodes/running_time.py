@@ -17,7 +17,7 @@ def since_boot() -> float:
 
 
 class RunningClock:
-    """Seconds between looks, of which none counts for more than `longest_s`. `now`: monotonic."""
+    """Counts the seconds between looks; none counts for more than `longest_s`. `now`: monotonic."""
 
     def __init__(self, longest_s: float, now: Callable[[], float] = time.monotonic) -> None:
         self._longest_s = longest_s
@@ -26,7 +26,7 @@ class RunningClock:
         self._time = 0.0
 
     def look(self) -> float:
-        """What compares with other looks alone."""
+        """Return a time to compare with other looks alone."""
         now = self._now()
         self._time += min(now - self._seen, self._longest_s)
         self._seen = now
@@ -35,7 +35,7 @@ class RunningClock:
 
 @contextlib.asynccontextmanager
 async def within(seconds: float) -> AsyncIterator[None]:
-    """As `asyncio.timeout`, in running time: behind a gap, what has come meanwhile is taken before anything counts as late. TimeoutError."""
+    """Limit the block as `asyncio.timeout` does, in running time: after a gap, pending events are handled before anything counts as late. Raise TimeoutError."""
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(None) as limit:
         waiting = _Wait(loop, seconds, lambda: limit.reschedule(loop.time()))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which rashpa this is."""
+"""The version of this rashpa."""
 
 from importlib.metadata import PackageNotFoundError, version
 
 
 def software_version() -> str:
-    """The version of the installed package; "0+source" when it runs from a tree that was never installed."""
+    """Return the version of the installed package, "0+source" when it runs from a tree that was never installed."""
     try:
         return version("rashpa")
     except PackageNotFoundError:

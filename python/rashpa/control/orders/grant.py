@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `rashpa run` gives a node that it starts: a token, where it may read, write and publish, and which cards it may drive. It goes through the node's standard input: other
-users see command lines, and files would be left behind."""
+"""The rights that `rashpa run` gives a node that it starts: a token, folders to read and write, addresses to publish at, and cards to drive. They go through
+the node's standard input: other users see command lines, and files would be left behind."""
 
 import json
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ from rashpa.data.files.file_names import located
 
 @dataclass(frozen=True)
 class Grant:
-    """One line of JSON."""
+    """Holds the rights, as one line of JSON."""
 
     token: str
     read: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class Grant:
 
     @classmethod
     def of_line(cls, line: bytes) -> "Grant":
-        """ValueError when it is none."""
+        """Parse a line. Raise ValueError when it is no grant."""
         values = json.loads(line)
         try:
             token = checked_token(str(values["token"]), "token")
@@ -49,8 +49,9 @@ class Grant:
 
 
 def grant_of(plan: Plan, role: str, token: str) -> Grant:
-    """What the run file names, and nothing else: the dataset, and for a receiver the files of its calibration and kernels, the output folder, and its own folder where it names code there; and the
-    addresses where it publishes; for each the cards that it drives."""
+    """Grant the files of the run file, and nothing else. These are the dataset, and for a receiver the files of its calibration and kernels, the output
+    folder, and the run file's folder where the run file names code there. A receiver also gets the addresses at which it publishes, and each node the
+    cards that it drives."""
     calibration = resolved_calibration(plan.file, plan.source, "local") if role == "receiver" else None
     # a receiver looks into the dataset for calibration and masks
     needed = calibration is None or isinstance(plan.file.dataset, StoredSpec)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan says to the nodes: the Configure telegrams of receivers and emulators."""
+"""The Configure telegrams of receivers and emulators, made from a plan."""
 
 import json
 from collections.abc import Mapping
@@ -48,8 +48,8 @@ def _parameters(values: Mapping[str, object]) -> tuple[telegram.Parameter, ...]:
 
 
 def _kernel(kernel: Kernel, plan: Plan, buffer: PlannedBuffer, node: str) -> Kernel:
-    """With what it takes from elsewhere in the run file. The beam is in pixels of the buffer's image, and in its middle when it is not given. For a
-    node of this machine, relative paths of files count from the run file's folder; a remote node takes them from where it runs."""
+    """Return the kernel with parameters from elsewhere in the run file. The beam is in pixels of the buffer's image, and in its middle when it is not given.
+    For a node of this machine, relative paths of files count from the run file's folder; a remote node takes them from its working folder."""
     file = plan.file
     taken: dict[str, object] = {}
     if node == "local":
@@ -67,7 +67,7 @@ def _kernel(kernel: Kernel, plan: Plan, buffer: PlannedBuffer, node: str) -> Ker
 
 
 def _sink(sink: Sink, plan: Plan, buffer: PlannedBuffer, run_id: str) -> SinkOrder:
-    """With what the plan knows of its files, and of what is sent."""
+    """Return the order to a sink, with the plan's facts about its files and streams."""
     if not isinstance(sink, Hdf5Sink | RawSink | Stream2Sink):
         return sink
     file = plan.file
@@ -94,7 +94,7 @@ def _sink(sink: Sink, plan: Plan, buffer: PlannedBuffer, run_id: str) -> SinkOrd
 
 
 def metadata_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, object]:
-    """What the output file says of the experiment, names and units as in src/rashpa/sink/nxmx_metadata.hpp; positions in the buffer's image."""
+    """Return the experiment for the output file, with names and units as in src/rashpa/sink/nxmx_metadata.hpp; positions in the buffer's image."""
     file = plan.file
     detector = file.detector
     beam = beam_center(plan, buffer)
@@ -129,8 +129,9 @@ def metadata_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, object]:
 
 
 def _quiet_ms(plan: Plan, buffer: PlannedBuffer) -> int:
-    """How long a stack waits for images that nobody has sent. Only where sources wait for its slots it may be that they were sent, and lost: two deadlines
-    beyond what the rate explains, and longer than an emulator may stand still. Elsewhere something comes sooner or later: 0."""
+    """Return how long a stack waits for images that no source has announced, in ms. Only where sources wait for its slots they may have been sent and lost.
+    Then it is two deadlines beyond the time that the rate explains, and longer than an emulator may stand still. Elsewhere something comes sooner or
+    later: 0."""
     file = plan.file
     waits = file.link.flow == "credits" and file.link.on_full == "pause"
     if not waits or file.detector.trigger != "internal":
@@ -141,7 +142,7 @@ def _quiet_ms(plan: Plan, buffer: PlannedBuffer) -> int:
 
 
 def destination_telegram(plan: Plan, receiver: PlannedReceiver, run_id: str = "") -> telegram.Configure:
-    """What a receiver is told: its buffers alone. `run_id`: what all files of the run have in common, and no file of another."""
+    """Return the order to a receiver, with its buffers alone. `run_id`: common to all files of the run, and to no file of another."""
     file = plan.file
     dealt = plan.group_of(receiver.name) is not None
     buffers = tuple(
@@ -219,7 +220,7 @@ def _feedback(section: Feedback | None) -> telegram.Feedback | None:
 def source_telegram(
     plan: Plan, emulator: PlannedEmulator, ends: Mapping[int, tuple[telegram.Endpoint, telegram.Placement]]
 ) -> telegram.Configure:
-    """What an emulator is told, once the receivers have said where their memory is: the DTPs of its modules alone. `ends`: by id of a DTP."""
+    """Return the order to an emulator, after the receivers have reported their memory: the DTPs of its modules alone. `ends`: by id of a DTP."""
     file = plan.file
     dtps = tuple(_source_dtp(plan, dtp, *ends[dtp.id]) for dtp in plan.dtps_from(emulator.name))
     faults = file.faults
@@ -294,7 +295,7 @@ def _orphaned(plan: Plan) -> telegram.Orphaned | None:
 def join_telegram(
     plan: Plan, member: str, ends: Mapping[int, tuple[telegram.Endpoint, telegram.Placement]]
 ) -> telegram.Join:
-    """What the emulator of a group is told of a member that joins; `ends`: of its DTPs."""
+    """Return the order to the emulator of a group for a member that joins; `ends`: of its DTPs."""
     group = plan.membership(member)
     dtps = tuple(_source_dtp(plan, dtp, *ends[dtp.id]) for dtp in plan.dtps_of(member))
     return telegram.Join(group.name, _member(plan, member), dtps)
@@ -316,12 +317,12 @@ def _card(plan: Plan, emulator: PlannedEmulator) -> telegram.Card:
 
 
 def card_of(plan: Plan, emulator: PlannedEmulator) -> str:
-    """As the emulator's node is told of it: for one of this machine, relative directories count from the run file's folder."""
+    """Return the card for the emulator's node: on this machine, relative directories count from the run file's folder."""
     return _card_place(plan, emulator.card, emulator.node)
 
 
 def unit_card_of(plan: Plan, buffer: PlannedBuffer, node: str) -> str:
-    """The same of the card of a buffer's unit, whose receiver is `node`."""
+    """Return the card of a buffer's unit for its receiver, which is `node`."""
     return _card_place(plan, buffer.section.card or "", node)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person should know of the calibration files of a run before it starts: that they are old, or of another detector."""
+"""Warnings about the calibration files of a run before it starts: they are old, or of another detector."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def calibration_warnings(plan: Plan, now: datetime) -> Iterator[str]:
-    """A line each, with the place in the run file. Only of files that this machine has; what cannot be used at all is an error elsewhere."""
+    """Yield a line for each warning, with the place in the run file. It covers only files of this machine; an unusable file is an error elsewhere."""
     spec = resolved_calibration(plan.file, plan.source, "local")
     if spec is None:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether dataset and calibration of a run file are there and fit the detector, as far as that can be said without reading them."""
+"""Checks whether dataset and calibration of a run file are there and fit the detector, as far as that shows without reading them."""
 
 import os
 from collections.abc import Iterator
@@ -26,8 +26,8 @@ JUNGFRAU_SHAPE = (1024, 512, "uint16")
 
 
 def resolved_dataset(file: RunFile, source: RunFileSource, node: str) -> AnyDatasetSpec:
-    """For a node of this machine, relative paths count from the run file's folder; a remote node takes them from where it runs. Simulated
-    modules lie where, and as, the detector has them."""
+    """Return the dataset with its paths. For a node of this machine, relative paths count from the run file's folder; a remote node takes them from its
+    working folder. Simulated modules have places and orientations of the detector."""
     spec = file.dataset
     if isinstance(spec, JungfrauSpec) and not spec.places and len(file.detector.module) == spec.modules:
         update: dict[str, object] = {"places": [(module.x, module.y) for module in file.detector.module]}
@@ -40,13 +40,13 @@ def resolved_dataset(file: RunFile, source: RunFileSource, node: str) -> AnyData
 
 
 def resolved_calibration(file: RunFile, source: RunFileSource, node: str) -> CalibrationSpec | None:
-    """For a node of this machine, relative paths count from the run file's folder, as for `resolved_dataset`."""
+    """Return the calibration with its paths, which count as for `resolved_dataset`."""
     spec = file.detector.calibration
     return spec if spec is None or node != "local" else spec.resolved(source.path.resolve().parent)
 
 
 def _with_modules(spec: StoredSpec, file: RunFile) -> StoredSpec:
-    """Stored images are cut into the modules of the detector."""
+    """Cut stored images into the modules of the detector."""
     detector = file.detector
     update: dict[str, object] = {"width": spec.width or detector.width, "height": spec.height or detector.height}
     if spec.masked == "delivered":
@@ -58,7 +58,7 @@ def _with_modules(spec: StoredSpec, file: RunFile) -> StoredSpec:
 
 
 def dataset_problems(file: RunFile, source: RunFileSource, here: bool) -> Iterator[str]:
-    """What is wrong with [dataset], a line each. `here`: it is read on this machine, so that its files must be there."""
+    """Yield a line for each fault of [dataset]. `here`: this machine reads it, so that its files must be there."""
     spec = file.dataset
     detector = file.detector
     if isinstance(spec, JungfrauSpec | PatternSpec) and spec.modules != len(detector.module):
@@ -86,7 +86,7 @@ def dataset_problems(file: RunFile, source: RunFileSource, here: bool) -> Iterat
 
 
 def calibration_problems(file: RunFile, source: RunFileSource, here: bool) -> Iterator[str]:
-    """What is wrong with [detector.calibration], a line each, and what kernels miss of it. `here`: a receiver of this machine reads it."""
+    """Yield a line for each fault of [detector.calibration], and for each calibration that kernels lack. `here`: a receiver of this machine reads it."""
     where = source.where(("detector", "calibration"))
     modules = len(file.detector.module)
     spec = file.detector.calibration
@@ -103,7 +103,7 @@ def calibration_problems(file: RunFile, source: RunFileSource, here: bool) -> It
 
 
 def dataset_calibrates(file: RunFile) -> bool:
-    """Whether kernels take their calibration from the dataset's folder."""
+    """Return True when kernels take their calibration from the dataset's folder."""
     return (
         file.detector.calibration is None
         and isinstance(file.dataset, DirectorySpec)
@@ -112,7 +112,7 @@ def dataset_calibrates(file: RunFile) -> bool:
 
 
 def _lacking_calibration(file: RunFile, source: RunFileSource) -> Iterator[str]:
-    """Of kernels that need one, where the dataset brings none, as far as its kind says."""
+    """Yield kernels that need a calibration, where the dataset's kind brings none."""
     if isinstance(file.dataset, JungfrauSpec | DirectorySpec):
         return
     for number, buffer in enumerate(file.buffer):
@@ -131,7 +131,7 @@ def _said_once(where: str, troubles: list[str]) -> Iterator[str]:
 
 
 def _file_problems(file: RunFile, source: RunFileSource, spec: AnyDatasetSpec) -> Iterator[str]:
-    """Of files that this machine reads: what can be seen without reading frames."""
+    """Yield faults of files that this machine reads, as far as they show without reading frames."""
     found: dict[str, list[str]] = {}
     for key, path in files_of(spec):
         if trouble := trouble_with(path):
@@ -145,7 +145,7 @@ def _file_problems(file: RunFile, source: RunFileSource, spec: AnyDatasetSpec) -
 
 
 def _size_problems(file: RunFile, spec: FilesSpec) -> Iterator[str]:
-    """Of headerless files: frames are whole."""
+    """Yield headerless files whose size is no whole number of frames."""
     detector = file.detector
     frame = detector.width * detector.height * _PIXEL_BYTES[spec.pixel]
     for name in (name for names in spec.files for name in names):
@@ -167,7 +167,7 @@ def _size_problems(file: RunFile, spec: FilesSpec) -> Iterator[str]:
 
 
 def _description_problems(file: RunFile, folder: Path) -> Iterator[str]:
-    """Of a dataset's folder: its description says what [detector] says, and has the calibration that kernels need."""
+    """Yield faults of a dataset's folder whose description differs from [detector], or lacks a calibration that kernels need."""
     try:
         said = json_of(read_regular(folder / "dataset.json", MOST_DESCRIPTION))
         shape = [said[name] for name in ("modules", "width", "height", "pixel")]
@@ -192,7 +192,7 @@ def _shape_of(spec: AnyDatasetSpec) -> tuple[int, int, str] | None:
 
 
 def files_of(spec: AnyDatasetSpec) -> Iterator[tuple[str, Path]]:
-    """Key of [dataset] and path of all that the dataset is read from."""
+    """Yield the key of [dataset] and the path of all files of the dataset."""
     if isinstance(spec, DirectorySpec | StoredSpec):
         yield "path", Path(spec.path)
     if isinstance(spec, StoredSpec):
@@ -202,7 +202,7 @@ def files_of(spec: AnyDatasetSpec) -> Iterator[tuple[str, Path]]:
 
 
 def trouble_with(path: Path) -> str | None:
-    """Why a file cannot be there to be read; None: nothing speaks against it."""
+    """Return why a file cannot be there to be read, None when nothing speaks against it."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -213,7 +213,7 @@ def trouble_with(path: Path) -> str | None:
 
 
 def _nearest(path: Path) -> str:
-    """What is missing: the file, or already a folder above it."""
+    """Return the missing part: the file, or already a folder above it."""
     path = Path(os.path.normpath(path))
     folder = path.parent
     while not folder.exists() and folder != folder.parent:

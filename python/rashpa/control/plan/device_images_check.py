@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot be where images lie in memory of a GPU (link.memory = "device"), as far as that is known without asking a machine."""
+"""Finds combinations that are impossible with images in memory of a GPU (link.memory = "device"), as far as that is known without asking a machine."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _MOST_CHECKED = 15  # DTPs of a buffer that the kernel checksum compares without
 
 @dataclass(frozen=True)
 class PlacedBuffer:
-    """A buffer of a receiver: its section, where that stands in the run file, and its number of DTPs."""
+    """Describes a buffer of a receiver: its section, the section's place in the run file, and its number of DTPs."""
 
     section: toml.Buffer
     position: int
@@ -27,7 +27,7 @@ def device_images_problems(
     buffers: Mapping[str, Sequence[PlacedBuffer]],
     source: RunFileSource,
 ) -> Iterator[str]:
-    """A line each. `buffers`: by receiver."""
+    """Yield a line for each fault. `buffers`: by receiver."""
     if file.link.memory != "device":
         return
     yield from _link_problems(file.link, receivers, source)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The emulators of a run file: which modules each plays, and what several of them must not share."""
+"""The emulators of a run file: the modules that each plays, and the resources that two must not share."""
 
 import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ ONLY = "emulator"  # the name of the one emulator of a run file that lists none
 
 @dataclass(frozen=True)
 class PlannedEmulator(PlannedNode):
-    """One emulator, with the modules that it plays."""
+    """Describes one emulator, with the modules that it plays."""
 
     modules: tuple[int, ...]
     engine: str = "software"
@@ -41,7 +41,7 @@ class PlannedEmulator(PlannedNode):
 
 
 def plan_emulators(file: toml.RunFile) -> tuple[PlannedEmulator, ...]:
-    """In the order of the run file; at least one. Modules that no emulator names go evenly, in order, to those that name none."""
+    """Return emulators in the order of the run file, at least one. Modules that no emulator names go evenly, in order, to emulators that name none."""
     defaults = {
         "node": file.nodes.emulator,
         "address": file.link.emulator_address,
@@ -71,7 +71,7 @@ def plan_emulators(file: toml.RunFile) -> tuple[PlannedEmulator, ...]:
 
 
 def emulator_problems(file: toml.RunFile, emulators: Sequence[PlannedEmulator], source: RunFileSource) -> Iterator[str]:
-    """What is wrong with the emulators, a line each."""
+    """Yield a line for each fault of the emulators."""
     if not file.emulator:
         return
     count = len(file.detector.module)
@@ -158,7 +158,7 @@ def _what_cards_lack(file: toml.RunFile, source: RunFileSource) -> Iterator[str]
 def card_dtp_problems(
     emulators: Sequence[PlannedEmulator], dtps: Mapping[str, Sequence["PlannedDtp"]], source: RunFileSource
 ) -> Iterator[str]:
-    """Cards that were to play too much; `dtps`: by emulator."""
+    """Yield cards with too many DTPs; `dtps`: by emulator."""
     for emulator in emulators:
         own = dtps[emulator.name]
         if emulator.engine == "fpga" and own and own[-1].id > CARD_IDS:
@@ -174,7 +174,7 @@ def card_dtp_problems(
 
 
 def _interface_problems(emulators: Sequence[PlannedEmulator], source: RunFileSource) -> Iterator[str]:
-    """Framing v1 has no ports: what comes back is told apart by queue pair alone, and two processes choose theirs at random."""
+    """Yield emulators with one address. Framing v1 has no ports: only the queue pair tells replies apart, and two processes choose theirs at random."""
     for one, other in combinations(emulators, 2):
         if one.address == other.address:
             yield (
@@ -186,7 +186,7 @@ def _interface_problems(emulators: Sequence[PlannedEmulator], source: RunFileSou
 def idle_problems(
     file: toml.RunFile, emulators: Sequence[PlannedEmulator], used: frozenset[int], source: RunFileSource
 ) -> Iterator[str]:
-    """Emulators of whose modules no buffer takes a pixel; `used`: modules of all DTPs."""
+    """Yield emulators from whose modules no buffer takes a pixel; `used`: modules of all DTPs."""
     for emulator in emulators if file.emulator else ():
         if emulator.modules and not used.intersection(emulator.modules):
             modules = ", ".join(map(str, emulator.modules))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What buffers that publish or send images must not share, and what cannot be sent."""
+"""Finds rings and ports that two buffers share, and streams that cannot be sent."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ _LAST_PORT = 65535
 
 
 def feedback_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
-    """Two buffers with one ring, or one port, a line each."""
+    """Yield a line for each two buffers with one ring, or one port."""
     rings: dict[str, str] = {}
     ports: dict[str, str] = {}
     for number, buffer in enumerate(file.buffer):
@@ -31,13 +31,13 @@ def feedback_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str
 
 
 def endpoints_of(sink: Stream2Sink) -> list[str]:
-    """Of all consumers; port 0 for each when any free ones are taken."""
+    """Return the endpoints of all consumers; port 0 for each when any free ports are taken."""
     address, _, port = sink.endpoint.rpartition(":")
     return [f"{address}:{int(port) + n if int(port) else 0}" for n in range(sink.consumers)]
 
 
 def stream_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
-    """What a sink stream2 cannot send, or not there, a line each."""
+    """Yield a line for each stream that a sink stream2 cannot send, or cannot send there."""
     for position, sink in enumerate(section.sink):
         if not isinstance(sink, Stream2Sink):
             continue

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of receivers among which the images of a buffer are dealt (docs/explanations/groups.md): what the run file says of them, made into a buffer
-at each member."""
+"""Groups of receivers among which the images of a buffer are dealt (docs/explanations/groups.md), planned as a buffer at each member."""
 
 import math
 from collections import Counter
@@ -17,7 +16,7 @@ _NOTICE_S = 1.2  # until a receiver that has died before its first stack was don
 
 @dataclass(frozen=True)
 class PlannedGroup:
-    """A group with its window. `buffers`: of the members, in their order; `position` in the run file's list."""
+    """Describes a group with its window. `buffers`: of the members, in their order; `position` in the run file's list."""
 
     name: str
     position: int
@@ -31,7 +30,7 @@ class PlannedGroup:
 
 
 def member_sections(file: toml.RunFile) -> list[tuple[int, toml.Buffer]]:
-    """The buffers of the run, with their positions in the file: one of a group stands for one at each of its members."""
+    """Return the buffers of the run, with their positions in the file: one of a group stands for one at each of its members."""
     members = {group.name: group.receivers for group in file.group}
     found: list[tuple[int, toml.Buffer]] = []
     for position, section in enumerate(file.buffer):
@@ -46,14 +45,14 @@ def member_sections(file: toml.RunFile) -> list[tuple[int, toml.Buffer]]:
 
 @dataclass(frozen=True)
 class Joined:
-    """A receiver that has joined a group of a run. `group`: may be empty where there is one; `receiver`: keys and values of its [[receiver]]."""
+    """Describes a receiver that has joined a group of a run. `group`: may be empty where there is one; `receiver`: keys and values of its [[receiver]]."""
 
     group: str
     receiver: dict[str, Any]
 
 
 def with_joined(file: toml.RunFile, groups: Sequence[PlannedGroup], joined: Joined) -> toml.RunFile:
-    """The file of a plan, with one more receiver, and a buffer of it behind all others. ValueError when that cannot be."""
+    """Return the file of a plan with one more receiver, and a buffer of it behind all others. Raise ValueError when that cannot be."""
     named = [one for one in groups if joined.group in ("", one.name)]
     if len(named) != 1:
         raise ValueError(
@@ -73,7 +72,7 @@ def with_joined(file: toml.RunFile, groups: Sequence[PlannedGroup], joined: Join
 
 
 def plan_groups(file: toml.RunFile, sections: Sequence[toml.Buffer]) -> tuple[PlannedGroup, ...]:
-    """In the order of the run file; those that have a buffer."""
+    """Return the groups that have a buffer, in the order of the run file."""
     found: list[PlannedGroup] = []
     for position, group in enumerate(file.group):
         own = {section.receiver: section for section in sections if section.group == group.name}
@@ -86,7 +85,8 @@ def plan_groups(file: toml.RunFile, sections: Sequence[toml.Buffer]) -> tuple[Pl
 
 
 def _replay_frames(file: toml.RunFile, group: toml.Group, section: toml.Buffer) -> int:
-    """What members can have at a time, twice, and what comes until a silent one is noticed; all where nobody says how fast frames come."""
+    """Return the frames to keep for replay: twice the capacity of all members, and the frames until a silent member is noticed. Keep all where the frame rate
+    is unknown."""
     if file.detector.rate_hz <= 0:
         return min(file.run.most_frames, MOST_FRAMES)
     held = 2 * section.slots * section.every * len(group.receivers)
@@ -94,7 +94,7 @@ def _replay_frames(file: toml.RunFile, group: toml.Group, section: toml.Buffer) 
 
 
 def group_problems(file: toml.RunFile, sections: Sequence[toml.Buffer], source: RunFileSource) -> Iterator[str]:
-    """What is wrong with groups, a line each."""
+    """Yield a line for each fault of groups."""
     names = [receiver.name for receiver in file.receiver]
     groups = [group.name for group in file.group]
     for number, section in enumerate(file.buffer):
@@ -156,7 +156,7 @@ def route_problems(
     engines: Mapping[str, str],
     source: RunFileSource,
 ) -> Iterator[str]:
-    """`emulators`: of each group's buffer, who plays its modules; `engines`: of each emulator."""
+    """Yield faults of routes. `emulators`: the emulators that play the modules of each group's buffer; `engines`: of each emulator."""
     for group in groups:
         where = source.where(("group", group.position, "name"))
         players = emulators[group.name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the pixels of a buffer's image lie in the laboratory: what telegrams, files and streams are told of it."""
+"""The places of a buffer's pixels in the laboratory, for telegrams, files and streams."""
 
 from collections import Counter
 
@@ -14,7 +14,7 @@ _CHIP = 256  # pixels of a chip of JUNGFRAU, both ways
 
 
 def beam_center(plan: Plan, buffer: PlannedBuffer) -> tuple[float, float]:
-    """Where the beam meets the buffer's image, in pixels from its corner; its middle where nothing says it."""
+    """Return the point where the beam meets the buffer's image, in pixels from its corner; the image's middle where none is given."""
     detector = plan.file.detector
     if buffer.origin is None:  # by hand: no part lies where it does in the assembled image
         exact = beam_on([((place.x, place.y), plane) for place, _, plane in _parts(plan, buffer)])
@@ -27,7 +27,7 @@ def beam_center(plan: Plan, buffer: PlannedBuffer) -> tuple[float, float]:
 
 
 def module_entries(plan: Plan, buffer: PlannedBuffer) -> list[dict[str, object]]:
-    """What the buffer holds of each module: one rectangle, or one of each panel where a geometry says where it lies. Positions in the buffer's image.
+    """Return the buffer's part of each module: one rectangle, or one of each panel where a geometry places it. Positions are in the buffer's image. Raise
     RunFileError when they are too many."""
     pitch = plan.file.detector.pixel_size_m
     parts = _parts(plan, buffer)
@@ -57,7 +57,7 @@ def module_entries(plan: Plan, buffer: PlannedBuffer) -> list[dict[str, object]]
 
 
 def _parts(plan: Plan, buffer: PlannedBuffer) -> list[tuple[Rectangle, int, Plane]]:
-    """Of each panel that the buffer has pixels of: where they lie in its image, the module, and the lattice that begins there, in pixels."""
+    """Return for each panel with pixels in the buffer its rectangle in the image, the module, and the lattice that begins there, in pixels."""
     panels: dict[int, list[PanelPlace]] = {}
     for panel in plan.placed.panels:
         panels.setdefault(panel.module, []).append(panel)
@@ -80,7 +80,7 @@ def _parts(plan: Plan, buffer: PlannedBuffer) -> list[tuple[Rectangle, int, Plan
 
 
 def _part(plan: Plan, dtp: PlannedDtp, panel: PanelPlace) -> tuple[Rectangle, Plane] | None:
-    """What a DTP brings of a panel: where in the buffer's image, and the lattice that begins there."""
+    """Return the part of a panel that a DTP brings: its rectangle in the buffer's image, and the lattice that begins there."""
     detector = plan.file.detector
     sides = detector.width, detector.height
     inside = Rectangle(*panel.rectangle(dtp.orientation, *sides)).common(dtp.region)
@@ -92,7 +92,7 @@ def _part(plan: Plan, dtp: PlannedDtp, panel: PanelPlace) -> tuple[Rectangle, Pl
 
 
 def _made_size(plan: Plan, buffer: PlannedBuffer) -> tuple[int, int]:
-    """Width and height of the whole assembled image as the buffer's kernels make it."""
+    """Return width and height of the whole assembled image as the buffer's kernels make it."""
     width, height = assembled_size(plan.file.detector)
     if _assembles(buffer):
         places = module_rectangles(plan.file.detector)
@@ -108,7 +108,7 @@ def _made_size(plan: Plan, buffer: PlannedBuffer) -> tuple[int, int]:
 
 
 def _spread(pixels: int) -> int:
-    """Of a module whose pixels at borders of chips are of double size."""
+    """Return the side of a module whose pixels at borders of chips are of double size."""
     return pixels + 2 * ((pixels - 1) // _CHIP)
 
 
@@ -117,7 +117,7 @@ def _assembles(buffer: PlannedBuffer) -> bool:
 
 
 def _around(buffer: PlannedBuffer, module: int) -> Rectangle:
-    """The rectangle around what the buffer holds of a module."""
+    """Return the rectangle around the buffer's part of a module."""
     targets = [dtp.target for dtp in buffer.dtps if dtp.module == module]
     found = targets[0]
     for target in targets[1:]:

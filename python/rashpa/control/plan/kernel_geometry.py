@@ -14,8 +14,7 @@ _SAME = {"distance_m": 1e-2, "energy_kev": 1e-3, "pixel_size_m": 1e-3}
 
 
 def kernel_geometry_cautions(plan: Plan) -> Iterator[str]:
-    """A line for each value of a file of this machine that is not the one that the run file, or its dataset, gives. Of files that cannot be read others
-    say so."""
+    """Yield a line for each value of a file of this machine that differs from the run file or its dataset. Other checks report files that cannot be read."""
     detector = plan.file.detector
     nodes = {receiver.name: receiver.node for receiver in plan.receivers}
     for number, buffer in enumerate(plan.buffers):
@@ -38,7 +37,7 @@ def kernel_geometry_cautions(plan: Plan) -> Iterator[str]:
 
 
 def _said_by(parameter: str, path: str) -> Mapping[str, float]:
-    """By key of [detector]; nothing of a file that cannot be read."""
+    """Return values by key of [detector]; none for a file that cannot be read."""
     try:
         if parameter == "poni":
             from rashpa.data.geometry.geometry import poni_experiment  # NumPy, for runs that have such a file

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a link cannot do, as far as that is known without asking a machine."""
+"""Finds demands that a link cannot meet, as far as that is known without asking a machine."""
 
 import ipaddress
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ def link_problems(
     receivers: Sequence[PlannedReceiver],
     source: RunFileSource,
 ) -> Iterator[str]:
-    """A line each."""
+    """Yield a line for each fault."""
     yield from _kind_problems(file.link, source)
     for link in _links(file.link, receivers):
         yield from _fault_problems(file.faults, link, source)
@@ -37,7 +37,7 @@ def link_problems(
 
 
 def _links(link: toml.Link, receivers: Sequence[PlannedReceiver]) -> list[toml.Link]:
-    """Each that is used, once."""
+    """Return each used link once."""
     found = {(one.source_kind, one.destination_kind): link_to(link, one) for one in receivers}
     return list(found.values())
 
@@ -49,7 +49,7 @@ def route_problems(
     link: toml.Link,
     source: RunFileSource,
 ) -> Iterator[str]:
-    """What is wrong with the ways that DTPs take. `dtps`: their number, by receiver; `routes`: who sends to whom."""
+    """Yield faults of the routes of DTPs. `dtps`: their number, by receiver; `routes`: pairs of emulator and receiver."""
     for receiver in receivers:
         if receiver.threads > dtps[receiver.name]:
             yield (

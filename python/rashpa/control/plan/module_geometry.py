@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`detector.geometry`: the places of modules, the beam, and what else the file says of the detector, in place of keys of the run file."""
+"""`detector.geometry`: the places of modules, the beam, and further facts of the detector from a geometry file, in place of keys of the run file."""
 
 import math
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _SAME = 1e-3  # relative: digits that people leave out of a file
 
 @dataclass(frozen=True)
 class PlacedDetector:
-    """What a plan knows of the detector beyond its run file. `panels`: by module, where a geometry has them; lengths in pixels, the beam at x = y = 0."""
+    """Holds the plan's knowledge of the detector beyond its run file. `panels`: by module, where a geometry has them; lengths in pixels, the beam at x = y = 0."""
 
     axes: Axes = AS_SEEN_FROM_THE_SAMPLE
     panels: tuple[PanelPlace, ...] = ()
@@ -31,7 +31,7 @@ UNPLACED = PlacedDetector()
 
 
 def with_places(file: toml.RunFile, source: RunFileSource) -> tuple[toml.RunFile, PlacedDetector]:
-    """The run file as if what the geometry says stood in it, where it does not say that itself. RunFileError names what is wrong."""
+    """Return the run file with the values of its geometry, where the run file itself has none. Raise RunFileError that names a fault."""
     detector = file.detector
     axes = _axes_of(detector, source)
     if detector.geometry is None:
@@ -69,7 +69,7 @@ def with_places(file: toml.RunFile, source: RunFileSource) -> tuple[toml.RunFile
 
 
 def _axes_of(detector: toml.Detector, source: RunFileSource) -> Axes | None:
-    """Those that the run file asks for; None when it does not."""
+    """Return the axes that the run file asks for, None when it asks for none."""
     if detector.image_fast is None and detector.image_slow is None:
         return None
     found = Axes(detector.image_fast or "-x", detector.image_slow or "-y")
@@ -83,7 +83,7 @@ def _axes_of(detector: toml.Detector, source: RunFileSource) -> Axes | None:
 
 
 def _differences(detector: toml.Detector, said: "Experiment", source: RunFileSource) -> Iterator[str]:
-    """A line for each key that both have, with different values. RunFileError when that cannot be."""
+    """Yield a line for each key that both have, with different values. Raise RunFileError when that cannot be."""
     for key, value in said.said().items():
         own = getattr(detector, key)
         if key not in detector.model_fields_set or math.isclose(own, value, rel_tol=_SAME):

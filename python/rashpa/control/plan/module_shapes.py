@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which modules a buffer may have whose images a kernel assembles: chips are squares, so that borders between them lie alike whichever way a module is,
-but all modules must be as wide and high as one another."""
+"""The shapes of modules in an image that a kernel assembles. Chips are squares, so that borders between them lie alike in any orientation of a module, but
+all modules must have the same width and height."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,7 +11,7 @@ from rashpa.data.geometry.orientation import Orientation
 def shape_troubles(
     kernels: Iterable[Kernel], orientations: Iterable[Orientation], width: int, height: int
 ) -> Iterator[tuple[int, str]]:
-    """The kernels that cannot assemble such modules, by number, and why. `width`, `height`: of a module as it is read."""
+    """Yield the kernels that cannot assemble such modules, by number, and why. `width`, `height`: of a module as it is read."""
     if len({orientation.sides(width, height) for orientation in orientations}) < 2:
         return
     for number, kernel in enumerate(kernels):

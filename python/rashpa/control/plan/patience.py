@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a healthy run may be without news, by its own rates and deadlines."""
+"""The longest silence of a healthy run, by its own rates and deadlines."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ _STALL_S = 8.0  # without any news, beyond what rate and deadlines explain
 
 
 def patience_s(file: RunFile, buffers: Sequence[PlannedBuffer]) -> float:
-    """How long a healthy run may be without news of these buffers."""
+    """Return the longest silence, in seconds, that a healthy run can show for these buffers."""
     period = 1.0 / file.detector.rate_hz if file.detector.rate_hz > 0 else 0.0
     slowest = max(buffer.section.every * buffer.section.stack for buffer in buffers) * period
     deadline_s = max(buffer.section.deadline_ms for buffer in buffers) / 1000.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with the pipeline of a buffer, by itself and with what comes into it."""
+"""Finds faults in the pipeline of a buffer, by itself and with its input."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from rashpa.data.files.file_names import located
 
 
 def pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
-    """Of a buffer's kernels: whether they fit one another, the detector's pixels, and the unit, a line each."""
+    """Yield a line for each kernel of a buffer that does not fit another one, the detector's pixels, or the unit."""
     special = file.detector.special
     for problem in pipeline.problems_of(
         section.kernel, file.detector.pixel, special_values.largest_count(file.detector)
@@ -68,7 +68,7 @@ def pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, s
 def kernel_file_problems(
     file: toml.RunFile, section: toml.Buffer, path: KeyPath, source: RunFileSource
 ) -> Iterator[str]:
-    """Of files that kernels' parameters name, where the receiver is of this machine: whether they are there."""
+    """Yield missing files that kernels' parameters name, where the receiver is of this machine."""
     if not _local(file, section):
         return
     folder = source.path.resolve().parent
@@ -79,7 +79,7 @@ def kernel_file_problems(
 
 
 def _device_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
-    """What several devices cannot do together."""
+    """Yield combinations that several devices cannot do together."""
     if not section.devices:
         return
     where = source.where((*path, "devices"))
@@ -102,7 +102,7 @@ def _device_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource)
 
 
 def _share_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
-    """Of images that devices split."""
+    """Yield faults of images that devices split."""
     where = source.where((*path, "share"))
     if section.share == "rows" and (section.unit != "cuda" or len(section.devices) < 2):
         yield (
@@ -117,7 +117,7 @@ def _share_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource) 
 
 
 def _card_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource) -> Iterator[str]:
-    """Of the unit in hardware."""
+    """Yield faults of the unit in hardware."""
     if section.unit != "fpga":
         if section.card is not None:
             yield f'{source.where((*path, "card"))}: only unit fpga has a card; set unit = "fpga", or take card out'
@@ -135,7 +135,7 @@ def _card_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource) -
 
 
 def _local(file: toml.RunFile, section: toml.Buffer) -> bool:
-    """Whether the receiver of the buffer is started for the run."""
+    """Return True when the receiver of the buffer is started for the run."""
     named = [one for one in file.receiver if section.receiver in (None, one.name)]
     node = named[0].node if named else None
     return (node or file.nodes.receiver) == "local"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What emulators and receivers of a run have in common: a name, a node, and what two nodes must not share."""
+"""The common part of emulators and receivers of a run: a name, a node, and the resources that two nodes must not share."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from rashpa.control.runfile.run_file_reader import KeyPath, RunFileSource
 
 @dataclass(frozen=True)
 class PlannedNode:
-    """A node with every value it has, given or not. `position` in the run file's list of its role; None when the file lists none."""
+    """Describes a node with all its values, given or not. `position` in the run file's list of its role; None when the file lists none."""
 
     name: str
     position: int | None
@@ -30,28 +30,28 @@ class PlannedNode:
 
     @property
     def label(self) -> str:
-        """How messages call it."""
+        """Return the name for messages."""
         return self.name if self.name == self.role else f"{self.role} {self.name}"
 
     @property
     def shown_name(self) -> str:
-        """Its name where several are told apart; empty when the file lists none."""
+        """Return its name where several are told apart, empty when the file lists none."""
         return "" if self.position is None else self.name
 
     @property
     def machine(self) -> str:
-        """The host of its node; empty: this machine."""
+        """Return the host of its node; empty: this machine."""
         host = urlsplit(self.node).hostname or ""
         return "" if host in ("localhost", "::1") or host.startswith("127.") else host
 
     def key(self, name: str) -> KeyPath:
-        """Where the value of `name` stands in the run file."""
+        """Return the key where the value of `name` stands in the run file."""
         return (
             (self.role, self.position, name) if self.position is not None and name in self.given else self._place(name)
         )
 
     def own_key(self, name: str) -> KeyPath:
-        """Where a value of its own stands or would stand."""
+        """Return the key where a value of its own stands or would stand."""
         return (self.role, self.position, name) if self.position is not None else self._place(name)
 
     def _place(self, name: str) -> KeyPath:
@@ -59,12 +59,12 @@ class PlannedNode:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a node's URL names this machine itself."""
+    """Return True when a node's URL names this machine itself."""
     return any(url.startswith(f"http://{host}") for host in ("127.", "localhost", "[::1]"))
 
 
 def node_problems(nodes: Sequence[PlannedNode], source: RunFileSource) -> Iterator[str]:
-    """What is wrong with nodes whatever their role, a line each."""
+    """Yield a line for each fault of nodes of any role."""
     for node in nodes:
         if node.node.startswith("http://") and not is_loopback(node.node):
             yield f"{source.where(node.key('node'))}: {node.node}; nodes elsewhere are reached by https:// only"
@@ -79,7 +79,7 @@ def node_problems(nodes: Sequence[PlannedNode], source: RunFileSource) -> Iterat
 
 
 def _same_name(one: PlannedNode, other: PlannedNode, source: RunFileSource) -> str:
-    """Of two, the later in the file's lists is to be renamed; one that no list names has its name by default."""
+    """Return the fault of two nodes with one name. The later one in the file's lists is to be renamed; a node in no list has its name by default."""
     listed, earlier = (other, one) if other.position is not None else (one, other)
     where = source.where(listed.own_key("name"))
     if earlier.position is None:
@@ -91,7 +91,7 @@ def _same_name(one: PlannedNode, other: PlannedNode, source: RunFileSource) -> s
 
 
 def processor_cautions(nodes: Sequence[PlannedNode], source: RunFileSource) -> Iterator[str]:
-    """Nodes on one machine that would pin their threads to the same processors."""
+    """Yield nodes on one machine that would pin their threads to the same processors."""
     for one, other in combinations(nodes, 2):
         if one.processor >= 0 and one.processor == other.processor and one.machine == other.machine:
             yield (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The receivers of a run file: what each is told, and what several of them must not share."""
+"""The receivers of a run file: their settings, and the resources that two must not share."""
 
 import ipaddress
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ ONLY = "receiver"  # the name of the one receiver of a run file that lists none
 
 @dataclass(frozen=True)
 class PlannedReceiver(PlannedNode):
-    """One receiver."""
+    """Describes one receiver."""
 
     port: int
     threads: int
@@ -38,7 +38,7 @@ class PlannedReceiver(PlannedNode):
 
 
 def plan_receivers(file: toml.RunFile) -> tuple[PlannedReceiver, ...]:
-    """In the order of the run file; at least one."""
+    """Return the receivers in the order of the run file; at least one."""
     defaults = {
         "node": file.nodes.receiver,
         "address": file.link.receiver_address,
@@ -64,12 +64,12 @@ def plan_receivers(file: toml.RunFile) -> tuple[PlannedReceiver, ...]:
 
 
 def link_to(link: toml.Link, receiver: PlannedReceiver) -> toml.Link:
-    """What [link] would say if all receivers were as this one."""
+    """Return [link] as it would be if all receivers were as this one."""
     return link.model_copy(update={"source": receiver.source_kind, "destination": receiver.destination_kind})
 
 
 def receiver_problems(file: toml.RunFile, receivers: Sequence[PlannedReceiver], source: RunFileSource) -> Iterator[str]:
-    """What is wrong with the receivers and with what buffers say of them, a line each."""
+    """Yield a line for each fault of the receivers, and of keys of buffers that name them."""
     names = [receiver.name for receiver in receivers]
     for receiver in receivers:
         yield from _own_problems(receiver, source)
@@ -111,7 +111,7 @@ def _common_problems(
 
 
 def _same_address(one: PlannedReceiver, other: PlannedReceiver) -> bool:
-    """Whether packets for one could be taken by the other: the same address, or a wildcard on the same machine."""
+    """Return True when one could take packets for the other: the same address, or a wildcard on the same machine."""
     if one.address == other.address:
         return True
     try:

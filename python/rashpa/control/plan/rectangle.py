@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rectangle:
-    """Pixels: x, y, width, height."""
+    """Describes pixels: x, y, width, height."""
 
     x: int
     y: int
@@ -23,7 +23,7 @@ class Rectangle:
         return self.y + self.height
 
     def common(self, other: "Rectangle") -> "Rectangle | None":
-        """What both cover; None when they do not meet."""
+        """Return the area that both cover, None when they do not meet."""
         x, y = max(self.x, other.x), max(self.y, other.y)
         width, height = min(self.right, other.right) - x, min(self.bottom, other.bottom) - y
         return Rectangle(x, y, width, height) if width > 0 and height > 0 else None
@@ -36,7 +36,7 @@ class Rectangle:
 
 
 class Rectangles:
-    """Some of about the same size, in order; at least one. Those that meet a place are found without looking at all of them."""
+    """Holds rectangles of about the same size, in order; at least one. It finds those that meet a place without looking at all of them."""
 
     def __init__(self, rectangles: Sequence[Rectangle]) -> None:
         self.all = tuple(rectangles)
@@ -49,7 +49,7 @@ class Rectangles:
         self.height = max(one.bottom for one in self.all)
 
     def meeting(self, place: Rectangle) -> list[int]:
-        """Numbers of those that have a pixel there, in order."""
+        """Return the numbers of those that have a pixel there, in order."""
         near: Iterable[int] = range(len(self.all))
         if (place.width // self._cell + 2) * (place.height // self._cell + 2) < len(self.all):
             near = {number for cell in self._cells_of(place) for number in self._cells.get(cell, ())}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run file must not say of the run itself: its length, its end, its faults."""
+"""Finds faults in the run file's keys of the run itself: its length, its end, its faults."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from rashpa.control.runfile.run_file_reader import RunFileSource
 
 
 def run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
-    """What [run], [faults] and the rest cannot say together, a line each."""
+    """Yield a line for each contradiction between [run], [faults] and the rest."""
     yield from _length_problems(file, source)
     yield from series_problems(file, source)
     if file.run.open_ended and file.run.orphaned == "finish":
@@ -26,7 +26,7 @@ def run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
 
 
 def _length_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
-    """Of runs whose length nobody knows."""
+    """Yield faults of runs of unknown length."""
     if not file.run.open_ended and file.run.duration_s is not None:
         yield f'{source.where(("run", "duration_s"))}: the run has {file.run.frames} frames; set frames = "until stopped"'
     if not file.run.open_ended and file.detector.trigger == "internal":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a run file to what each node is told: which DTPs exist, where their pixels go, how many images each buffer expects.
+"""Plans a run file for each node: the DTPs, the places of their pixels, the number of images of each buffer.
 
-Everything that can be wrong without asking a machine is found here, before anything starts; `capacity` asks the machines.
+It finds every fault that shows without asking a machine, before anything starts; `capacity` asks the machines.
 """
 
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ MAX_NODE_DTPS = 256
 
 @dataclass(frozen=True)
 class PlannedDtp:
-    """One stream: `region` of the module's frames, as they are turned, goes to (x, y) of the buffer's image."""
+    """Describes one stream: `region` of the module's frames, as they are turned, goes to (x, y) of the buffer's image."""
 
     id: int
     module: int
@@ -63,8 +63,7 @@ class PlannedDtp:
 
 @dataclass(frozen=True)
 class PlannedBuffer:
-    """A buffer with its DTPs and its receiver's name; `origin` is the place of its first pixel in the assembled image (None when placed by
-    hand)."""
+    """Describes a buffer with its DTPs and its receiver's name; `origin` is the place of its first pixel in the assembled image (None when placed by hand)."""
 
     section: toml.Buffer
     receiver: str
@@ -75,13 +74,13 @@ class PlannedBuffer:
     dtps: tuple[PlannedDtp, ...]
 
     def frame_of(self, index: int) -> int:
-        """The frame number of the buffer's image `index`."""
+        """Return the frame number of the buffer's image `index`."""
         return self.section.phase + index * self.section.every
 
 
 @dataclass(frozen=True)
 class OfSource:
-    """What a stored dataset says that no key of a run file holds. `labels`: where values of files come from; `saturation_value`: 0: it does not say."""
+    """Holds facts of a stored dataset that no key of a run file holds. `labels`: the origins of file values; `saturation_value`: 0 when unknown."""
 
     labels: tuple[str, ...] = ()
     saturation_value: float = 0.0
@@ -89,7 +88,7 @@ class OfSource:
 
 @dataclass(frozen=True)
 class Plan:
-    """A run that is consistent in itself."""
+    """Describes a run that is consistent in itself."""
 
     file: toml.RunFile
     source: RunFileSource
@@ -102,26 +101,26 @@ class Plan:
 
     @property
     def authority(self) -> str:
-        """The certificate file of `nodes.authority`; empty: that of the system."""
+        """Return the certificate file of `nodes.authority`; empty: that of the system."""
         named = self.file.nodes.authority
         return located(named, self.source.path.resolve().parent) if named else ""
 
     def group_of(self, receiver: str) -> PlannedGroup | None:
-        """That the receiver is a member of."""
+        """Return the group of which the receiver is a member, None without one."""
         return next((group for group in self.groups if receiver in group.members), None)
 
     def membership(self, receiver: str) -> PlannedGroup:
-        """Of a receiver that is a member."""
+        """Return the group of a receiver that is a member."""
         return next(group for group in self.groups if receiver in group.members)
 
     def emulators_of(self, group: PlannedGroup) -> tuple[str, ...]:
-        """Who plays the modules of the group's images; one, or the plan is refused."""
+        """Return the emulators that play the modules of the group's images: one, or the plan is refused."""
         names = {self.emulator_of(dtp) for member in group.members for dtp in self.dtps_of(member)}
         return tuple(sorted(names))
 
     @cached_property
     def dtps(self) -> tuple[PlannedDtp, ...]:
-        """All DTPs in the order of the telegrams; the id is the position."""
+        """Return all DTPs in the order of the telegrams; the id is the position."""
         return tuple(dtp for buffer in self.buffers for dtp in buffer.dtps)
 
     @cached_property
@@ -133,7 +132,7 @@ class Plan:
 
     @cached_property
     def _of_modules(self) -> dict[int, str]:
-        """Who plays each."""
+        """Return the emulator of each module."""
         return {module: emulator.name for emulator in self.emulators for module in emulator.modules}
 
     @cached_property
@@ -144,31 +143,31 @@ class Plan:
         return found
 
     def buffers_of(self, receiver: str) -> tuple[PlannedBuffer, ...]:
-        """In the order of the run file."""
+        """Return the buffers of a receiver, in the order of the run file."""
         return tuple(self._of_receivers.get(receiver, ()))
 
     def dtps_of(self, receiver: str) -> tuple[PlannedDtp, ...]:
-        """In the order in which the receiver is told of them."""
+        """Return the DTPs of a receiver, in the order of its Configure telegram."""
         return tuple(dtp for buffer in self.buffers_of(receiver) for dtp in buffer.dtps)
 
     def dtps_from(self, emulator: str) -> tuple[PlannedDtp, ...]:
-        """In the order in which the emulator is told of them."""
+        """Return the DTPs of an emulator, in the order of its Configure telegram."""
         return tuple(self._of_emulators.get(emulator, ()))
 
     def emulator_of(self, dtp: PlannedDtp) -> str:
-        """The name of the emulator that plays the DTP's module."""
+        """Return the name of the emulator that plays the DTP's module."""
         return self._of_modules[dtp.module]
 
     @cached_property
     def routes(self) -> tuple[tuple[PlannedEmulator, PlannedReceiver], ...]:
-        """Who sends to whom."""
+        """Return the pairs of emulator and receiver between which DTPs run."""
         ways = {(self.emulator_of(dtp), buffer.receiver) for buffer in self.buffers for dtp in buffer.dtps}
         return tuple(
             (one, other) for one in self.emulators for other in self.receivers if (one.name, other.name) in ways
         )
 
     def receivers_from(self, emulator: str) -> tuple[PlannedReceiver, ...]:
-        """To whom it sends."""
+        """Return the receivers to which an emulator sends."""
         return self._peers.get(emulator, ())
 
     @cached_property
@@ -179,7 +178,7 @@ class Plan:
         return found
 
     def buffer_of(self, dtp: int) -> PlannedBuffer:
-        """Where the DTP of this id ends."""
+        """Return the buffer where the DTP of this id ends."""
         return self._of_ids[dtp]
 
     @cached_property
@@ -187,7 +186,7 @@ class Plan:
         return {dtp.id: buffer for buffer in self.buffers for dtp in buffer.dtps}
 
     def receiver(self, name: str) -> PlannedReceiver:
-        """The one of this name."""
+        """Return the receiver of this name."""
         return self._receivers[name]
 
     @cached_property
@@ -196,23 +195,23 @@ class Plan:
 
     @cached_property
     def positions(self) -> dict[str, int]:
-        """Of buffers in the run file, by name."""
+        """Return the positions of buffers in the run file, by name."""
         return {buffer.section.name: position for position, buffer in enumerate(self.buffers)}
 
     @property
     def nodes(self) -> tuple[PlannedNode, ...]:
-        """All of them: receivers, then emulators."""
+        """Return all nodes: receivers, then emulators."""
         return (*self.receivers, *self.emulators)
 
     @property
     def shown_receivers(self) -> dict[str, str]:
-        """By buffer, the name of its receiver where several are told apart; else empty."""
+        """Return by buffer the name of its receiver where several are told apart; else empty."""
         names = {receiver.name: receiver.shown_name for receiver in self.receivers}
         return {buffer.section.name: names[buffer.receiver] for buffer in self.buffers}
 
     @property
     def end_told(self) -> bool:
-        """Whether nobody knows which frames come until the run ends."""
+        """Return True when the frames of the run are unknown until it ends."""
         return self.file.run.open_ended or self.file.detector.trigger == "software"
 
     @property
@@ -221,7 +220,7 @@ class Plan:
 
 
 def _shared_card_problems(plan: Plan) -> Iterator[str]:
-    """A card carries out one pipeline."""
+    """Yield buffers that share a card, which carries out one pipeline."""
     machines = {receiver.name: receiver.machine for receiver in plan.receivers}
     on_cards = [buffer for buffer in plan.buffers if buffer.section.unit == "fpga" and buffer.section.card != SIMULATED]
     for one, other in combinations(on_cards, 2):
@@ -231,12 +230,12 @@ def _shared_card_problems(plan: Plan) -> Iterator[str]:
 
 
 def images_of(plan: Plan, buffer: PlannedBuffer) -> str:
-    """How many images a buffer gets, in words."""
+    """Return the number of images of a buffer, in words."""
     return "any number of" if plan.file.run.open_ended else f"{buffer.images}"
 
 
 def load_plan(path: Path) -> Plan:
-    """Reads and plans a run file. RunFileError names file, line and key of what is wrong."""
+    """Read and plan a run file. Raise RunFileError that names file, line and key of each fault."""
     file, source = read_run_file(path)
     return plan_run(file, source)
 
@@ -313,7 +312,7 @@ def plan_run(file: toml.RunFile, source: RunFileSource, *, plays: bool = True) -
 
 
 def joined_plan(plan: Plan, joined: Joined) -> Plan:
-    """The plan with one more member of a group, whose DTPs come behind all others. RunFileError says why it cannot be."""
+    """Return the plan with one more member of a group, whose DTPs come behind all others. Raise RunFileError that says why it cannot be."""
     try:
         file = with_joined(plan.file, plan.groups, joined)
     except ValueError as error:
@@ -322,7 +321,7 @@ def joined_plan(plan: Plan, joined: Joined) -> Plan:
 
 
 def _count_problems(plan: Plan) -> Iterator[str]:
-    """Nodes that were to take part in more DTPs than one can."""
+    """Yield nodes with more DTPs than one can have."""
     for node in plan.nodes:
         count = len(plan.dtps_of(node.name) if isinstance(node, PlannedReceiver) else plan.dtps_from(node.name))
         if count > MAX_NODE_DTPS:
@@ -336,7 +335,7 @@ def _count_problems(plan: Plan) -> Iterator[str]:
 
 
 def module_rectangles(detector: toml.Detector) -> tuple[Rectangle, ...]:
-    """Where the modules lie in the assembled image."""
+    """Return the places of the modules in the assembled image."""
     return tuple(
         Rectangle(module.x, module.y, *module.orientation.sides(detector.width, detector.height))
         for module in detector.module
@@ -344,13 +343,13 @@ def module_rectangles(detector: toml.Detector) -> tuple[Rectangle, ...]:
 
 
 def assembled_size(detector: toml.Detector) -> tuple[int, int]:
-    """Width and height of the assembled image."""
+    """Return width and height of the assembled image."""
     places = module_rectangles(detector)
     return max(place.right for place in places), max(place.bottom for place in places)
 
 
 def _bands(region: Rectangle, count: int) -> Iterator[Rectangle]:
-    """`region` cut into `count` bands of nearly equal height, top to bottom."""
+    """Cut `region` into `count` bands of nearly equal height, top to bottom."""
     for band in range(count):
         top, bottom = region.height * band // count, region.height * (band + 1) // count
         yield Rectangle(region.x, region.y + top, region.width, bottom - top)

@@ -9,12 +9,12 @@ from rashpa.control.runfile.run_file_reader import RunFileSource
 
 
 def images_of_series(file: toml.RunFile, buffer: toml.Buffer) -> int:
-    """Of a buffer; 0: the run has no series."""
+    """Return the images of a series in a buffer; 0: the run has no series."""
     return (file.run.series_frames or 0) // buffer.every
 
 
 def series_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
-    """Series that would end within a stack of a buffer, or within what a kernel sums; and sinks that know none."""
+    """Yield series that would end within a stack of a buffer, or within a kernel's sum; and sinks that know no series."""
     frames = file.run.series_frames
     if frames is None:
         return
@@ -34,6 +34,6 @@ def series_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
 
 
 def _parts_of(buffer: toml.Buffer) -> list[int]:
-    """Images that belong together."""
+    """Return numbers of images that belong together."""
     windows = [getattr(kernel, "window", None) for kernel in buffer.kernel]
     return [buffer.stack, *(window for window in windows if isinstance(window, int) and window > 0)]

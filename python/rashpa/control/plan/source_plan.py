@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stored images say of the experiment, in the files that are made of them, by `rashpa process` or by a run that plays them. The run file's own word
-counts, then that of a geometry that it names, then the source's, then the default; what both say otherwise is a caution, and the file says which it was."""
+"""The experiment as stored images describe it, for files that `rashpa process`, or a run that plays the images, makes of them. The run file's own value
+counts first, then that of its geometry, then the source's, then the default. A difference between run file and source is a caution, and the file names the
+origin of each value."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +38,7 @@ _RUN = ("sample", "instrument", "source")
 
 @dataclass(frozen=True)
 class Merged:
-    """A plan with what its source says. `origins`: by key "given", "read" or "default"; `cautions`: lines."""
+    """Holds a plan with the facts of its source. `origins`: by key "given", "read" or "default"; `cautions`: lines."""
 
     plan: Plan
     origins: Mapping[str, str] = field(default_factory=dict)
@@ -75,7 +76,7 @@ def with_facts(plan: Plan, facts: "SourceFacts", source: Path, *, recorded: bool
 
 
 def _beam_cautions(taken: Mapping[str, object], beam: tuple[float, float], source: Path) -> Iterator[str]:
-    """Where the source's beam centre is not where its axes put it."""
+    """Yield a caution where the source's beam centre is not where its axes put it."""
     said = [float(str(taken.get(f"beam_center_{axis}", at))) for axis, at in zip("xy", beam, strict=True)]
     away = math.hypot(said[0] - beam[0], said[1] - beam[1])
     if away > 1:
@@ -106,7 +107,7 @@ def _differences(plan: Plan, facts: "SourceFacts", given: set[str], source: Path
 
 
 def _panels(plan: Plan, facts: "SourceFacts", pitch: float) -> Iterator[PanelPlace]:
-    """Of the plan's modules, those parts of which the source says where they lie. None when modules are turned: an image that is stored is not."""
+    """Yield the parts of the plan's modules that the source places; none when modules are turned, since a stored image is not."""
     if any(not module.orientation.upright for module in plan.file.detector.module):
         return
     for number, module in enumerate(module_rectangles(plan.file.detector)):
@@ -118,12 +119,12 @@ def _panels(plan: Plan, facts: "SourceFacts", pitch: float) -> Iterator[PanelPla
 
 
 def ordered(destination: telegram.Destination, facts: "SourceFacts") -> telegram.Destination:
-    """The order with what a run file has no keys for: when the images were taken, and from which value on they are saturated."""
+    """Return the order with facts for which a run file has no keys: the time of the images, and the value from which on they are saturated."""
     return replace(destination, buffers=tuple(_buffer(buffer, facts) for buffer in destination.buffers))
 
 
 def makes_pixels(kernels: Sequence[Kernel]) -> bool:
-    """Whether one of the kernels does: then what is said of values of pixels no longer holds."""
+    """Return True when one of the kernels makes pixels: then statements on the values of pixels no longer hold."""
     return any(any(port.port == "pixels" for port in declaration_of(kernel).makes) for kernel in kernels)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the dataset of a run says of the experiment, when it is stored: in the plan, where the run file says nothing."""
+"""The experiment as a run's stored dataset describes it, for the plan, where the run file says nothing."""
 
 import functools
 import os
@@ -21,7 +21,7 @@ _SHOWN = {"name", "description"}  # of the detector: they are texts, and no meas
 
 @dataclass(frozen=True)
 class _Said:
-    """Of a dataset. `path`: of what says it."""
+    """Holds the facts of a dataset. `path`: of the file that states them."""
 
     facts: SourceFacts
     path: Path
@@ -29,7 +29,7 @@ class _Said:
 
 
 def with_source(plan: Plan) -> Plan:
-    """The plan with what its stored dataset says, when that is played here; the same plan else. What cannot be read is a caution."""
+    """Return the plan with the facts of its stored dataset, when this machine plays it; the same plan else. A file that cannot be read is a caution."""
     if not any(emulator.node == "local" for emulator in plan.emulators):
         where = plan.source.where(("dataset", "path"))
         text = f"{where}: {plan.emulators[0].label} reads it, and what it says of the experiment is not taken over; give it in [detector]"
@@ -71,7 +71,7 @@ def _facts_of(path: Path, shape: tuple[int, int], follow: tuple[str, ...], _stat
 
 
 def _lies_as_stored(spec: StoredSpec, file: RunFile) -> bool:
-    """Whether the image of the run is the stored one: then the beam meets it at the same place."""
+    """Return True when the image of the run is the stored one: then the beam meets it at the same place."""
     modules = file.detector.module
     same = [tuple(one) for one in spec.places] == [(one.x, one.y) for one in modules]
     return same and all(one.orientation.upright for one in modules)
@@ -84,7 +84,7 @@ def _without_places(facts: SourceFacts) -> SourceFacts:
 
 
 def _of_directory(folder: Path) -> _Said | None:
-    """Its energy, and whether it was computed."""
+    """Return its energy, and whether it was computed."""
     path = folder / "dataset.json"
     try:
         said = json_of(read_regular(path, MOST_DESCRIPTION))
@@ -101,7 +101,7 @@ def _of_directory(folder: Path) -> _Said | None:
 
 
 def _labels(merged: Merged, path: Path) -> Iterator[str]:
-    """Where each value comes from, as files say it."""
+    """Yield the origin of each value, as files state it."""
     for origin, words in (("given", "given in the run file"), ("read", f"read of {path}"), ("default", "default")):
         keys = sorted(key for key, said in merged.origins.items() if said == origin and key not in _SHOWN)
         if keys:

@@ -12,7 +12,7 @@ _WHOLE = {"borders": "raw", "track": "off"}  # parameters of kernels that work o
 
 
 def rows_of_strips(width: int, height: int, members: int) -> tuple[int, ...]:
-    """Of each member, from the top."""
+    """Return the rows of each member, from the top."""
     step = _TOGETHER // math.gcd(_TOGETHER, width)
     steps = -(-height // step)
     ends = [steps * member // members * step for member in range(members)] + [height]
@@ -20,12 +20,12 @@ def rows_of_strips(width: int, height: int, members: int) -> tuple[int, ...]:
 
 
 def strips_of(section: Buffer, width: int, height: int) -> tuple[int, ...]:
-    """Rows that each device of the buffer has of an image: all of them where stacks are dealt."""
+    """Return the rows of an image that each device of the buffer has: all of them where stacks are dealt."""
     members = len(section.device_names)
     return rows_of_strips(width, height, members) if section.splits_images else (height,) * members
 
 
 def needs_whole_images(kernel: Kernel) -> bool:
-    """Whether the kernel with these parameters cannot work on strips."""
+    """Return True when the kernel with these parameters cannot work on strips."""
     values = parameters_of(kernel)
     return not declaration(kernel.name).strips or any(values.get(key, kept) != kept for key, kept in _WHOLE.items())

@@ -16,27 +16,27 @@ _MOST_DESCRIPTION = 64 << 20  # bytes of dataset.json
 
 
 def turned_modules(plan: Plan, emulator: PlannedEmulator) -> frozenset[tuple[int, Orientation]]:
-    """Those of which it holds a copy."""
+    """Return the turned modules of which the emulator holds a copy."""
     return frozenset(
         (dtp.module, dtp.orientation) for dtp in plan.dtps_from(emulator.name) if not dtp.orientation.upright
     )
 
 
 def turned_bytes(plan: Plan, emulator: PlannedEmulator) -> int | None:
-    """What the copies take; 0 without any, None where nobody here knows how many different frames there are."""
+    """Return the bytes of the copies; 0 without any, None where the number of different frames is unknown here."""
     copies = len(turned_modules(plan, emulator))
     frames = different_frames(plan, emulator) if copies else 0
     return None if frames is None else copies * frames * frame_bytes(plan)
 
 
 def frame_bytes(plan: Plan) -> int:
-    """Of one frame of a module in memory."""
+    """Return the bytes of one frame of a module in memory."""
     detector = plan.file.detector
     return -(-detector.width * detector.height * PIXEL_BYTES[detector.pixel] // _LINE) * _LINE
 
 
 def different_frames(plan: Plan, emulator: PlannedEmulator) -> int | None:
-    """Frames that the dataset holds, as far as this machine can know."""
+    """Return the number of frames in the dataset, None where this machine cannot know it."""
     spec = resolved_dataset(plan.file, plan.source, emulator.node)
     if isinstance(spec, JungfrauSpec | PatternSpec):
         return spec.frames

@@ -15,7 +15,7 @@ _END_S = 13.0  # after SIGTERM: Abort and Reset have 10 s
 
 
 class AdoptedNode:
-    """As `LocalNode`, of which another process held the ends."""
+    """Stands for a `LocalNode` that another process has started."""
 
     def __init__(self, label: str, known: KnownNode) -> None:
         self.name = label
@@ -24,7 +24,7 @@ class AdoptedNode:
         self._known = known
 
     async def ended(self, within_s: float = 0.5) -> str:
-        """Whether the process has ended, in words; empty while it lives."""
+        """Return in words that the process has ended, empty while it lives."""
         if not await self._wait(within_s):
             return ""
         return (
@@ -47,7 +47,7 @@ class AdoptedNode:
                     os.kill(self.pid, number)
 
     async def _wait(self, seconds: float) -> bool:
-        """Whether it has ended within that time."""
+        """Return True when it has ended within that time."""
         try:
             file = os.pidfd_open(self.pid)
         except OSError:

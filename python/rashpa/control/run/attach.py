@@ -23,7 +23,7 @@ _BEGUN = {"receiver": ("running", "finished"), "emulator": ("running", "paused",
 
 
 class AdoptedNodes(RunNodes):
-    """Of the run that the record tells of."""
+    """Holds the nodes of the run in the record."""
 
     def __init__(self, record: Record, token: str) -> None:
         certificate = RunCertificate(record.certificate) if record.certificate else None
@@ -105,7 +105,7 @@ class AttachedCourse(Course):
 
 
 def attached(journal: Journal, observer: Observer = unobserved, token: str = "") -> Manager:
-    """The manager that goes on. JournalError and RunFileError when there is nothing to be taken over."""
+    """Return the manager that goes on with the run. Raise JournalError or RunFileError when there is nothing to take over."""
     record = journal.take_over()
     journal.report = journal.report or record.report
     here = socket.gethostname()

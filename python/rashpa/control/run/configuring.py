@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The orders that tell nodes where pixels go, and what they answer for each of their DTPs."""
+"""The orders that tell nodes where pixels go, and their answers for each DTP."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ Ends = dict[int, tuple[Endpoint, Placement]]
 
 
 async def configure_receiver(plan: Plan, receiver: PlannedReceiver, client: NodeClient) -> Ends:
-    """Where the DTPs of a receiver write to. NodeError."""
+    """Configure a receiver; return the memory to which its DTPs write. Raise NodeError when it refuses."""
     answer = await client.configure(destination_telegram(plan, receiver, client.run_id))
     ids = [dtp.id for dtp in plan.dtps_of(receiver.name)]
     _expect(receiver.label, "Configure", len(ids), endpoints=len(answer.endpoints), placements=len(answer.placements))
@@ -25,7 +25,7 @@ async def configure_receiver(plan: Plan, receiver: PlannedReceiver, client: Node
 async def configure_emulator(
     plan: Plan, emulator: PlannedEmulator, client: NodeClient, ends: Mapping[int, tuple[Endpoint, Placement]]
 ) -> dict[int, Endpoint]:
-    """Where the DTPs of an emulator send from, by id. NodeError."""
+    """Configure an emulator; return the endpoints from which its DTPs send, by id. Raise NodeError when it refuses."""
     answer = await client.configure(source_telegram(plan, emulator, ends))
     ids = [dtp.id for dtp in plan.dtps_from(emulator.name)]
     _expect(emulator.label, "Configure", len(ids), endpoints=len(answer.endpoints))
@@ -35,14 +35,14 @@ async def configure_emulator(
 async def join_emulator(
     plan: Plan, member: str, emulator: NodeClient, ends: Mapping[int, tuple[Endpoint, Placement]]
 ) -> tuple[Endpoint, ...]:
-    """Where the DTPs of a member that joins are sent from. NodeError."""
+    """Add a member to a group; return the endpoints from which its DTPs are sent. Raise NodeError when the emulator refuses."""
     answer = await emulator.join(join_telegram(plan, member, ends))
     _expect(emulator.name, "Join", len(ends), endpoints=len(answer.endpoints))
     return answer.endpoints
 
 
 def _expect(node: str, order: str, dtps: int, **answered: int) -> None:
-    """One of each for each DTP."""
+    """Raise NodeError unless the node answers with one of each for each DTP."""
     if any(count != dtps for count in answered.values()):
         said = " and ".join(f"{count} {what}" for what, count in answered.items())
         raise NodeError(node, f"{node} answers {order} with {said} for {dtps} DTP{'s' * (dtps != 1)}", "telegram")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a run is ended before its last frame, or one of which nobody knows the last: all emulators after the same frame."""
+"""Ends a run before its last frame, or a run without a known last frame: all emulators end after the same frame."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,7 +15,7 @@ from rashpa.control.telegrams.telegram import Status
 
 
 class EndOfRun:
-    """Whether a run is to end now, and what its receivers are told of its length. `wanted`: it is to; `by`: who has asked for it."""
+    """Decides whether a run ends now, and tells its receivers its length. `wanted`: it is to end; `by`: the user who asked for it."""
 
     def __init__(self, plan: Plan, journal: Journal | None) -> None:
         self.wanted = False
@@ -25,11 +25,11 @@ class EndOfRun:
 
     @property
     def early(self) -> bool:
-        """Whether the emulators end before they have played all frames, or nobody knows how many those are."""
+        """Return True when the emulators end before they have played all frames, or when the number of frames is unknown."""
         return self.wanted or self._plan.end_told
 
     def begin(self) -> None:
-        """A request of an earlier run is none of this one."""
+        """Forget requests of an earlier run."""
         if self._requests is not None:
             self._requests.forget()
 
@@ -37,7 +37,7 @@ class EndOfRun:
         self.wanted, self.by = True, by
 
     def due(self, elapsed_s: float) -> bool:
-        """Whether it is wanted by now."""
+        """Return True when the run is to end by now."""
         duration_s = self._plan.file.run.duration_s
         if duration_s is not None and elapsed_s >= duration_s:
             self.wanted = True
@@ -49,7 +49,7 @@ class EndOfRun:
         return self.wanted
 
     def orders(self, names: Iterable[str], sources: Iterable[Status]) -> dict[str, telegram.Stop]:
-        """For the receivers: how many images of each DTP were due, as the emulators say where the run was ended early."""
+        """Return Stop orders for the receivers: how many images of each DTP were due, by the emulators' word where the run was ended early."""
         if self.early:
             images = {dtp.id: dtp.images_due for status in sources if status.source for dtp in status.source.dtps}
         else:
@@ -61,13 +61,13 @@ class EndOfRun:
         }
 
     def answer(self, outcome: Outcome) -> None:
-        """To who has asked for it: what became of the run."""
+        """Answer the request with the result of the run."""
         if self._requests is not None:
             self._requests.answer(_answer_of(outcome))
 
 
 def never_early(plan: Plan) -> str:
-    """Why a run of this plan cannot end in order before its last frame; empty when it can."""
+    """Return why a run of this plan cannot end in order before its last frame, empty when it can."""
     if any(emulator.engine == "fpga" for emulator in plan.emulators):
         return (
             "a card plays all frames that it was configured for; interrupt `rashpa run` (Ctrl-C, SIGTERM) to abort it"

@@ -24,8 +24,7 @@ from rashpa.control.telegrams.telegram import Capabilities
 
 
 class Joining:
-    """Of one run: looks for requests, and carries out one at a time beside the run. `capabilities`: what nodes have said that they can do; `follow`: is told
-    of the member that the fleet has now. `forced`: what is too much is tried nevertheless."""
+    """Looks for requests to join one run, and carries out one at a time beside the run."""
 
     def __init__(
         self,
@@ -53,14 +52,14 @@ class Joining:
             self._task = asyncio.create_task(self._answer(request, self._desk))
 
     async def end(self) -> None:
-        """Nobody is taken in any more; who is at it comes to the end first."""
+        """Take in no more receivers; wait for one that is being taken in."""
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
         if self._desk is not None:
             self._desk.close()
 
     async def cancel(self) -> None:
-        """The run is given up."""
+        """Cancel joining, since the run is given up."""
         if self._task is not None:
             self._task.cancel()
         await self.end()
@@ -105,7 +104,7 @@ class Joining:
         return f"{receiver.label} is a member of group {group.name}"
 
     def _check(self, plan: Plan, known: Mapping[str, Capabilities]) -> None:
-        """CapacityError when it cannot do its part."""
+        """Raise CapacityError when the receiver cannot do its part."""
         check_abilities(plan, known)
         if (too_much := overloads(plan, known)) and not self._forced:
             raise CapacityError("\n".join(too_much))

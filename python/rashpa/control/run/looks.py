@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When the manager looks at its nodes again: soon around the time at which they may be through, and seldom at any other."""
+"""The moments at which the manager looks at its nodes: often around the time at which they may finish, and seldom at any other."""
 
 from rashpa.control.runfile.run_file import RunFile
 
@@ -8,13 +8,13 @@ _SHARE = 0.5  # of the time since they may be through: who is late by much is lo
 
 
 def next_look_s(now: float, due: float, most_s: float) -> float:
-    """How long to wait at `now`, `most_s` at most. `due`: when the nodes may be through at the earliest."""
+    """Return the seconds to wait at `now`, `most_s` at most. `due`: when the nodes may finish at the earliest."""
     wait = due - now if now < due else max(_SHORTEST_S, _SHARE * (now - due))
     return min(most_s, wait)
 
 
 def shortest_run_s(file: RunFile) -> float:
-    """How long the emulators of a run play at least: nothing where no rate says it, or another signal may come."""
+    """Return the least time that the emulators of a run play, in seconds; 0 without a rate, or where another signal starts frames."""
     if file.detector.rate_hz == 0.0 or file.detector.trigger == "software":
         return 0.0
     return (file.run.most_frames - 1) / file.detector.rate_hz

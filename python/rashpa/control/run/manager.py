@@ -35,9 +35,9 @@ _log = logging.getLogger(__name__)
 
 
 class Manager:
-    """One run. Nodes go by the names that they have in the plan. `transports`: for tests, nodes in this process in place of URLs. `force`: what is too
-    much for links, memory or units is tried nevertheless. `journal`: where to note what `rashpa attach` needs. `launcher`: who starts the nodes that
-    have no URL. `nodes`: in place of launcher, token and transports, for who has some already; `course`: in place of that of a new run."""
+    """Manages one run. Nodes have the names of the plan. `transports`: for tests, nodes in this process in place of URLs. `force`: exceeded limits of links,
+    memory or units stop nothing. `journal`: the place of the notes for `rashpa attach`. `launcher`: starts the nodes that have no URL. `nodes`: existing
+    ones, in place of launcher, token and transports."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Manager:
         self._stopped = self._interrupted = False
 
     async def run(self) -> Outcome:
-        """Carries the run through. Does not raise for what nodes do: that is the outcome's problem."""
+        """Carry out the run. Faults of nodes raise nothing: they are the outcome's problem."""
         async with self._closed(), self._steering.attended():
             self._task = asyncio.create_task(self._course.carry_through())
             try:
@@ -90,7 +90,7 @@ class Manager:
         return self._outcome
 
     async def ask(self) -> dict[str, Capabilities]:
-        """What the nodes of the plan can do, by name; those that are local are started for the question. NodeError when one does not answer."""
+        """Return the capabilities of the nodes of the plan, by name; local nodes are started for the question. Raise NodeError when one does not answer."""
         async with self._closed():
             clients = self._fleet.clients
             await self._nodes.connect(self._fleet.plan)
@@ -103,26 +103,26 @@ class Manager:
 
     @property
     def clients(self) -> Mapping[str, NodeClient]:
-        """Of the nodes, by name."""
+        """Return the clients of the nodes, by name."""
         return self._fleet.clients
 
     @property
     def local_nodes(self) -> Mapping[str, LocalNode | AdoptedNode]:
-        """By name, those that this manager has started."""
+        """Return the nodes that this manager has started, by name."""
         return self._nodes.local
 
     @property
     def hurried(self) -> bool:
-        """Whether somebody has no more patience."""
+        """Return True after a second interrupt."""
         return self._giving_up.hurried
 
     def observe(self, observer: Observer) -> None:
-        """Before `run`: who is told how far it is. An exception of `observer` is a caution of the run, and it is told nothing more."""
+        """Set the observer of progress, before `run`. An exception of `observer` is a caution of the run, and ends its calls."""
         self._notes.observe(observer)
 
     def prepare(self, prepare: Callable[[], None]) -> None:
-        """Before `run`: call `prepare` in a thread of its own once the sources play, when processors have more time than while nodes start. Nobody
-        waits for it, and it raises nothing."""
+        """Call `prepare` in a thread of its own once the sources play, when processors have more time than while nodes start. Set it before `run`. The run
+        does not wait for it, and ignores its errors."""
         self._course.prepare = prepare
 
     def stop(self) -> None:
@@ -135,12 +135,12 @@ class Manager:
         self._stopped = True
 
     def end(self, by: str) -> None:
-        """Ends any run in order before its last frame, if its engines can; `by`: who wants it. Before `run`, or from the loop's thread."""
+        """End any run in order before its last frame, if its engines can; `by`: the user who asked. Call it before `run`, or from the loop's thread."""
         self._end.want(by)
 
     def interrupt(self) -> None:
-        """Ends the run in order and in bounded time; from the loop's thread. The second time, what has not ended within a moment is given up: nodes of
-        the run's own are killed."""
+        """End the run in order and in bounded time; call it from the loop's thread. The second call gives up everything that does not end within a moment:
+        nodes of the run's own are killed."""
         if self._task is None:
             return
         if self._interrupted:

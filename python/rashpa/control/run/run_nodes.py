@@ -29,8 +29,8 @@ _ENDED_S = 0.05  # for the end of a process to be known
 
 
 class RunNodes:
-    """By name: `local`, that were started for the run, `clients`, of all. `owner`: the secret by which the run owns them; `local_token`: of those that
-    it starts."""
+    """Holds nodes by name: `local`, those started for the run, and `clients`, of all. `owner`: the secret by which the run owns them; `local_token`: of those
+    that it starts."""
 
     def __init__(self, launcher: Launcher, token: str, transports: Mapping[str, httpx.AsyncBaseTransport]) -> None:
         self.launcher = launcher
@@ -51,7 +51,7 @@ class RunNodes:
         self.clients.update({node.name: self._client_of(plan, node) for node in plan.nodes})
 
     async def reach(self, plan: Plan, node: PlannedNode, holder: str) -> NodeClient:
-        """One more, which is no node of the run yet: started where it is local, claimed, its lease renewed. NodeError."""
+        """Reach one more node, not yet part of the run: start it where it is local, claim it, renew its lease. Raise NodeError when that fails."""
         if self._is_started(node):
             await self._start(plan, node)
         client = self._client_of(plan, node)
@@ -64,7 +64,7 @@ class RunNodes:
         return client
 
     async def let_go(self, node: PlannedNode, client: NodeClient) -> None:
-        """One that was reached, and is to be no node of the run. NodeError."""
+        """Let go of a node that was reached, and is to be no part of the run. Raise NodeError when that fails."""
         if (renewal := self._renewals.pop(node.name, None)) is not None:
             renewal.cancel()
         try:
@@ -74,7 +74,7 @@ class RunNodes:
 
     @contextlib.asynccontextmanager
     async def renewed(self, heard: Mapping[str, float]) -> AsyncIterator[None]:
-        """Meanwhile their leases are renewed. `heard`: when each has said something last, by the monotonic clock."""
+        """Renew the leases for the time of the context. `heard`: the time of each last status, by the monotonic clock."""
         self._heard = heard
         self._renewals = {
             name: asyncio.create_task(self._renew(name, client, part=number / len(self.clients)))
@@ -93,7 +93,7 @@ class RunNodes:
             local.kill()
 
     async def close(self) -> None:
-        """Connections, and processes; bounded."""
+        """Close connections, and end processes, in a bounded time."""
         for client in self.clients.values():
             with contextlib.suppress(TimeoutError):
                 async with within(_CLOSE_S):
@@ -132,8 +132,8 @@ class RunNodes:
         return NodeClient(label, node.node, self._token, plan.authority, owner=self.owner)
 
     async def _renew(self, name: str, client: NodeClient, part: float = 0.0) -> None:
-        """For ever; that a node does not answer is found by who needs the answer. `part`: of the time between two renewals, by which it comes after
-        the first node, so that not all are asked at once."""
+        """Renew a lease for ever; other calls report a silent node. `part`: the share of the interval by which it comes after the first node, so that not all
+        are asked at once."""
         every = min(max(_RENEW_S, len(self.clients) / _RENEWALS_PER_S), _LONGEST_RENEW_S)
         await asyncio.sleep(part * every)
         while True:

@@ -35,19 +35,19 @@ _T = TypeVar("_T")
 
 
 def _future() -> "Future[Any]":
-    """One that who waits for it cannot cancel: the run goes on, whoever has given up waiting."""
+    """Return a future that a waiter cannot cancel: the run goes on when a waiter gives up."""
     made: Future[Any] = Future()
     made.set_running_or_notify_cancel()
     return made
 
 
 class SessionError(RuntimeError):
-    """The run does not do what it is asked, or has failed; says why, and what to try."""
+    """Reports that the run does not obey, or has failed; says why, and what to try."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Images of a buffer. `decided`: accepted, vetoed, errored or missing, and stored where they were accepted; `frame`: the last one."""
+    """Counts images of a buffer. `decided`: accepted, vetoed, errored or missing, and stored where they were accepted."""
 
     decided: int = 0
     accepted: int = 0
@@ -58,7 +58,7 @@ class Counts:
 
 
 def counts_of(books: Books) -> Counts:
-    """An accepted image counts as decided when it is written: what is announced can be read."""
+    """Count an accepted image as decided when it is written: an announced image can be read."""
     settled = books.vetoed + books.errored + books.missing + min(books.accepted, books.written)
     return Counts(settled, books.accepted, books.vetoed, books.errored, books.missing, books.written)
 
@@ -68,8 +68,8 @@ def plan_with(
     changes: Mapping[str, Mapping[str, Any]],
     buffers: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Plan:
-    """The plan of a run file, or of its tables as a dict, with other values of some keys: {"run": {"frames": 100}}; `buffers`: of buffers, by name.
-    RunFileError names what is wrong."""
+    """Return the plan of a run file, or of its tables as a dict, with other values of some keys: {"run": {"frames": 100}}; `buffers`: of buffers, by name.
+    Raise RunFileError that names the faults."""
     if isinstance(config, Mapping):
         path, tables = Path("run"), dict(config)
     else:
@@ -84,7 +84,7 @@ def plan_with(
 
 
 class RunSession:
-    """One run of a plan. Every method may be called from any thread, and returns at once. `observer` is called in a thread of its own: it may take its time."""
+    """Runs a plan once. Any thread may call every method, which returns at once. A thread of its own calls `observer`, which may take its time."""
 
     def __init__(self, plan: Plan, token: str = "", observer: Observer = unobserved) -> None:
         self.plan = plan
@@ -109,16 +109,16 @@ class RunSession:
 
     @property
     def going(self) -> bool:
-        """Whether it has begun and not ended."""
+        """Return True from its start to its end."""
         return self._thread.ident is not None and not self.ended.done()
 
     @property
     def paused(self) -> bool:
-        """Whether emulators have stopped for a while."""
+        """Return True while emulators are paused."""
         return any(status.state == "paused" for status in self.progress.emulators.values())
 
     def books(self, buffer: str) -> Books:
-        """Of a buffer, as they were heard last; of a run that has ended, those of its outcome."""
+        """Return the last books of a buffer; after the run, those of its outcome."""
         if self.ended.done() and self.ended.exception() is None:
             buffers = self.ended.result().buffers
         else:
@@ -127,7 +127,7 @@ class RunSession:
         return next((known.books for known in buffers if known.name == buffer), Books())
 
     def counts(self, buffer: str) -> Counts:
-        """Of a buffer, as they were heard last."""
+        """Return the last counts of a buffer."""
         return counts_of(self.books(buffer))
 
     def look(self) -> "Future[None]":
@@ -135,11 +135,13 @@ class RunSession:
         return self._do(self._look())
 
     def settled(self, buffer: str, images: int, patience_s: float) -> "Future[Counts]":
-        """When so many images of a buffer are decided, and stored where they were accepted. SessionError when the run ends before, or that takes too long."""
+        """Wait until so many images of a buffer are decided, and stored where they were accepted. Raise SessionError when the run ends before, or that takes
+        too long."""
         return self._do(self._settled(buffer, images, patience_s))
 
     def view(self, buffer: str, query: Mapping[str, str]) -> Future[bytes | None]:
-        """A part of a recent image of a buffer as numbers, as its node answers `/view`; None when there is no other than the one that is known. SessionError."""
+        """Return a part of a recent image of a buffer as numbers, as its node answers `/view`; None when there is no other than the known one. Raise
+        SessionError."""
         return self._do(self._view(buffer, query))
 
     def trigger(self, frames: int) -> "Future[None]":
@@ -147,7 +149,7 @@ class RunSession:
         return self._do(self._trigger(frames))
 
     def steer(self, way: Way) -> "Future[str]":
-        """Pauses it, lets it go on, ends it at once: what was done. SteerError."""
+        """Pause the run, resume it, or end it at once; return the action in words. Raise SteerError when the run refuses."""
         return self._do(asyncio.to_thread(steer, self._journal.path, way, _BY, _STEER_S))
 
     def stop(self) -> "Future[Outcome]":
@@ -158,12 +160,12 @@ class RunSession:
         return self.ended
 
     def abort(self) -> "Future[Outcome]":
-        """Ends it at once: files are completed, what has not come is missing; `ended`."""
+        """End the run at once: files are completed, images that have not come are missing. Return `ended`."""
         self._tell(self._manager.interrupt)
         return self.ended
 
     def interrupt(self) -> None:
-        """What Ctrl-C does to `rashpa run`."""
+        """Interrupt the run as Ctrl-C interrupts `rashpa run`."""
         self._tell(self._manager.stop)
 
     # ---- in the manager's thread --------------------------------------------------------------------------------------------------
@@ -262,7 +264,7 @@ class RunSession:
                 raise SessionError("the run was not started; `start` it first") from None
 
     def _do(self, work: Coroutine[Any, Any, _T]) -> "Future[_T]":
-        """What it gives; SessionError when the run ends before, or a node refuses."""
+        """Return the result of `work`. Raise SessionError when the run ends before, or a node refuses."""
         done: Future[_T] = _future()
 
         def finish(task: "asyncio.Task[_T]") -> None:

@@ -21,16 +21,16 @@ STORING_S = (
 
 @dataclass(frozen=True)
 class Stalled:
-    """Who stands still, and for how long."""
+    """Names the node that stands still, and for how long."""
 
     node: str
     seconds: float
 
 
 class StallWatch:
-    """`stalled` after each look at the nodes. A receiver is watched together with what emulators send to it; several emulators each alone, too.
-    The members
-    of a group are watched together. With dead modules all receivers are, and emulators are not: nothing may be due at one of them."""
+    """Finds a stalled node; call `stalled` after each look at the nodes. A receiver is watched together with the emulators that send to it; several emulators
+    each alone, too. The members of a group are watched together. With dead modules all receivers are watched together, and emulators are not: nothing may
+    be due at one of them."""
 
     def __init__(self, plan: Plan, clock: Callable[[], float] | None = None) -> None:
         self._plan = plan
@@ -46,7 +46,7 @@ class StallWatch:
         self._since = dict.fromkeys([*(group[0] for group in self._groups), *self._alone], now)
 
     def stalled(self, last: Mapping[str, Status], awaited: Collection[str]) -> Stalled | None:
-        """The node to blame, when somebody who is not at his end has been without news for too long; `awaited`: nodes the run waits for."""
+        """Return the node to blame, when one that is not at its end has been without news for too long; `awaited`: nodes the run waits for."""
         for group in self._groups:
             news = [self._counters(name, last) for name in group]
             rests = self._paused(group, last) or self._at_end(group, last, awaited)
@@ -67,7 +67,7 @@ class StallWatch:
 
     @cached_property
     def _feeders(self) -> dict[str, list[str]]:
-        """By receiver, the emulators that send to it."""
+        """Return by receiver the emulators that send to it."""
         plan = self._plan
         senders = {name: {plan.emulator_of(dtp) for dtp in plan.dtps_of(name)} for name in self._receivers}
         return {name: [each.name for each in plan.emulators if each.name in senders[name]] for name in self._receivers}
@@ -77,7 +77,7 @@ class StallWatch:
         return [receiver.name for receiver in self._plan.receivers]
 
     def _quiet(self, key: str, news: object, rests: bool, patience_s: float) -> bool:
-        """Whether there was nothing new for longer than that."""
+        """Return True when there was nothing new for longer than that."""
         now = self._clock()
         if news != self._news.get(key) or rests:
             self._news[key], self._since[key] = news, now
@@ -93,15 +93,15 @@ class StallWatch:
         return [*open_ones, *awaited][0] if len(self._groups) == 1 else next(iter(group))
 
     def _behind(self, group: Collection[str], last: Mapping[str, Status]) -> str:
-        """The emulator that has sent fewer images of a buffer of these receivers than another: that one waits at the end of the ring. Empty when
-        all are as far."""
+        """Return the emulator that has sent fewer images of a buffer of these receivers than another, which then waits at the end of the ring. Return an
+        empty name when all are as far."""
         for sent in self._sent_by_buffer(group, last):
             if len(set(sent.values())) > 1:
                 return min(sent, key=sent.__getitem__)
         return ""
 
     def _waits_for_others(self, emulator: str, group: Collection[str], last: Mapping[str, Status]) -> bool:
-        """Whether it is ahead of another in a buffer of these receivers and behind nobody: then it may stand at the end of the ring."""
+        """Return True when it is ahead of another in a buffer of these receivers and behind none: then it may wait at the end of the ring."""
         ahead = False
         for sent in self._sent_by_buffer(group, last):
             if emulator in sent:
@@ -111,7 +111,7 @@ class StallWatch:
         return ahead
 
     def _sent_by_buffer(self, group: Collection[str], last: Mapping[str, Status]) -> Iterator[dict[str, int]]:
-        """For each buffer of these receivers, how many images each emulator has sent of it with all its DTPs."""
+        """Yield for each buffer of these receivers the images that each emulator has sent of it with all its DTPs."""
         for buffer in (buffer for buffer in self._plan.buffers if buffer.receiver in group):
             sent: dict[str, int] = {}
             for dtp in buffer.dtps:
@@ -121,14 +121,14 @@ class StallWatch:
             yield sent
 
     def _sent_of(self, emulator: str, last: Mapping[str, Status], own: Collection[int] | None) -> list[tuple[int, int]]:
-        """Images sent and skipped, of its DTPs in `own`, or of all."""
+        """Return the images sent and skipped, of its DTPs in `own`, or of all."""
         return sent_of(status_of(last, emulator), own)
 
     def _paused(self, group: Collection[str], last: Mapping[str, Status]) -> bool:
         return any(status_of(last, name).state == "paused" for receiver in group for name in self._feeders[receiver])
 
     def _counters(self, name: str, last: Mapping[str, Status]) -> object:
-        """What changes as long as images are sent, decided or written. Packets are no progress: a link that repeats itself sends them for ever."""
+        """Return counters that change as long as images are sent, decided or written. Packets are no progress: a link that repeats itself sends them for ever."""
         own = {dtp.id for dtp in self._plan.dtps_of(name)}
         return (
             [self._sent_of(emulator, last, own) for emulator in self._feeders[name]],
@@ -138,7 +138,7 @@ class StallWatch:
         )
 
     def _at_end(self, group: Collection[str], last: Mapping[str, Status], awaited: Collection[str]) -> bool:
-        """Whether nothing more can come of these receivers while the run waits for others."""
+        """Return True when nothing more can come of these receivers while the run waits for others."""
         if len(self._groups) == 1:
             return False
         if any(name in awaited for name in group):
@@ -146,7 +146,7 @@ class StallWatch:
         return all(self._sent(name, last) for name in group)
 
     def _sent(self, name: str, last: Mapping[str, Status]) -> bool:
-        """Whether the emulators are through with all images for a receiver; what was lost of the last ones is decided after Stop."""
+        """Return True when the emulators have sent all images for a receiver; lost ones of the last images are decided after Stop."""
         if group := self._plan.group_of(name):
             source = status_of(last, self._feeders[name][0]).source
             return any(known.settled for known in (source.groups if source else ()) if known.name == group.name)
@@ -163,13 +163,13 @@ class StallWatch:
 
 
 def sent_of(status: Status, own: Collection[int] | None = None) -> list[tuple[int, int]]:
-    """Images that an emulator has sent and skipped, of its DTPs in `own`, or of all."""
+    """Return the images that an emulator has sent and skipped, of its DTPs in `own`, or of all."""
     dtps = status.source.dtps if status.source else ()
     return [(dtp.images_sent, dtp.images_skipped) for dtp in dtps if own is None or dtp.id in own]
 
 
 def decided_by(status: Status) -> object:
-    """What changes as long as a receiver decides on images or stores them."""
+    """Return a value that differs between two calls while the receiver makes progress."""
     buffers = status.destination.buffers if status.destination else ()
     return [
         (buffer.books, buffer.bytes_stored, [(dtp.complete, dtp.partial, dtp.missing) for dtp in buffer.dtps])
@@ -178,7 +178,7 @@ def decided_by(status: Status) -> object:
 
 
 def storing(status: Status) -> bool:
-    """Whether sinks are at work: images wait for them, or all are through and files are being completed."""
+    """Return True while a sink still stores images or completes its files."""
     buffers = status.destination.buffers if status.destination and status.state != "finished" else ()
     return any(buffer.to_write for buffer in buffers) or (
         bool(buffers) and all(buffer.end_known and buffer.books.decided == buffer.books.expected for buffer in buffers)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads run files: their sections, the values that they allow, and what is wrong in them."""
+"""Reads run files: their sections, the allowed values, and their faults."""

@@ -73,7 +73,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Input:
-    """An array that a kernel is given, made of the files that its parameters name. `shape`: [height][width], or any number of values."""
+    """Describes an array that a kernel gets, made of the files that its parameters name. `shape`: [height][width], or any number of values."""
 
     name: str
     type: str
@@ -84,7 +84,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Port:
-    """What goes into a kernel or comes out of it."""
+    """Describes an input or an output of a kernel."""
 
     port: Literal["pixels", "list", "scalars", "table", "profile", "verdict", "accumulation"]
     pixels: tuple[str, ...] = ()
@@ -100,8 +100,8 @@ class Port:
 
 @dataclass(frozen=True)
 class DeviceCost:
-    """Memory on an accelerator, bytes a pixel of the images that a kernel sees: once, or for each image that the device has at a time. `unit`: that
-    takes it, empty: each but cpu; `when`: a parameter, where it is not what it is by default."""
+    """Describes memory on an accelerator, in bytes a pixel of the images that a kernel sees: once, or for each image that the device has at a time. `unit`:
+    takes the memory, empty: each but cpu; `when`: a parameter with another value than its default."""
 
     bytes: float
     of: Literal["run", "image"]
@@ -131,30 +131,30 @@ class Declaration:
     device: tuple[DeviceCost, ...] = ()
 
     def made(self, port: str) -> Port | None:
-        """The port of that kind that it makes."""
+        """Return the output port of that kind, None without one."""
         return next((one for one in self.makes if one.port == port), None)
 
 
 def parse_declarations(text: str) -> tuple[Declaration, ...]:
-    """What the native module prints."""
+    """Parse the output of the native module."""
     return tuple(_declaration(values) for values in json.loads(text))
 
 
 @cache
 def declarations() -> dict[str, Declaration]:
-    """By name, in the order of the registry."""
+    """Return the declarations by name, in the order of the registry."""
     text = schema_path("kernels.json").read_text(encoding="utf-8")
     return {one.name: one for one in parse_declarations(text)}
 
 
 def declaration(name: str) -> Declaration:
-    """Of a kernel that is known."""
+    """Return the declaration of a known kernel."""
     return declarations().get(name) or _outside(name)
 
 
 def declaration_of(kernel: "Kernel") -> Declaration:
-    """The same of a kernel with its parameters; that of code from outside has the name of the code, a verdict the reason that a parameter names,
-    scalars a set of columns for each name in a parameter."""
+    """Return the declaration of a kernel with its parameters. Code from outside has the name of the code, a verdict has the reason that a parameter names,
+    and scalars have a set of columns for each name in a parameter."""
     known = declaration(kernel.name)
     values = (
         parameters_of(kernel) if any(port.per or (port.port == "verdict" and port.by) for port in known.makes) else {}
@@ -176,7 +176,7 @@ def _port_with(port: Port, values: dict[str, Any]) -> Port:
 
 
 def _outside(name: str) -> Declaration:
-    """Of code that only the receiver loads: what it makes is not known here."""
+    """Return the declaration of code that only the receiver loads: its output is not known here."""
     pixels = Port("pixels", tuple(PIXEL_TYPES))
     return Declaration(
         name, OUTSIDE[name], (), pixels, (), False, False, False, False, (), _OUTSIDE_UNITS[name], (), (), 0.0, 0.0
@@ -233,7 +233,7 @@ def _type_of(parameter: Parameter) -> Any:
 
 
 def files_of(kernel: "Kernel") -> dict[str, str]:
-    """The files that parameters of a kernel name, by parameter; those that are not given are left out."""
+    """Return the files that parameters of a kernel name, by parameter; those that are not given are left out."""
     return {
         parameter.name: name
         for parameter in declaration(kernel.name).parameters
@@ -257,7 +257,7 @@ def _field_of(parameter: Parameter) -> tuple[Any, Any]:
 
 
 def model_of(kernel: Declaration) -> type[KernelSection]:
-    """The table of the run file that asks for the kernel."""
+    """Return the table of the run file that asks for the kernel."""
     fields: dict[str, Any] = {"name": (Literal[kernel.name], ...)}
     fields |= {parameter.name: _field_of(parameter) for parameter in kernel.parameters}
     title = "".join(part.capitalize() for part in kernel.name.split("_"))
@@ -285,7 +285,7 @@ class PluginKernel(KernelSection):
 
     @property
     def code(self) -> str:
-        """The file with its code."""
+        """Return the file with its code."""
         return self.file
 
 
@@ -301,7 +301,7 @@ class PythonKernel(KernelSection):
 
     @property
     def code(self) -> str:
-        """The file with its code."""
+        """Return the file with its code."""
         return f"{self.function.partition(':')[0]}.py"
 
 
@@ -315,19 +315,19 @@ else:
 
 
 def parameters_of(kernel: Kernel) -> dict[str, Any]:
-    """The values of a kernel's parameters, by name; None: taken from elsewhere."""
+    """Return the values of a kernel's parameters, by name; None: taken from elsewhere."""
     values = kernel.model_dump(mode="json")
     del values["name"]
     return values
 
 
 def code_of(kernel: Kernel) -> str:
-    """The file with the code of a kernel from outside the program; empty for others."""
+    """Return the file with the code of a kernel from outside the program, empty for others."""
     return kernel.code if isinstance(kernel, PluginKernel | PythonKernel) else ""
 
 
 def label_of(kernel: Kernel) -> str:
-    """What plans and messages call it: "csr", "plugin peaks.so", "python hits:spots"."""
+    """Return the name for plans and messages: "csr", "plugin peaks.so", "python hits:spots"."""
     if isinstance(kernel, PluginKernel):
         return f"plugin {kernel.file}"
     if isinstance(kernel, PythonKernel):

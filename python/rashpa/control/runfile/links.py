@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The links, as they declare themselves in src/rashpa/link: schema/links.json, which `tools/make_kernels.py` has the native module write.
+"""The links, as they declare themselves in src/rashpa/link: schema/links.json, which the native module writes for `tools/make_kernels.py`.
 
-Which keys of [link] a link has, its declaration says; what a key can be, the run file's model. So a new key is written there, and here nothing.
+A link's declaration names its keys of [link]; the run file's model has their types. So a new key is written there, and nothing here.
 """
 
 import functools
@@ -23,13 +23,13 @@ DEVICE = "device"
 
 @cache
 def link_keys() -> dict[str, tuple[str, ...]]:
-    """The names of a link's parameters, by link."""
+    """Return the names of a link's parameters, by link."""
     declared = json.loads(schema_path("links.json").read_text(encoding="utf-8"))
     return {link["name"]: tuple(parameter["name"] for parameter in link["parameters"]) for link in declared}
 
 
 def field_of(key: str) -> FieldInfo:
-    """The run file's field behind a parameter of a link."""
+    """Return the run file's field behind a parameter of a link."""
     return run_file.Link.model_fields["receiver_device" if key == DEVICE else key]
 
 
@@ -37,7 +37,7 @@ def _model_of(link: str) -> type[Section]:
     fields: dict[str, Any] = {"kind": (Literal[link], ...)}
     fields |= {key: (field_of(key).annotation, field_of(key)) for key in link_keys()[link]}
     model: type[Section] = create_model(f"{link.capitalize()}Options", __base__=Section, __module__=__name__, **fields)
-    model.__doc__ = f"What is chosen of the link `{link}`."
+    model.__doc__ = f"The options of the link `{link}`."
     return model
 
 
@@ -56,7 +56,7 @@ else:
 
 
 def options_of(section: run_file.Link, link: str, device: str) -> LinkOptions:
-    """What is chosen of the link of one end."""
+    """Return the options of the link of one end."""
     model: Any = next(model for model, name in zip(MODELS, link_keys(), strict=True) if name == link)
     values = {key: device if key == DEVICE else getattr(section, key) for key in link_keys()[link]}
     options: LinkOptions = model(kind=link, **values)
@@ -64,7 +64,7 @@ def options_of(section: run_file.Link, link: str, device: str) -> LinkOptions:
 
 
 def parameters_of(options: LinkOptions) -> dict[str, Any]:
-    """The values of a link's parameters, by name."""
+    """Return the values of a link's parameters, by name."""
     values = options.model_dump(mode="json")
     del values["kind"]
     return values

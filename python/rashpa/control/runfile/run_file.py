@@ -42,7 +42,7 @@ MacAddress = Annotated[str, Field(pattern=r"^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$
 
 
 class Run(Section):
-    """What is run, and where the results go."""
+    """Describes the run, and where the results go."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9_.\-]{1,64}$", description="prefix of the output files")
     frames: Annotated[int, Field(ge=1, le=2**40)] | Literal["until stopped"] = Field(
@@ -87,7 +87,7 @@ class Run(Section):
     @field_validator("frames", mode="before")
     @classmethod
     def _one_complaint(cls, value: object) -> object:
-        """A union complains for each of its kinds."""
+        """Check the value first, since a union complains for each of its kinds."""
         if value == UNTIL_STOPPED:
             return value
         if not isinstance(value, int) or isinstance(value, bool):
@@ -100,17 +100,17 @@ class Run(Section):
 
     @property
     def folder(self) -> Path:
-        """`output` as it is on this machine."""
+        """Return `output` as a path on this machine."""
         return Path(expanded(self.output))
 
     @property
     def open_ended(self) -> bool:
-        """Whether nobody knows how many frames come."""
+        """Return True when the number of frames is unknown."""
         return self.frames == UNTIL_STOPPED
 
     @property
     def most_frames(self) -> int:
-        """So many come, or at most so many."""
+        """Return the number of frames, or its upper limit."""
         return MOST_FRAMES if isinstance(self.frames, str) else self.frames
 
 
@@ -124,12 +124,12 @@ class Module(Section):
 
     @property
     def orientation(self) -> Orientation:
-        """Both."""
+        """Return turn and flip together."""
         return Orientation(self.turn, self.flip)
 
 
 class SpecialValue(Section):
-    """A value of a pixel that is no count. The pixels stay as they are; no kernel counts them, and the file says what they are."""
+    """A value of a pixel that is no count. The pixels stay as they are; no kernel counts them, and the file describes them."""
 
     value: int = Field(
         ge=-(2**31),
@@ -142,7 +142,7 @@ class SpecialValue(Section):
 
 
 class Detector(Section):
-    """The detector: shape, rate and what the file must say about it."""
+    """The detector: shape, rate and its description in files."""
 
     width: int = Field(ge=1, le=65536, description="pixels of a module")
     height: int = Field(ge=1, le=65536, description="pixels of a module")
@@ -277,17 +277,17 @@ class Link(Section):
 
     @property
     def source_kind(self) -> str:
-        """The emulator's link."""
+        """Return the emulator's link."""
         return self.source or self.kind
 
     @property
     def destination_kind(self) -> str:
-        """The receiver's link."""
+        """Return the receiver's link."""
         return self.destination or self.kind
 
 
 class Emulator(Section):
-    """One of several emulators, each a process of its own; a key that is not given is as [link] and [nodes] say. Without any there is one, named "emulator"."""
+    """An emulator among several, each a process of its own; a key that is not given is as [link] and [nodes] say. Without any there is one, named "emulator"."""
 
     name: str = Field(
         pattern=r"^[A-Za-z0-9_.\-]{1,64}$", description="what messages and reports call it; unique among all nodes"
@@ -326,7 +326,7 @@ class Emulator(Section):
 
 
 class Receiver(Section):
-    """One of several receivers; a key that is not given is as [link] and [nodes] say. Without any there is one, named "receiver"."""
+    """A receiver among several; a key that is not given is as [link] and [nodes] say. Without any there is one, named "receiver"."""
 
     name: str = Field(
         pattern=r"^[A-Za-z0-9_.\-]{1,64}$",
@@ -350,7 +350,7 @@ class Receiver(Section):
 
 
 class Group(Section):
-    """Receivers among which the images of one buffer are dealt: each image goes to one of them, and what one that falls silent had is sent to others."""
+    """Receivers among which the images of one buffer are dealt: each image goes to one of them, and images of a silent member are sent to others."""
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_\-]{0,31}$", description="what buffers and reports call it")
     receivers: list[str] = Field(min_length=2, max_length=255, description="its members")
@@ -370,7 +370,7 @@ class Group(Section):
 
 
 class Dtp(Section):
-    """One data transfer process, where it is placed by hand."""
+    """A data transfer process that is placed by hand."""
 
     module: ModuleNumber
     region: Rectangle = Field(description="x, y, width, height in pixels of the module as it is turned")
@@ -378,7 +378,8 @@ class Dtp(Section):
 
 
 class Feedback(Section):
-    """What was decided of each image, published at once to whoever steers the experiment: in a ring that programs of the receiver's machine read, by ZeroMQ, or both."""
+    """The decision on each image, published at once for programs that steer the experiment: in a ring that programs of the receiver's machine read, by
+    ZeroMQ, or both."""
 
     ring: str | None = Field(
         default=None,
@@ -405,7 +406,7 @@ class Feedback(Section):
 
 
 class Buffer(Section):
-    """A RASHPA buffer: which pixels of which frames go there, and what becomes of them."""
+    """A RASHPA buffer: the pixels and frames that go there, and their processing."""
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_\-]{0,31}$")
     receiver: str | None = Field(default=None, description="where it lies; the first receiver when not given")
@@ -463,24 +464,24 @@ class Buffer(Section):
 
     @property
     def device_names(self) -> tuple[str, ...]:
-        """Of the unit's devices, one or several."""
+        """Return the names of the unit's devices, one or several."""
         return tuple(map(str, self.devices)) or (str(self.device),)
 
     @property
     def splits_images(self) -> bool:
-        """Whether each of its devices has a strip of every image."""
+        """Return True when each of its devices has a strip of every image."""
         return self.share == "rows" and len(self.devices) > 1
 
 
 class DeadModule(Section):
-    """From frame `from_frame` on the module sends nothing."""
+    """A module that sends nothing from frame `from_frame` on."""
 
     module: ModuleNumber
     from_frame: int = Field(ge=0, le=2**40)
 
 
 class Faults(Section):
-    """What the emulator injects; probabilities per packet, `stall` per image of a DTP."""
+    """Faults that the emulator injects; probabilities per packet, `stall` per image of a DTP."""
 
     seed: int = Field(default=1, ge=0, le=2**64 - 1)
     drop: Probability = 0.0
@@ -493,7 +494,7 @@ class Faults(Section):
 
 
 class Nodes(Section):
-    """Which processes take part: "local" starts one for the run, a URL names one that is running."""
+    """The processes that take part: "local" starts one for the run, a URL names one that is running."""
 
     emulator: NodeName = Field(default="local", description="of emulators that do not name their own")
     receiver: NodeName = Field(default="local", description="of receivers that do not name their own")

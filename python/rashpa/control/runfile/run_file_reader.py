@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a run file and says, for everything wrong in it, file, line, key, and what would be right."""
+"""Reads a run file and reports, for each fault in it, file, line, key, and a remedy."""
 
 import difflib
 import hashlib
@@ -37,19 +37,19 @@ _KEY = re.compile(rf"^\s*+({_PART}(?:\s*+\.\s*+{_PART})*+)\s*+=")
 
 
 class RunFileError(ValueError):
-    """A run file that cannot be run; one message, a line for each thing that is wrong."""
+    """Reports a run file that cannot be run; one message, a line for each fault."""
 
 
 @dataclass
 class _Table:
-    """One name in the tree of tables; `count`: elements of an array of tables so far, 0 when it is none."""
+    """Describes one name in the tree of tables; `count`: elements of an array of tables so far, 0 when it is none."""
 
     count: int = 0
     children: "dict[str, _Table]" = field(default_factory=dict)
 
 
 class KeyLines:
-    """On which line of a TOML text a key is written."""
+    """Finds the line of a TOML text on which a key is written."""
 
     def __init__(self, text: str) -> None:
         self._lines: dict[KeyPath, int] = {}
@@ -67,7 +67,7 @@ class KeyLines:
 
     @staticmethod
     def _indexed(names: tuple[str, ...], node: _Table, *, element: bool) -> KeyPath:
-        """The path of the table with the number of each array's element; `element`: the line begins a new one of the last name's array."""
+        """Return the path of the table with the number of each array's element; `element`: the line begins a new one of the last name's array."""
         path: list[str | int] = []
         for position, name in enumerate(names):
             node = node.children.setdefault(name, _Table())
@@ -80,7 +80,7 @@ class KeyLines:
         return tuple(path)
 
     def line(self, path: KeyPath) -> int | None:
-        """The line of the key or of the nearest table around it; None for the file as a whole."""
+        """Return the line of the key or of the nearest table around it; None for the file as a whole."""
         for end in range(len(path), 0, -1):
             if path[:end] in self._lines:
                 return self._lines[path[:end]]
@@ -88,7 +88,7 @@ class KeyLines:
 
 
 class RunFileSource:
-    """The file that a RunFile came from, for messages, and for who needs it once more: `text` is TOML, or JSON of tables that were in memory."""
+    """Describes the file of a RunFile, for messages and for later readers: `text` is TOML, or JSON of tables that were in memory."""
 
     def __init__(self, path: Path, text: str, sha256: str = "", *, is_toml: bool = True) -> None:
         self.path = path
@@ -99,14 +99,14 @@ class RunFileSource:
         self._keys = KeyLines(text if is_toml else "")
 
     def where(self, path: KeyPath) -> str:
-        """`file:line: key`, as far as it is known."""
+        """Return `file:line: key`, as far as it is known."""
         path = next((at + path[len(now) :] for now, at in self.older.items() if path[: len(now)] == now), path)
         line = self._keys.line(path)
         return f"{self.path}{f':{line}' if line else ''}: {key_text(path)}"
 
 
 def key_text(path: KeyPath) -> str:
-    """buffer[0].kernel[1].name"""
+    """Return a key as text: buffer[0].kernel[1].name."""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f"{'.' if text else ''}{_short(part)}"
@@ -114,7 +114,7 @@ def key_text(path: KeyPath) -> str:
 
 
 def read_run_file(path: Path) -> tuple[RunFile, RunFileSource]:
-    """The run file at `path`. RunFileError names file, line and key of everything that is wrong."""
+    """Read the run file at `path`. Raise RunFileError that names file, line and key of each fault."""
     try:
         data = read_regular(path, MOST_BYTES)
     except FileNotFoundError:
@@ -128,7 +128,7 @@ def read_run_file(path: Path) -> tuple[RunFile, RunFileSource]:
 
 
 def parse_run_file(path: Path, data: bytes) -> tuple[RunFile, RunFileSource]:
-    """The run file in `data`, which may come from anywhere; `path` stands in messages. RunFileError, and nothing else, when there is none."""
+    """Parse the run file in `data`, which may come from anywhere; `path` stands in messages. Raise RunFileError, and nothing else, when there is none."""
     try:
         text = text_of(data).replace("\r\n", "\n")
     except ValueError as error:
@@ -143,14 +143,14 @@ def parse_run_file(path: Path, data: bytes) -> tuple[RunFile, RunFileSource]:
 
 
 def run_file_of(values: Mapping[str, Any]) -> tuple[RunFile, RunFileSource]:
-    """The run file of tables that are in memory, as TOML would give them. RunFileError names the keys that are wrong."""
+    """Make a run file of tables that are in memory, as TOML would give them. Raise RunFileError that names the wrong keys."""
     text = json.dumps(values, default=str, sort_keys=True)
     sha256 = hashlib.sha256(text.encode()).hexdigest()
     return _validated(Path("run"), dict(values), RunFileSource(Path("run"), text, sha256, is_toml=False))
 
 
 def _as_placed_now(raw: dict[str, Any], source: RunFileSource) -> dict[str, Any]:
-    """With the tables that older versions had elsewhere. RunFileError when one stands at both places."""
+    """Return the tables with those that older versions had elsewhere. Raise RunFileError when one stands at both places."""
     for (old_table, key), (table, _) in _MOVED.items():
         old, new = raw.get(old_table), raw.get(table)
         if not isinstance(old, dict) or not isinstance(new, dict) or key not in old:
@@ -184,7 +184,7 @@ _TOML_HINTS = {
 
 
 def _no_toml(path: Path, text: str, said: str) -> str:
-    """What the parser says, with the line in front. At the end of the file it gives none."""
+    """Return the parser's message with the line in front, which it lacks at the end of the file."""
     what, _, place = said[:200].rpartition(" (at ")
     found = re.fullmatch(r"line (\d+), column (\d+)\)", place)
     line, column = (int(found[1]), f", column {found[2]}") if found else (text.rstrip("\n").count("\n") + 1, "")
@@ -198,7 +198,7 @@ def _short(text: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value of the file as far as it fits into a message."""
+    """Return a value of the file, cut to fit into a message."""
     if isinstance(value, dict | list) and len(value) > _LONGEST_NAME:
         return f"{len(value)} entries"
     try:
@@ -234,13 +234,13 @@ def _explain(item: Any, raw: Any, source: RunFileSource) -> str:
 
 
 def _description_at(location: KeyPath) -> str:
-    """What the key at pydantic's location means; empty when nothing is said of it."""
+    """Return the meaning of the key at pydantic's location, empty when it has none."""
     kind = _kind_at(location)
     return str(kind.description or "") if isinstance(kind, FieldInfo) else ""
 
 
 def _path_in_file(location: KeyPath, raw: Any, missing_last: bool) -> KeyPath:
-    """pydantic's location without the tags of unions, which are not keys of the file."""
+    """Return pydantic's location without the tags of unions, which are not keys of the file."""
     path: list[str | int] = []
     value = raw
     for position, part in enumerate(location):
@@ -255,12 +255,12 @@ def _path_in_file(location: KeyPath, raw: Any, missing_last: bool) -> KeyPath:
 
 
 def _known_keys(location: KeyPath) -> list[str]:
-    """The keys that the table at pydantic's location may have."""
+    """Return the keys that the table at pydantic's location may have."""
     return sorted({name for member in _members(_kind_at(location)) for name in member.model_fields})
 
 
 def _kind_at(location: KeyPath) -> Any:
-    """The type of the value at pydantic's location."""
+    """Return the type of the value at pydantic's location."""
     kind: Any = RunFile
     for part in location:
         if isinstance(part, int):
@@ -290,13 +290,13 @@ def _members(kind: Any) -> list[type[BaseModel]]:
 
 
 def _tags(member: type[BaseModel], key: str = "") -> list[Any]:
-    """What the literal fields of a union's member may be; `key`: that one alone."""
+    """Return the possible values of the literal fields of a union's member; `key`: of that one alone."""
     fields = [info.annotation for name, info in member.model_fields.items() if not key or name == key]
     return [tag for kind in fields if get_origin(kind) is typing.Literal for tag in get_args(kind)]
 
 
 def run_schema() -> dict[str, Any]:
-    """schema/run.schema.json: `python -m rashpa.control.runfile.run_file_reader > schema/run.schema.json` writes it anew."""
+    """Return schema/run.schema.json: `python -m rashpa.control.runfile.run_file_reader > schema/run.schema.json` writes it anew."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **RunFile.model_json_schema()}
 
 

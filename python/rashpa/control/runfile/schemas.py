@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the schemas lie that the package has beside its modules."""
+"""Finds the schemas that the package has beside its modules."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every table of the run file is."""
+"""The base of every table of the run file."""
 
 from pydantic import BaseModel, ConfigDict
 

@@ -9,7 +9,7 @@ from rashpa.control.runfile.section import Section
 
 
 class _Sink(Section):
-    """What all sinks have in common."""
+    """Declares the common keys of all sinks."""
 
     kind: str
     on_full: Literal["wait", "drop"] = Field(

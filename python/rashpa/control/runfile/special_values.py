@@ -16,13 +16,13 @@ _LIMITS = {
 
 
 def largest_count(detector: Detector) -> int | None:
-    """The largest count that the detector sends; None: as much as its pixels hold."""
+    """Return the largest count that the detector sends; None: as much as its pixels hold."""
     positive = [one.value for one in detector.special if one.value > 0]
     return min(positive) - 1 if positive else None
 
 
 def problems_of(detector: Detector) -> Iterator[tuple[KeyPath, str]]:
-    """What is wrong, and the key where it stands."""
+    """Yield each fault and the key where it stands."""
     if detector.masked == "minimum":
         if detector.pixel not in ("int16", "int32"):
             yield (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bearer tokens: what is one, and where they come from."""
+"""Bearer tokens: their form and their sources."""
 
 import os
 import re
@@ -10,11 +10,11 @@ _VISIBLE = re.compile(r"[\x21-\x7e]+")
 
 
 class TokenError(ValueError):
-    """A token that is none; the text says where it was given. Never the token itself."""
+    """Refuses a text that is no token; the message names its source, and never the text itself."""
 
 
 def checked_token(token: str, where: str) -> str:
-    """The token. TokenError when it is blank, which would let in everybody, or cannot stand in a header."""
+    """Return the token. Raise TokenError when it is blank, which would let in everybody, or cannot stand in a header."""
     if not token.strip():
         raise TokenError(f"{where} is blank: a blank token would keep nobody out; give a token, or leave it away")
     if not _VISIBLE.fullmatch(token):
@@ -23,11 +23,12 @@ def checked_token(token: str, where: str) -> str:
 
 
 def token_of_environment() -> str:
-    """RASHPA_TOKEN, which programs started from here do not inherit; empty when it is not set. TokenError."""
+    """Take RASHPA_TOKEN out of the environment, so that child processes do not inherit it; return it, or an empty text when it is not set. Raise TokenError
+    for a bad one."""
     token = os.environ.pop(VARIABLE, None)
     return "" if token is None else checked_token(token, f"{VARIABLE} of the environment")
 
 
 def new_token() -> str:
-    """One that nobody guesses."""
+    """Return a random token that is impossible to guess."""
     return secrets.token_urlsafe(32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether TOML text stays within bounds in which reading it takes linear time and little stack.
+"""Checks that TOML text stays within bounds in which reading it takes linear time and little stack.
 
 The parser of the standard library recurses into arrays and inline tables, and takes the square of the length of a dotted key.
 """
@@ -20,7 +20,7 @@ _ENDS = {
 
 
 def beyond_bounds(text: str) -> tuple[int, str] | None:
-    """The line and what is wrong there, of the first place that is out of bounds. Text that is no TOML is none of its business."""
+    """Return the line and the fault of the first place that is out of bounds. It does not report text that is no TOML."""
     depth = parts = at = 0
     while found := _SPECIAL.search(text, at):
         sign, at = found.group(), found.end()

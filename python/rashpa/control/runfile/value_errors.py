@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of a value that its model refuses: in words of the run file, not of the library that found it."""
+"""Messages for refused values, in words of the run file, not of the library that found the fault."""
 
 import re
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _NUMBERS = ("int_type", "int_from_float", "float_type")
 
 
 def said_of_value(item: Mapping[str, Any], shown: str) -> str:
-    """One line without the place. `item`: pydantic's; `shown`: the value, as far as it fits."""
+    """Return one line without the place. `item`: pydantic's; `shown`: the value, as far as it fits."""
     kind, context, value = item["type"], item.get("ctx", {}), item["input"]
     if kind == "string_pattern_mismatch":
         return f"it is {shown}; it must be {PATTERNS.get(context['pattern'], 'of another form')}"
@@ -35,7 +35,7 @@ def said_of_value(item: Mapping[str, Any], shown: str) -> str:
 
 
 def said_of_short_list(given: int, description: str) -> str:
-    """Of a list that has too few entries for what it is."""
+    """Return the message for a list with too few entries."""
     what = f": {description}" if description else ""
     return f"{given} {'entry is' if given == 1 else 'entries are'} given, which is not enough{what}"
 

@@ -29,11 +29,11 @@ _COMPARING = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="
 
 
 class RuleError(ValueError):
-    """What is wrong with a rule, and what would be right."""
+    """Names the fault of a rule, and the remedy."""
 
 
 def check_rule(text: str, columns: Sequence[Column] | None) -> None:
-    """Raises RuleError. `columns`: what the rule may name; None: that is not known here."""
+    """Raise RuleError for a wrong rule. `columns`: names that the rule may use; None: not known here."""
     _Check(text, columns).all()
 
 
@@ -54,7 +54,7 @@ class _Value:
 
 
 class _Check:
-    """By recursive descent, as the native one."""
+    """Checks a rule by recursive descent, as the native parser does."""
 
     def __init__(self, text: str, columns: Sequence[Column] | None) -> None:
         if not text:
@@ -214,7 +214,7 @@ def _fail(what: str) -> NoReturn:
 
 
 def _refuse_constant(column: Column, sign: str, number: float, text: str) -> None:
-    """A comparison that is the same for every value of the column."""
+    """Refuse a comparison that is the same for every value of the column."""
     least, most = _BOUNDS[column.type]
     whole = column.type != "float64"
     if sign in ("==", "!="):

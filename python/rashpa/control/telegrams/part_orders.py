@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What orders say of kernels, sinks and links: the models of the run file, with what a plan adds to them."""
+"""Kernels, sinks and links in orders: the models of the run file, with the additions of a plan."""
 
 from typing import Annotated, Literal, get_args
 
@@ -21,8 +21,8 @@ Pixels = Annotated[int, Field(ge=0, le=2**21)]
 
 
 class ModulePlace(Section):
-    """The rectangle around what a buffer holds of a module, or of one of its panels. `corner`, `fast`, `slow`: where it lies in the laboratory, in m: that
-    of its first pixel's outer corner, and the steps to the next column and row; empty: by the beam and the axes of the image."""
+    """The rectangle around a buffer's part of a module, or of one of its panels. `corner`, `fast`, `slow`: its place in the laboratory, in m: that of its
+    first pixel's outer corner, and the steps to the next column and row; empty: by the beam and the axes of the image."""
 
     name: Text
     x: Pixels
@@ -35,7 +35,7 @@ class ModulePlace(Section):
 
 
 class DtpPlace(Section):
-    """Where the pixels of a DTP lie in the buffer's image, and how its module was turned."""
+    """The place of a DTP's pixels in the buffer's image, and the orientation of its module."""
 
     id: int = Field(ge=0, le=65535)
     module: ModuleNumber
@@ -48,7 +48,7 @@ class DtpPlace(Section):
 
 
 class FileMetadata(Section):
-    """What the output file says of the experiment; names and units as in src/rashpa/sink/nxmx_metadata.hpp."""
+    """The experiment as the output file describes it; names and units as in src/rashpa/sink/nxmx_metadata.hpp."""
 
     detector_name: Text
     description: Text

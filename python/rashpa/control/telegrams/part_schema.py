@@ -29,7 +29,7 @@ _HEAD = f"""<?xml version="1.0" encoding="UTF-8"?>
 
 
 def schema_text() -> str:
-    """The whole file."""
+    """Return the whole file."""
     text = f'<xs:restriction base="xs:string"><xs:maxLength value="{LONGEST}"/></xs:restriction>'
     lines = [f'  <xs:simpleType name="ParameterText">{text}</xs:simpleType>']
     lines += [line for kind in KINDS.values() for line in _kind(kind)]
@@ -77,7 +77,7 @@ def _complex(model: type[BaseModel], tag: str, doc: str | None) -> Iterator[str]
 
 
 def _child(name: str, shape: Shape, what: dict[str, Any], *, needed: bool) -> Iterator[str]:
-    """The elements of a field that is no attribute."""
+    """Yield the elements of a field that is no attribute."""
     if shape.how == "named":
         yield from _named(what)
         return
@@ -93,7 +93,7 @@ def _child(name: str, shape: Shape, what: dict[str, Any], *, needed: bool) -> It
 
 
 def _named(what: dict[str, Any]) -> Iterator[str]:
-    """Of values whose names no model knows."""
+    """Yield the element of values whose names no model knows."""
     names = {"type": "string", **what.get("propertyNames", {})}
     (names["pattern"],) = what.get("patternProperties", {names.get("pattern"): None})
     yield f'<xs:element name="parameter" minOccurs="0" maxOccurs="{what["maxProperties"]}">'
@@ -109,7 +109,7 @@ def _named(what: dict[str, Any]) -> Iterator[str]:
 
 
 def _one_of(described: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
-    """Without null, and without references."""
+    """Return the description without null, and without references."""
     if "anyOf" in described:
         (described,) = [one for one in described["anyOf"] if one.get("type") != "null"]
     if "$ref" in described:
@@ -119,7 +119,7 @@ def _one_of(described: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
 
 
 def _simple(what: dict[str, Any]) -> Iterator[str]:
-    """The type of an attribute, or of a text, with its bounds."""
+    """Yield the type of an attribute, or of a text, with its bounds."""
     base, facets = _facets(what)
     if not facets:
         yield f'<xs:simpleType><xs:restriction base="{base}"/></xs:simpleType>'
@@ -146,7 +146,7 @@ def _facets(what: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:
 
 
 def _bound(what: dict[str, Any], side: str, end: str, otherwise: str) -> tuple[str, str]:
-    """One bound of a number; without one, what a finite number can be."""
+    """Return one bound of a number; without one, the bound of finite numbers."""
     if (beyond := what.get(f"exclusive{side.capitalize()}{end}")) is not None:
         return f"{side}Exclusive", json.dumps(beyond)
     value = what.get(f"{side}{end}")

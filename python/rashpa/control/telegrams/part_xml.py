@@ -33,14 +33,14 @@ _NAMES = {kind: name for name, kind in _TYPES.items()}
 
 @dataclass(frozen=True)
 class PartKind:
-    """A kind of part: the element around it, the field that holds its name, its models."""
+    """Describes a kind of part: the element around it, the field that holds its name, its models."""
 
     element: str
     tag: str
     models: tuple[type[BaseModel], ...]
 
     def by_name(self) -> dict[str, type[BaseModel]]:
-        """The models by the names of their elements."""
+        """Return the models by the names of their elements."""
         return _by_name(self)
 
 
@@ -60,21 +60,21 @@ def _by_name(kind: PartKind) -> dict[str, type[BaseModel]]:
 
 
 def name_of(model: type[BaseModel], tag: str) -> str:
-    """Of a model's element."""
+    """Return the name of a model's element."""
     (name,) = get_args(model.model_fields[tag].annotation)
     return str(name)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How a field is written: as attribute, as child, as several children, as texts, or as named values. `kind`: type of the value, or model."""
+    """Describes how a field is written: as attribute, as child, as several children, as texts, or as named values. `kind`: type of the value, or model."""
 
     how: Literal["attribute", "child", "children", "texts", "named"]
     kind: type
 
 
 def shape_of(annotation: Any) -> Shape:
-    """Of a field's annotation, optional or not."""
+    """Return the shape of a field's annotation, optional or not."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return shape_of(arguments[0])
@@ -94,7 +94,7 @@ def shape_of(annotation: Any) -> Shape:
 
 
 def plain_fields(model: type[BaseModel], tag: str) -> Iterator[tuple[str, Shape]]:
-    """The fields of a part's model with their shapes; its name is that of the element."""
+    """Yield the fields of a part's model with their shapes; its name is that of the element."""
     for name, item in model.model_fields.items():
         if name != tag:
             yield name, shape_of(item.annotation)
@@ -104,7 +104,7 @@ def plain_fields(model: type[BaseModel], tag: str) -> Iterator[tuple[str, Shape]
 
 
 def element_of(part: BaseModel, kind: PartKind, space: str, text_of: typing.Callable[[Any], str]) -> Any:
-    """The element around the part. `text_of`: of a plain value."""
+    """Return the element around the part. `text_of`: formats a plain value."""
     outer = etree.Element(f"{{{space}}}{kind.element}", {}, None)
     outer.append(_inner(part, getattr(part, kind.tag), kind.tag, space, text_of))
     return outer
@@ -136,7 +136,7 @@ def _inner(part: BaseModel, name: str, tag: str, space: str, text_of: typing.Cal
 
 
 def part_of(outer: Any, kind: PartKind) -> BaseModel:
-    """The part in its element, which the schema has checked. TelegramError names the element and what is wrong with it."""
+    """Return the part in its element, which the schema has checked. Raise TelegramError that names the element and its fault."""
     (inner,) = outer
     name = etree.QName(inner).localname
     model = kind.by_name()[name]
@@ -191,7 +191,7 @@ def _named(parent: Any, space: str | None) -> dict[str, Any]:
 
 
 def value_of(text: str, kind: type) -> Any:
-    """A plain value from its text. ValueError when it is none."""
+    """Return a plain value from its text. Raise ValueError when it is none."""
     if kind is bool:
         if text.strip() not in ("true", "false", "0", "1"):
             raise ValueError(f"{text[:40]!r} is neither true nor false")

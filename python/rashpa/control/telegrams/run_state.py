@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class RunState(StrEnum):
-    """idle → configured → armed → running ⇄ paused → finished; fault from anywhere; reset back to idle."""
+    """Names the states of a node: idle → configured → armed → running ⇄ paused → finished; fault from anywhere; reset back to idle."""
 
     idle = "idle"
     configured = "configured"
@@ -19,7 +19,7 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True)
 class Transition:
-    """From any of `sources` to `target`, done within `deadline_s` or the node is in fault."""
+    """Leads from any of `sources` to `target`, within `deadline_s` or the node is in fault."""
 
     sources: frozenset[RunState]
     target: RunState
@@ -54,11 +54,11 @@ TRANSITIONS: dict[str, Transition] = {
 
 
 class StateError(RuntimeError):
-    """An order that the state does not allow."""
+    """Refuses an order that the state does not allow."""
 
 
 def check_transition(node: str, state: RunState, order: str) -> Transition:
-    """The transition of an order. StateError names node, state, and the states in which the order is obeyed."""
+    """Return the transition of an order. Raise StateError that names node, state, and the states in which the order is obeyed."""
     transition = TRANSITIONS[order]
     if state not in transition.sources:
         allowed = ", ".join(known for known in RunState if known in transition.sources)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node can do: its telegram, its parts, and the question for it."""
+"""The capabilities of a node: their telegram, its parts, and the question for it."""
 
 from dataclasses import dataclass
 
@@ -15,8 +15,8 @@ class Unit:
 
 @dataclass(frozen=True)
 class UnitDevice:
-    """A device that unit `unit` can use, by its number and name. `memory_bytes` in all; `free_bytes` now, 0: nobody knows. `unified`: it is memory of the
-    machine, and counted there."""
+    """A device that unit `unit` can use, by its number and name. `memory_bytes` in all; `free_bytes` now, 0: unknown. `unified`: it is memory of the machine,
+    and counted there."""
 
     unit: str
     number: int
@@ -37,8 +37,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Interface:
-    """A network interface of the machine, with its addresses; `device`: of RDMA, when there is one. `bits_per_s` each way; 0: not known, not
-    checked."""
+    """A network interface of the machine, with its addresses; `device`: of RDMA, where it has one. `bits_per_s` each way; 0: not known, not checked."""
 
     name: str
     device: str
@@ -48,8 +47,8 @@ class Interface:
 
 @dataclass(frozen=True)
 class Throughput:
-    """How fast a unit of the node has carried out a pipeline, without link and sinks: images a second of `width` × `height` pixels, the slowest of
-    several rounds. `pipeline`: `throughput.fingerprint_of` of a buffer; `what`: in words; `date`: when it was measured."""
+    """The measured rate of a pipeline on a unit of the node, without link and sinks: images a second of `width` × `height` pixels, the slowest of several
+    rounds. `pipeline`: `throughput.fingerprint_of` of a buffer; `what`: in words; `date`: of the measurement."""
 
     pipeline: str
     what: str
@@ -66,7 +65,7 @@ class GetCapabilities:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a node can do. `memory_bytes` is free now; `max_dtps` is the largest number of DTPs; `throughputs` are of this hardware and software."""
+    """The capabilities of a node. `memory_bytes` is free now; `max_dtps` is the largest number of DTPs; `throughputs` are of this hardware and software."""
 
     node: str
     role: str

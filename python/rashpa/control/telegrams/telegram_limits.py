@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a telegram may have of everything, counted before it is parsed: a stranger's document costs time and memory in proportion to its
-bytes, and little of them.
+"""The limits of a telegram, checked before it is parsed: a stranger's document costs time and memory in proportion to its bytes, and little of them.
 
-The largest telegram there is, the status of a receiver with 256 buffers, with six sinks each, has some 12000 elements and 55000 attributes; the longest, a dataset of
-many files, is one attribute. How deep elements lie is no matter: the schema ends the document at the first that is not expected.
+The largest telegram is the status of a receiver with 256 buffers, with six sinks each: some 12000 elements and 55000 attributes. The longest one, a dataset
+of many files, is one attribute. The depth of elements does not matter: the schema ends the document at the first unexpected one.
 """
 
 import itertools
@@ -18,8 +17,8 @@ _ASSIGNMENT = re.compile(rb"=[ \t\r\n]{0,16}[\"']")
 
 
 class TelegramError(ValueError):
-    """The bytes are no telegram of this version; the text says where and why. `code` is that of the Fault which answers it: "config" when it is a
-    Configure that says something which cannot be."""
+    """Reports bytes that are no telegram of this version; the text says where and why. `code` is that of the Fault in answer to it: "config" for a Configure
+    with an impossible content."""
 
     def __init__(self, text: str, code: str = "telegram") -> None:
         super().__init__(text)
@@ -27,11 +26,11 @@ class TelegramError(ValueError):
 
 
 class _RootFoundError(Exception):
-    """Ends the parsing: what was sought is there."""
+    """Ends the parsing, since the root is found."""
 
 
 def check_limits(data: bytes) -> None:
-    """TelegramError when there is too much of something, or what cannot be in a telegram."""
+    """Raise TelegramError when there is too much of something, or something that no telegram has."""
     if len(data) > MAX_BYTES:
         raise TelegramError(f"{len(data)} bytes; a telegram has at most {MAX_BYTES}")
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
@@ -47,7 +46,7 @@ def check_limits(data: bytes) -> None:
 
 
 def root_of(data: bytes) -> tuple[str, str | None]:
-    """Name of the root, without its prefix, and what it says of the version; None when it says nothing. TelegramError when there is no root."""
+    """Return the root's name, without its prefix, and its version; None when it names none. Raise TelegramError when there is no root."""
     found: list[tuple[str, str | None]] = []
 
     def start(name: str, attributes: dict[str, str]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node is told: the orders of a run in their order, and the two answers that bring addresses and memory."""
+"""The orders to a node, in the order of a run, and the two answers that bring addresses and memory."""
 
 from dataclasses import dataclass, field
 
@@ -16,8 +16,8 @@ from rashpa.control.telegrams.telegram_plan import (
 
 @dataclass(frozen=True)
 class Order:
-    """What orders have in common. `owner`: whose run this is, a secret of the manager that claimed the node; empty: nobody's. A node that is
-    owned obeys its owner alone."""
+    """The common part of orders. `owner`: a secret of the manager that claimed the node for its run; empty: no owner. A node with an owner obeys its owner
+    alone."""
 
     owner: str = field(default="", kw_only=True)
 
@@ -32,8 +32,8 @@ class Claim(Order):
 
 @dataclass(frozen=True)
 class Orphaned:
-    """What a node does when its owner is gone: it goes on to the end of the run, which has come when nothing has happened for `quiet_s`, and keeps
-    the books for `keep_s`."""
+    """The order to a node for the case that its owner is gone: it goes on to the end of the run, which has come when nothing has happened for `quiet_s`, and
+    keeps the books for `keep_s`."""
 
     quiet_s: float
     keep_s: float
@@ -53,7 +53,7 @@ class Configure(Order):
 
 @dataclass(frozen=True)
 class Configured:
-    """Memory, sockets and files are taken. One endpoint per DTP in order; placements from receivers only."""
+    """The answer of a node that has taken memory, sockets and files. One endpoint per DTP in order; placements from receivers only."""
 
     node: str
     endpoints: tuple[Endpoint, ...] = ()
@@ -62,19 +62,19 @@ class Configured:
 
 @dataclass(frozen=True)
 class Arm(Order):
-    """Tells a receiver who its DTPs come from, in order; an emulator needs none."""
+    """Tells a receiver the sources of its DTPs, in order; an emulator needs none."""
 
     endpoints: tuple[Endpoint, ...] = ()
 
 
 @dataclass(frozen=True)
 class Start(Order):
-    """A receiver listens, an emulator sends."""
+    """Makes a receiver listen, and an emulator send."""
 
 
 @dataclass(frozen=True)
 class Pause(Order):
-    """An emulator stops sending between two frames, the same for all its DTPs and groups: before `frame`, or behind the foremost that one has begun,
+    """Makes an emulator stop sending between two frames, the same for all its DTPs and groups: before `frame`, or behind the foremost that one has begun,
     whichever is later."""
 
     frame: int = 0
@@ -82,23 +82,24 @@ class Pause(Order):
 
 @dataclass(frozen=True)
 class HoldDeadlines(Order):
-    """Whether a receiver lets no deadline of an image pass: its sources are told to pause or to end, one after the other. Until Stop at the latest."""
+    """Makes a receiver hold the deadlines of images, or let them pass again: its sources are told to pause or to end, one after the other. Stop ends it at
+    the latest."""
 
     held: bool
 
 
 @dataclass(frozen=True)
 class Resume(Order):
-    """An emulator goes on. `rate_hz`: with so many frames a second from now on; 0: as before. A card keeps its rate, and refuses another."""
+    """Makes an emulator go on. `rate_hz`: the frames a second from now on; 0: as before. A card keeps its rate, and refuses another."""
 
     rate_hz: float = 0.0
 
 
 @dataclass(frozen=True)
 class Stop(Order):
-    """Orderly end. An emulator stops sending; a receiver is told that nothing more will come and closes what is open. `ends`: for buffers that are
-    told their ends, which otherwise end with what has come. `frames`: a paused emulator that is told its end goes on until it has played so
-    many; 0: it ends where it is."""
+    """Ends a run in order. An emulator stops sending; a receiver expects no more images and closes those that are open. `ends`: for buffers that are told
+    their ends, which otherwise end with the last arrival. `frames`: a paused emulator that is told its end goes on until it has played so many; 0: it ends
+    where it is."""
 
     ends: tuple[DtpEnd, ...] = ()
     frames: int = 0
@@ -106,7 +107,7 @@ class Stop(Order):
 
 @dataclass(frozen=True)
 class Join(Order):
-    """An emulator has one more member in a group, with DTPs of its own, by links that it has already. It is held until Feed says otherwise. The answer,
+    """Adds a member with DTPs of its own to a group of an emulator, by links that it has already. The member gets no images until Feed. The answer,
     Configured, has the endpoints of these DTPs."""
 
     group: str
@@ -116,7 +117,7 @@ class Join(Order):
 
 @dataclass(frozen=True)
 class Resend(Order):
-    """An emulator gives up a member of a group: what it has from its image `image` on is dealt to others, as far as the window reaches."""
+    """Makes an emulator give up a member of a group: its images from `image` on are dealt to others, as far as the window reaches."""
 
     group: str
     member: str
@@ -125,7 +126,7 @@ class Resend(Order):
 
 @dataclass(frozen=True)
 class Feed(Order):
-    """Whether an emulator is to give images to a member of a group. What it has stays its own."""
+    """Makes an emulator give images to a member of a group, or stop it. The member keeps its images."""
 
     group: str
     member: str
@@ -134,22 +135,22 @@ class Feed(Order):
 
 @dataclass(frozen=True)
 class Abort(Order):
-    """End at once: what is open counts as missing, files are completed. `force`: whoever owns the node."""
+    """Ends a run at once: open images count as missing, files are completed. `force`: for any owner of the node."""
 
     force: bool = False
 
 
 @dataclass(frozen=True)
 class Reset(Order):
-    """Gives everything back; the node is idle, and nobody's. `force`: whoever owns it."""
+    """Gives everything back; the node is idle, and has no owner. `force`: for any owner."""
 
     force: bool = False
 
 
 @dataclass(frozen=True)
 class Trigger:
-    """Lets an emulator that waits for triggers take so many more frames. From whoever holds the node's token. Refused while frames of the trigger
-    before are not sent."""
+    """Lets an emulator that waits for triggers take so many more frames. Any sender with the node's token may give it. The node refuses it while frames of
+    the trigger before are not sent."""
 
     frames: int = 1
 

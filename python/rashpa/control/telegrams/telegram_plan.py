@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of telegrams: what a node is to do in a run, which addresses and which memory it has there."""
+"""Parts of telegrams: a node's task in a run, its addresses and its memory there."""
 
 from dataclasses import dataclass, field
 
@@ -14,8 +14,8 @@ PART = "part"
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One end of one queue pair; DTPs in the order of the Configure telegram. With pcie `address` is the receiver's control block,
-    /proc/<process>/fd/<file>, and `qpn` the DTP's position."""
+    """An end of a queue pair; DTPs in the order of the Configure telegram. With pcie `address` is the receiver's control block, /proc/<process>/fd/<file>,
+    and `qpn` the DTP's position."""
 
     address: str
     port: int
@@ -28,7 +28,7 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a DTP's lines and records lie in the destination's registered memory; bytes, except slots and lines."""
+    """The place of a DTP's lines and records in the destination's registered memory; bytes, except slots and lines."""
 
     pixels_offset: int
     slot_bytes: int
@@ -50,8 +50,8 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Dataset:
-    """What an emulator plays, and where a receiver that is told of no other finds the calibration that belongs to it: kind and parameters of a
-    run file's [dataset]. Big data never travels in a telegram: the node loads or makes them."""
+    """The dataset of an emulator, and the place of its calibration for a receiver without another: kind and parameters of a run file's [dataset]. Big data
+    never travels in a telegram: the node loads or makes them."""
 
     kind: str
     parameters: tuple[Parameter, ...] = ()
@@ -59,14 +59,14 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Where a receiver finds pedestal and gain of the detector's modules: keys of a run file's [detector.calibration]."""
+    """The place of pedestal and gain of the detector's modules, for a receiver: keys of a run file's [detector.calibration]."""
 
     parameters: tuple[Parameter, ...] = ()
 
 
 @dataclass(frozen=True)
 class DeadModule:
-    """From frame number `from_frame` on the module sends nothing."""
+    """A module that sends nothing from frame number `from_frame` on."""
 
     module: int
     from_frame: int
@@ -74,7 +74,7 @@ class DeadModule:
 
 @dataclass(frozen=True)
 class Faults:
-    """What the emulator injects. Probabilities are per packet (stall: per image of a DTP)."""
+    """The faults that the emulator injects. Probabilities are per packet (stall: per image of a DTP)."""
 
     seed: int = 0
     drop: float = 0.0
@@ -96,8 +96,8 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Card:
-    """The card that plays an emulator's DTPs. `directory`: of its nodes, which the node must have been started for; "sim": one that the node
-    simulates. One in a network needs MAC addresses."""
+    """The card that plays an emulator's DTPs. `directory`: of its device files, for which the node must have been started; "sim": one that the node
+    simulates. A card in a network needs MAC addresses."""
 
     directory: str
     mac: str = ""
@@ -106,8 +106,8 @@ class Card:
 
 @dataclass(frozen=True)
 class SourceDtp:
-    """One DTP as the emulator sees it: a region of a module, which it has turned (data/geometry/orientation.py), a time slice, and where it goes, over
-    which link of this side and of the other."""
+    """A DTP from the emulator's side: a region of a module, which it has turned (data/geometry/orientation.py), a time slice, and its destination, with the
+    links of this side and of the other."""
 
     id: int
     module: int
@@ -137,7 +137,7 @@ class GroupMember:
 
 @dataclass(frozen=True)
 class Group:
-    """Receivers among which images are dealt, each to one of them. `replay_frames`: behind the newest one, that can be sent again; `response_ms`: the
+    """Receivers among which images are dealt, each to one of them. `replay_frames`: frames behind the newest one that can be sent again; `response_ms`: the
     longest silence of a member that owes something."""
 
     name: str
@@ -148,7 +148,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Source:
-    """Everything an emulator needs. `emulator`: what the run file calls it. `options`: of each link that its DTPs take. `modules`: of the whole detector.
+    """The whole task of an emulator. `emulator`: its name in the run file. `options`: of each link that its DTPs take. `modules`: of the whole detector.
     `card`: none where threads play the DTPs. `end`: "told", `frames` come at most, and Stop says how many."""
 
     bind_address: str
@@ -175,8 +175,7 @@ class Source:
 
 @dataclass(frozen=True)
 class DestinationDtp:
-    """One DTP as the receiver sees it: pixels (x, y, width, height) of the buffer's image, from (source_x, source_y) of the module as it was
-    turned."""
+    """A DTP from the receiver's side: pixels (x, y, width, height) of the buffer's image, from (source_x, source_y) of the module as it was turned."""
 
     id: int
     module: int
@@ -191,7 +190,7 @@ class DestinationDtp:
 
     @property
     def orientation(self) -> Orientation:
-        """Both."""
+        """Return turn and flip together."""
         return Orientation(self.turn, self.flip)
 
 
@@ -205,7 +204,7 @@ class SpecialValue:
 
 @dataclass(frozen=True)
 class Feedback:
-    """Where a buffer publishes what it has decided: the name of a ring of so many images, the endpoint of a ZeroMQ socket; empty: not there."""
+    """The place where a buffer publishes its decisions: the name of a ring of so many images, the endpoint of a ZeroMQ socket; empty: not there."""
 
     ring: str
     zmq: str
@@ -214,10 +213,10 @@ class Feedback:
 
 @dataclass(frozen=True)
 class Buffer:
-    """A RASHPA buffer with its pipeline and sinks. `end`: "known", `images` are due; "told", at most so many, and Stop says how many. `dealt`: it is one of several
-    among which images are dealt, and records tell their frames. `quiet_ms`: how long a stack that has begun waits for images that nobody has sent, although
-    its sources may wait for its slots; 0: until the end. `share`: what each of several devices has, stacks or rows of every image.
-    `masked`: which pixels hold no count, as the run file says it."""
+    """A RASHPA buffer with its pipeline and sinks. `end`: "known", `images` are due; "told", at most so many, and Stop says how many. `dealt`: it is one of
+    several among which images are dealt, and records tell their frames. `quiet_ms`: how long a begun stack waits for images that were not sent, although
+    its sources may wait for its slots; 0: until the end. `share`: the share of each of several devices, stacks or rows of every image. `masked`: the
+    pixels that hold no count, as the run file describes them."""
 
     name: str
     width: int
@@ -250,7 +249,8 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Destination:
-    """Everything a receiver needs. `receiver`: what the run file calls it. `modules`, `module_width`, `module_height`: the shape of the calibration. `peer_link`: the emulators'."""
+    """The whole task of a receiver. `receiver`: its name in the run file. `modules`, `module_width`, `module_height`: the shape of the calibration.
+    `peer_link`: the emulators'."""
 
     receiver: str
     peer_link: str
@@ -272,7 +272,7 @@ class Destination:
 
     @property
     def link(self) -> str:
-        """Its own."""
+        """Return its own link."""
         return self.options.kind
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node says of itself: state, counters and books of its part of a run; what has happened; why a telegram was not obeyed."""
+"""The status of a node: state, counters and books of its part of a run; events; and the reason why a telegram was not obeyed."""
 
 from dataclasses import dataclass, field
 
@@ -22,17 +22,18 @@ class Books:
 
     @property
     def arrived(self) -> int:
-        """Images of which all or a part has arrived."""
+        """Return the number of images of which all or a part has arrived."""
         return self.complete + self.partial
 
     @property
     def decided(self) -> int:
-        """Images of which it is known what has arrived."""
+        """Return the number of images with a known completeness."""
         return self.complete + self.partial + self.missing
 
     @property
     def balanced(self) -> bool:
-        """Expected = arrived + missing, arrived = accepted + vetoed + errored, accepted = written; partial images are decided on like complete ones."""
+        """Return True when expected = arrived + missing, arrived = accepted + vetoed + errored, accepted = written; partial images are decided like complete
+        ones."""
         return (
             self.expected == self.arrived + self.missing
             and self.arrived == self.accepted + self.vetoed + self.errored
@@ -63,7 +64,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Latency:
-    """Of one stage, in microseconds. `below`: how many took less than each of the bounds of `latency`; empty: not told."""
+    """The latencies of one stage, in microseconds. `below`: the number below each of the bounds of `latency`; empty: unknown."""
 
     stage: str
     count: int
@@ -76,8 +77,8 @@ class Latency:
 
 @dataclass(frozen=True)
 class SourceDtpStatus:
-    """What the emulator counts of one DTP. `images_due`: that had their turn, whether sent, skipped or withheld;
-    `credits_refused`: packets that came to the place of its credits and were none, and words that cannot be credits."""
+    """The emulator's counters of one DTP. `images_due`: images that had their turn, whether sent, skipped or withheld; `credits_refused`: packets at the
+    place of its credits that were none, and words that cannot be credits."""
 
     id: int
     images_sent: int
@@ -101,7 +102,7 @@ class SourceDtpStatus:
 
 @dataclass(frozen=True)
 class DestinationDtpStatus:
-    """What the receiver counts of one DTP; counts: group `loss`, images by cause."""
+    """The receiver's counters of one DTP; counts: group `loss`, images by cause."""
 
     id: int
     module: int
@@ -115,8 +116,8 @@ class DestinationDtpStatus:
 
 @dataclass(frozen=True)
 class FirstErrored:
-    """The lowest image of a buffer that is errored, or that a sink has not got; reason = unit | overwritten | storage | dropped, `text`: the
-    first error that was told of."""
+    """The lowest image of a buffer that is errored, or that a sink has not got; reason = unit | overwritten | storage | dropped, `text`: the first reported
+    error."""
 
     index: int
     frame: int
@@ -126,8 +127,8 @@ class FirstErrored:
 
 @dataclass(frozen=True)
 class ConsumerStatus:
-    """Somebody whom a sink sends images to: `endpoint`, what it connects to; `connected`, how many are; `sent`, images that its queue has taken;
-    `missed`, those for which it had no room, or that came while nobody was there (of pub: how often a client had no room)."""
+    """A consumer to which a sink sends images: `endpoint`, the address that it connects to; `connected`, the number of connections; `sent`, images that its
+    queue has taken; `missed`, images for which it had no room, or that came without a connection (of pub: how often a client had no room)."""
 
     endpoint: str
     connected: int
@@ -137,9 +138,9 @@ class ConsumerStatus:
 
 @dataclass(frozen=True)
 class SinkStatus:
-    """The books of one sink: accepted = written + dropped + errored + waiting, and nothing waits at the end. `accepted`: images that it was to
-    keep; `first`: the lowest that it has not got; `error`: the first one; `consumers`: whom it sends to; `restarts`: times that the process which
-    sends to them has died, and another one came."""
+    """The books of one sink: accepted = written + dropped + errored + waiting, and nothing waits at the end. `accepted`: images that it was to keep; `first`:
+    the lowest that it has not got; `error`: the first one; `consumers`: the programs it sends to; `restarts`: times that the process which sends to them
+    has died, and another one came."""
 
     name: str
     on_full: str
@@ -158,9 +159,9 @@ class SinkStatus:
 
 @dataclass(frozen=True)
 class FeedbackStatus:
-    """What a buffer has published. `ring`: the file, `zmq`: the endpoint to connect to; empty: not there. `sent`: of the published images, given to
-    ZeroMQ; `dropped`: never, as the process that publishes was behind; `full`: times that a subscriber had no room and began to lose images;
-    `restarts`: times that this process has died, and another one came."""
+    """The published decisions of a buffer. `ring`: the file, `zmq`: the endpoint to connect to; empty: not there. `sent`: of the published images, given to
+    ZeroMQ; `dropped`: never, as the process that publishes was behind; `full`: times that a subscriber had no room and began to lose images; `restarts`:
+    times that this process has died, and another one came."""
 
     ring: str
     zmq: str
@@ -173,9 +174,10 @@ class FeedbackStatus:
 
 @dataclass(frozen=True)
 class BufferStatus:
-    """What the receiver counts of one buffer; counts: groups `veto` and `error`, images by reason. `unit`: how it works, in words. `to_write`:
-    images whose slots a sink holds, or the unit, of `slots` in all (0: not told). `file`: the master on the receiver's machine; empty: none. `busy`: the step that has been at work on one image for long, in words; empty: none. `bytes_written`: of written images before compression, `bytes_stored`: what went to storage;
-    over all sinks. Without `end_known` the books expect what is known to be due so far."""
+    """The receiver's counters of one buffer; counts: groups `veto` and `error`, images by reason. `unit`: how it works, in words. `to_write`: images whose
+    slots a sink or the unit holds, of `slots` in all (0: unknown). `file`: the master on the receiver's machine; empty: none. `busy`: the step that has
+    worked on one image for long, in words; empty: none. `bytes_written`: of written images before compression, `bytes_stored`: bytes that went to storage;
+    over all sinks. Without `end_known` the books expect the images that are known to be due so far."""
 
     name: str
     sink_error: str
@@ -199,9 +201,9 @@ class BufferStatus:
 
 @dataclass(frozen=True)
 class MemberStatus:
-    """What the emulator knows of a member of a group, in images. state = fed | late | held | ejected | broken; `done`: that its credits say it needs no
-    more; `taken`: from it, to be dealt again; `resent`: to it, that another had before; `duplicates`: that it was done with after another; `lates`: how often
-    it was late; `silent_ms`: how long it had been silent when that was noticed last; `response_ms`: of a stack; `given_ago_ms`: since it was given an image."""
+    """The emulator's knowledge of a member of a group, in images. state = fed | late | held | ejected | broken. `done`: images that it needs no more, by its
+    credits; `taken`: from it, to be dealt again; `resent`: to it, that another had before; `duplicates`: that it finished after another; `lates`: how
+    often it was late. `silent_ms`: its silence when that was noticed last; `response_ms`: of a stack; `given_ago_ms`: since its last image."""
 
     name: str
     state: str
@@ -218,8 +220,8 @@ class MemberStatus:
 
 @dataclass(frozen=True)
 class GroupStatus:
-    """What the emulator counts of a group. `fresh`: images that have been due; `waiting`: that are to be dealt again; `lost`: that had left the window when
-    they should have been; `skipped`: due while nobody had a free slot; `settled`: all is dealt, and no member that is fed owes a whole stack."""
+    """The emulator's counters of a group. `fresh`: images that have been due; `waiting`: images that are to be dealt again; `lost`: images that had left the
+    window by then; `skipped`: images that were due while no member had a free slot; `settled`: all is dealt, and no member that is fed owes a whole stack."""
 
     name: str
     fresh: int
@@ -234,9 +236,9 @@ class GroupStatus:
 
 @dataclass(frozen=True)
 class SourceStatus:
-    """Of an emulator, under the run file's name for it; counts: groups `injected`, `trigger` (accepted, refused, frames let through) where it waits
-    for triggers, `dataset` (REPLAYED) where it plays a stored run and, of what a card has counted, `card`. `rate_hz`: frames a
-    second that it was told; 0: as fast as it goes. `frames_begun`: up to the latest that a DTP has begun."""
+    """The status of an emulator, under the run file's name for it; counts: groups `injected`, `trigger` (accepted, refused, frames let through) where it
+    waits for triggers, `dataset` (REPLAYED) where it plays a stored run, and `card` for a card's counters. `rate_hz`: the ordered frames a second; 0: as
+    fast as it goes. `frames_begun`: up to the latest that a DTP has begun."""
 
     elapsed_s: float
     counts: tuple[Count, ...] = ()
@@ -249,7 +251,7 @@ class SourceStatus:
 
 @dataclass(frozen=True)
 class DestinationStatus:
-    """Of a receiver, under the run file's name for it; counts: group `link`."""
+    """The status of a receiver, under the run file's name for it; counts: group `link`."""
 
     receiver: str
     elapsed_s: float
@@ -261,7 +263,7 @@ class DestinationStatus:
 
 @dataclass(frozen=True)
 class Notify:
-    """Something that happened on a node: what = overrun | incomplete | finished | fault."""
+    """An event on a node: what = overrun | incomplete | finished | fault."""
 
     node: str
     what: str
@@ -270,8 +272,8 @@ class Notify:
 
 @dataclass(frozen=True)
 class Status:
-    """State and counters of a node, and what has happened since it was configured. Also the answer to every order. `holder`: whose it is.
-    `prepared`: while it is configured, the share of its dataset that lies in memory."""
+    """State and counters of a node, and the events since it was configured. Also the answer to every order. `holder`: the name of its owner. `prepared`:
+    while it is configured, the share of its dataset that lies in memory."""
 
     node: str
     role: str
@@ -286,8 +288,8 @@ class Status:
 
 @dataclass(frozen=True)
 class Fault:
-    """The answer to a telegram that was not obeyed: which node, in which state, code (telegram | state | config | resource | file | deadline |
-    denied | internal), and what to try."""
+    """The answer to a telegram that was not obeyed: the node, its state, code (telegram | state | config | resource | file | deadline | denied | internal),
+    and a remedy."""
 
     node: str
     state: str
@@ -296,5 +298,5 @@ class Fault:
 
 
 def count_of(counts: tuple[Count, ...], group: str) -> dict[str, int]:
-    """The counters of one group by name."""
+    """Return the counters of one group by name."""
     return {count.name: count.value for count in counts if count.group == group}

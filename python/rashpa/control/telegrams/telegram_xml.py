@@ -36,7 +36,7 @@ def _schema() -> etree.XMLSchema:
 
 @cache
 def _parts(cls: type) -> tuple[tuple[str, Any, str], ...]:
-    """Fields of a class in order: name, type, and how it is written: attribute | list | child | children | part | parts."""
+    """Return the fields of a class in order: name, type, and how it is written: attribute | list | child | children | part | parts."""
     hints = get_type_hints(cls)
     parts: list[tuple[str, Any, str]] = []
     for item in dataclasses.fields(cls):
@@ -120,13 +120,13 @@ def _validate(element: Any, code: str) -> None:
 
 
 def _refused(entry: Any, code: str) -> TelegramError:
-    """`entry`: of lxml's log; it names element and attribute. `code`: when the document is XML and says what cannot be."""
+    """Return the error for `entry` of lxml's log, which names element and attribute. `code`: for a well-formed document with an impossible content."""
     text = _FACET.sub("", entry.message.replace("{" + NAMESPACE + "}", ""))
     return TelegramError(text, code if entry.domain == etree.ErrorDomains.SCHEMASV else "telegram")
 
 
 def encode(message: Telegram) -> bytes:
-    """The telegram as an XML document. TelegramError when a value is outside what the schema allows."""
+    """Return the telegram as an XML document. Raise TelegramError when a value is outside the schema."""
     element = _element_of(message)
     element.set("version", str(VERSION))
     try:
@@ -137,7 +137,7 @@ def encode(message: Telegram) -> bytes:
 
 
 def decode(data: bytes) -> Telegram:
-    """The telegram in untrusted bytes; TelegramError, and nothing else, when there is none. The time it takes grows with the bytes alone."""
+    """Return the telegram in untrusted bytes. Raise TelegramError, and nothing else, when there is none. Its time grows with the bytes alone."""
     check_limits(data)
     root, version = root_of(data)
     if version != str(VERSION):
@@ -157,8 +157,8 @@ def decode(data: bytes) -> Telegram:
 
 
 def _validated(data: bytes, code: str) -> Any:
-    """The document's root; TelegramError with `code` when the schema refuses it. The schema looks at it while it is parsed, and the first thing that
-    does not fit ends both: a validation of the whole tree goes on to the end, and with every error it counts all the siblings before."""
+    """Return the document's root. Raise TelegramError with `code` when the schema refuses it. The schema checks while the parser reads, and the first fault
+    ends both. A validation of the whole tree goes on to the end, and with every error it counts all the siblings before."""
     # resolve_entities stays as it is: with False, lxml's feed takes documents that are cut short for whole ones; without DOCTYPE there is no entity
     parser = etree.XMLParser(
         schema=_schema(),
