@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Raw images of a JUNGFRAU go through the kernel `jungfrau` when they come, and once more from files: with the same calibration everything is the same."""
 
+import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -219,3 +221,66 @@ def test_a_wrong_calibration_is_refused_at_its_line(folder: Path, calibration: s
     with pytest.raises(RunFileError) as caught:
         plan_run(*parse_run_file(folder / "asked.toml", text.encode()))
     assert says in str(caught.value)
+
+
+COUNTED = PHOTONS.replace(
+    '{ name = "jungfrau" }', '{ name = "checksum" }, { name = "bragg_count", threshold = 3, min_pixels = 1 }'
+)
+NEEDED = (
+    "kernel[1]: bragg_count needs photons, and the dataset's pixels are raw words of a JUNGFRAU; begin with jungfrau"
+)
+
+
+@pytest.mark.parametrize("calibration", ["", CALIBRATIONS["simulated"]], ids=["no calibration", "calibration"])
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_raw_words_are_not_taken_for_photons(folder: Path, dataset: str, calibration: str) -> None:
+    text = run_text("asked", DATASETS[dataset], calibration, COUNTED)
+    if dataset == "files" and not calibration:
+        plan_run(*parse_run_file(folder / "asked.toml", text.encode()))  # nothing says what they are
+        return
+    with pytest.raises(RunFileError) as caught:
+        plan_run(*parse_run_file(folder / "asked.toml", text.encode()))
+    assert NEEDED in str(caught.value)
+    assert ("or leave [detector.calibration] out" in str(caught.value)) == bool(calibration)
+
+
+def test_every_command_refuses_raw_words_before_photon_kernels(folder: Path) -> None:
+    (folder / "counted.toml").write_text(run_text("counted", DATASETS["stored"], "", COUNTED))
+    process = ("process", "out/direct_raw_master.h5", "-p", "counted.toml", "-o", "counted")
+    for words in ("run", "counted.toml", "--check"), ("run", "counted.toml"), ("plan", "counted.toml"), process:
+        done = rashpa(folder, *words)
+        assert done.returncode == 2, done.stdout + done.stderr
+        assert NEEDED in " ".join(done.stderr.split())
+
+
+def test_copies_of_raw_words_are_known_as_such(folder: Path) -> None:
+    text = run_text("copied", DATASETS["stored"], "", RAW.replace("SINK", "hdf5"))
+    (folder / "copied.toml").write_text(text)
+    for words in (
+        ("run", "copied.toml", "-q"),
+        ("process", "out/direct_raw_master.h5", "-p", "copied.toml", "-o", "copied"),
+        ("convert", "out/direct_raw2_raw_master.h5", "converted"),
+    ):
+        done = rashpa(folder, *words)
+        assert done.returncode == 0, done.stdout + done.stderr
+    for name in ("out/direct_raw", "out/copied_raw", "copied/direct_raw_raw", "converted"):
+        with open_run(folder / f"{name}_master.h5") as run:
+            assert run.facts.pixel_units == "raw words"
+    with open_run(folder / "out/direct_photons_master.h5") as run:
+        assert run.facts.pixel_units == "photons"
+
+
+def test_photons_are_not_taken_for_raw_words(folder: Path) -> None:
+    shutil.copy(folder / "out/direct_raw_master.h5", folder / "out/made_master.h5")
+    with h5py.File(folder / "out/made_master.h5", "r+") as file:
+        file["entry/rashpa"].attrs["pixel_units"] = "photons"
+    section = DATASETS["stored"].replace("direct_raw", "made")
+    (folder / "made.toml").write_text(run_text("made", section, CALIBRATIONS["simulated"], PHOTONS))
+    refused = "kernel[0]: jungfrau takes raw words of its detector, and the dataset's pixels are photons already; leave jungfrau out"
+    process = ("process", "out/made_master.h5", "-p", "made.toml", "-o", "made")
+    for words in ("run", "made.toml", "--check"), ("plan", "made.toml"), process:
+        done = rashpa(folder, *words)
+        assert done.returncode == 2, done.stdout + done.stderr
+        assert refused in " ".join(done.stderr.split())
+    counted = run_text("made", section, CALIBRATIONS["simulated"], COUNTED)
+    plan_run(*parse_run_file(folder / "made.toml", counted.encode()))

@@ -96,7 +96,7 @@ def test_what_files_say_of_the_experiment_has_its_place_in_the_native_metadata()
     assert {name: facts["kind"] for name, facts in here.items()}.items() <= {
         name: facts["kind"] for name, facts in there.items()
     }.items()
-    by_the_node = {"end_time_estimated", "software_version", "proof", "pixel_units"}
+    by_the_node = {"end_time_estimated", "software_version", "proof"}
     assert set(there) - set(here) == by_the_node
 
 

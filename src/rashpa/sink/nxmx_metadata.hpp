@@ -95,7 +95,7 @@ struct NxmxMetadata {
   std::string run_file;         ///< its path, as the manager knew it
   std::string run_file_sha256;  ///< empty: not known
   std::string run_id;           ///< common to all files of one run, and to none of another; empty: not known
-  std::string pixel_units;      ///< "photons", "keV"; empty: raw words of the detector
+  std::string pixel_units;      ///< "photons", "keV", "raw words"; empty: as the detector sent them
   std::vector<NxmxKernel> kernels;
 };
 

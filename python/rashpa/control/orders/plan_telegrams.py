@@ -10,6 +10,7 @@ from rashpa.control.plan.emulators import SIMULATED, PlannedEmulator
 from rashpa.control.plan.groups import PlannedGroup
 from rashpa.control.plan.image_places import beam_center, module_entries
 from rashpa.control.plan.patience import patience_s
+from rashpa.control.plan.pixel_words import arriving_units, units_behind
 from rashpa.control.plan.receivers import PlannedReceiver
 from rashpa.control.plan.run_plan import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.plan.series import images_of_series
@@ -119,6 +120,7 @@ def metadata_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, object]:
         "bit_depth_readout": 8 * PIXEL_BYTES[detector.pixel],
         "labels": ["synthetic data"] if file.dataset.kind in SYNTHETIC else [*plan.of_source.labels],
         "saturation_value": 0.0 if makes_pixels(buffer.section.kernel) else plan.of_source.saturation_value,
+        "pixel_units": units_behind(buffer.section.kernel, arriving_units(file, plan.of_source.units)),
         "image_fast": plan.placed.axes.fast,
         "image_slow": plan.placed.axes.slow,
         "modules": module_entries(plan, buffer),

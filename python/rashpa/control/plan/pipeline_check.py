@@ -40,11 +40,6 @@ def pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, s
             f"{source.where((*path, 'kernel', 0))}: {first.name} reads raw words of its detector, which have special values of their own; leave "
             "detector.special out"
         )
-    if first is not None and not first.calibration and file.dataset.kind == "jungfrau":
-        yield (
-            f"{source.where((*path, 'kernel'))}: {first.name} needs photons, and the dataset's pixels are raw words of a JUNGFRAU; "
-            "begin with jungfrau"
-        )
     outside = [(number, kernel) for number, kernel in enumerate(section.kernel) if code_of(kernel)]
     elsewhere = [kernel for _, kernel in outside if section.unit not in declaration(kernel.name).units]
     if elsewhere:

@@ -27,6 +27,7 @@ from rashpa.control.plan.link_check import link_problems, route_problems
 from rashpa.control.plan.module_geometry import UNPLACED, PlacedDetector, with_places
 from rashpa.control.plan.module_shapes import shape_troubles
 from rashpa.control.plan.pipeline_check import kernel_file_problems, pipeline_problems
+from rashpa.control.plan.pixel_words import arriving_units, words_problems
 from rashpa.control.plan.planned_node import PlannedNode, node_problems
 from rashpa.control.plan.receivers import PlannedReceiver, plan_receivers, receiver_problems
 from rashpa.control.plan.rectangle import Rectangle, Rectangles
@@ -80,10 +81,12 @@ class PlannedBuffer:
 
 @dataclass(frozen=True)
 class OfSource:
-    """Holds facts of a stored dataset that no key of a run file holds. `labels`: the origins of file values; `saturation_value`: 0 when unknown."""
+    """Holds facts of a stored dataset that no key of a run file holds. `labels`: the origins of file values; `saturation_value`: 0 when unknown; `units`:
+    of its pixels, empty when unknown."""
 
     labels: tuple[str, ...] = ()
     saturation_value: float = 0.0
+    units: str = ""
 
 
 @dataclass(frozen=True)
@@ -282,6 +285,9 @@ def plan_run(file: toml.RunFile, source: RunFileSource, *, plays: bool = True) -
     plays_here = plays and any(emulator.node == "local" for emulator in emulators)
     problems += dataset_problems(file, source, plays_here or (receives_here and dataset_calibrates(file)))
     problems += calibration_problems(file, source, receives_here)
+    brings_files = isinstance(file.dataset, StoredSpec | DirectorySpec)
+    if plays and not brings_files:  # what such files say of their pixels counts
+        problems += words_problems(file, source, arriving_units(file))
     if not problems:
         used = frozenset(dtp.module for buffer in buffers for dtp in buffer.dtps)
         problems += idle_problems(file, emulators, used, source)
@@ -304,7 +310,7 @@ def plan_run(file: toml.RunFile, source: RunFileSource, *, plays: bool = True) -
         problems += device_images_problems(file, receivers, by_receiver, source)
     if problems:
         raise RunFileError("\n".join(dict.fromkeys(problems)))
-    if not plays or not isinstance(file.dataset, StoredSpec | DirectorySpec):
+    if not plays or not brings_files:
         return plan
     from rashpa.control.plan.stored_source import with_source  # it needs plans, and NumPy
 

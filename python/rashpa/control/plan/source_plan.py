@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rashpa.control.plan.pixel_words import units_behind
 from rashpa.control.plan.rectangle import Rectangle
 from rashpa.control.plan.run_plan import Plan, module_rectangles
 from rashpa.control.runfile.kernels import Kernel, declaration_of
@@ -119,7 +120,7 @@ def _panels(plan: Plan, facts: "SourceFacts", pitch: float) -> Iterator[PanelPla
 
 
 def ordered(destination: telegram.Destination, facts: "SourceFacts") -> telegram.Destination:
-    """Return the order with facts for which a run file has no keys: the time of the images, and the value from which on they are saturated."""
+    """Return the order with facts for which a run file has no keys: the time of the images, the value from which on they are saturated, and their units."""
     return replace(destination, buffers=tuple(_buffer(buffer, facts) for buffer in destination.buffers))
 
 
@@ -132,6 +133,7 @@ def _buffer(buffer: telegram.Buffer, facts: "SourceFacts") -> telegram.Buffer:
     update: dict[str, object] = {"start_time": facts.texts.get("start_time", "")}
     if not makes_pixels(buffer.kernels):
         update["saturation_value"] = facts.values.get("saturation_value", 0.0)
+    update["pixel_units"] = units_behind(buffer.kernels, facts.units)
     sinks = tuple(
         sink.model_copy(update={"metadata": sink.metadata.model_copy(update=update)})
         if isinstance(sink, Hdf5Order | RawOrder | Stream2Order)

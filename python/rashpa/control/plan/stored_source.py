@@ -8,10 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rashpa.control.plan.dataset_check import MOST_DESCRIPTION, resolved_dataset
+from rashpa.control.plan.pixel_words import arriving_units, words_problems
 from rashpa.control.plan.run_plan import OfSource, Plan, assembled_size
 from rashpa.control.plan.source_plan import Merged, with_facts
 from rashpa.control.runfile.dataset_spec import DirectorySpec, StoredSpec
 from rashpa.control.runfile.run_file import RunFile
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.data.base.pixel_units import RAW_WORDS
 from rashpa.data.files.regular_file import json_of, read_regular
 from rashpa.data.stored.source_facts import SourceFacts, read_source_facts
 from rashpa.data.stored.stored_piece import Reading
@@ -29,7 +32,8 @@ class _Said:
 
 
 def with_source(plan: Plan) -> Plan:
-    """Return the plan with the facts of its stored dataset, when this machine plays it; the same plan else. A file that cannot be read is a caution."""
+    """Return the plan with the facts of its stored dataset, when this machine plays it; the same plan else. A file that cannot be read is a caution.
+    RunFileError when kernels cannot take its pixels as they are."""
     if not any(emulator.node == "local" for emulator in plan.emulators):
         where = plan.source.where(("dataset", "path"))
         text = f"{where}: {plan.emulators[0].label} reads it, and what it says of the experiment is not taken over; give it in [detector]"
@@ -37,6 +41,9 @@ def with_source(plan: Plan) -> Plan:
     said = _said_by(plan)
     if said is None:
         return plan
+    units = said.facts.units
+    if problems := list(words_problems(plan.file, plan.source, arriving_units(plan.file, units))):
+        raise RunFileError("\n".join(problems))
     merged = with_facts(plan, said.facts, said.path, recorded=False)
     cautions = (*merged.cautions, *_mask_cautions(plan, said))
     labels = (*said.labels, *_labels(merged, said.path))
@@ -44,7 +51,7 @@ def with_source(plan: Plan) -> Plan:
     return replace(
         merged.plan,
         placed=replace(merged.plan.placed, cautions=(*plan.placed.cautions, *cautions)),
-        of_source=OfSource(labels, float(saturation)),
+        of_source=OfSource(labels, float(saturation), units),
     )
 
 
@@ -84,7 +91,7 @@ def _without_places(facts: SourceFacts) -> SourceFacts:
 
 
 def _of_directory(folder: Path) -> _Said | None:
-    """Return its energy, and whether it was computed."""
+    """Return its energy, whether it was computed, and whether its pixels are raw words."""
     path = folder / "dataset.json"
     try:
         said = json_of(read_regular(path, MOST_DESCRIPTION))
@@ -97,7 +104,9 @@ def _of_directory(folder: Path) -> _Said | None:
     if isinstance(energy, int | float) and not isinstance(energy, bool) and 0 < energy < float("inf"):
         values["energy_kev"] = float(energy)
     labels = (label[:100],) if isinstance(label, str) and label else ()
-    return _Said(SourceFacts(values), path, labels)
+    files = said.get("files")
+    raw = isinstance(files, dict) and "module0_pedestal.npy" in files
+    return _Said(SourceFacts(values, units=RAW_WORDS if raw else ""), path, labels)
 
 
 def _labels(merged: Merged, path: Path) -> Iterator[str]:

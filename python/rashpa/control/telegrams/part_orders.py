@@ -74,6 +74,7 @@ class FileMetadata(Section):
     receiver: Text
     start_time: Text = ""
     saturation_value: float = 0.0
+    pixel_units: Text = ""
     run_number: int = Field(default=0, ge=0, le=2**32 - 1)
     run_name: Text = ""
     run_file: Text = ""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.data.base.books import DataBooks, all_of
+from rashpa.data.base.pixel_units import is_made
 from rashpa.data.datasets.datasets import dataset_from_spec
 from rashpa.data.files.file_names import HEADERLESS, is_hdf5
 from rashpa.data.parts.run_parts import RunFileError
@@ -66,7 +67,7 @@ def _of_hdf5(file: Path, follow: Sequence[Path]) -> DarkFrames:
     stored = open_stored([file], RawShape(0, 0, "uint16"), Reading(follow=tuple(follow), allow_missing=True))
     try:
         run = stored.stated.run
-        if run is not None and run.units:
+        if run is not None and is_made(run.units):
             raise _native.FileError(f"{file}: it holds no raw words; run without kernels, and with keep_darks = true")
         _check_raw(file, stored.pixel)
         there = np.setdiff1d(np.arange(stored.frames, dtype=np.int64), stored.absent.images, assume_unique=True)

@@ -59,7 +59,7 @@ class RunFacts:
     run_file: str  # its path, as the manager knew it
     run_file_sha256: str
     run_id: str  # common to all files of one run; empty in files of before
-    pixel_units: str  # "photons", "keV"; empty: raw words of the detector
+    pixel_units: str  # "photons", "keV", "raw words"; empty: as the detector sent them
     kernels: tuple[tuple[str, dict[str, Any]], ...]  # in order: name, parameters
     calibration: dict[
         str, tuple[str, str]

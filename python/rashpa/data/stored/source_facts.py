@@ -16,6 +16,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data.base.pixel_units import KNOWN
 from rashpa.data.files.file_names import is_hdf5
 from rashpa.data.files.hdf5.layouts import Absence
 from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
@@ -73,13 +74,14 @@ class SourceModule:
 @dataclass(frozen=True)
 class SourceFacts:
     """What a file says. `values`: by key of [detector], and `frame_time_s`, `saturation_value`; `texts`: `start_time`, `sample`, `instrument`, `source`;
-    `mask`: NXmx bits of pixels; `notes`: what was there and could not be taken."""
+    `mask`: NXmx bits of pixels; `units`: of the pixels, as rashpa names them; `notes`: what was there and could not be taken."""
 
     values: Mapping[str, float | str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     mask: NDArray[np.uint32] | None = None
     modules: tuple[SourceModule, ...] = ()
     notes: tuple[str, ...] = ()
+    units: str = ""
 
 
 def read_source_facts(path: Path, shape: tuple[int, int], reading: Reading) -> SourceFacts:
@@ -135,7 +137,10 @@ def _checked(said: Mapping[str, Any], mask: NDArray[np.uint32] | None) -> Source
             raise ValueError("places of modules cannot be")
         modules.append(SourceModule(int(left), int(top), int(width), int(height), Plane(*vectors)))  # type: ignore[arg-type]
     notes = tuple(str(note)[:500] for note in said["notes"][:_MOST_NOTES])
-    return SourceFacts(values, texts, mask, tuple(modules), notes)
+    units = said["units"]
+    if units not in KNOWN:
+        raise ValueError(f"pixel_units {str(units)[:40]} cannot be")
+    return SourceFacts(values, texts, mask, tuple(modules), notes, str(units))
 
 
 def _facts_of(path: Path, shape: tuple[int, int], folders: Sequence[Path]) -> SourceFacts:
@@ -151,7 +156,8 @@ def _facts_of(path: Path, shape: tuple[int, int], folders: Sequence[Path]) -> So
             if said := found.text(f"{DETECTOR}/{name}"):
                 values[key] = said
         texts = {name: said for name, place in TEXTS.items() if (said := found.text(place))}
-        return SourceFacts(values, texts, found.mask(shape), tuple(found.modules(shape)), tuple(notes))
+        mask, modules, units = found.mask(shape), tuple(found.modules(shape)), found.pixel_units()
+        return SourceFacts(values, texts, mask, modules, tuple(notes), units)
 
 
 class NxmxFields:
@@ -276,6 +282,12 @@ class NxmxFields:
             return None
         return found.astype(np.uint32)
 
+    def pixel_units(self) -> str:
+        """Of a file of rashpa; empty: it does not say."""
+        rashpa = self.entry.find("rashpa")
+        said = text_of(rashpa.attrs.get("pixel_units", "")) if isinstance(rashpa, Group) else ""
+        return said if said in KNOWN else ""
+
     def pitch_unknown(self) -> bool:
         """Whether the file says that nobody knows how large pixels are: then nobody knows where they lie."""
         array = self.array(f"{DETECTOR}/x_pixel_size")
@@ -384,7 +396,7 @@ def _serve(path: str, folders: str, rows: str, columns: str) -> None:
         [one.left, one.top, one.width, one.height, one.plane.corner, one.plane.fast, one.plane.slow]
         for one in found.modules
     ]
-    said = {"values": found.values, "texts": found.texts, "modules": places, "notes": found.notes}
+    said = {"values": found.values, "texts": found.texts, "modules": places, "notes": found.notes, "units": found.units}
     out.write(json.dumps(said).encode() + b"\n")
     if found.mask is not None:
         out.write(np.ascontiguousarray(found.mask).data)

@@ -80,7 +80,7 @@ class StatedModule:
 
 @dataclass(frozen=True)
 class StatedRun:
-    """What a run of rashpa says of itself. `units`: of pixels that a kernel has made; empty: they are as the detector sent them. `books`: those of the run
+    """What a run of rashpa says of itself. `units`: of pixels; empty: they are as the detector sent them. `books`: those of the run
     beside what its files hold."""
 
     units: str = ""

@@ -12,6 +12,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from rashpa.data.base.closed import Closed
+from rashpa.data.base.pixel_units import is_made
 from rashpa.data.base.pixels import Masking, Pixels, delivered, with_masking
 from rashpa.data.stored.live import LiveError
 from rashpa.data.stream.stream2 import End, Image, Message, Start, StreamError, read_message
@@ -162,6 +163,6 @@ class LiveStream(Closed, Iterator[StreamedImage]):
 
     def _described(self, pixels: NDArray[Any]) -> Pixels:
         """As detectors mask; of pixels that a kernel of ours has made, whose units are said, the least value of signed ones alone."""
-        made = self.start is not None and bool(self.start.user_data.get("pixel_units"))
+        made = self.start is not None and is_made(str(self.start.user_data.get("pixel_units") or ""))
         masking = Masking("minimum") if made and pixels.dtype.kind == "i" else delivered(pixels.dtype)
         return with_masking(pixels, masking)

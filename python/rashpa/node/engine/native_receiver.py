@@ -49,7 +49,7 @@ from rashpa.node.engine.dataset_parts import calibration_spec_of, spec_of
 from rashpa.node.engine.engine import EngineError
 from rashpa.node.engine.folders import Folders
 from rashpa.node.engine.output_files import prepare_output
-from rashpa.node.engine.provenance import CalibrationFact, calibration_facts, pixel_units, sha256_of
+from rashpa.node.engine.provenance import CalibrationFact, calibration_facts, sha256_of
 from rashpa.node.engine.python_kernel import load_python_kernel
 from rashpa.node.engine.stored_mask import stored_masks
 
@@ -335,16 +335,16 @@ def _sink(sink: SinkOrder, kernels: Sequence[Kernel], image: _Image, origin: _Or
     values = sink.model_dump(mode="json", exclude={"kind", "metadata"})
     if not isinstance(sink, (*FILE_ORDERS, Stream2Order)):
         return _native.SinkConfig(sink.kind, values)
-    metadata = _metadata(sink.metadata, kernels, image, origin.proof)
+    metadata = _metadata(sink.metadata, image, origin.proof)
     _add_origin(metadata, kernels, origin)
     if isinstance(sink, FILE_ORDERS):
         prepare_output(Path(sink.prefix), sink.existing)
     return _native.SinkConfig(sink.kind, values, metadata)
 
 
-def _metadata(said: FileMetadata, kernels: Sequence[Kernel], image: _Image, proof: str) -> _native.NxmxMetadata:
+def _metadata(said: FileMetadata, image: _Image, proof: str) -> _native.NxmxMetadata:
     plain = said.model_dump(mode="json", exclude={"labels", "modules", "dtps", "image_fast", "image_slow"})
-    plain |= {"software_version": software_version(), "proof": proof, "pixel_units": pixel_units(kernels)}
+    plain |= {"software_version": software_version(), "proof": proof}
     metadata = _native.NxmxMetadata(plain)
     metadata.labels = said.labels
     metadata.modules = [image.module(module, said) for module in said.modules]

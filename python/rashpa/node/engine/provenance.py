@@ -10,8 +10,6 @@ from typing import Any
 from numpy.typing import NDArray
 
 from rashpa.control.runfile.dataset_spec import AnyDatasetSpec
-from rashpa.control.runfile.kernels import Kernel
-from rashpa.control.runfile.pipeline import leaves
 from rashpa.data.datasets.calibration_reference import file_of, split_reference
 from rashpa.data.datasets.calibration_spec import CalibrationSpec
 from rashpa.data.datasets.dataset_spec import DirectorySpec
@@ -60,16 +58,6 @@ def _computed(spec: AnyDatasetSpec | CalibrationSpec) -> str:
     if not isinstance(spec, CalibrationSpec):
         return f"computed: dataset {spec.kind}"
     return "computed: no mask" if spec.simulated_seed is None else f"computed: simulated, seed {spec.simulated_seed}"
-
-
-def pixel_units(kernels: Sequence[Kernel]) -> str:
-    """Return the unit of a pixel's value, empty for raw words of the detector."""
-    if not kernels:
-        return ""
-    left = ""
-    for kernel in kernels:
-        left = leaves(kernel, left)
-    return "keV" if left == "float32" else "photons"
 
 
 def _files_of(spec: AnyDatasetSpec | CalibrationSpec, kind: str, module: int) -> Iterator[str]:

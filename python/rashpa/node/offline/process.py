@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.control.orders.plan_telegrams import destination_telegram
+from rashpa.control.plan.pixel_words import arriving_units, words_problems
 from rashpa.control.plan.run_plan import Plan, plan_run
 from rashpa.control.plan.source_plan import ordered, with_facts
 from rashpa.control.runfile.kernels import declaration_of
@@ -180,6 +181,9 @@ def _describe(job: Job, file: RunFile, source: RunFileSource) -> Description:
         raise ProcessError(
             f"{names[0]}: pixels of {found.pixel}; {source.where(('detector', 'pixel'))} says {file.detector.pixel}: change it there"
         )
+    units = found.stated.run.units if found.stated.run else ""
+    if problems := list(words_problems(file, source, arriving_units(file, units))):
+        raise ProcessError(f"{names[0]}: {problems[0]}")
     return found
 
 
