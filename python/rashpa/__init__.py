@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An open RDMA-based acquisition system for 2D X-ray detectors: control plane, readers and tools around the native data plane.
 
-`open` reads a stored run, `run` carries one out, `live` its accepted images while they come, `feedback` what a receiver decides of each, `rashpa.kernel` has every kernel as a function on arrays, `Pipeline` several in a row.
+`open` reads a stored run, `run` carries one out, `live` its accepted images while they come, `feedback` what a receiver decides of each, `rashpa.kernel` has every kernel as a function on arrays, `Pipeline` several in a row. All raise
+a `RashpaError` where something cannot be done.
 """
 
 from __future__ import annotations
@@ -15,17 +16,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rashpa.control.books.outcome import Outcome
+    from rashpa.data.base.rashpa_error import RashpaError
     from rashpa.data.kernels.pipeline import Found, Pipeline
     from rashpa.data.stored.live import Live
     from rashpa.data.stream.feedback import Feedback
     from rashpa.data.stream.live_stream import LiveStream
 
-__all__ = ["Found", "Pipeline", "feedback", "live", "open", "run"]
+__all__ = ["Found", "Pipeline", "RashpaError", "feedback", "live", "open", "run"]
 
 
 def open(file: Path | str) -> Any:  # noqa: A001 (rashpa.open, as with other formats)
     """A stored run, by its `_master.h5` file: a `Run`. Of the file that leads to several: of a group one run of all its members (`JoinedRun`), of several
-    buffers a mapping of their names to runs. RunFileError says what is wrong with it."""
+    buffers a mapping of their names to runs. StoredRunError says what is wrong with it."""
     from rashpa.data.stored.opened import opened
 
     return opened(file)
@@ -67,11 +69,15 @@ def feedback(
 
 
 def __getattr__(name: str) -> Any:
-    # what needs the native module, which is not there where only the manager runs
+    # the native module is not there where only the manager runs, and a word about commands imports nothing
     if name in ("Found", "Pipeline"):
         from rashpa.data.kernels import pipeline
 
         return getattr(pipeline, name)
+    if name == "RashpaError":
+        from rashpa.data.base.rashpa_error import RashpaError
+
+        return RashpaError
     raise AttributeError(f"module 'rashpa' has no attribute {name!r}")
 
 

@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 import rashpa
-from rashpa.control.runfile.run_file_reader import RunFileError as WrongRunFile
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored import image_sequence
 
 FRAMES = 12
@@ -78,12 +78,12 @@ def test_a_run_starts_where_an_event_loop_runs_as_in_a_notebook(tmp_path: Path) 
 
 def test_wrong_keys_are_named(tmp_path: Path) -> None:
     values = config(tmp_path, "x", [{"name": "csr", "thresholds": 1}])
-    with pytest.raises(WrongRunFile, match=r"buffer\[0\].kernel\[0\].thresholds.*threshold"):
+    with pytest.raises(RunFileError, match=r"buffer\[0\].kernel\[0\].thresholds.*threshold"):
         rashpa.run(values)
 
 
 def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunFileError, match="no such file"):
+    with pytest.raises(StoredRunError, match="no such file"):
         rashpa.open(tmp_path / "absent.h5")
 
 

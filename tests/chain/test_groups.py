@@ -27,7 +27,7 @@ from rashpa.control.nodes.node_client import NodeClient
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run.manager import Manager
 from rashpa.control.telegrams.telegram import Status
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.joined_run import open_parts
 from rashpa.data.stored.reader import open_run
 from rashpa.data.stored.run_facts import COMPLETENESS
@@ -201,7 +201,7 @@ def test_the_leading_file_is_of_the_run_whose_files_are_there(tmp_path: Path) ->
     some = shown(leading)
     assert 0 < len(some) <= 900
     assert some == sorted(set(some))
-    with pytest.raises(RunFileError, match=r"lacks the images of dealt_full_a_master\.h5: .*repair"):
+    with pytest.raises(StoredRunError, match=r"lacks the images of dealt_full_a_master\.h5: .*repair"):
         open_parts(leading, whole=True)
     repair(tmp_path / "dealt_full_a_master.h5")
     assert shown(leading) == list(range(900))

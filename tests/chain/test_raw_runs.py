@@ -21,7 +21,7 @@ _native = pytest.importorskip("rashpa._native", reason="the compiled part of ras
 from rashpa.cli.report.report import report_of  # noqa: E402
 from rashpa.data.making.convert import convert_run  # noqa: E402
 from rashpa.data.making.repair import repair_run  # noqa: E402
-from rashpa.data.stored.reader import RunFileError, open_run  # noqa: E402
+from rashpa.data.stored.reader import StoredRunError, open_run  # noqa: E402
 from rashpa.testing.waiting import eventually  # noqa: E402
 from rashpa.testing.warm_nodes import WarmNodes  # noqa: E402
 
@@ -215,7 +215,7 @@ def test_a_run_whose_receiver_is_killed_is_there_up_to_what_was_written(tmp_path
         process.kill()
         process.wait()
     master = tmp_path / "killed_full_raw_master.h5"
-    with pytest.raises(RunFileError, match="rashpa repair"):
+    with pytest.raises(StoredRunError, match="rashpa repair"):
         open_run(master)
     done = convert_run(master, tmp_path / "saved")
     assert done.lost == 0

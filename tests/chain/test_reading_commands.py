@@ -24,7 +24,7 @@ from rashpa.cli.files.combine import combine_run
 from rashpa.cli.main import app
 from rashpa.data.datasets.dataset_spec import StoredSpec
 from rashpa.data.datasets.replay import load_replay
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.combined import combine, parts_of
 from rashpa.testing.warm_nodes import WarmNodes
 
@@ -230,7 +230,7 @@ def test_a_run_is_opened_with_all_images_under_their_numbers(folder: Path, kind:
     wanted = TABLE["open"][kind]
     whole = frames()
     if isinstance(wanted, str):
-        with pytest.raises((RunFileError, UserWarning), match=wanted), warnings.catch_warnings():
+        with pytest.raises((StoredRunError, UserWarning), match=wanted), warnings.catch_warnings():
             warnings.simplefilter("error")
             rashpa.open(KINDS[kind])
         return

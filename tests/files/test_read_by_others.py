@@ -20,7 +20,7 @@ from typer.testing import CliRunner  # noqa: E402
 
 import rashpa  # noqa: E402
 from rashpa.cli.main import app  # noqa: E402
-from rashpa.data.parts.run_parts import RunFileError  # noqa: E402
+from rashpa.data.parts.run_parts import StoredRunError  # noqa: E402
 from rashpa.data.stored.combined import combine  # noqa: E402
 from rashpa.data.stored.joined_run import JoinedRun  # noqa: E402
 from rashpa.node.offline.process import Job, Recording, process_recording  # noqa: E402
@@ -154,17 +154,17 @@ def test_a_master_that_is_gone_is_said_of_each_of_its_images(folder: Path, hidde
         assert states(run, range(1, 2 * IMAGES, 2)) == {"master gone"}
         for index in range(0, 2 * IMAGES, 2):
             np.testing.assert_array_equal(run.image(index), JOINED[index])
-            with pytest.raises(RunFileError, match=r"master gone: .*b/run_b_master\.h5; put it there"):
+            with pytest.raises(StoredRunError, match=r"master gone: .*b/run_b_master\.h5; put it there"):
                 run.image(index + 1)
     parts = rashpa.open(folder / "leading_master.h5")
     np.testing.assert_array_equal(parts["left"].image(3), FRAMES[3])
-    with pytest.raises(RunFileError, match=r"master gone: .*b/run_b_master\.h5; put it there"):
+    with pytest.raises(StoredRunError, match=r"master gone: .*b/run_b_master\.h5; put it there"):
         parts["right"]
     with pytest.raises(KeyError):
         parts["middle"]
     hidden("a/run_b_master.h5")
     for name in ("group", "leading"):
-        with pytest.raises(RunFileError, match="master gone"):
+        with pytest.raises(StoredRunError, match="master gone"):
             rashpa.open(folder / f"{name}_master.h5")
 
 
@@ -174,7 +174,7 @@ def test_a_data_file_that_is_gone_is_said_of_each_of_its_images(folder: Path, hi
     with rashpa.open(folder / "group_master.h5") as run:
         assert sorted(run.absent()) == gone
         assert states(run, gone) == {"data file gone"}
-        with pytest.raises(RunFileError, match=r"run_b_data_000002\.h5"):
+        with pytest.raises(StoredRunError, match=r"run_b_data_000002\.h5"):
             run.image(gone[0])
     with rashpa.open(folder / "b/run_b_master.h5") as one:
         assert states(one, range(5, 10)) == {"data file gone"}

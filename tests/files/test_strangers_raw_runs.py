@@ -22,7 +22,7 @@ from rashpa.data.datasets.replay import load_replay  # noqa: E402
 from rashpa.data.files.images import Patience  # noqa: E402
 from rashpa.data.making.convert import convert_run  # noqa: E402
 from rashpa.data.stored.limited_stored import LimitedStored  # noqa: E402
-from rashpa.data.stored.reader import RunFileError, open_run  # noqa: E402
+from rashpa.data.stored.reader import StoredRunError, open_run  # noqa: E402
 from rashpa.data.stored.stored_piece import StoredError  # noqa: E402
 from rashpa.node.offline.process import Job, Recording, process_recording  # noqa: E402
 
@@ -97,7 +97,7 @@ def test_a_damaged_one_is_converted_as_far_as_it_is_whole_or_refused(run: Path, 
         path.write_bytes(wrong)
         try:
             convert(run)
-        except RunFileError as error:
+        except StoredRunError as error:
             assert run.name in str(error) or run.with_name("out").name in str(error), error
 
 
@@ -117,22 +117,22 @@ def test_what_is_no_regular_file_is_never_waited_for(run: Path, part: str) -> No
     path = file_of(run, part)
     path.unlink()
     os.mkfifo(path)
-    with pytest.raises(RunFileError, match=r"regular"):
+    with pytest.raises(StoredRunError, match=r"regular"):
         convert_run(file_of(run, "master.h5"), run.with_name("out"))
     path.unlink()
     path.symlink_to("/dev/zero")
-    with pytest.raises(RunFileError, match=r"regular"):
+    with pytest.raises(StoredRunError, match=r"regular"):
         convert_run(file_of(run, "master.h5"), run.with_name("out"))
     if part == "tables.h5":
-        with open_run(file_of(run, "master.h5")) as raw, pytest.raises(RunFileError, match=r"regular"):
+        with open_run(file_of(run, "master.h5")) as raw, pytest.raises(StoredRunError, match=r"regular"):
             raw.table("peakfinder8", 0)
     if part == "data_000001.raw":
-        with open_run(file_of(run, "master.h5")) as raw, pytest.raises(RunFileError, match=r"regular"):
+        with open_run(file_of(run, "master.h5")) as raw, pytest.raises(StoredRunError, match=r"regular"):
             raw.image(0)
         with pytest.raises(_native.FileError, match=r"regular"):
             replay(run)
     if part == "master.h5":
-        with pytest.raises(RunFileError, match=r"regular"):
+        with pytest.raises(StoredRunError, match=r"regular"):
             open_run(path)
         with pytest.raises(_native.FileError, match=r"regular"):
             replay(run)
@@ -150,7 +150,7 @@ def test_a_journal_that_is_a_link_is_called_so(run: Path) -> None:
     with h5py.File(file_of(run, "master.h5"), "r+") as file:
         del file["entry/rashpa/books"]
     with pytest.raises(
-        RunFileError, match=r"run_b_raw_master\.journal: it is a link, which is not followed; put the file"
+        StoredRunError, match=r"run_b_raw_master\.journal: it is a link, which is not followed; put the file"
     ):
         open_run(file_of(run, "master.h5"))
 
@@ -173,7 +173,7 @@ def test_a_table_that_says_it_is_huge_takes_no_memory_of_ours(run: Path) -> None
         file.create_dataset("entry/rashpa/raw/offset", (1 << 44,), "u8", chunks=(1 << 16,))
     with pytest.raises(_native.FileError, match=r"run_b_raw_master"):
         replay(run)
-    with pytest.raises(RunFileError, match=r"run_b_raw_master"):
+    with pytest.raises(StoredRunError, match=r"run_b_raw_master"):
         open_run(file_of(run, "master.h5"))
     result = CliRunner().invoke(app, ["inspect", str(file_of(run, "master.h5"))])
     assert result.exit_code == 2

@@ -16,7 +16,7 @@ from rashpa.control.plan.run_plan import Plan
 from rashpa.control.run.run_session import RunSession, SessionError, plan_with
 from rashpa.control.runfile.token import token_of_environment
 from rashpa.data.making.frames_file import COLUMN_CHUNK, COLUMNS, IMAGES, frames_path, write_frames_file
-from rashpa.data.parts.run_parts import RunFileError as StoredError
+from rashpa.data.parts.run_parts import StoredRunError
 
 try:
     from ophyd_async.core import (
@@ -118,7 +118,7 @@ class _Acquisition:
         await asyncio.gather(self.driver.exposure_time.set(exposure), self.driver.period_between_frames.set(period))
 
     async def open(self, folder: Path, name: str) -> Path:
-        """Begins a run whose frames wait for triggers; its master. RunFileError, JournalError, SessionError."""
+        """Begins a run whose frames wait for triggers; its master. StoredRunError, JournalError, SessionError."""
         await self.close()
         exposure, period = self._timing
         rate_hz = 1.0 / period if period else 0.0
@@ -164,7 +164,7 @@ class _Acquisition:
             if known.name == self.images.buffer and known.file:
                 try:
                     await asyncio.to_thread(write_frames_file, Path(known.file))
-                except StoredError as error:
+                except StoredRunError as error:
                     problems.append(str(error))
         if problems:
             raise SessionError("\n".join(problems))
@@ -286,7 +286,7 @@ class RashpaDetector(StandardDetector):
     A run goes on from `prepare`, or the first `trigger`, to `unstage`; its emulators take frames when they are triggered. The detector replaces these keys of
     the run file: `run.name`, `run.output`, `run.frames`, `run.existing` and `detector.trigger`. A plan can also replace exposure and rate. Index i of every
     data key is frame i of the run, whether the frame is stored or not.
-    Raise RunFileError when the run file is wrong, or when a run of that name exists and `replace` is not set. `token`: for nodes that are up already; the
+    Raise StoredRunError when the run file is wrong, or when a run of that name exists and `replace` is not set. `token`: for nodes that are up already; the
     default is RASHPA_TOKEN.
     """
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The error for missing packages of a control system."""
 
+from rashpa.data.base.rashpa_error import RashpaError
 
-class MissingExtraError(ImportError):
+
+class MissingExtraError(RashpaError, ImportError):
     """Says which command installs what is missing."""
 
 

@@ -58,12 +58,12 @@ def _is_complete(file: str) -> bool:
         return False
     if not Path(file.removesuffix(MASTER) + JOURNAL).exists():
         return True
-    from rashpa.data.parts.run_parts import RunFileError
+    from rashpa.data.parts.run_parts import StoredRunError
     from rashpa.data.stored.reader import open_run  # HDF5, for runs that leave journals
 
     try:
         open_run(file).close()
-    except RunFileError:
+    except StoredRunError:
         return False
     return True
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rashpa.data.parts.older_files import leaders_of
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.combined import combine, masters_of, names_in, parts_of, remake
 from rashpa.data.stored.combined_member import STATES
 from rashpa.testing import stored_run
@@ -53,7 +53,7 @@ def test_another_file_of_this_name_is_not_replaced_but_a_combined_one_is(tmp_pat
     combine({"a": [master]}, out)
     combine({"b": [other]}, out)
     assert masters_of(out) == [out.parent / "b" / other.name]
-    with pytest.raises(RunFileError, match="exists, and is no combined master"):
+    with pytest.raises(StoredRunError, match="exists, and is no combined master"):
         combine({"a": [master]}, other)
 
 
@@ -62,7 +62,7 @@ def test_images_of_another_shape_do_not_become_one(tmp_path: Path) -> None:
     with h5py.File(masters[1], "r+") as file:
         del file["entry/data/data"]
         file["entry/data/data"] = np.zeros((len(ACCEPTED), 3, 4), np.int16)
-    with pytest.raises(RunFileError, match="another shape or type"):
+    with pytest.raises(StoredRunError, match="another shape or type"):
         combine({"farm": masters}, tmp_path / "all_master.h5")
     assert not list(tmp_path.glob("*all_master*")), "nothing is left"
 
@@ -119,13 +119,13 @@ def test_what_is_spanned_or_summed_is_so_whatever_the_order(tmp_path: Path) -> N
 
 def test_masters_of_different_runs_and_the_same_one_twice_are_refused(tmp_path: Path) -> None:
     master, other = member(tmp_path / "a", 0), member(tmp_path / "b", 1, run="two")
-    with pytest.raises(RunFileError, match="is of another run"):
+    with pytest.raises(StoredRunError, match="is of another run"):
         parts_of([master, other])
-    with pytest.raises(RunFileError, match="is of another run"):
+    with pytest.raises(StoredRunError, match="is of another run"):
         combine({"a": [master], "b": [other]}, tmp_path / "all_master.h5")
     shutil.copytree(tmp_path / "a", tmp_path / "copy")
     for again in (master, tmp_path / "copy" / master.name):
-        with pytest.raises(RunFileError, match="is the same as"):
+        with pytest.raises(StoredRunError, match="is the same as"):
             parts_of([master, again])
 
 
@@ -134,7 +134,7 @@ def test_what_says_something_else_of_the_experiment_has_an_entry_of_its_own(tmp_
     change(masters[2], "entry/instrument/detector/beam_center_y", -11.75)
     masters[2] = masters[2].rename(masters[2].with_name("bottom_master.h5"))
     assert parts_of(masters) == {"run": masters[:2], "bottom": masters[2:]}
-    with pytest.raises(RunFileError, match="beam_center_y"):
+    with pytest.raises(StoredRunError, match="beam_center_y"):
         combine({"all": masters}, tmp_path / "all_master.h5")
 
 
@@ -166,7 +166,7 @@ def test_one_field_that_differs_makes_an_entry_of_its_own(tmp_path: Path, place:
     for master, value in zip(masters, (*FIELDS[place][:1] * 2, FIELDS[place][1]), strict=True):
         put_where(master, place, value)
     assert sorted(map(len, parts_of(masters).values())) == [1, 2]
-    with pytest.raises(RunFileError, match=place.rpartition("/")[2]):
+    with pytest.raises(StoredRunError, match=place.rpartition("/")[2]):
         combine({"all": masters}, tmp_path / "all_master.h5")
 
 
@@ -176,7 +176,7 @@ def test_axes_that_lie_elsewhere_make_an_entry_of_their_own(tmp_path: Path, name
     same, other = AXES.get(name, ("m", "mm"))
     for master, value in zip(masters, (same, other), strict=True):
         put_where(master, "instrument/detector/m0/module_offset", 0.0, **{name: value})
-    with pytest.raises(RunFileError, match=f"m0/module_offset@{name}"):
+    with pytest.raises(StoredRunError, match=f"m0/module_offset@{name}"):
         combine({"all": masters}, tmp_path / "all_master.h5")
     put_where(masters[1], "instrument/detector/m0/module_offset", 0.0, **{name: same})
     combine({"all": masters}, tmp_path / "all_master.h5")
@@ -209,7 +209,9 @@ def test_a_leading_file_shows_no_run_but_its_own(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "b")
     assert masters_of(out) == masters  # that it is gone, its readers say
     member(tmp_path / "b", 1, run="two")
-    with pytest.raises(RunFileError, match=r"all_master\.h5: it was made for another run than the one of which .*/b/"):
+    with pytest.raises(
+        StoredRunError, match=r"all_master\.h5: it was made for another run than the one of which .*/b/"
+    ):
         masters_of(out)
 
 
@@ -218,7 +220,7 @@ def test_a_master_that_is_not_complete_is_left_out_by_name_until_it_is(tmp_path:
     whole = masters[1].read_bytes()
     with h5py.File(masters[1], "r+") as file:
         del file["entry/rashpa/books"]
-    with pytest.raises(RunFileError, match="receiver ended"):
+    with pytest.raises(StoredRunError, match="receiver ended"):
         combine({"farm": masters}, tmp_path / "all_master.h5")
     out = combine({"farm": masters}, tmp_path / "all_master.h5", go_on=True)
     assert masters_of(out) == masters[:1]

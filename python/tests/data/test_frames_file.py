@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rashpa.data.making.frames_file import frames_path, no_value, write_frames_file
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.testing.stored_run import ACCEPTED, COLUMNS, IMAGES, ROWS, make_run, pixels
 
 
@@ -40,7 +40,7 @@ def test_a_run_of_which_nothing_is_stored_has_rows_too(tmp_path: Path) -> None:
 
 
 def test_lists_have_no_rows_for_frames(tmp_path: Path) -> None:
-    with pytest.raises(RunFileError, match="no dense images"):
+    with pytest.raises(StoredRunError, match="no dense images"):
         write_frames_file(make_run(tmp_path, sparse=True))
     assert not list(tmp_path.glob("*frames*"))
 

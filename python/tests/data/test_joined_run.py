@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rashpa
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.combined import combine
 from rashpa.data.stored.joined_run import open_parts
 from rashpa.data.stored.reader import open_run
@@ -58,7 +58,7 @@ def test_several_buffers_are_a_mapping(tmp_path: Path, masters: list[Path]) -> N
 
 def test_who_wants_one_run_is_told_what_the_file_is(tmp_path: Path, masters: list[Path]) -> None:
     out = combine({"farm": masters}, tmp_path / "all_master.h5")
-    with pytest.raises(RunFileError, match=r"leads to other files of a run; open it by rashpa\.open"):
+    with pytest.raises(StoredRunError, match=r"leads to other files of a run; open it by rashpa\.open"):
         open_run(out)
 
 
@@ -83,7 +83,7 @@ def test_a_member_that_was_left_out_is_missed(tmp_path: Path, masters: list[Path
     with h5py.File(masters[1], "r+") as file:
         del file["entry/rashpa/books"]
     out = combine({"farm": masters}, tmp_path / "all_master.h5", go_on=True)
-    with pytest.raises(RunFileError, match=r"lacks the images of b/run_master\.h5: .*receiver ended"):
+    with pytest.raises(StoredRunError, match=r"lacks the images of b/run_master\.h5: .*receiver ended"):
         open_parts(out, whole=True)
     raw = RawShape(0, 0, "int16")
     with pytest.raises(StoredError, match="lacks the images of"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rashpa.data.files.writer_lock import take_writer_lock
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.reader import open_run
 from rashpa.data.stored.run_facts import LostRun
 from rashpa.testing import stored_run
@@ -68,13 +68,13 @@ def test_a_file_that_is_no_run_is_refused_by_name(tmp_path: Path, content: bytes
     path = tmp_path / "x_master.h5"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(RunFileError, match=r"x_master\.h5"):
+    with pytest.raises(StoredRunError, match=r"x_master\.h5"):
         open_run(path)
 
 
 def test_a_data_file_in_place_of_the_master_is_refused(tmp_path: Path) -> None:
     stored_run.make_run(tmp_path)
-    with pytest.raises(RunFileError, match=r"give the _master\.h5 file"):
+    with pytest.raises(StoredRunError, match=r"give the _master\.h5 file"):
         open_run(tmp_path / "run_data_000001.h5")
 
 
@@ -82,13 +82,13 @@ def test_a_run_that_was_never_closed_is_named_as_such(tmp_path: Path) -> None:
     master = stored_run.make_run(tmp_path)
     with h5py.File(master, "a") as file:
         del file["entry/rashpa/books"]
-    with pytest.raises(RunFileError, match="receiver ended early, and its tables are gone"):
+    with pytest.raises(StoredRunError, match="receiver ended early, and its tables are gone"):
         open_run(master)
     with (tmp_path / "run_master.journal").open("wb") as journal:
-        with pytest.raises(RunFileError, match=r"before it could complete the file.*rashpa repair .*/run`"):
+        with pytest.raises(StoredRunError, match=r"before it could complete the file.*rashpa repair .*/run`"):
             open_run(master)
         take_writer_lock(journal.fileno())
-        with pytest.raises(RunFileError, match="still being written"):
+        with pytest.raises(StoredRunError, match="still being written"):
             open_run(master)
 
 
@@ -97,7 +97,7 @@ def test_a_missing_data_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "run_data_000002.h5").unlink()
     with open_run(master) as run:
         np.testing.assert_array_equal(run.image(0), stored_run.pixels(0))
-        with pytest.raises(RunFileError, match=r"run_data_000002\.h5"):
+        with pytest.raises(StoredRunError, match=r"run_data_000002\.h5"):
             run.image(4)
 
 

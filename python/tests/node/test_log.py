@@ -130,3 +130,31 @@ def test_the_log_is_for_those_who_have_the_token_and_says_that_others_came(token
             assert (await client.get("/log?last=many", headers=headers)).status_code == 400
 
     asyncio.run(ask())
+
+
+def test_an_engine_that_fails_is_one_entry_and_one_traceback(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a node of its own has it: the package's log goes to the node's log, and with tracebacks to standard error."""
+    path = tmp_path / "run.toml"
+    path.write_text(RUN)
+    nodes = {role: Node(role, role, FakeFactory(role)) for role in ("emulator", "receiver")}
+    monkeypatch.setattr(logging.getLogger("rashpa"), "handlers", [nodes["receiver"].log])
+    made = nodes["receiver"]._factory.make
+
+    def failing(order: telegram.Configure):  # type: ignore[no-untyped-def]
+        engine = made(order)
+
+        def fail(_: float) -> bool:
+            raise RuntimeError("the device is gone")
+
+        engine.wait = fail  # type: ignore[method-assign]
+        return engine
+
+    monkeypatch.setattr(nodes["receiver"]._factory, "make", failing)
+    assert not asyncio.run(Manager(load_plan(path), transports=transports_of(nodes)).run()).good
+    said = [str(entry["text"]) for entry in nodes["receiver"].log.newest(100) if entry["level"] == "error"]
+    assert said == ["receiver: the engine failed: the device is gone"]
+    traced = [record.exc_info for record in caplog.records if "engine failed" in record.getMessage()]
+    assert len(traced) == 1
+    assert traced[0] is not None

@@ -14,7 +14,7 @@ from rashpa.control.books.outcome import Outcome
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.pipeline import plan_pipeline
 from rashpa.data.making.cxi import peak_table, write_cxi
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.reader import open_run
 from rashpa.node.state.node import Node
 
@@ -183,9 +183,9 @@ def test_sparse_images_are_made_again(tmp_path: Path) -> None:
             assert (apart**2).mean() < 2 * again[rest].mean(), "no further than counts scatter"
         scattered = run.densify(0, np.random.default_rng(1))
         assert scattered[rest].std() > again[rest].std()
-        with pytest.raises(RunFileError, match="no kernel of this run has made a table of peaks"):
+        with pytest.raises(StoredRunError, match="no kernel of this run has made a table of peaks"):
             peak_table(run)
-        with pytest.raises(RunFileError):
+        with pytest.raises(StoredRunError):
             write_cxi(run, tmp_path / "none.cxi")
 
 

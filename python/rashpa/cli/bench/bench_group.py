@@ -22,6 +22,7 @@ from rashpa.control.books.outcome import Outcome, Progress
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run.manager import Manager
 from rashpa.control.telegrams.telegram import MemberStatus
+from rashpa.data.base.rashpa_error import RashpaError
 
 DIES = "r0"
 BAR_MS = 200.0
@@ -56,7 +57,7 @@ _BEGINNING_S = 1.0  # which is left out
 _AFTER_S = 0.5  # … and after a death, of which one part is the time until it is noticed
 
 
-class BenchError(RuntimeError):
+class BenchError(RashpaError, RuntimeError):
     """Names the fault of a run that must not be measured."""
 
 

@@ -14,7 +14,7 @@ from rashpa.data.base.bad_file import no_memory
 from rashpa.data.base.books import DataBooks, all_of
 from rashpa.data.files.hdf5.files import folders_of
 from rashpa.data.parts.older_files import MASTER
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.combined import combine as combine_masters
 from rashpa.data.stored.combined import is_combined, left_out_in, masters_of, parts_of
 from rashpa.data.stored.reader import open_run
@@ -38,7 +38,7 @@ def combine(
         single = [one for master in masters for one in _singles_of(master, follow or ())]
         books = all_of([_books_of(master, follow or ()) for master in single])
         combine_masters(parts_of(single, follow or ()), out, follow=follow or ())
-    except RunFileError as error:
+    except StoredRunError as error:
         tell.refuse(str(error))
     except MemoryError as error:
         tell.fail(no_memory(error))
@@ -46,24 +46,24 @@ def combine(
 
 
 def _singles_of(master: Path, follow: Sequence[Path]) -> list[Path]:
-    """Return the file itself, or all masters to which it leads. Raise RunFileError when it lacks one."""
+    """Return the file itself, or all masters to which it leads. Raise StoredRunError when it lacks one."""
     if not is_combined(master):
         return [master]
     for name, why in left_out_in(master).items():
-        raise RunFileError(f"{master}: it lacks the images of {name}: {why}")
+        raise StoredRunError(f"{master}: it lacks the images of {name}: {why}")
     return masters_of(master, follow)
 
 
 def _books_of(master: Path, follow: Sequence[Path]) -> DataBooks:
     with open_run(master, folders=folders_of(master, follow)) as run:
         if run.form == "raw":
-            raise RunFileError(f"{master}: its images are in raw files; rashpa convert makes NXmx of them first")
+            raise StoredRunError(f"{master}: its images are in raw files; rashpa convert makes NXmx of them first")
         return run_books(run)
 
 
 def combine_run(outcome: Outcome) -> Path | None:
     """Write the combined master of a run with several files, as far as they can be reached from here; return None when there is nothing to combine. Raise
-    RunFileError."""
+    StoredRunError."""
     plan = outcome.plan
     files = {buffer.name: Path(buffer.file) for buffer in outcome.buffers if buffer.file}
     for file in list(files.values())[:1]:
@@ -101,7 +101,7 @@ def _is_to_be_read(outcome: Outcome, file: Path) -> bool:
     try:
         with open_run(file) as stored:
             return stored.form != "raw" and stored.facts.run_id in ("", outcome.run_id)
-    except RunFileError:
+    except StoredRunError:
         return file.exists() and not is_combined(file)
     except OSError:
         return False

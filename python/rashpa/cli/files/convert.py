@@ -8,7 +8,7 @@ import typer
 
 from rashpa.cli.told import AsJson, Follow, Teller
 from rashpa.data.making.convert import convert_run
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 
 
 def convert(
@@ -38,7 +38,7 @@ def convert(
             threads=threads,
             follow=follow or (),
         )
-    except RunFileError as error:
+    except StoredRunError as error:
         tell.refuse(str(error))
     except MemoryError as error:
         tell.fail(str(error))

@@ -15,7 +15,7 @@ from rashpa.data.base.bad_file import blaming, no_memory
 from rashpa.data.base.books import NOT_WHOLE, DataBooks, all_of
 from rashpa.data.figures.image_values import brightest_image
 from rashpa.data.files.hdf5.files import folders_of
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.combined import is_combined, left_out_in
 from rashpa.data.stored.hits import no_hits
 from rashpa.data.stored.joined_run import JoinedRun, open_parts
@@ -68,7 +68,7 @@ def inspect(
             with open_one(file, follow or ()) as run:
                 _check(tell, run, wanted)
                 _draw(tell, run, wanted)
-    except RunFileError as error:
+    except StoredRunError as error:
         tell.refuse(str(error))
     books = replace(books, troubles=(*books.troubles, *lacking))
     code, problem = (NOT_WHOLE, lacking[0]) if lacking else (None, "")
@@ -81,16 +81,16 @@ _Looked = list[tuple[DataBooks, dict[str, Any]]]
 def _looked(
     tell: Teller, masters: Sequence[Path], follow: Sequence[Path], wanted: "_Pictures"
 ) -> tuple[_Looked, tuple[str, ...]]:
-    """Return the readable masters, and the reasons why the others are not. Raise RunFileError when none is readable."""
+    """Return the readable masters, and the reasons why the others are not. Raise StoredRunError when none is readable."""
     looked: _Looked = []
     unread: list[str] = []
     for master in masters:
         try:
             looked.append(_inspect(tell, master, folders_of(master, follow), wanted))
-        except RunFileError as error:
+        except StoredRunError as error:
             unread.append(str(error))
     if not looked:
-        raise RunFileError("\n".join(unread))
+        raise StoredRunError("\n".join(unread))
     return looked, tuple(unread)
 
 
@@ -113,7 +113,7 @@ def _lacking(file: Path) -> Iterator[str]:
 
 
 def _books_of_gone(file: Path, follow: Sequence[Path]) -> DataBooks:
-    """Of images that a leading file counts and of which the masters are gone. Of entries with one master it counts none. RunFileError."""
+    """Of images that a leading file counts and of which the masters are gone. Of entries with one master it counts none. StoredRunError."""
     parts = open_parts(file, folders=folders_of(file, follow))
     gone = 0
     for run in parts.values():
@@ -140,7 +140,7 @@ def _inspect(
     try:
         with open_run(file, folders=folders) as run:
             _check(tell, run, wanted)
-            with blaming(f"{file}: it is damaged", RunFileError):
+            with blaming(f"{file}: it is damaged", StoredRunError):
                 summary, books = run.summary(), run_books(run)
             if not tell.as_json:
                 _show(Console(), summary)
@@ -157,7 +157,7 @@ def _draw(tell: Teller, run: Run | JoinedRun, wanted: _Pictures) -> None:
 
     try:
         if wanted.png is not None:
-            with blaming(f"{run.path}: it is damaged", RunFileError):
+            with blaming(f"{run.path}: it is damaged", StoredRunError):
                 image = brightest_image(run) if wanted.image is None else wanted.image
             plot.draw_image(run, image, wanted.png)
         if wanted.hits is not None:

@@ -9,7 +9,7 @@ import typer
 from rashpa.cli.told import AsJson, Follow, Teller
 from rashpa.data.base.bad_file import blaming, no_memory
 from rashpa.data.making.cxi import MASTER, geometry_of, has_peak_lists, peak_table, write_cxi
-from rashpa.data.parts.run_parts import RunFileError, prefix_of
+from rashpa.data.parts.run_parts import StoredRunError, prefix_of
 from rashpa.data.parts.staged_files import staged_file
 from rashpa.data.stored.joined_run import JoinedRun
 from rashpa.data.stored.opened import open_one
@@ -46,20 +46,20 @@ def peaks(
     output = output or file.parent / f"{name}_peaks.cxi"
     try:
         with open_one(file, follow or ()) as run:
-            with blaming(f"{file}: it is damaged", RunFileError):
+            with blaming(f"{file}: it is damaged", StoredRunError):
                 books = run_books(run)
             if master and geometry is not None:
                 _check_master(tell, run)
                 _write_text(geometry, geometry_of(run, MASTER))
                 tell.end("", books, [geometry])
             with staged_file(output) as made:
-                with blaming(str(file), RunFileError, "copy it again, or choose another --output"):
+                with blaming(str(file), StoredRunError, "copy it again, or choose another --output"):
                     done = write_cxi(run, made, output)
                 if geometry is not None:
                     _write_text(geometry, geometry_of(run))
     except typer.Exit:  # a RuntimeError, as those of damaged files are
         raise
-    except RunFileError as error:
+    except StoredRunError as error:
         tell.refuse(str(error))
     except OSError as error:
         tell.refuse(

@@ -8,7 +8,7 @@ import typer
 
 from rashpa.cli.told import AsJson, Follow, Teller
 from rashpa.data.making.repair import repair_run
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 
 
 def repair(
@@ -25,7 +25,7 @@ def repair(
     tell = Teller("repair", as_json)
     try:
         done = repair_run(run, follow=follow or ())
-    except RunFileError as error:
+    except StoredRunError as error:
         tell.refuse(str(error))
     except MemoryError as error:
         tell.fail(str(error))

@@ -177,12 +177,12 @@ def _checked_plan(file: Path, report: Path | None, page: bool, nodes_too: bool) 
 def _combine(outcome: Outcome, errors: Console, console: Console) -> None:
     """Combine the files of a run that has several into one; a file that cannot be combined stays as it is."""
     from rashpa.cli.files.combine import combine_run  # with HDF5, which no run waits for before it begins
-    from rashpa.data.parts.run_parts import RunFileError as StoredError
+    from rashpa.data.parts.run_parts import StoredRunError
 
     try:
         if (combined := combine_run(outcome)) is not None:
             console.print(f"wrote {combined}: leads to all files", markup=False, highlight=False, soft_wrap=True)
-    except StoredError as error:
+    except StoredRunError as error:
         errors.print(f"caution: {error}", style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 

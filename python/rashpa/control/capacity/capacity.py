@@ -12,11 +12,12 @@ from rashpa.control.plan.run_plan import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.runfile.kernels import code_of
 from rashpa.control.runfile.plausible import plausibility_cautions
 from rashpa.control.telegrams.telegram import Capabilities
+from rashpa.data.base.rashpa_error import RashpaError
 
 _OPEN_FILES = 1000  # `ulimit -n` of a reader is 1024 on most machines
 
 
-class CapacityError(ValueError):
+class CapacityError(RashpaError, ValueError):
     """Refuses a run that cannot work on these machines; the text says why and proposes a remedy."""
 
 

@@ -21,6 +21,7 @@ from rashpa.control.nodes.process_identity import is_process
 from rashpa.control.plan.groups import Joined
 from rashpa.control.plan.run_plan import Plan, joined_plan, plan_run
 from rashpa.control.runfile.run_file_reader import RunFileSource, parse_run_file, run_file_of
+from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.data.files.new_folders import missing_folders, remove_empty
 from rashpa.data.files.private_file import NO_LOCKS, lock, put_private
 from rashpa.data.files.regular_file import json_of, open_own, open_shared, read_shared, reason
@@ -30,7 +31,7 @@ SUFFIX = "_attach.json"
 _MOST_BYTES = 8 << 20
 
 
-class JournalError(ValueError):
+class JournalError(RashpaError, ValueError):
     """Reports that there is no run to take over; says why, and what to try."""
 
 

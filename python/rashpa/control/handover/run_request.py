@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from rashpa.control.handover.journal import SUFFIX, journal_lives
+from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.data.files.private_file import put_private
 from rashpa.data.files.regular_file import open_own, read_own, reason
 
@@ -34,11 +35,11 @@ _A = TypeVar("_A", bound="DataclassInstance")
 _log = logging.getLogger(__name__)
 
 
-class ManagerGoneError(Exception):
+class ManagerGoneError(RashpaError):
     """Reports that no manager is left to answer."""
 
 
-class AnswerError(ValueError):
+class AnswerError(RashpaError, ValueError):
     """Reports an answer that this program does not understand."""
 
 

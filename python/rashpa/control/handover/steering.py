@@ -28,6 +28,7 @@ from rashpa.control.nodes.holding import deadlines_held
 from rashpa.control.nodes.node_client import NodeError
 from rashpa.control.plan.run_plan import Plan
 from rashpa.control.telegrams import telegram
+from rashpa.data.base.rashpa_error import RashpaError
 
 Way = Literal["pause", "resume", "abort"]
 WAYS: tuple[Way, ...] = ("pause", "resume", "abort")
@@ -39,7 +40,7 @@ _MOST_TIMES = 8
 _LONGEST_WAIT_S = 10.0  # for the frame of a pause; where whole stacks take longer, the pause is at once
 
 
-class SteerError(ValueError):
+class SteerError(RashpaError, ValueError):
     """Reports that the run does not obey; says why, and what to try."""
 
 

@@ -15,9 +15,10 @@ from rashpa.control.handover.run_request import (
     RunRequest,
     wanted_before,
 )
+from rashpa.data.base.rashpa_error import RashpaError
 
 
-class StopError(ValueError):
+class StopError(RashpaError, ValueError):
     """Reports that the run cannot be asked; says why, and what to try."""
 
 

@@ -14,11 +14,12 @@ from typing import Protocol
 
 from rashpa.control.nodes.local_node import READY_S, local_command
 from rashpa.control.plan.planned_node import PlannedNode
+from rashpa.data.base.rashpa_error import RashpaError
 
 _SCRIPT = 'exec "$@" --host "${SLURMD_NODENAME:-$(hostname)}"'  # where the step is, as its own machine calls it
 
 
-class LauncherError(RuntimeError):
+class LauncherError(RashpaError, RuntimeError):
     """Reports that the engine cannot be used; says why, and what to try."""
 
 

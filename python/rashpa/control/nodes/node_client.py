@@ -25,6 +25,7 @@ from rashpa.control.telegrams import telegram, telegram_xml
 from rashpa.control.telegrams.run_state import TRANSITIONS, RunState
 from rashpa.control.telegrams.telegram import Capabilities, Configure, Configured, Fault, Join, Status, Telegram
 from rashpa.control.telegrams.telegram_xml import CONTENT_TYPE, TelegramError
+from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.data.files.regular_file import json_of
 
 _GOOD, _NOTHING_NEW, _DENIED, _ABSENT, _TOO_MANY = 200, 204, 401, 404, 429  # of HTTP
@@ -43,7 +44,7 @@ _LOAD = TypeAdapter(Load)
 _T = TypeVar("_T", bound=Telegram)
 
 
-class NodeError(RuntimeError):
+class NodeError(RashpaError, RuntimeError):
     """Reports a node that does not answer, or refuses. `lost`: it did not answer at all."""
 
     def __init__(self, node: str, text: str, code: str = "internal", lost: bool = False) -> None:

@@ -24,6 +24,7 @@ from rashpa.control.run.run_notes import Observer, unobserved
 from rashpa.control.runfile.run_file_reader import RunFileSource, read_run_file, run_file_of
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import Books, Status
+from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.data.base.telling import Apart, OnlyTells
 from rashpa.data.files.file_names import expanded
 
@@ -41,7 +42,7 @@ def _future() -> "Future[Any]":
     return made
 
 
-class SessionError(RuntimeError):
+class SessionError(RashpaError, RuntimeError):
     """Reports that the run does not obey, or has failed; says why, and what to try."""
 
 

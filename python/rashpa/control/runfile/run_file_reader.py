@@ -20,6 +20,7 @@ from pydantic.fields import FieldInfo
 from rashpa.control.runfile.run_file import RunFile
 from rashpa.control.runfile.toml_bounds import beyond_bounds
 from rashpa.control.runfile.value_errors import said_of_short_list, said_of_value
+from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.data.files.regular_file import read_regular, reason, text_of
 
 KeyPath = tuple[str | int, ...]
@@ -36,7 +37,7 @@ _TABLE = re.compile(r"^\s*+\[(\[?+)([^\]\[]++)\]\]?+\s*+(?:#.*)?$")
 _KEY = re.compile(rf"^\s*+({_PART}(?:\s*+\.\s*+{_PART})*+)\s*+=")
 
 
-class RunFileError(ValueError):
+class RunFileError(RashpaError, ValueError):
     """Reports a run file that cannot be run; one message, a line for each fault."""
 
 

@@ -5,11 +5,13 @@ import os
 import re
 import secrets
 
+from rashpa.data.base.rashpa_error import RashpaError
+
 VARIABLE = "RASHPA_TOKEN"
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
 
 
-class TokenError(ValueError):
+class TokenError(RashpaError, ValueError):
     """Refuses a text that is no token; the message names its source, and never the text itself."""
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from rashpa.control.runfile.kernels import Column
+from rashpa.data.base.rashpa_error import RashpaError
 
 MOST_TEXT = 1000
 MOST_DEPTH = 32
@@ -28,7 +29,7 @@ _COMPARING = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="
 """Each with what it is when its sides change places."""
 
 
-class RuleError(ValueError):
+class RuleError(RashpaError, ValueError):
     """Names the fault of a rule, and the remedy."""
 
 

@@ -4,6 +4,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from rashpa.data.base.rashpa_error import RashpaError
+
 
 class RunState(StrEnum):
     """Names the states of a node: idle → configured → armed → running ⇄ paused → finished; fault from anywhere; reset back to idle."""
@@ -53,7 +55,7 @@ TRANSITIONS: dict[str, Transition] = {
 }
 
 
-class StateError(RuntimeError):
+class StateError(RashpaError, RuntimeError):
     """Refuses an order that the state does not allow."""
 
 

@@ -9,6 +9,8 @@ import itertools
 import re
 from xml.parsers import expat
 
+from rashpa.data.base.rashpa_error import RashpaError
+
 MAX_BYTES = 4 << 20
 MAX_ELEMENTS = 16384
 MAX_ATTRIBUTES = 65536
@@ -16,7 +18,7 @@ _HEAD_BYTES = 4096  # a root that is not complete in so many bytes is none of ou
 _ASSIGNMENT = re.compile(rb"=[ \t\r\n]{0,16}[\"']")
 
 
-class TelegramError(ValueError):
+class TelegramError(RashpaError, ValueError):
     """Reports bytes that are no telegram of this version; the text says where and why. `code` is that of the Fault in answer to it: "config" for a Configure
     with an impossible content."""
 

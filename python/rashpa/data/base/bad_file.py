@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rashpa.data.base.limit_said import limit_behind
+from rashpa.data.base.rashpa_error import RashpaError
 
 _OWN_NUMBERS = (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
 _OF_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
@@ -16,7 +17,7 @@ _CONTRADICTIONS = (OSError, LookupError, RuntimeError, ValueError, TypeError, Ar
 """As h5py and NumPy say that a file contradicts itself."""
 
 
-class BadFileError(ValueError):
+class BadFileError(RashpaError, ValueError):
     """A file is not what it must be, or not where it must be. The text says which, why and what to try."""
 
 

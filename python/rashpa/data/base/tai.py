@@ -10,12 +10,13 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cache
 
 from rashpa.data.base.packaged import packaged_file
+from rashpa.data.base.rashpa_error import RashpaError
 
 _SECOND = 10**9
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class LeapTableError(ValueError):
+class LeapTableError(RashpaError, ValueError):
     """The table is damaged; the text says which line."""
 
 

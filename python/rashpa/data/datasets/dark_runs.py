@@ -15,11 +15,11 @@ from rashpa.data.base.books import DataBooks, all_of
 from rashpa.data.base.pixel_units import is_made
 from rashpa.data.datasets.datasets import dataset_from_spec
 from rashpa.data.files.file_names import HEADERLESS, is_hdf5
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.stored_images import RawShape, open_stored
 from rashpa.data.stored.stored_piece import Reading, StatedModule, Stored, StoredError
 
-READING_ERRORS = (RunFileError, StoredError, _native.ConfigError, _native.FileError, _native.ResourceError)
+READING_ERRORS = (StoredRunError, StoredError, _native.ConfigError, _native.FileError, _native.ResourceError)
 """What reading frames raises besides OSError."""
 _PIECE_BYTES = 64 << 20
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data.base.rashpa_error import RashpaError
+
 CODES = (0, 1, 3)  # of G0, G1, G2 in bits 15:14
 DEAD = 2  # NXmx pixel_mask bit 1
 NOISY = 16  # bit 4
@@ -21,7 +23,7 @@ _NOISY = 10.0  # robust σ above the median RMS of the module
 _MAD = 1.4826
 
 
-class PedestalError(Exception):
+class PedestalError(RashpaError):
     """Frames that make no pedestal; the text says why."""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from rashpa.data.base.rashpa_error import RashpaError
+
 MOST_DEPTH = 24
 MOST_ITEMS = 100_000
 _INDEFINITE = 31
@@ -15,7 +17,7 @@ _BYTES, _MAP, _TAG, _SIMPLE = 2, 5, 6, 7
 _MAGIC = b"\xd9\xd9\xf7"  # tag 55799: what follows is CBOR
 
 
-class CborError(ValueError):
+class CborError(RashpaError, ValueError):
     """The bytes are no CBOR, or such as is not read here; the text says what and where."""
 
 

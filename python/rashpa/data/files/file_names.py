@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from rashpa.data.base.rashpa_error import RashpaError
+
 PACKED = (".gz", ".bz2", ".zst")
 HDF5 = (".h5", ".hdf5", ".nxs", ".cxi")
 HEADERLESS = (".bin", ".raw", ".dat")
@@ -18,7 +20,7 @@ _ARRAY_OF_NPZ = re.compile(r"(.+\.npz):(.+)", re.IGNORECASE | re.DOTALL)
 _FRAME_OF_FILE = re.compile(r"(.+)#([0-9]{1,9})", re.DOTALL)
 
 
-class NumberingError(ValueError):
+class NumberingError(RashpaError, ValueError):
     """Numbered names that do not follow one another; the text says which name is missing."""
 
 

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.base.pixels import Masking, counts_of, delivered
+from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.data.files.file_names import expanded
 
 Values = Mapping[str, Any]
 """Parameters of a kernel by name; paths of files are absolute, or count from the current folder."""
 
 
-class GivenError(ValueError):
+class GivenError(RashpaError, ValueError):
     """The arrays cannot be made; names kernel, key, file and, where it is one, the pixel."""
 
 

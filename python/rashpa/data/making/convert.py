@@ -18,7 +18,7 @@ from rashpa.data.files.images import Patience
 from rashpa.data.files.limited_process import Limits
 from rashpa.data.files.regular_file import real_path
 from rashpa.data.parts.older_files import MASTER
-from rashpa.data.parts.run_parts import RunFileError, size_of_parts
+from rashpa.data.parts.run_parts import StoredRunError, size_of_parts
 from rashpa.data.parts.staged_files import staged_files
 from rashpa.data.stored.combined import is_combined, masters_of
 from rashpa.data.stored.limited_answer import answer_of, give_answer
@@ -51,11 +51,11 @@ def convert_run(
     follow: Iterable[Path] = (),
 ) -> Converted:
     """`run`: the _raw_master.h5, or the prefix of its name; `to`: a master, or a prefix. `patience`: of the clock, and of as many
-    processors as there are threads. `follow`: folders to which names of its files may lead. RunFileError says why it cannot be; nothing is left of it
+    processors as there are threads. `follow`: folders to which names of its files may lead. StoredRunError says why it cannot be; nothing is left of it
     then."""
     source, target = (str(path).removesuffix(MASTER) for path in (run, to))
     if real_path(source) == real_path(target):
-        raise RunFileError(f"{to}: these are the raw files themselves, which stay as they are; choose another name")
+        raise StoredRunError(f"{to}: these are the raw files themselves, which stay as they are; choose another name")
     with staged_files(Path(target), replace=existing == "replace") as staged:
         _check_raw(run, follow)
         size = size_of_parts(Path(source), follow)
@@ -63,26 +63,26 @@ def convert_run(
         said = _made(run, [source, str(staged.prefix), images_per_file, threads], size, allowed)
         if "error" in said:
             text = staged.named(str(said["error"]))
-            raise RunFileError(text if source in text else f"{run}: {text}")
+            raise StoredRunError(text if source in text else f"{run}: {text}")
         counts = _Counts(**{name: int(said[name]) for name in _Counts.__dataclass_fields__})
         return Converted(staged.publish(), counts.stored, counts.lost, counts.unknown, _books(run, counts))
 
 
 def _check_raw(run: Path, follow: Iterable[Path]) -> None:
-    """RunFileError when it is a file of images already."""
+    """StoredRunError when it is a file of images already."""
     master = run if is_hdf5(run) else Path(f"{run}{MASTER}")
     if not master.is_file():
         return
     if is_combined(master):
         names = ", ".join(map(str, masters_of(master, follow)))
-        raise RunFileError(f"{master}: it leads to {names}, which are NXmx; there is nothing to convert")
+        raise StoredRunError(f"{master}: it leads to {names}, which are NXmx; there is nothing to convert")
     try:
         with open_run(master, folders=folders_of(master, follow)) as stored:
             form = stored.form
-    except (RunFileError, OSError):
+    except (StoredRunError, OSError):
         return  # what the process that converts can say better
     if form != "raw":
-        raise RunFileError(f"{master}: it is NXmx, as the sink hdf5 writes it; there is nothing to convert")
+        raise StoredRunError(f"{master}: it is NXmx, as the sink hdf5 writes it; there is nothing to convert")
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _books(run: Path, counts: _Counts) -> DataBooks:
 
 
 def _made(run: Path, asked: list[str | int], size: int, allowed: int) -> dict[str, Any]:
-    """What the process says that converts. RunFileError when it says nothing."""
+    """What the process says that converts. StoredRunError when it says nothing."""
     threads = int(asked[-1])
     standard = Limits()
     limits = Limits(
@@ -131,7 +131,7 @@ def _promised(source: str) -> int:
     try:
         with open_run(f"{source}{MASTER}") as run:
             return run.books["expected"]
-    except (RunFileError, OSError, ValueError, RuntimeError):
+    except (StoredRunError, OSError, ValueError, RuntimeError):
         return 0
 
 

@@ -14,7 +14,7 @@ from rashpa.data.files.hdf5.tree import Group, Hdf5File
 from rashpa.data.files.regular_file import real_path
 from rashpa.data.geometry.laboratory import AS_SEEN_FROM_THE_SAMPLE, Plane, Vector
 from rashpa.data.parts.made_hdf5 import made_hdf5
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.joined_run import JoinedRun
 from rashpa.data.stored.reader import Run
 
@@ -46,15 +46,15 @@ class CxiPeaks:
 
 
 def peak_table(run: Run | JoinedRun) -> str:
-    """The table of the run that has peaks. RunFileError when there is none."""
+    """The table of the run that has peaks. StoredRunError when there is none."""
     for name, facts in run.table_facts.items():
         if set(_NEEDED) <= set(facts.columns):
             return name
-    raise RunFileError(f"{run.path}: no kernel of this run has made a table of peaks; peakfinder8 and peakfinder do")
+    raise StoredRunError(f"{run.path}: no kernel of this run has made a table of peaks; peakfinder8 and peakfinder do")
 
 
 def write_cxi(run: Run | JoinedRun, file: Path, named: Path | None = None) -> CxiPeaks:
-    """Writes the peaks of all stored images into `file`, beside links to the images. Raises RunFileError, OSError.
+    """Writes the peaks of all stored images into `file`, beside links to the images. Raises StoredRunError, OSError.
 
     Positions are as the kernel finds them: the middle of the first pixel is 0, 0. The file names the master by its path from the folder of `named`,
     where `file` is put afterwards; without it, from its own.
@@ -92,12 +92,12 @@ def write_cxi(run: Run | JoinedRun, file: Path, named: Path | None = None) -> Cx
 
 
 def _check_leading(run: Run | JoinedRun) -> None:
-    """RunFileError when the file that leads to several masters has the images in another order than the run."""
+    """StoredRunError when the file that leads to several masters has the images in another order than the run."""
     if isinstance(run, Run):
         return
-    with Hdf5File(run.path, kind=RunFileError) as file:
+    with Hdf5File(run.path, kind=StoredRunError) as file:
         if file["/entry/data/frame_number"][()].tolist() != run.frame_numbers.tolist():
-            raise RunFileError(
+            raise StoredRunError(
                 f"{run.path}: its images are others than those of its masters; make it again: rashpa combine"
             )
 
@@ -117,13 +117,13 @@ MASTER = Places("/entry/data/data", "/entry/instrument/detector/pixel_mask", "/e
 
 def has_peak_lists(run: Run | JoinedRun) -> bool:
     """Whether CrystFEL finds peaks in the master itself: masters of before have them in tables only."""
-    with Hdf5File(run.path, kind=RunFileError) as file:
+    with Hdf5File(run.path, kind=StoredRunError) as file:
         return f"{MASTER.peaks}/nPeaks" in file
 
 
 def geometry_of(run: Run | JoinedRun, places: Places = CXI) -> str:
     """CrystFEL's geometry of the run: a panel for each module as the master places it, as a start for refinement."""
-    with Hdf5File(run.path, kind=RunFileError) as file:
+    with Hdf5File(run.path, kind=StoredRunError) as file:
         detector = file["/entry/instrument/detector"]
         size = float(detector["x_pixel_size"][()])
         distance = float(detector["distance"][()])

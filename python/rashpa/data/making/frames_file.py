@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rashpa.data.files.hdf5.tree import Hdf5File
 from rashpa.data.parts.made_hdf5 import made_hdf5
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.stored_piece import no_value
 
 IMAGES = "/entry/data/data"
@@ -25,12 +25,12 @@ def frames_path(master: Path) -> Path:
 
 
 def write_frames_file(master: Path) -> Path:
-    """Writes it beside the master of a run that is over. RunFileError when that has no images, or nothing can be written there."""
+    """Writes it beside the master of a run that is over. StoredRunError when that has no images, or nothing can be written there."""
     out = frames_path(master)
     try:
-        with Hdf5File(master, kind=RunFileError) as run, made_hdf5(out) as file:
+        with Hdf5File(master, kind=StoredRunError) as run, made_hdf5(out) as file:
             if IMAGES not in run:
-                raise RunFileError(f"{master}: has no dense images; lists of pixels have no rows for frames")
+                raise StoredRunError(f"{master}: has no dense images; lists of pixels have no rows for frames")
             columns = {name: run[f"{_TABLES}/{name}"][()] for name in COLUMNS}
             images = run[IMAGES]
             layout = h5py.VirtualLayout((len(columns["stored_index"]), *images.shape[1:]), images.dtype)
@@ -50,7 +50,7 @@ def write_frames_file(master: Path) -> Path:
                     column.attrs["names"] = names
             entry["master"] = h5py.ExternalLink(master.name, "/entry")
     except (OSError, KeyError) as error:
-        raise RunFileError(f"{out}: cannot be made of {master.name} ({error})") from error
+        raise StoredRunError(f"{out}: cannot be made of {master.name} ({error})") from error
     return out
 
 

@@ -17,7 +17,7 @@ from rashpa.data.files.hdf5.files import folders_of
 from rashpa.data.files.images import Patience
 from rashpa.data.files.limited_process import Limits
 from rashpa.data.parts.older_files import JOURNAL, MASTER, leaders_of
-from rashpa.data.parts.run_parts import RunFileError, prefix_of, size_of_parts
+from rashpa.data.parts.run_parts import StoredRunError, prefix_of, size_of_parts
 from rashpa.data.stored.combined import is_combined, left_out_in, remake
 from rashpa.data.stored.limited_answer import answer_of, give_answer
 from rashpa.data.stored.reader import Run, open_run
@@ -49,7 +49,7 @@ class _Counts:
 
 
 def repair_run(run: Path, *, follow: Iterable[Path] = (), patience: Patience | None = None) -> Repaired:
-    """`run`: the master, or the prefix of its name; `follow`: folders to which names of its files may lead. RunFileError when it cannot be completed: the
+    """`run`: the master, or the prefix of its name; `follow`: folders to which names of its files may lead. StoredRunError when it cannot be completed: the
     text says why and what to try."""
     prefix = Path(str(run).removesuffix(MASTER))
     folders = tuple(follow)
@@ -61,11 +61,11 @@ def repair_run(run: Path, *, follow: Iterable[Path] = (), patience: Patience | N
     said = answer_of("rashpa.data.making.repair", [str(prefix)], limits, allowed, run)
     if "error" in said:
         text = str(said["error"])
-        raise RunFileError(text if str(prefix) in text else f"{run}: {text}")
+        raise StoredRunError(text if str(prefix) in text else f"{run}: {text}")
     try:
         done = _Counts(**said)
     except TypeError:
-        raise RunFileError(f"{run}: the process that repairs it said what cannot be; copy it again") from None
+        raise StoredRunError(f"{run}: the process that repairs it said what cannot be; copy it again") from None
     with open_run(done.master, folders=folders_of(Path(done.master), folders)) as made:
         books = run_books(made)
         if done.was_complete and made.form == "raw":
@@ -77,15 +77,15 @@ def repair_run(run: Path, *, follow: Iterable[Path] = (), patience: Patience | N
 
 
 def _check_single(run: Path) -> None:
-    """RunFileError when it leads to other files, which are repaired one by one; it is made again with each."""
+    """StoredRunError when it leads to other files, which are repaired one by one; it is made again with each."""
     leading = run if is_hdf5(run) else Path(f"{run}{MASTER}")
     if not is_combined(leading):
         return
     lacking = left_out_in(leading)
     if not lacking:
-        raise RunFileError(f"{leading}: it leads to other files, which are complete; there is nothing to do")
+        raise StoredRunError(f"{leading}: it leads to other files, which are complete; there is nothing to do")
     commands = ", ".join(f"`rashpa repair {leading.parent / name}`" for name in lacking)
-    raise RunFileError(
+    raise StoredRunError(
         f"{leading}: it leads to other files, of which {len(lacking)} are not complete; repair those, and it is made again: {commands}"
     )
 

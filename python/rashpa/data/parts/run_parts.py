@@ -4,9 +4,10 @@
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rashpa.data.base.bad_file import BadFileError, is_own
+from rashpa.data.base.rashpa_error import old_names
 from rashpa.data.files.file_names import encoding_trouble
 from rashpa.data.files.hdf5.files import Files, folders_of
 from rashpa.data.files.hdf5.tree import Group
@@ -17,8 +18,12 @@ LEADS_TO = "rashpa_masters"
 """Attribute of the root of a file that leads to several masters: their names, relative to its folder."""
 
 
-class RunFileError(BadFileError):
+class StoredRunError(BadFileError):
     """The file cannot be read as a run; the text says what, where and what to try."""
+
+
+if not TYPE_CHECKING:  # who checks types would believe that every name is there
+    __getattr__ = old_names(__name__, RunFileError=StoredRunError)
 
 
 def prefix_of(master: Path) -> Path:
@@ -38,23 +43,23 @@ def is_complete(master: Group) -> bool:
 
 
 def size_of_parts(prefix: Path, follow: Iterable[Path] = ()) -> int:
-    """Bytes on the disk of all files of a run. RunFileError when its master is not there, or when one of them is no regular file, or lies, links followed, in
+    """Bytes on the disk of all files of a run. StoredRunError when its master is not there, or when one of them is no regular file, or lies, links followed, in
     none of the folders that may be read: native code opens them by their names."""
     if trouble := encoding_trouble(prefix):
-        raise RunFileError(trouble)
+        raise StoredRunError(trouble)
     master = prefix.with_name(f"{prefix.name}{MASTER}")
-    files = Files(folders_of(master, follow), RunFileError)
+    files = Files(folders_of(master, follow), StoredRunError)
     size = 0
     for path in sorted({master, *(older_files(prefix) if prefix.parent.is_dir() else ())}):
         try:
             with files.opened(path)[0] as file:
                 size += os.fstat(file.fileno()).st_blocks * 512
         except FileNotFoundError:
-            raise RunFileError(f"{path}: no such file; give the _master.h5 file of a run") from None
+            raise StoredRunError(f"{path}: no such file; give the _master.h5 file of a run") from None
         except PermissionError as error:
-            raise RunFileError(f"{path}: {reason(error)}; if it may, allow its folder: --follow DIR") from None
+            raise StoredRunError(f"{path}: {reason(error)}; if it may, allow its folder: --follow DIR") from None
         except (OSError, ValueError) as error:
             if is_own(error):
                 raise
-            raise RunFileError(f"{path}: {reason(error) if isinstance(error, OSError) else error}") from None
+            raise StoredRunError(f"{path}: {reason(error) if isinstance(error, OSError) else error}") from None
     return size

@@ -15,7 +15,7 @@ from rashpa.data.files.file_names import encoding_trouble
 from rashpa.data.files.regular_file import check_no_device, open_regular
 from rashpa.data.files.writer_lock import has_writer
 from rashpa.data.parts.older_files import JOURNAL, MASTER, SERIES, leaders_of, older_files
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 
 
 class Staged:
@@ -30,7 +30,7 @@ class Staged:
         return text.replace(str(self.prefix), str(self._target))
 
     def publish(self) -> Path:
-        """Give the files their names, the master last. RunFileError when others have these names by now."""
+        """Give the files their names, the master last. StoredRunError when others have these names by now."""
         check_free(self._target, self._replace)
         made = sorted(self.prefix.parent.iterdir(), key=lambda path: path.name.endswith(MASTER))
         try:
@@ -41,20 +41,20 @@ class Staged:
             for path in made:
                 path.rename(self._target.with_name(path.name))
         except OSError as error:
-            raise RunFileError(f"{self._target}: its files cannot get their names ({error.strerror})") from None
+            raise StoredRunError(f"{self._target}: its files cannot get their names ({error.strerror})") from None
         return self._target.with_name(f"{self._target.name}{MASTER}")
 
 
 def check_free(target: Path, replace: bool) -> None:
-    """RunFileError when there are files of this prefix that may not be replaced, or no folder for them."""
+    """StoredRunError when there are files of this prefix that may not be replaced, or no folder for them."""
     if trouble := encoding_trouble(target):
-        raise RunFileError(trouble)
+        raise StoredRunError(trouble)
     if not target.name or not target.parent.is_dir():
-        raise RunFileError(f"{target}: {target.parent} is no folder that is there; create it, or choose another name")
+        raise StoredRunError(f"{target}: {target.parent} is no folder that is there; create it, or choose another name")
     if not replace and (old := older_files(target)):
-        raise RunFileError(f"{old[0]} exists; move it, choose another name, or give --replace")
+        raise StoredRunError(f"{old[0]} exists; move it, choose another name, or give --replace")
     if _is_written(target.with_name(f"{target.name}{JOURNAL}")):
-        raise RunFileError(
+        raise StoredRunError(
             f"{target}{MASTER} is being written by another process; wait for its end, or choose another name"
         )
 
@@ -76,12 +76,14 @@ def _is_written(journal: Path) -> bool:
 
 @contextlib.contextmanager
 def staged_files(target: Path, *, replace: bool = False) -> Iterator[Staged]:
-    """Make a place for files of the prefix `target`; what was not published is removed. RunFileError."""
+    """Make a place for files of the prefix `target`; what was not published is removed. StoredRunError."""
     check_free(target, replace)
     try:
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     except OSError as error:
-        raise RunFileError(f"{target.parent}: cannot be written to ({error.strerror}); choose another folder") from None
+        raise StoredRunError(
+            f"{target.parent}: cannot be written to ({error.strerror}); choose another folder"
+        ) from None
     with ended_in_order():
         try:
             yield Staged(target, folder, replace)

@@ -18,7 +18,7 @@ from rashpa.data.files.hdf5.files import folders_of
 from rashpa.data.files.hdf5.tree import Hdf5File
 from rashpa.data.files.regular_file import json_of, real_path, reason
 from rashpa.data.parts.made_hdf5 import made_hdf5
-from rashpa.data.parts.run_parts import LEADS_TO, RunFileError, prefix_of
+from rashpa.data.parts.run_parts import LEADS_TO, StoredRunError, prefix_of
 from rashpa.data.stored.combined_entry import write_entry, write_entry_of_one
 from rashpa.data.stored.combined_member import Identity, Member, identity_of, member_of
 
@@ -36,16 +36,16 @@ def combine(
     follow: Iterable[Path] = (),
 ) -> Path:
     """Writes `out`: an entry by each name, of one master or of several that share its images, as members of a group do: these become one entry of all their
-    frames in order, each once. `go_on`: without masters that are not there or not complete, which the file says; `run`: the id of a run, of which all are to be. RunFileError when they do not fit one
+    frames in order, each once. `go_on`: without masters that are not there or not complete, which the file says; `run`: the id of a run, of which all are to be. StoredRunError when they do not fit one
     another, or something else than such a file has its name."""
     folders = tuple(follow)
     if os.path.lexists(out) and not is_combined(out):
-        raise RunFileError(f"{out}: exists, and is no combined master; move it, or choose another name")
+        raise StoredRunError(f"{out}: exists, and is no combined master; move it, or choose another name")
     left_out: dict[Path, str] = {}
     members = {name: _members(many, go_on, run, left_out, folders) for name, many in parts.items()}
     read = {name: many for name, many in members.items() if many}
     if not read:
-        raise RunFileError(f"{out}: none of its masters can be read: {'; '.join(left_out.values())}")
+        raise StoredRunError(f"{out}: none of its masters can be read: {'; '.join(left_out.values())}")
     check_of_one_run([one for many in read.values() for one in many])
     said = {
         name: [{"file": _relative(one.master, out), **one.identity.as_json()} for one in members[name]]
@@ -66,7 +66,7 @@ def combine(
             if _ENTRY not in read:
                 _lead_to(file, next(iter(read)), next(iter(read.values()))[0].master)
     except OSError as error:
-        raise RunFileError(f"{out}: cannot be written ({error}); choose another folder") from error
+        raise StoredRunError(f"{out}: cannot be written ({error}); choose another folder") from error
     return out
 
 
@@ -79,9 +79,9 @@ def _members(
         try:
             member = member_of(master, follow)
             if run and member.identity.run != run:
-                raise RunFileError(f"{master}: it is of another run, {member.run_name}; move it away")
+                raise StoredRunError(f"{master}: it is of another run, {member.run_name}; move it away")
             found.append(member)
-        except RunFileError as error:
+        except StoredRunError as error:
             if not go_on:
                 raise
             left_out[master] = str(error)
@@ -89,19 +89,19 @@ def _members(
 
 
 def check_of_one_run(members: Sequence[Member]) -> None:
-    """RunFileError when two of them are of different runs, or the same."""
+    """StoredRunError when two of them are of different runs, or the same."""
     for one, other in itertools.combinations(members, 2):
         if one.identity.run != other.identity.run:
-            raise RunFileError(
+            raise StoredRunError(
                 f"{other.master}: it is of another run ({other.run_name}) than {one.master} ({one.run_name}); combine the files of one run"
             )
         same = one.identity == other.identity and one.frames.tolist() == other.frames.tolist() and one.images > 0
         if same or real_path(one.master) == real_path(other.master):
-            raise RunFileError(f"{other.master}: it is the same as {one.master}; name each file once")
+            raise StoredRunError(f"{other.master}: it is the same as {one.master}; name each file once")
 
 
 def parts_of(masters: Sequence[Path], follow: Iterable[Path] = ()) -> dict[str, list[Path]]:
-    """Entries for masters of one run: those that fit one another share one. RunFileError."""
+    """Entries for masters of one run: those that fit one another share one. StoredRunError."""
     folders = tuple(follow)
     members = [member_of(master, folders) for master in masters]
     check_of_one_run(members)
@@ -134,7 +134,7 @@ def names_in(path: Path) -> list[str]:
 
 
 def masters_of(path: Path, follow: Iterable[Path] = ()) -> list[Path]:
-    """To which a combined master leads; none when it is another file. `follow`: folders in which they may lie besides its own. RunFileError, also when one of
+    """To which a combined master leads; none when it is another file. `follow`: folders in which they may lie besides its own. StoredRunError, also when one of
     them is of another run than when the file was made."""
     return [master for many in parts_in(path, follow).values() for master in many]
 
@@ -143,7 +143,7 @@ def parts_in(path: Path, follow: Iterable[Path] = ()) -> dict[str, list[Path]]:
     """The masters of each entry of a combined master; as masters_of()."""
     folders = folders_of(path, follow)
     try:
-        with Hdf5File(path, kind=RunFileError, folders=folders) as file:
+        with Hdf5File(path, kind=StoredRunError, folders=folders) as file:
             return {
                 name: [_checked(path, file, one, folders) for one in many if "left_out" not in one]
                 for name, many in _said_in(path, file).items()
@@ -151,20 +151,20 @@ def parts_in(path: Path, follow: Iterable[Path] = ()) -> dict[str, list[Path]]:
     except OSError as error:
         if is_own(error):
             raise
-        raise RunFileError(f"{path}: {reason(error)}") from None
+        raise StoredRunError(f"{path}: {reason(error)}") from None
 
 
 def left_out_in(path: Path) -> dict[str, str]:
-    """The masters that a combined master lacks, and why. RunFileError."""
-    with Hdf5File(path, kind=RunFileError) as file:
+    """The masters that a combined master lacks, and why. StoredRunError."""
+    with Hdf5File(path, kind=StoredRunError) as file:
         said = _said_in(path, file)
     return {str(one["file"]): str(one["left_out"]) for many in said.values() for one in many if "left_out" in one}
 
 
 def remake(path: Path, follow: Iterable[Path] = ()) -> Path | None:
-    """Make a combined master again of all masters that it was made of or that were left out, as far as they can be read; None when nothing is new. RunFileError."""
+    """Make a combined master again of all masters that it was made of or that were left out, as far as they can be read; None when nothing is new. StoredRunError."""
     folders = folders_of(path, follow)
-    with Hdf5File(path, kind=RunFileError, folders=folders) as file:
+    with Hdf5File(path, kind=StoredRunError, folders=folders) as file:
         said = _said_in(path, file)
         if not any("left_out" in one for many in said.values() for one in many):
             return None
@@ -174,7 +174,7 @@ def remake(path: Path, follow: Iterable[Path] = ()) -> Path | None:
 
 def _said_in(path: Path, file: Hdf5File) -> dict[str, list[dict[str, Any]]]:
     """What a combined master says of its entries; of files of before the names of masters alone."""
-    with blaming(f"{path}: what it says of its masters cannot be read", RunFileError, "combine them again"):
+    with blaming(f"{path}: what it says of its masters cannot be read", StoredRunError, "combine them again"):
         if _PARTS in file.attrs:
             said = json_of(str(file.attrs[_PARTS]))
             return {str(name): [dict(one) for one in many if str(one["file"])] for name, many in said.items()}
@@ -182,14 +182,14 @@ def _said_in(path: Path, file: Hdf5File) -> dict[str, list[dict[str, Any]]]:
 
 
 def _checked(path: Path, file: Hdf5File, said: dict[str, Any], folders: tuple[Path, ...]) -> Path:
-    """The path of one master. RunFileError when it is of another run by now."""
+    """The path of one master. StoredRunError when it is of another run by now."""
     master = file.source(str(said["file"]))
     if "run" not in said or not master.exists():
         return master
-    with Hdf5File(master, kind=RunFileError, folders=folders) as other:
+    with Hdf5File(master, kind=StoredRunError, folders=folders) as other:
         found = identity_of(other)
     if found != Identity(str(said["run"]), str(said.get("file_id", ""))):
-        raise RunFileError(
+        raise StoredRunError(
             f"{path}: it was made for another run than the one of which {master} is now; combine the files again: rashpa combine"
         )
     return master
@@ -200,7 +200,7 @@ def _lead_to(file: h5py.File, name: str, first: Path) -> None:
     these would find the first one twice."""
     entry = file.create_group(_ENTRY)
     entry.attrs["default"] = "data"
-    with Hdf5File(first, kind=RunFileError) as master:
+    with Hdf5File(first, kind=StoredRunError) as master:
         names = list(master["entry"])
     for member in names:
         entry[member] = h5py.SoftLink(f"/{name}/{member}")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.parts.older_files import MASTER
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.combined_member import COUNTS, IMAGES, STATES, Member, differing
 from rashpa.data.stored.stored_piece import no_value
 
@@ -29,7 +29,7 @@ _OWN = ("instrument", _DETECTOR, _SPECIFIC)
 
 
 def write_entry(file: h5py.File, name: str, members: Sequence[Member], relative: Callable[[Path], str]) -> None:
-    """Writes the group `name`. RunFileError when the members do not fit one another."""
+    """Writes the group `name`. StoredRunError when the members do not fit one another."""
     _check_fit(members)
     first = members[0]
     entry = file.create_group(name)
@@ -40,7 +40,7 @@ def write_entry(file: h5py.File, name: str, members: Sequence[Member], relative:
         if times := [one.times[time] for one in members if time in one.times]:
             entry[time] = last(times, key=_moment)
     counts = _counts(members, chosen)
-    with Hdf5File(first.master, kind=RunFileError) as master:
+    with Hdf5File(first.master, kind=StoredRunError) as master:
         _link(entry, master, ("entry",), _LINKED, relative(first.master))
         for group in _OWN:
             found = master.find(f"entry/{group}")
@@ -73,7 +73,7 @@ def _moment(text: str) -> tuple[dt.datetime, str]:
 def write_entry_of_one(file: h5py.File, name: str, master: Path, relative: str) -> None:
     """Writes the group `name`, of which each member leads to the one of the master's entry. Programs that make paths of names need groups of this file: one link
     to the entry of another would call itself by the name that it has there."""
-    with Hdf5File(master, kind=RunFileError) as found:
+    with Hdf5File(master, kind=StoredRunError) as found:
         entry = file.create_group(name)
         entry.attrs.update(_attributes(found["entry"]))
         _link(entry, found, ("entry",), [one for one in found["entry"] if one != "data"], relative)
@@ -93,15 +93,15 @@ def _attributes(group: Group) -> dict[str, Any]:
 def _check_fit(members: Sequence[Member]) -> None:
     first = members[0]
     if any(one.form != "dense" for one in members):
-        raise RunFileError(
+        raise StoredRunError(
             f"{first.master}: lists of pixels and raw files are not combined; rashpa convert makes images"
         )
     if any((one.shape, one.dtype) != (first.shape, first.dtype) for one in members):
         said = ", ".join(f"{one.master.name}: {one.shape} {one.dtype}" for one in members)
-        raise RunFileError(f"images of another shape or type do not become one: {said}")
+        raise StoredRunError(f"images of another shape or type do not become one: {said}")
     for one in members:
         if places := differing(first, one):
-            raise RunFileError(
+            raise StoredRunError(
                 f"{one.master}: it says something else of {', '.join(places)} than {first.master}; give them entries of their own"
             )
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rashpa.data.base.bad_file import blaming
 from rashpa.data.files.hdf5.files import folders_of
 from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.reader import Run, open_run
 from rashpa.data.stored.run_facts import COMPLETENESS
 from rashpa.data.stored.stored_facts import text_of
@@ -49,7 +49,7 @@ class Identity:
 
 def identity_of(master: Group) -> Identity:
     """Of an open master. The file's error when it has no run."""
-    with blaming(f"{master.file}: what it says of its run cannot be read", RunFileError):
+    with blaming(f"{master.file}: what it says of its run cannot be read", StoredRunError):
         said = master["entry/rashpa"].attrs
         named = [text_of(said.get(name, "")) for name in ("run_name", "run_number", "run_file_sha256")]
         own = [text_of(said.get(name, "")) for name in ("buffer", "receiver")]
@@ -87,12 +87,12 @@ class Member:
 
 
 def member_of(master: Path, follow: Iterable[Path] = ()) -> Member:
-    """Read it. RunFileError when it cannot be read as a run, or is not complete."""
+    """Read it. StoredRunError when it cannot be read as a run, or is not complete."""
     folders = folders_of(master, follow)
     with (
         open_run(master, folders=folders) as run,
-        Hdf5File(master, kind=RunFileError, folders=folders) as file,
-        blaming(f"{master}: it is damaged", RunFileError),
+        Hdf5File(master, kind=StoredRunError, folders=folders) as file,
+        blaming(f"{master}: it is damaged", StoredRunError),
     ):
         return _member(master, run, file)
 
@@ -102,12 +102,12 @@ def _member(master: Path, run: Run, file: Hdf5File) -> Member:
     stored = np.flatnonzero(tables.stored_index >= 0)
     stored = stored[np.argsort(tables.stored_index[stored], kind="stable")]
     if len(stored) != len(run):
-        raise RunFileError(f"{master}: its tables and its images do not fit each other; copy it again")
+        raise StoredRunError(f"{master}: its tables and its images do not fit each other; copy it again")
     state = np.zeros(len(run), np.uint8)
     images = file.find(IMAGES)
     if run.form == "dense" and isinstance(images, Array):
         if images.shape != (len(run), *run.shape):
-            raise RunFileError(
+            raise StoredRunError(
                 f"{master}: its images have another shape or type than it says: {images.shape}; copy it again"
             )
         for row, absence in images.absences().items():

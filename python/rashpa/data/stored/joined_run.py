@@ -16,7 +16,7 @@ from rashpa.data.base.bad_file import blaming
 from rashpa.data.base.closed import Closed
 from rashpa.data.base.pixels import Masking
 from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.combined import left_out_in, parts_in
 from rashpa.data.stored.image_sequence import ImageSequence
 from rashpa.data.stored.reader import Run, open_run
@@ -30,14 +30,14 @@ class JoinedRun(Closed):
     are gone, and why; they count among the stored ones, and are absent."""
 
     def __init__(self, path: Path, members: Sequence[Run], gone: Mapping[int, str] | None = None) -> None:
-        """RunFileError when their images are not of one kind."""
+        """StoredRunError when their images are not of one kind."""
         self.path = path
         self.gone: dict[int, str] = dict(gone or {})
         self.members = tuple(members)
         first = self.members[0]
         for one in self.members:
             if (one.form, one.shape, one.dtype, one.masked) != (first.form, first.shape, first.dtype, first.masked):
-                raise RunFileError(
+                raise StoredRunError(
                     f"{path}: {one.path.name} has images of another kind than {first.path.name}; open them by themselves"
                 )
         self.form, self.shape, self.dtype = first.form, first.shape, first.dtype
@@ -113,7 +113,7 @@ class JoinedRun(Closed):
             raise IndexError(f"{self.path.name} leads to {len(self)} images; there is no image {index}")
         row = self._stored[index]
         if self._of[row] == _GONE:
-            raise RunFileError(f"{self.path}: {self.gone[int(self.frame_numbers[index])]}")
+            raise StoredRunError(f"{self.path}: {self.gone[int(self.frame_numbers[index])]}")
         return self.members[int(self._of[row])], int(self._index[row])
 
     def __len__(self) -> int:
@@ -238,19 +238,19 @@ class RunParts(dict[str, Run | JoinedRun]):
         self.gone: dict[str, str] = {}
 
     def __missing__(self, name: str) -> Run | JoinedRun:
-        """RunFileError for what is gone, KeyError for what never was."""
+        """StoredRunError for what is gone, KeyError for what never was."""
         if name in self.gone:
-            raise RunFileError(self.gone[name])
+            raise StoredRunError(self.gone[name])
         raise KeyError(name)
 
 
 def open_parts(path: Path, *, folders: Iterable[Path] = (), whole: bool = False) -> RunParts:
-    """What a file leads to that leads to several masters, by entry. `whole`: a master that was left out, or is gone, is an error. RunFileError, also when all of
+    """What a file leads to that leads to several masters, by entry. `whole`: a master that was left out, or is gone, is an error. StoredRunError, also when all of
     them are gone."""
     folders = tuple(folders)
     left_out = left_out_in(path) if whole else {}
     for name, why in left_out.items():
-        raise RunFileError(f"{path}: it lacks the images of {name}: {why}")
+        raise StoredRunError(f"{path}: it lacks the images of {name}: {why}")
     with contextlib.ExitStack() as stack:
         found = RunParts()
         for name, masters in parts_in(path, folders).items():
@@ -264,7 +264,7 @@ def open_parts(path: Path, *, folders: Iterable[Path] = (), whole: bool = False)
             elif runs:
                 found[name] = JoinedRun(path, runs, _gone_frames(path, name, runs, folders, lost) if lost else {})
         if found.gone and not found:
-            raise RunFileError(next(iter(found.gone.values())))
+            raise StoredRunError(next(iter(found.gone.values())))
         stack.pop_all()
     return found
 
@@ -273,7 +273,10 @@ def _gone_frames(
     path: Path, name: str, runs: Sequence[Run], folders: tuple[Path, ...], lost: Sequence[str]
 ) -> dict[int, str]:
     """Frames of the entry that none of these runs has, and why."""
-    with Hdf5File(path, kind=RunFileError, folders=folders) as file, blaming(f"{path}: it is damaged", RunFileError):
+    with (
+        Hdf5File(path, kind=StoredRunError, folders=folders) as file,
+        blaming(f"{path}: it is damaged", StoredRunError),
+    ):
         data = file.find(f"{name}/data")
         numbers = data.find("frame_number") if isinstance(data, Group) else None
         frames = numbers[()].tolist() if isinstance(numbers, Array) else []

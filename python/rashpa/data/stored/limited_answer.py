@@ -13,20 +13,20 @@ from typing import Any
 from rashpa import _native
 from rashpa.data.base.bad_file import is_own, no_memory
 from rashpa.data.files.limited_process import Limits, is_own_end, private_output, start_limited, why_it_ended
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 
 _LONGEST_TEXT = 2000
 
 
 def answer_of(module: str, asked: list[str | int], limits: Limits, seconds: float, run: Path) -> dict[str, Any]:
-    """What `module` answers to `asked` within so many seconds. RunFileError begins with the run, MemoryError when nothing is said of it."""
+    """What `module` answers to `asked` within so many seconds. StoredRunError begins with the run, MemoryError when nothing is said of it."""
     process = start_limited(module, [json.dumps(asked)], limits, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     with process:
         try:
             out, _ = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             process.kill()
-            raise RunFileError(
+            raise StoredRunError(
                 f"{run}: it was not done within {seconds:.0f} s; is its storage slow, or the run damaged?"
             ) from None
         except BaseException:
@@ -35,7 +35,7 @@ def answer_of(module: str, asked: list[str | int], limits: Limits, seconds: floa
     try:
         said = dict(json.loads(out))
     except (ValueError, TypeError):
-        kind = MemoryError if is_own_end(process.returncode, limits) else RunFileError
+        kind = MemoryError if is_own_end(process.returncode, limits) else StoredRunError
         raise kind(f"{run}: {why_it_ended(process.returncode, limits)}") from None
     if "no_memory" in said:
         raise MemoryError(f"{run}: {said['no_memory']}")

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rashpa.data.base.bad_file import BadFileError, blaming, is_own
 from rashpa.data.base.closed import Coming
 from rashpa.data.base.pixels import Pixels
+from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.data.files.file_names import expanded
 from rashpa.data.files.hdf5.selection import whole
 from rashpa.data.files.hdf5.tree import Array, Hdf5File
@@ -31,7 +32,7 @@ _LOOK_S = 0.01  # a wait in pieces, so that Ctrl-C is heard
 _FOLLOW_S = 10.0  # until a data file shows an image that its journal calls written
 
 
-class LiveError(RuntimeError):
+class LiveError(RashpaError, RuntimeError):
     """The run cannot be followed, or not to its end; the text says why and what to try."""
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rashpa.data.files.file_names import expanded
 from rashpa.data.files.hdf5.files import folders_of
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.combined import is_combined, left_out_in, parts_in
 from rashpa.data.stored.joined_run import JoinedRun, open_parts
 from rashpa.data.stored.reader import Run, open_run
@@ -15,7 +15,7 @@ from rashpa.data.stored.reader import Run, open_run
 
 def opened(file: Path | str) -> Run | JoinedRun | dict[str, Run | JoinedRun]:
     """The run of a master, one run of the members of a group, or, by their names, those of several buffers. Of masters that are gone the images are absent, or the
-    name is an error that says it. Warns of masters that the file lacks, since their receivers died. RunFileError."""
+    name is an error that says it. Warns of masters that the file lacks, since their receivers died. StoredRunError."""
     path = Path(expanded(str(file)))
     if not is_combined(path):
         return open_run(path)
@@ -23,22 +23,22 @@ def opened(file: Path | str) -> Run | JoinedRun | dict[str, Run | JoinedRun]:
         warnings.warn(f"{path}: it lacks the images of {name}: {why}", stacklevel=3)
     parts = open_parts(path)
     if not parts and not parts.gone:
-        raise RunFileError(f"{path}: it leads to no file that can be read")
+        raise StoredRunError(f"{path}: it leads to no file that can be read")
     return next(iter(parts.values())) if len(parts) == 1 and not parts.gone else parts
 
 
 def open_one(path: Path, follow: Iterable[Path] = ()) -> Run | JoinedRun:
-    """The one run that a file holds or leads to, with all of its masters: for who needs every image of one buffer. RunFileError names the files of several
+    """The one run that a file holds or leads to, with all of its masters: for who needs every image of one buffer. StoredRunError names the files of several
     buffers, and those that are not complete."""
     folders = folders_of(path, follow)
     if not is_combined(path):
         return open_run(path, folders=folders)
     masters = parts_in(path, follow)
     if len(masters) > 1:
-        raise RunFileError(f"{path}: {leads_to(masters)}; give the file of one of them")
+        raise StoredRunError(f"{path}: {leads_to(masters)}; give the file of one of them")
     found = open_parts(path, folders=folders, whole=True)
     if not found:
-        raise RunFileError(f"{path}: it leads to no file that can be read")
+        raise StoredRunError(f"{path}: it leads to no file that can be read")
     return next(iter(found.values()))
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rashpa.data.files.hdf5.files import Files
 from rashpa.data.files.hdf5.tree import Group
 from rashpa.data.files.regular_file import reason
-from rashpa.data.parts.run_parts import RunFileError, data_file
+from rashpa.data.parts.run_parts import StoredRunError, data_file
 
 try:
     from rashpa import _native
@@ -33,14 +33,16 @@ class RawPlaces:
         name = pixel.decode("ascii", "replace") if isinstance(pixel, bytes) else str(pixel)
         self._shape = cast("tuple[int, int]", tuple(int(side) for side in group.attrs["image_shape"]))
         if name not in _PIXELS or len(self._shape) != 2 or not 0 < self._shape[0] * self._shape[1] <= _MOST_PIXELS:
-            raise RunFileError(f"{master}: it says images of {self._shape} {name}, which cannot be; copy it again")
+            raise StoredRunError(f"{master}: it says images of {self._shape} {name}, which cannot be; copy it again")
         self.dtype: np.dtype[Any] = np.dtype(name).newbyteorder("<")
         self._master = master
-        self._files = Files(folders, RunFileError)
+        self._files = Files(folders, StoredRunError)
         self._file: NDArray[np.uint32] = rashpa["stored_file"][()]
         columns = {column: group[column][()] for column in ("offset", "length", "crc32c")}
         if any(len(values) != len(self._file) for values in columns.values()):
-            raise RunFileError(f"{master}: /entry/rashpa/raw has another number of rows than the tables; copy it again")
+            raise StoredRunError(
+                f"{master}: /entry/rashpa/raw has another number of rows than the tables; copy it again"
+            )
         self._offset, self._length, self._crc = columns["offset"], columns["length"], columns["crc32c"]
         self.stored_bytes = int(self._length.sum(dtype=np.uint64))
 
@@ -65,7 +67,7 @@ class RawPlaces:
         return found
 
     def image(self, row: int) -> NDArray[Any]:
-        """Of a row that is stored. RunFileError when it is not in its file as it was written."""
+        """Of a row that is stored. StoredRunError when it is not in its file as it was written."""
         path = data_file(self._master, int(self._file[row]), "raw")
         wanted = self._shape[0] * self._shape[1] * self.dtype.itemsize
         try:
@@ -73,11 +75,11 @@ class RawPlaces:
                 file.seek(int(self._offset[row]))
                 data = file.read(wanted)
         except FileNotFoundError:
-            raise RunFileError(f"{path}: this part of {self._master.name} is not there; put it beside it") from None
+            raise StoredRunError(f"{path}: this part of {self._master.name} is not there; put it beside it") from None
         except (OSError, OverflowError, ValueError) as error:
             why = reason(error) if isinstance(error, OSError) else error
-            raise RunFileError(f"{path}: {why}") from None
+            raise StoredRunError(f"{path}: {why}") from None
         whole = len(data) == wanted == int(self._length[row])
         if not whole or (_native is not None and _native.crc32c(data) != int(self._crc[row])):
-            raise RunFileError(f"{path}: the image of row {row} is not what was written; copy the file again")
+            raise StoredRunError(f"{path}: the image of row {row} is not what was written; copy the file again")
         return np.frombuffer(data, self.dtype).reshape(self._shape).copy()

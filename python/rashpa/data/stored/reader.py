@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from rashpa.data.base.bad_file import BadFileError, blaming, is_own
 from rashpa.data.base.closed import Closed
 from rashpa.data.base.pixels import Masking, Pixels, with_masking
+from rashpa.data.base.rashpa_error import old_names
 from rashpa.data.files.file_names import natural
 from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.files.regular_file import open_shared, reason
 from rashpa.data.files.writer_lock import has_writer
 from rashpa.data.geometry.orientation import UPRIGHT, Orientation
-from rashpa.data.parts.run_parts import LEADS_TO, RunFileError, is_complete, prefix_of
+from rashpa.data.parts.run_parts import LEADS_TO, StoredRunError, is_complete, prefix_of
 from rashpa.data.stored import densify
 from rashpa.data.stored.image_facts import ImageFacts
 from rashpa.data.stored.image_sequence import ImageSequence
@@ -47,6 +48,9 @@ from rashpa.data.stored.stored_facts import (
 )
 from rashpa.data.stored.stored_places import StoredPlaces, absent_images, absent_lists
 from rashpa.data.stored.stored_products import StoredProducts
+
+if not TYPE_CHECKING:  # who checks types would believe that every name is there
+    __getattr__ = old_names(__name__, RunFileError=StoredRunError)
 
 _OLD_COLUMNS = ("masked_pixels", "saturated_pixels", "bright_pixels")  # of files that do not name them
 VETO_REASONS = ("none", "too_few", "too_many", "dark", "partial")
@@ -253,7 +257,7 @@ class Run(Closed):
         runs = ends[1:] - ends[:-1]
         lines = group["lines"][()].astype(np.int64)
         if (runs < 0).any() or runs.sum() != len(lines):
-            raise RunFileError(f"{self.path}: it is damaged: its lost lines do not fit its rows; copy it again")
+            raise StoredRunError(f"{self.path}: it is damaged: its lost lines do not fit its rows; copy it again")
         return np.bincount(np.repeat(np.arange(len(runs)), runs), lines, minlength=len(runs)).astype(np.int64)
 
     def lost_mask(self, row: int) -> NDArray[np.bool_]:
@@ -321,14 +325,14 @@ class Run(Closed):
             name, place = f"data_{int(self._rashpa['stored_file'][row]):06}", int(self._rashpa["stored_place"][row])
             part = self._part(name)
             if place >= len(part):
-                raise RunFileError(f"{self.path}: {name} holds fewer images than the master says; copy it again")
+                raise StoredRunError(f"{self.path}: {name} holds fewer images than the master says; copy it again")
             return cast("NDArray[Any]", part[place])
         for name in self._links():
             part = self._part(name)
             if index < len(part):
                 return cast("NDArray[Any]", part[index])
             index -= len(part)
-        raise RunFileError(f"{self.path}: the data files hold fewer images than the master says; copy them again")
+        raise StoredRunError(f"{self.path}: the data files hold fewer images than the master says; copy them again")
 
     def _links(self) -> list[str]:
         return sorted((name for name in self._parts if name.startswith("data_")), key=natural)
@@ -338,7 +342,7 @@ class Run(Closed):
             part = self._parts[name]
             if not isinstance(part, Array) or (part.shape[1:], part.dtype) != (self.shape, self.dtype):
                 said = f"{part.shape} {part.dtype}" if isinstance(part, Array) else "a group"
-                raise RunFileError(
+                raise StoredRunError(
                     f"{part.file}: {part.name} is {said}; {self.path.name} leads to images of {self.shape} {self.dtype} there: copy it again"
                 )
             self._open_parts[name] = part
@@ -382,32 +386,32 @@ def _rows_of(columns: dict[str, NDArray[Any]]) -> NDArray[np.void]:
 
 
 def open_run(path: Path | str, *, folders: Iterable[Path] = ()) -> Run:
-    """Opens a run by its master file. `folders`: where its data files may lie, links followed; by default beside it. RunFileError when that is not
+    """Opens a run by its master file. `folders`: where its data files may lie, links followed; by default beside it. StoredRunError when that is not
     what `path` is."""
     path = Path(path)
     try:
-        file = Hdf5File(path, kind=RunFileError, folders=folders)
+        file = Hdf5File(path, kind=StoredRunError, folders=folders)
     except FileNotFoundError:
-        raise RunFileError(f"{path}: no such file") from None
+        raise StoredRunError(f"{path}: no such file") from None
     except OSError as error:
         if is_own(error):
             raise
-        raise RunFileError(f"{path}: {reason(error)}") from None
-    except RunFileError as error:
+        raise StoredRunError(f"{path}: {reason(error)}") from None
+    except StoredRunError as error:
         if "lock" in str(error):
-            raise RunFileError(f"{path}: it is still being written; wait for the end of the run") from error
+            raise StoredRunError(f"{path}: it is still being written; wait for the end of the run") from error
         raise
     if LEADS_TO in file.attrs:
         file.close()
-        raise RunFileError(f"{path}: it leads to other files of a run; open it by rashpa.open, or give one of those")
+        raise StoredRunError(f"{path}: it leads to other files of a run; open it by rashpa.open, or give one of those")
     try:
-        with blaming(f"{path}: is not a run of rashpa", RunFileError, "give the _master.h5 file of a finished run"):
+        with blaming(f"{path}: is not a run of rashpa", StoredRunError, "give the _master.h5 file of a finished run"):
             return Run(file, path)
     except BaseException as error:
         unfinished = isinstance(error, BadFileError) and "entry/rashpa" in file and not is_complete(file)
         file.close()
         if unfinished:
-            raise RunFileError(f"{path}: {_unfinished(path)}") from error
+            raise StoredRunError(f"{path}: {_unfinished(path)}") from error
         raise
 
 

@@ -24,7 +24,7 @@ from rashpa.data.files.file_names import HDF5, is_hdf5, raw_format
 from rashpa.data.files.hdf5.tree import Hdf5File
 from rashpa.data.files.images import is_image, read_images
 from rashpa.data.files.regular_file import open_regular, reason
-from rashpa.data.parts.run_parts import LEADS_TO, RunFileError
+from rashpa.data.parts.run_parts import LEADS_TO, StoredRunError
 from rashpa.data.stored.combined import parts_in
 from rashpa.data.stored.foreign_images import Foreign
 from rashpa.data.stored.joined_run import JoinedRun, open_parts
@@ -124,7 +124,7 @@ class _closing:  # noqa: N801 (as contextlib's, for what has close() by its prot
 def _open_hdf5(path: Path, folders: Sequence[Path], allow_missing: bool) -> Served:
     try:
         stored = _opened(path, folders, allow_missing)
-    except RunFileError as error:
+    except StoredRunError as error:
         raise StoredError(str(error)) from None
     except OSError as error:
         raise StoredError(f"{path}: {reason(error)}") from None
@@ -184,7 +184,7 @@ class _OurRun:
         tables = self._run.tables
         try:
             images = np.stack([self._image(first + n, int(row)) for n, row in enumerate(rows)])
-        except RunFileError as error:
+        except StoredRunError as error:
             raise StoredError(f"{self._run.path}: images {first} … {first + count - 1}: {error}") from None
         return Piece(
             images,

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from rashpa.data.files.hdf5.layouts import Absence
 from rashpa.data.files.hdf5.tree import Array, Group
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 
 Part = Callable[[str], Array]
-"""The images of a data file, by the name of its link. RunFileError when they cannot be opened."""
+"""The images of a data file, by the name of its link. StoredRunError when they cannot be opened."""
 
 
 GONE = {
@@ -64,7 +64,7 @@ def absent_images(master: Path, part: Part, places: StoredPlaces) -> dict[int, s
         try:
             images = part(name)
             absences = images.absences()
-        except RunFileError as error:
+        except StoredRunError as error:
             found |= dict.fromkeys(rows, f"{GONE['file']}: {error}")
             continue
         text = f"{master}: {{}}: image {{}} is not in its {name}: {{}}; copy it again"
@@ -104,5 +104,5 @@ def _absent_of(lists: Sequence[Array], first: int, end: int) -> str:
 def _length(part: Part, name: str) -> int:
     try:
         return len(part(name))
-    except RunFileError:
+    except StoredRunError:
         return 0

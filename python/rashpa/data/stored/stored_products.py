@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.files.hdf5.tree import Group
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.run_facts import AccumulationFacts, ProfileFacts, TableFacts
 from rashpa.data.stored.stored_facts import accumulation_facts, text_of
 
@@ -50,7 +50,7 @@ class StoredProducts:
         group = self._group["tables"][name]
         found = {column: group[column][first:end] for column in map(text_of, group.attrs["columns"])}
         if any(len(values) != end - first for values in found.values()):
-            raise RunFileError(f"{self._path}: table {name} holds fewer rows than the master says; copy it again")
+            raise StoredRunError(f"{self._path}: table {name} holds fewer rows than the master says; copy it again")
         return found
 
     def profile_facts(self) -> dict[str, ProfileFacts]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rashpa.data.files.file_names import natural
 from rashpa.data.files.regular_file import json_of, read_regular
-from rashpa.data.parts.run_parts import RunFileError
+from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.combined import is_combined, masters_of
 
 _REPORT = "report.json"
@@ -15,7 +15,7 @@ _MOST_BYTES = 64 << 20
 
 
 def masters_at(where: Path, follow: Iterable[Path] = ()) -> list[Path]:
-    """Of a master itself; of a combined one, a folder or a report those that it leads to, in its folder and those of `follow`. RunFileError when there are
+    """Of a master itself; of a combined one, a folder or a report those that it leads to, in its folder and those of `follow`. StoredRunError when there are
     none."""
     if where.is_dir():
         report = where / _REPORT
@@ -28,7 +28,7 @@ def masters_at(where: Path, follow: Iterable[Path] = ()) -> list[Path]:
 def _of_folder(folder: Path) -> list[Path]:
     found = [path for path in sorted(folder.glob("*_master.h5"), key=natural) if not is_combined(path)]
     if not found:
-        raise RunFileError(
+        raise StoredRunError(
             f"{folder}: holds no _master.h5 file; its report says where the files are: give the folder of --report"
         )
     return found
@@ -45,13 +45,13 @@ def _of_report(report: Path) -> list[Path]:
         ]
         base = Path(said["run"]["file"])
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise RunFileError(f"{report}: is no report of a run ({error})") from error
+        raise StoredRunError(f"{report}: is no report of a run ({error})") from error
     if not files:
-        raise RunFileError(f"{report}: the run {said['run']['name']} has stored no file")
+        raise StoredRunError(f"{report}: the run {said['run']['name']} has stored no file")
     found = [path for file, _ in files if (path := _reached(file, report, base)) is not None]
     if not found:
         places = ", ".join(f"{file} ({node})" for file, node in files)
-        raise RunFileError(
+        raise StoredRunError(
             f"{report}: none of its files can be reached from here: {places}; look there, or give the folder to which they were moved"
         )
     return found

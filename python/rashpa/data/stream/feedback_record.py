@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.data.files.regular_file import json_of
 
 VERSION = 1
@@ -23,7 +24,7 @@ _FORMATS = {"uint32": "Q", "uint64": "Q", "int64": "q", "float64": "d"}
 _DTYPES = {"uint32": "<u8", "uint64": "<u8", "int64": "<i8", "float64": "<f8"}
 
 
-class FeedbackError(RuntimeError):
+class FeedbackError(RashpaError, RuntimeError):
     """What is published cannot be had, or read; the text says why and what to try."""
 
 

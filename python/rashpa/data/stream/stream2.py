@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.data.base.tai import tai_of_date
 from rashpa.data.files.bounded_cbor import CborError, loads_cbor
 
@@ -27,7 +28,7 @@ _DTYPES = {
 _HEADER = 12  # of compressed bytes: 8 of their size when they are not, 4 of that of a block
 
 
-class StreamError(ValueError):
+class StreamError(RashpaError, ValueError):
     """A message cannot be read; the text says what of it, and why."""
 
 

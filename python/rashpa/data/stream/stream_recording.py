@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.data.files.bounded_cbor import item_place
 from rashpa.data.stream.stream2 import MOST_MESSAGE_BYTES
 
@@ -17,7 +18,7 @@ MOST_FILES = 1 << 20
 _PIECE = 1 << 20
 
 
-class RecordingError(ValueError):
+class RecordingError(RashpaError, ValueError):
     """There is no recording, or it cannot be read; the text says which file, and why."""
 
 

@@ -3,8 +3,10 @@
 
 import re
 
+from rashpa.data.base.rashpa_error import RashpaError
 
-class PacketError(ValueError):
+
+class PacketError(RashpaError, ValueError):
     """The packet, its hex or its JSON is not what it should be; the text says where and why."""
 
 

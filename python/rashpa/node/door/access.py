@@ -8,9 +8,10 @@ import urllib.parse
 from collections.abc import Iterable, Mapping
 
 from rashpa.control.telegrams.telegram_xml import CONTENT_TYPE
+from rashpa.data.base.rashpa_error import RashpaError
 
 
-class AccessError(Exception):
+class AccessError(RashpaError):
     """Refuses a request; `status` is that of HTTP."""
 
     def __init__(self, status: int, text: str) -> None:

@@ -24,13 +24,14 @@ from rashpa.control.telegrams.telegram import (
     SourceStatus,
     Stop,
 )
+from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.node.engine.preview import Preview, Shown
 from rashpa.node.logs.log import NativeMessage
 
 Table = NDArray[np.uint8]
 
 
-class EngineError(RuntimeError):
+class EngineError(RashpaError, RuntimeError):
     """Reports a refusal of the engine; `code` is that of a Fault telegram: config | resource | file | state | internal."""
 
     def __init__(self, code: str, text: str) -> None:

@@ -16,6 +16,8 @@ MOST = 1000
 """Entries that are kept; the oldest go."""
 MOST_PRINTED = 500
 """Of what kernels print, beside them."""
+IN_NODE_LOG = {"in_node_log": True}
+"""As `extra` of a log record: the node's log has an entry of its own for it."""
 _LONGEST = 500  # characters of an entry
 
 
@@ -102,6 +104,8 @@ class NodeLog(logging.Handler):
         self.add("error", text, about)
 
     def emit(self, record: logging.LogRecord) -> None:
+        if getattr(record, "in_node_log", False):
+            return
         error = record.exc_info[1] if record.exc_info else None
         text = record.getMessage() + (f": {type(error).__name__}: {error}" if error else "")
         self.add("error" if record.levelno >= logging.ERROR else record.levelname.lower(), text)

@@ -25,6 +25,7 @@ from rashpa.control.runfile.run_file_reader import RunFileError, RunFileSource, 
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.part_orders import Hdf5Order
 from rashpa.data.base.books import DataBooks
+from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.data.files.file_names import NumberingError, encoding_trouble, in_order, without_packing
 from rashpa.data.files.images import is_image
 from rashpa.data.files.new_folders import remove_empty
@@ -46,7 +47,7 @@ _MOST_BYTES = 256 << 20
 """Of the images that are read at a time."""
 
 
-class ProcessError(ValueError):
+class ProcessError(RashpaError, ValueError):
     """Refuses an impossible request; the text names file and key, and says what to try."""
 
 

@@ -12,9 +12,10 @@ from rashpa.control.runfile.kernels import code_of, label_of
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.run_state import RunState, StateError, Transition, check_transition
 from rashpa.control.telegrams.telegram import Configure, Fault, Notify, Status, Telegram
+from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.node.engine.engine import Engine, EngineError, EngineFactory, Table
 from rashpa.node.engine.preview import Preview, Shown
-from rashpa.node.logs.log import About, NodeLog
+from rashpa.node.logs.log import IN_NODE_LOG, About, NodeLog
 from rashpa.node.state.orphan import Orphan
 from rashpa.node.state.ownership import Ownership
 
@@ -27,7 +28,7 @@ _LEASE_PARTS = 10  # how often the owner's silence is looked at in a lease
 _T = TypeVar("_T")
 
 
-class OrderError(RuntimeError):
+class OrderError(RashpaError, RuntimeError):
     """Refuses a telegram; it becomes a Fault telegram."""
 
     def __init__(self, code: str, text: str) -> None:
@@ -376,8 +377,7 @@ class Node:
                         "overrun", f"{overruns} images of DTPs came while their slot was not free, and more may"
                     )
         except Exception as error:  # noqa: BLE001  whatever the engine threw, the node is in fault and says so
-            _log.exception("the engine failed")
-            self._enter_fault(f"{self.name}: the engine failed: {error}")
+            self._enter_fault(f"{self.name}: the engine failed: {error}", error)
             return
         self._state = RunState.finished
         counters = engine.status()
@@ -462,7 +462,10 @@ class Node:
                 self._enter_fault(text)
                 raise OrderError("deadline", text)
 
-    def _enter_fault(self, text: str) -> None:
+    def _enter_fault(self, text: str, error: Exception | None = None) -> None:
+        """Be in fault, and say why. `error`: whose traceback standard error has."""
+        if error is not None:
+            _log.error(text, exc_info=error, extra=IN_NODE_LOG)
         self._state = RunState.fault
         self._message = text
         self.log.error(text, self._about)

@@ -17,6 +17,8 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
+from rashpa.data.base.rashpa_error import RashpaError
+
 try:
     from rashpa import _native
 except ImportError:  # where nothing is compiled HDF5's filter does it
@@ -33,7 +35,7 @@ _SIZES = {_SZIP: ("<I", 0), _BLOSC: ("<I", 4), _LZ4: (">Q", 0), _BITSHUFFLE: (">
 _busy = threading.Lock()
 
 
-class ChunkError(ValueError):
+class ChunkError(RashpaError, ValueError):
     """A chunk that does not unpack to what it declares; the text says why."""
 
 

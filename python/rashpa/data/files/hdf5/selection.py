@@ -11,13 +11,15 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data.base.rashpa_error import RashpaError
+
 Box = tuple[tuple[int, int], ...]
 """Of each axis the first index and the one behind the last."""
 _MOST_INDICES = 1 << 27
 _UNLIMITED = 2**63
 
 
-class SelectionError(ValueError):
+class SelectionError(RashpaError, ValueError):
     """A mapping that is not read; the text says why."""
 
 

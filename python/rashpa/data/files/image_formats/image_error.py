@@ -3,8 +3,10 @@
 
 import re
 
+from rashpa.data.base.rashpa_error import RashpaError
 
-class ImageError(ValueError):
+
+class ImageError(RashpaError, ValueError):
     """The file is damaged, or of a kind that is not read; the text says what, without the file's name."""
 
 
