@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The root of what readers raise for the fault of a file, and the line between such a fault and one of our own process."""
+"""The base of readers' errors about a file, and the line between a fault of a file and one of our own process."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _CONTRADICTIONS = (OSError, LookupError, RuntimeError, ValueError, TypeError, Ar
 
 
 class BadFileError(RashpaError, ValueError):
-    """A file is not what it must be, or not where it must be. The text says which, why and what to try."""
+    """Reports a file with a wrong content or place. The text says which, why and what to try."""
 
 
 def is_own(error: BaseException) -> bool:
-    """Whether the error speaks of this process, which lacks memory or has too many open files, and not of a file."""
+    """Return True when the error is one of this process, which lacks memory or has too many open files, and not of a file."""
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _OWN_NUMBERS):
         return True
     return any(words in str(error).lower() for words in _OWN_WORDS)
@@ -30,8 +30,8 @@ def is_own(error: BaseException) -> bool:
 
 @contextmanager
 def blaming(what: str, kind: type[BadFileError] = BadFileError, advice: str = "copy it again") -> Iterator[None]:
-    """Around reading of a file's content, and nothing else: a contradiction becomes `kind`, whose text begins with `what`. Errors of our own process
-    pass: MemoryError, and OSError of too many open files or of a disk without room."""
+    """Turn a contradiction in a file's content into `kind`, whose text begins with `what`. Use it around reading, and nothing else. Errors of our own process
+    pass: MemoryError, and OSError of too many open files or of a full disk."""
     try:
         yield
     except BadFileError:
@@ -53,7 +53,7 @@ def advised(text: str, advice: str) -> str:
 
 
 def no_memory(error: MemoryError) -> str:
-    """In words: a limit of address space is named when there is one."""
+    """Return the error in words, with the limit of address space when there is one."""
     limit = limit_behind(error)
     limited = f"; {limit}" if limit else ""
     said = f"{error}: " if str(error) else ""

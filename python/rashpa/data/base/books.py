@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command made of the data that it read: one account for all commands, with the exit code that follows from it."""
+"""The account of a command that reads data: one form for all commands, with the exit code that follows from it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,8 @@ MOST_TROUBLES = 8
 
 @dataclass(frozen=True)
 class DataBooks:
-    """Counts of one command: `expected` is what its input says it has, `made` what the output holds or what was decided.
-
-    `missing`: of which the bytes are not there; `errored`: of which they are there and wrong. `troubles` names the first of them, in words. `unit` is
-    what is counted.
-    """
+    """Counts the result of one command: `expected` items by its input, `made` items in the output or decided. `missing`: items without bytes; `errored`:
+    items with wrong bytes. `troubles` names the first of them, in words. `unit` names the items."""
 
     expected: int
     made: int

@@ -9,7 +9,7 @@ from rashpa import _native
 
 @dataclass(frozen=True)
 class Component:
-    """One part: whether this build has it, what it adds to run files, and what the machine that builds it must have."""
+    """Describes one component: whether this build has it, its additions to run files, and the needs of a machine that builds it."""
 
     name: str
     built: bool

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a process that makes files ends when it is told to: what is half made is taken away, or completed, whoever tells it."""
+"""The orderly end of a process that makes files: a signal from any sender lets it remove or complete a file that is half made."""
 
 import signal
 import threading
@@ -14,7 +14,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 @contextmanager
 def ended_in_order() -> Iterator[None]:
-    """Within it, a process that is told to end (SIGTERM), or whose terminal goes (SIGHUP), ends as by Ctrl-C, where nobody has said how."""
+    """Turn SIGTERM and SIGHUP into the effect of Ctrl-C for the time of the context, where no other handler is set."""
     signals = (signal.SIGTERM, signal.SIGHUP) if threading.current_thread() is threading.main_thread() else ()
     taken = [number for number in signals if signal.getsignal(number) is signal.SIG_DFL]
     for number in taken:

@@ -20,8 +20,8 @@ from rashpa.data.base.masking_names import Kind
 
 
 class Masking(NamedTuple):
-    """Which values of pixels are no counts. `kind`: "none"; "maximum", of unsigned integers; "negative", all below zero; "minimum", of signed integers;
-    "not_a_number", of float32. `largest_count`: where counts end, if not with the type; what is beyond is none."""
+    """Describes the values of pixels that are no counts. `kind`: "none"; "maximum", of unsigned integers; "negative", all below zero; "minimum", of signed
+    integers; "not_a_number", of float32. `largest_count`: the largest count, if it is less than the type's; values above it are no counts."""
 
     kind: Kind = "none"
     largest_count: int | None = None
@@ -50,12 +50,12 @@ def counts_of(dtype: Any, masking: Masking) -> tuple[float, float]:
 
 
 def masking_of(array: NDArray[Any]) -> Masking:
-    """What an array says of itself; of one that says nothing, plain()."""
+    """Return the masking of an array; plain() for an array without one."""
     return array.masked if isinstance(array, Pixels) else plain(array.dtype)
 
 
 def named(masked: str | Masking, dtype: Any) -> Masking:
-    """The masking that a user names: a kind, "delivered", or one of an array. ValueError lists the names."""
+    """Return the masking that a user names: a kind, "delivered", or one of an array. Raise ValueError that lists the names."""
     if isinstance(masked, Masking):
         return masked
     if masked == "delivered":
@@ -72,10 +72,10 @@ _JOIN = (np.concatenate, np.stack)
 
 
 class Pixels(np.ndarray[Any, np.dtype[Any]]):
-    """Pixels that say which of their values are no counts, `masked`: kernels that are given them know it.
+    """Holds pixels with the values that are no counts, `masked`: kernels that get them know it.
 
-    Views, slices, copies and pickles say it as well, and those that are joined when all of them say the same. What computes with them makes plain
-    arrays, of which every number counts, as do other types, files and numpy.asarray: name `masked` again where such an array comes back.
+    Views, slices, copies and pickles keep it, and so do joined arrays when all of them have the same. Computing makes plain arrays, of which every number
+    counts, and so do other types, files and numpy.asarray: name `masked` again where such an array comes back.
     """
 
     _said: tuple[str, Masking] | None = None  # and of which type
@@ -107,14 +107,14 @@ class Pixels(np.ndarray[Any, np.dtype[Any]]):
 
     @property
     def masked(self) -> Masking:
-        """Which values are no counts."""
+        """Return the values that are no counts."""
         if self._said is None or self._said[0] != self.dtype.name:
             return plain(self.dtype)
         return self._said[1]
 
 
 def with_masking(array: NDArray[Any], masking: Masking) -> Pixels:
-    """A view of an array that says what is masked."""
+    """Return a view of an array with that masking."""
     pixels = array.view(Pixels)
     pixels._said = (array.dtype.name, masking)
     return pixels

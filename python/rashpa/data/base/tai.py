@@ -17,12 +17,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class LeapTableError(RashpaError, ValueError):
-    """The table is damaged; the text says which line."""
+    """Reports a damaged table; the text names the line."""
 
 
 @dataclass(frozen=True)
 class LeapTable:
-    """From `from_ns` (UTC) on, TAI is ahead by `ahead_ns`. From `valid_until` on nobody has said yet whether there is another leap second."""
+    """Holds leap seconds: from `from_ns` (UTC) on, TAI is ahead by `ahead_ns`. From `valid_until` on a further leap second is unknown."""
 
     from_ns: tuple[int, ...]
     ahead_ns: tuple[int, ...]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output that only tells: nobody who writes it is ended or held up by who should read it.
+"""Output that only informs: a slow or absent reader never ends or delays the writer.
 
-A terminal that is stopped, a pipe that nobody reads any more, a full disk and a character that an encoding lacks cost words and nothing else. What is
-written goes through a thread of its own (`Behind`), so that who tells waits a moment at most. `tell` puts such streams in the place of Python's own.
-A command that has nothing to give but its output (`rashpa inspect`) is ended when that is lost; all others go on.
+A stopped terminal, a pipe without reader, a full disk and a character that an encoding lacks cost words and nothing else. Written text goes through a thread
+of its own (`Behind`), so that the writer waits a moment at most. `tell` puts such streams in the place of Python's own. A command whose only result is its
+output (`rashpa inspect`) ends when that is lost; all others go on.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 
 
 class _Piece:
-    """Bytes on their way."""
+    """Holds bytes on their way."""
 
     def __init__(self, data: bytes, left_out: int) -> None:
         self.data = data
@@ -43,10 +43,10 @@ class _Piece:
 
 
 class Behind:
-    """Writes of one who may be slow, fail or hang, in a thread of its own. Any thread may call.
+    """Writes to a file that may be slow, fail or hang, in a thread of its own. Any thread may call.
 
-    `write` gets pieces in order, each with how many were left out before it for want of room, and says whether it was written; it raises nothing. `late` is
-    called once, when the first piece is not written in time.
+    `write` gets pieces in order, each with the number of pieces dropped before it for want of room. It returns True when it has written the piece, and raises
+    nothing. `late` is called once, when the first piece is not written in time.
     """
 
     def __init__(self, write: Callable[[bytes, int], bool], late: Callable[[], None] | None = None) -> None:
@@ -60,7 +60,7 @@ class Behind:
         self._left_out = 0
 
     def put(self, data: bytes) -> bool:
-        """Whether it is written by now; False when it waits, was left out, or failed."""
+        """Write data; return True when it is written by now, False when it waits, was dropped, or failed."""
         with self._changed:
             if not self._works():
                 return self._write(data, 0)
@@ -80,7 +80,7 @@ class Behind:
         return bool(piece.written)
 
     def drain(self) -> bool:
-        """Whether all is written, as long as something is taken."""
+        """Wait as long as pieces are taken; return True when all are written."""
         with self._changed:
             while left := len(self._pieces):
                 if not self._changed.wait_for(lambda left=left: len(self._pieces) < left, _CLOSE_S):  # type: ignore[misc]
@@ -88,7 +88,7 @@ class Behind:
         return True
 
     def _works(self) -> bool:
-        """Whether there is a thread. At the interpreter's end, and where none can be had, who tells writes himself."""
+        """Return True when there is a thread. At the interpreter's end, and where no thread can be made, the caller writes itself."""
         if self._thread is None:
             thread = threading.Thread(target=self._work, name="telling", daemon=True)
             try:
@@ -113,7 +113,7 @@ class Behind:
 
 
 class FileText(io.TextIOBase):
-    """Text on its way to a file descriptor. What its encoding lacks is replaced."""
+    """Writes text to a file descriptor. Characters that its encoding lacks are replaced."""
 
     def __init__(self, file: int, encoding: str) -> None:
         super().__init__()
@@ -140,13 +140,13 @@ class FileText(io.TextIOBase):
 
 
 def check_text(text: object) -> None:
-    """TypeError when it is no text."""
+    """Raise TypeError when `text` is no text."""
     if not isinstance(text, str):
         raise TypeError(f"text is written here, not {type(text).__name__}")
 
 
 class TellingStream(FileText):
-    """Text for a file descriptor. `name`: for people; `elsewhere`: where it is said, once, that something is wrong with it; `said` has it for a report."""
+    """Writes text to a file descriptor. `name`: for people; `elsewhere`: the place where it reports its first trouble; `said` has it for a report."""
 
     def __init__(self, file: int, name: str, encoding: str) -> None:
         super().__init__(file, encoding)
@@ -164,7 +164,7 @@ class TellingStream(FileText):
 
     @override
     def write(self, text: str) -> int:
-        """All of it is taken; TypeError when it is no text."""
+        """Take all of the text. Raise TypeError when it is no text."""
         check_text(text)
         data = text.translate(BIDIRECTIONAL).encode(self._encoding, "replace")
         if self.trouble or not data:
@@ -177,7 +177,7 @@ class TellingStream(FileText):
 
     @property
     def said(self) -> str:
-        """What is wrong with it, for a report; empty when nothing is."""
+        """Return its trouble for a report, empty without one."""
         if self.trouble:
             return f"{self._name}: {self.trouble}; what was told there is lost"
         if self._behind.hangs:
@@ -218,7 +218,7 @@ class TellingStream(FileText):
 
 @contextlib.contextmanager
 def only_tells(name: str, said: Callable[[str], object]) -> Iterator[None]:
-    """Work without which a run goes on: what is raised in it is said, and nothing more."""
+    """Report an exception of the block to `said`, and go on: a run does not need this work."""
     try:
         yield
     except Exception as error:  # noqa: BLE001  (whatever it is, it is no reason to lose images)
@@ -227,7 +227,7 @@ def only_tells(name: str, said: Callable[[str], object]) -> Iterator[None]:
 
 
 class OnlyTells(Generic[_P]):
-    """A call of who only tells, as an observer of a run: an exception of it is said once, and it is called no more."""
+    """Wraps a call that only informs, such as an observer of a run: its first exception is reported, and it is called no more."""
 
     def __init__(self, name: str, call: Callable[_P, object], said: Callable[[str], object]) -> None:
         self._name, self._call, self._said = name, call, said
@@ -261,7 +261,7 @@ class Apart(Generic[_T]):
             self._changed.notify_all()
 
     def drain(self) -> bool:
-        """Whether all was told within a moment."""
+        """Return True when all was told within a moment."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._values and not self._busy, _CLOSE_S)
 
@@ -279,7 +279,7 @@ _STREAMS: Final[list[TellingStream]] = []
 
 
 def tell() -> None:
-    """From here on the process's standard output and error only tell, until `answer` says that the output is what the command is for."""
+    """Make the process's standard output and error streams that only inform, until `answer` says whether the output is the command's only result."""
     for number in range(3):  # a file that is opened must not be taken for one of them
         with contextlib.suppress(OSError):
             _be_open(number)
@@ -296,18 +296,18 @@ def tell() -> None:
 
 
 def answer(*, only: bool) -> None:
-    """`only`: the command's output is all that it is for."""
+    """Set whether the output is the command's only result."""
     for stream in _STREAMS[:1]:
         stream.answers = only
 
 
 def troubles() -> tuple[str, ...]:
-    """What is wrong with the standard output and error by now, for a report."""
+    """Return the troubles of standard output and error so far, for a report."""
     return tuple(stream.said for stream in _STREAMS if stream.said)
 
 
 def drain() -> None:
-    """At the process's end: waits for readers who still read."""
+    """Wait at the process's end for readers that still read."""
     for stream in _STREAMS:
         stream.drain()
 

@@ -26,8 +26,8 @@ _COMMON_MODE_ADU = 14.0  # of the simulator, src/rashpa/dataset/jungfrau_calibra
 
 @dataclass(frozen=True)
 class Calibration:
-    """Of one module: pedestal (ADU) and gain (ADU/keV, negative in G1 and G2) float32 [3][height][width]; mask uint32 [height][width],
-    NXmx pixel_mask bits."""
+    """Holds the maps of one module: pedestal (ADU) and gain (ADU/keV, negative in G1 and G2) float32 [3][height][width]; mask uint32 [height][width], NXmx
+    pixel_mask bits."""
 
     pedestal: NDArray[np.float32]
     gain: NDArray[np.float32]
@@ -37,7 +37,7 @@ class Calibration:
 
 
 def load_calibration(spec: CalibrationSpec, height: int, width: int, modules: int | None = None) -> list[Calibration]:
-    """One Calibration a module; `modules`: so many there must be, by default as the section says. Raises FileError with path and reason, ConfigError."""
+    """Return one Calibration a module. `modules`: their required number, by default that of the section. Raise FileError with path and reason, or ConfigError."""
     if modules is not None and spec.modules not in (None, modules):
         raise _native.ConfigError(
             f"[detector.calibration] has {spec.modules} entries for {modules} modules; give one a module"
@@ -70,7 +70,7 @@ def _simulated(seed: int, height: int, width: int, modules: int) -> list[Calibra
 
 
 def simulated_calibration(seed: int, modules: int) -> list[Calibration]:
-    """Of each module of a simulated JUNGFRAU with this seed."""
+    """Return the calibration of each module of a simulated JUNGFRAU with this seed."""
     with ThreadPoolExecutor(min(_MOST_THREADS, len(os.sched_getaffinity(0)))) as pool:
         return list(pool.map(partial(_simulated_module, seed), range(modules)))
 
@@ -81,14 +81,14 @@ def _simulated_module(seed: int, module: int) -> Calibration:
 
 
 def simulated_rms(noise: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Of a pixel's pedestal: its own noise, and what all pixels of its chip have in common."""
+    """Return the RMS of a pixel's pedestal: its own noise, and the common mode of its chip."""
     return np.hypot(noise, np.float32(_COMMON_MODE_ADU))
 
 
 def _check_pedestals(
     pedestal: NDArray[np.float32], mask: NDArray[np.uint32], entry: str | Sequence[str], module: int
 ) -> None:
-    """A pixel that is not masked has pedestals that are numbers."""
+    """Check that each pixel that is not masked has pedestals that are numbers."""
     wrong = ~np.isfinite(pedestal) & ((mask & 0xFFFF) == 0)
     if not wrong.any():
         return
@@ -101,7 +101,7 @@ def _check_pedestals(
 
 
 def _per_kev(gain: NDArray[np.float32], spec: CalibrationSpec) -> NDArray[np.float32]:
-    """ADU/keV: the quotient is made in double and rounded to float32 once."""
+    """Return the gain in ADU/keV: the quotient is made in double and rounded to float32 once."""
     if spec.gain_unit == "adu_per_kev":
         return gain
     with np.errstate(over="ignore", invalid="ignore"):  # not finite: no valid calibration
@@ -109,7 +109,7 @@ def _per_kev(gain: NDArray[np.float32], spec: CalibrationSpec) -> NDArray[np.flo
 
 
 def _calibration_file(entry: str | Sequence[str], module: int) -> tuple[str, int] | None:
-    """File and module, when the entry names a calibration file."""
+    """Return file and module, when the entry names a calibration file."""
     split = split_reference(entry) if isinstance(entry, str) else None
     return None if split is None else (split[0], module if split[1] is None else split[1])
 
@@ -123,7 +123,7 @@ def _gains(entry: str | Sequence[str], module: int, key: str, height: int, width
 
 
 def _map_of(reference: str, module: int, key: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Of a calibration file the array `key` of the module, of any other file the one that it holds."""
+    """Return the array `key` of the module in a calibration file, or the only array of any other file."""
     found = _calibration_file(reference, module)
     if found is None:
         return load_map(reference, dtype, shape)
@@ -146,8 +146,8 @@ def _map_of(reference: str, module: int, key: str, dtype: np.dtype[Any], shape: 
 
 
 def load_map(reference: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """The array of `shape` that `reference` names, of any file that holds one (array_file.py). Another type of numbers is converted where no value
-    changes, but for the rounding of floats; headerless bytes are `dtype`. Raises FileError."""
+    """Return the array of `shape` that `reference` names, of any file that holds one (array_file.py). Another type of numbers is converted where no value
+    changes, but for the rounding of floats; headerless bytes are `dtype`. Raise FileError."""
     try:
         return cast_exactly(read_array_file(reference, dtype, shape), dtype)
     except OSError as error:
@@ -160,7 +160,7 @@ def load_map(reference: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> ND
 
 
 def to_photons(raw: NDArray[np.uint16], calibration: Calibration, energy_kev: float) -> NDArray[np.float32]:
-    """Photons of one raw frame, not rounded: the slow and plain form of the kernel `jungfrau` (its README has the table). Masked: NaN; overflow: inf."""
+    """Return photons of one raw frame, not rounded: the slow and plain form of the kernel `jungfrau` (its README has the table). Masked: NaN; overflow: inf."""
     code = raw >> 14
     index = np.minimum(code, 2).astype(np.intp)[np.newaxis]
     pedestal = np.take_along_axis(calibration.pedestal, index, axis=0)[0]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calibration files (HDF5): pedestals of all gains with their RMS and mask, of any number of modules, and what they were made of (schema/calibration.md).
+"""Calibration files (HDF5): pedestals of all gains with their RMS and mask, of any number of modules, and their sources (schema/calibration.md).
 
-A file may come from anywhere: links out of it are not followed, and shape and type of an array are looked at before it is read."""
+A file may come from anywhere: links out of it are not followed, and shape and type of an array are checked before it is read.
+"""
 
 import errno
 import json
@@ -29,7 +30,7 @@ _LONGEST_TEXT = 1 << 20
 
 @dataclass(frozen=True)
 class ModuleMaps:
-    """Of one module: pedestal (ADU) and its RMS float32 [3][height][width], NaN where there is none; mask uint32 [height][width], NXmx
+    """Holds the maps of one module: pedestal (ADU) and its RMS float32 [3][height][width], NaN where there is none; mask uint32 [height][width], NXmx
     pixel_mask bits; gain ADU/keV, when the file has one."""
 
     pedestal: NDArray[np.float32]
@@ -43,7 +44,7 @@ class ModuleMaps:
 
 @dataclass(frozen=True)
 class CalibrationFacts:
-    """What a file says of itself."""
+    """Holds a file's facts about itself."""
 
     version: int
     date: str  # ISO 8601
@@ -53,7 +54,7 @@ class CalibrationFacts:
     source: str = ""  # JSON: of each module the files of its frames, with SHA-256
 
     def age_days(self, now: datetime) -> float | None:
-        """None: the date cannot be read."""
+        """Return the age in days, None when the date cannot be read."""
         try:
             made = datetime.fromisoformat(self.date)
         except ValueError:
@@ -62,13 +63,13 @@ class CalibrationFacts:
 
 
 class CalibrationFileError(BadFileError):
-    """A file that is none, or has not what is asked of it; the text says which, and why."""
+    """Reports a file that is no calibration file, or lacks an array; the text says which, and why."""
 
 
 def write_calibration(
     path: Path, modules: Mapping[int, ModuleMaps], detector: str, date: datetime, add: bool = False
 ) -> None:
-    """Writes a file, or, with `add`, more modules into one of the same detector. OSError, CalibrationFileError. What fails changes nothing."""
+    """Write a file, or, with `add`, more modules into one of the same detector. Raise OSError or CalibrationFileError. A failure changes nothing."""
     if not add and path.exists():
         raise FileExistsError(errno.EEXIST, "it exists; choose another name, or give --add", str(path))
     if add:
@@ -96,13 +97,13 @@ def write_calibration(
 
 
 def read_facts(path: Path) -> CalibrationFacts:
-    """OSError, CalibrationFileError."""
+    """Return the facts of a file. Raise OSError or CalibrationFileError."""
     with _opened(path) as file:
         return _facts(file, path)
 
 
 def read_map(path: Path, module: int, name: str, shape: tuple[int, ...]) -> NDArray[Any] | None:
-    """An array of a module; None when the file has none of that name. CalibrationFileError when it is not what it must be."""
+    """Return an array of a module, None when the file has none of that name. Raise CalibrationFileError when it is wrong."""
     with _opened(path) as file:
         facts = _facts(file, path)
         if module not in facts.modules:

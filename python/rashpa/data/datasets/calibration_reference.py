@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How run files name calibration files, and other files of arrays. Reading one needs HDF5, naming one does not."""
+"""The names of calibration files, and of other files of arrays, in run files. Reading one needs HDF5, naming one does not."""
 
 from rashpa.data.files.file_names import array_name
 

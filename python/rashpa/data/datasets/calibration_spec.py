@@ -60,7 +60,7 @@ class CalibrationSpec(Spec):
 
     @property
     def modules(self) -> int | None:
-        """How many it is for; None: any number."""
+        """Return the number of modules; None: any number."""
         return len(self.pedestal) if self.simulated_seed is None else None
 
     def resolved(self, base: Path) -> Self:

@@ -26,7 +26,7 @@ _PIECE_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class DarkFrames:
-    """`modules`: of each [frame][row][column], as it is read. `books`: of the frames that the files should have, of all modules together."""
+    """Holds dark frames. `modules`: of each [frame][row][column], as it is read. `books`: of the frames that the files should have, of all modules together."""
 
     modules: list[NDArray[np.uint16]]
     books: DataBooks
@@ -35,8 +35,8 @@ class DarkFrames:
 def dark_frames(
     files: Sequence[Path], width: int = 0, height: int = 0, header_bytes: int = 0, follow: Sequence[Path] = ()
 ) -> DarkFrames:
-    """Files of `rashpa run` hold all modules, those of others and recordings one. Frames that are absent are left out, and missing in the books. Raises FileError,
-    ConfigError, StoredError, OSError."""
+    """Return dark frames. Files of `rashpa run` hold all modules, those of others and recordings one. Absent frames are left out, and missing in the books.
+    Raise FileError, ConfigError, StoredError or OSError."""
     if all(is_hdf5(file) for file in files):
         stored = [_of_hdf5(file, follow) for file in files]
         if len({len(one.modules) for one in stored}) > 1:
@@ -63,7 +63,7 @@ def _check_raw(file: Path, pixel: str) -> None:
 
 
 def _of_hdf5(file: Path, follow: Sequence[Path]) -> DarkFrames:
-    """Of one file, in a process of its own, as all HDF5 is read."""
+    """Return the frames of one file, which a process of its own reads, as all HDF5."""
     stored = open_stored([file], RawShape(0, 0, "uint16"), Reading(follow=tuple(follow), allow_missing=True))
     try:
         run = stored.stated.run
@@ -86,7 +86,7 @@ def _of_hdf5(file: Path, follow: Sequence[Path]) -> DarkFrames:
 
 
 def _pieces(stored: Stored, there: NDArray[np.int64]) -> Iterator[NDArray[np.uint16]]:
-    """The images that are there, some at a time."""
+    """Yield the present images, some at a time."""
     most = max(1, _PIECE_BYTES // (2 * stored.shape[0] * stored.shape[1]))
     for first in range(0, stored.frames, most):
         count = min(most, stored.frames - first)

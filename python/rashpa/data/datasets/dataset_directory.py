@@ -26,7 +26,7 @@ MOST_BYTES = 64 << 20
 
 @dataclass
 class Description:
-    """What `dataset.json` says, and where it is."""
+    """Holds the content of `dataset.json`, and its place."""
 
     folder: Path
     kind: str
@@ -141,14 +141,14 @@ def be_new(folder: Path) -> None:
 
 
 class _File(BaseModel):
-    """One entry of `files`."""
+    """Describes one entry of `files`."""
 
     sha256: str
 
 
 class _Document(BaseModel):
-    """`dataset.json` as it must be (schema/dataset.md). It may come from anywhere: every value has its type and bounds; keys that are not
-    known here are passed over."""
+    """Declares the form of `dataset.json` (schema/dataset.md). The file may come from anywhere: every value has its type and bounds; unknown keys are passed
+    over."""
 
     model_config = ConfigDict(strict=True)
 

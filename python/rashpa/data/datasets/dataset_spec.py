@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The [dataset] section of a run file: what an emulator plays. No compiled code is needed to read and check it."""
+"""The [dataset] section of a run file, which names the data that an emulator plays. No compiled code is needed to read and check it."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -43,7 +43,7 @@ KINDS = ("dark", "blank", "hit")
 
 @dataclass(frozen=True)
 class LoadedDataset:
-    """Frames in memory, and what is known of them. `calibration` has one entry a module, or none. `kinds`: of each frame, "" when not known."""
+    """Holds frames in memory, and their facts. `calibration` has one entry a module, or none. `kinds`: of each frame, "" when not known."""
 
     dataset: _native.Dataset
     source: str
@@ -122,7 +122,7 @@ def calibration_from_spec(
     calibration: CalibrationSpec | None = None,
     modules: int | None = None,
 ) -> list[Calibration]:
-    """The calibration of every module alone, without making or reading frames, for the receiver; empty when there is none. `calibration`, `modules`: as for
+    """Return the calibration of every module, without making or reading frames, for the receiver; empty when there is none. `calibration`, `modules`: as for
     `dataset_from_spec` and `load_calibration`."""
     checked, calibration = _checked(spec, base, calibration)
     if calibration is not None:
@@ -137,14 +137,14 @@ def calibration_from_spec(
 
 
 def load_dataset(path: Path) -> LoadedDataset:
-    """A dataset folder, or one file of frames that says its own shape (.npy, .npy.zst, images)."""
+    """Load a dataset folder, or one file of frames that says its own shape (.npy, .npy.zst, images)."""
     if path.is_dir():
         return load_directory(path)
     return _files(FilesSpec(kind="files", files=[[str(path)]]))
 
 
 def load_directory(folder: Path, making: _native.Making | None = None) -> LoadedDataset:
-    """A folder as schema/dataset.md describes it; the files' checksums are verified."""
+    """Load a folder as schema/dataset.md describes it; verify the files' checksums."""
     description = read_description(folder)
     description.verify()
     files = [[str(folder / name)] for name in description.frame_files]
@@ -182,8 +182,8 @@ def make_folder(
     is_at: Callable[[float], object] = float,
     calibration: CalibrationSpec | None = None,
 ) -> None:
-    """Make what is asked for and write it into `folder`, which must be new or empty. `begin`: is told each step, and who knows how far it is; `is_at`:
-    how far. What they raise ends it."""
+    """Make the dataset and write it into `folder`, which must be new or empty. `begin` is told each step, with a function that returns its share; `is_at` is
+    told the share. An exception of theirs ends it."""
     be_new(folder)
     making = _native.Making()
     begin("making frames", lambda: making.share)
@@ -218,7 +218,7 @@ def save_dataset(loaded: LoadedDataset, folder: Path, is_at: Callable[[float], o
 def _checked(
     spec: Mapping[str, Any] | AnyDatasetSpec, base: Path, calibration: CalibrationSpec | None
 ) -> tuple[AnyDatasetSpec, CalibrationSpec | None]:
-    """With paths from `base`. ConfigError."""
+    """Return the specification with paths from `base`. Raise ConfigError."""
     if isinstance(spec, Mapping):
         own = {key: value for key, value in spec.items() if key != "calibration"}
         try:
@@ -306,7 +306,7 @@ def _files(spec: FilesSpec, making: _native.Making | None = None) -> LoadedDatas
 
 
 def _dark_flags(dark_frames: list[int]) -> NDArray[np.uint32]:
-    """Only as long as it must be: the frames after it have no flags."""
+    """Return flags up to the last dark frame: the frames after it have none."""
     flags = np.zeros(max(dark_frames) + 1, np.uint32)
     flags[dark_frames] = DARK
     return flags

@@ -24,12 +24,12 @@ _MAD = 1.4826
 
 
 class PedestalError(RashpaError):
-    """Frames that make no pedestal; the text says why."""
+    """Reports frames that make no pedestal; the text says why."""
 
 
 @dataclass(frozen=True)
 class PedestalMap:
-    """Of one gain: ADU, NaN where there is none; bad: NXmx pixel_mask bits."""
+    """Holds the map of one gain: ADU, NaN where there is none; bad: NXmx pixel_mask bits."""
 
     pedestal: NDArray[np.float32]
     rms: NDArray[np.float32]
@@ -44,9 +44,9 @@ def pedestal_of(
     least: int = LEAST_FRAMES,
     is_at: Callable[[float], object] = float,
 ) -> PedestalMap:
-    """`words` [frame][row][column] of a module in gain 0, 1 or 2; `what` names them in messages. Each pixel: the mean and the standard deviation
-    of its values that lie within 6 robust σ (1.4826 · median absolute deviation) of their median; words of another gain are left out. A pixel
-    without values in half of the frames has none. `is_at`: is told the share of rows that are done. PedestalError: too few frames, or most are of
+    """Compute the pedestal from `words` [frame][row][column] of a module in gain 0, 1 or 2; `what` names them in messages. Each pixel gets mean and standard
+    deviation of its values within 6 robust σ (1.4826 · median absolute deviation) of their median. Words of another gain are left out. A pixel without
+    values in half of the frames has none. `is_at` is told the share of finished rows. Raise PedestalError when there are too few frames, or most are of
     another gain."""
     frames, height, width = words.shape
     if frames < least:
@@ -115,7 +115,7 @@ def _robust(values: NDArray[np.float32]) -> tuple[tuple[NDArray[np.float32], NDA
 
 
 def _median_of_sorted(order: NDArray[np.float32], count: NDArray[np.intp]) -> NDArray[np.float32]:
-    """Of the first `count` values of each column."""
+    """Return the median of the first `count` values of each column."""
     low = np.maximum(count - 1, 0) // 2
     high = np.minimum(count // 2, np.maximum(count - 1, 0))
     pair = [np.take_along_axis(order, at[np.newaxis], axis=0)[0] for at in (low, high)]

@@ -27,7 +27,7 @@ _COMPLETE = COMPLETENESS.index("complete")
 
 @dataclass(frozen=True)
 class Times:
-    """When frames are due, from the first one on; `period_ns`: when the first comes again."""
+    """Holds the times when frames are due, from the first one on; `period_ns`: when the first comes again."""
 
     due_ns: NDArray[np.int64]
     period_ns: int
@@ -35,7 +35,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Replay:
-    """`said`: what was found, in words. `books`: of the stored images up to the last one that is played."""
+    """Holds a replayed dataset. `said`: a summary in words. `books`: of the stored images up to the last one that is played."""
 
     dataset: _native.Dataset
     times: Times | None
@@ -45,7 +45,7 @@ class Replay:
 
 @dataclass(frozen=True)
 class _Module:
-    """Where a module lies in the stored images."""
+    """Describes the place of a module in the stored images."""
 
     x: int
     y: int
@@ -54,15 +54,15 @@ class _Module:
     way: Orientation
 
     def cut(self, images: NDArray[np.generic]) -> NDArray[np.generic]:
-        """As the module was read."""
+        """Return the module's pixels as it was read."""
         width, height = self.way.sides(self.width, self.height)
         part = images[:, self.y : self.y + height, self.x : self.x + width]
         return np.ascontiguousarray(self.way.turned_back(part))
 
 
 def load_replay(spec: StoredSpec, folders: tuple[Path, ...] = ()) -> Replay:
-    """Stored images in their order, closed up: what was vetoed, lost or is absent leaves no gap, but in the times. `folders`: where all that the file leads
-    to may lie; by default its own and those of `follow`. FileError, ConfigError."""
+    """Load stored images in their order, closed up: vetoed, lost and absent ones leave no gap, but in the times. `folders`: the folders to which the file may
+    lead; by default its own and those of `follow`. Raise FileError or ConfigError."""
     path = Path(spec.path)
     with _reading():
         reading = Reading(folders, tuple(map(Path, spec.follow)), spec.allow_missing)
@@ -86,7 +86,7 @@ def load_replay(spec: StoredSpec, folders: tuple[Path, ...] = ()) -> Replay:
 
 
 def _books(path: Path, stored: Stored, there: NDArray[np.int64], *, limited: bool) -> DataBooks:
-    """What lies behind the last of so many images is not asked for."""
+    """Return the books; with `limited`, images behind the last one do not count."""
     due = int(there[-1]) + 1 if limited else stored.frames
     gone = due - int(there.size)
     return DataBooks(due, int(there.size), gone, 0, (f"{path}: {stored.absent.said}",) if gone else ())
@@ -101,7 +101,7 @@ def _reading() -> Iterator[None]:
 
 
 def _check_masked(spec: StoredSpec, stored: Stored) -> None:
-    """A receiver is told by the run file which pixels hold no count."""
+    """Check the masking against the run file, from which a receiver takes it."""
     if stored.stated.masked != spec.masked and np.dtype(stored.pixel).kind == "i":
         what = "all but the least value are measurements" if stored.stated.masked == "minimum" else "none is below zero"
         raise _native.ConfigError(
@@ -129,7 +129,7 @@ def _modules(spec: StoredSpec, shape: tuple[int, int]) -> list[_Module]:
 
 @dataclass
 class _Facts:
-    """Of the images that are played, where the file says it."""
+    """Holds facts of the images that are played, where the file has them."""
 
     frame_number: NDArray[np.uint64] | None
     timestamp_ns: NDArray[np.uint64] | None
@@ -159,7 +159,7 @@ def _fill(dataset: _native.MemoryDataset, stored: Stored, modules: list[_Module]
 
 
 def _reads(there: NDArray[np.int64], most: int) -> Iterator[tuple[int, int, int]]:
-    """Frame of the dataset, image of the file, and how many follow one another in both: at most `most`."""
+    """Yield frame of the dataset, image of the file, and how many follow one another in both: at most `most`."""
     breaks = np.flatnonzero(np.diff(there) != 1) + 1
     for first, end in pairwise([0, *breaks.tolist(), there.size]):
         for at in range(first, end, most):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What run files and telegrams say of files that a node reads: what all of these tables have in common."""
+"""The common part of all tables, in run files and telegrams, that describe files for a node."""
 
 from pathlib import Path
 from typing import Annotated, Self
@@ -14,10 +14,10 @@ FileName = Annotated[str, Field(min_length=1, max_length=4095, pattern=r"^[^\x00
 
 
 class Spec(BaseModel):
-    """Keys that are not in the schema are errors, and so are values of another type."""
+    """Declares a table: keys that are not in the schema are errors, and so are values of another type."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
     def resolved(self, base: Path) -> Self:  # noqa: ARG002 (a kind without files has nothing to resolve)
-        """The same with every relative path taken from the folder `base`."""
+        """Return the same with every relative path taken from the folder `base`."""
         return self

@@ -47,7 +47,7 @@ _Canvas = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Scale:
-    """How values become colours: from `low` to `high`, which is greater."""
+    """Maps values to colours: from `low` to `high`, which is greater."""
 
     low: float
     high: float
@@ -76,7 +76,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Frame:
-    """Where the image lies in its picture. `zoom`: pixels of the picture for a value; `step`: pixels of the detector for a value."""
+    """Describes the place of the image in its picture. `zoom`: pixels of the picture for a value; `step`: pixels of the detector for a value."""
 
     left: int
     top: int
@@ -95,7 +95,7 @@ class Frame:
 
 
 class DrawnPicture:
-    """A picture that is being drawn: [row][column] of `values`, each of which stands for `step` × `step` pixels of a detector."""
+    """Draws a picture: [row][column] of `values`, each of which stands for `step` × `step` pixels of a detector."""
 
     def __init__(self, values: NDArray[np.float64], step: int, scale: Scale, unit: str) -> None:
         rows, columns = values.shape
@@ -111,7 +111,7 @@ class DrawnPicture:
         self._bar(scale, unit)
 
     def lost(self, x: float, y: float, width: float, height: float) -> None:
-        """Frame and hatch a rectangle of the detector; something points to it, because a line is thin."""
+        """Frame and hatch a rectangle of the detector; add a pointer to it, because a line is thin."""
         frame = self.frame
         left, right = frame.x(x), max(frame.x(x + width), frame.x(x) + 1)
         top, bottom = frame.y(y), max(frame.y(y + height), frame.y(y) + 1)
@@ -206,7 +206,7 @@ def _ink_of(text: str) -> _Canvas:
 
 
 def _colours_of(shares: NDArray[np.float64]) -> _Canvas:
-    """Return the places in the palette of what lies so far between the ends of a scale."""
+    """Return places in the palette for shares between the ends of a scale."""
     known = np.clip(np.nan_to_num(shares, nan=0.0), -1, 2)
     colours = np.clip(known * _OF_MAP, 0, _OF_MAP - 1).astype(np.uint8)
     colours[known > 1] = _WHITE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of images for who shows them, with any program that draws."""
+"""Values of images for display, with any program that draws."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ GAP_OR_BAD = 0xFFFF
 
 
 def brightest_image(run: Run | JoinedRun) -> int:
-    """Place of the stored image with the most bright pixels, or the most of what the pipeline has counted last."""
+    """Return the index of the stored image with the most bright pixels, or with the highest of the pipeline's last counts."""
     stored = run.tables.stored_index
     if run.hit_column is not None:
         bright = np.zeros(len(run), dtype=np.float64)
@@ -24,7 +24,7 @@ def brightest_image(run: Run | JoinedRun) -> int:
 
 
 def blocks(values: NDArray[Any], step: int, fill: Any) -> NDArray[Any]:
-    """[row][column][step · step] blocks; the edges are filled up."""
+    """Return [row][column][step · step] blocks; the edges are filled up."""
     rows, columns = (-(-n // step) for n in values.shape)
     padded = np.full((rows * step, columns * step), fill, dtype=values.dtype)
     padded[: values.shape[0], : values.shape[1]] = values
@@ -32,7 +32,7 @@ def blocks(values: NDArray[Any], step: int, fill: Any) -> NDArray[Any]:
 
 
 def largest_of_blocks(values: NDArray[np.float64], step: int) -> NDArray[np.float64]:
-    """Of blocks of `step` × `step` values; NaN where none has one."""
+    """Return the largest value of blocks of `step` × `step` values; NaN where none has one."""
     if step == 1:
         return values
     largest = np.max(np.nan_to_num(blocks(values, step, np.nan), nan=-np.inf, posinf=np.inf), axis=2)
@@ -41,7 +41,7 @@ def largest_of_blocks(values: NDArray[np.float64], step: int) -> NDArray[np.floa
 
 
 def bounds_of(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Where logarithmic colours begin and end: from about the smallest positive value to the largest but for a few."""
+    """Return the ends of logarithmic colours: from about the smallest positive value to the largest but for a few."""
     positive = values[np.isfinite(values) & (values > 0)]
     if positive.size == 0:
         return 0.5, 1.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a Jupyter notebook shows of runs and images."""
+"""The display of runs and images in a Jupyter notebook."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _SIDE = 400  # values of a picture's longer side, at most
 
 
 def image_html(pixels: NDArray[Any], text: str) -> str:
-    """[row][column] in colours, and what it is."""
+    """Return [row][column] in colours, with its description."""
     return _figure(picture.reduced(pixels.astype(np.float64), _SIDE, picture.unit_of(pixels.dtype.kind)), text)
 
 
 def run_html(run: Run) -> str:
-    """A stored run: its books, and the image of which the pipeline has counted most."""
+    """Return a stored run: its books, and the image with the highest count of the pipeline."""
     shown = picture.brightest(run, _SIDE)
     rows, columns = run.shape
     title = f"{run.path.name}: {len(run):,} images of {columns} × {rows} {run.dtype.name}"
@@ -33,7 +33,7 @@ def run_html(run: Run) -> str:
 
 
 def books_html(title: str, columns: Mapping[str, Mapping[str, int]], lines: Iterable[str] = ()) -> str:
-    """What became of images, a column each, and what must be known besides."""
+    """Return the books of images, a column each, and further lines."""
     books = next(iter(columns.values()), {})
     head = "".join(f"<th>{html.escape(name)}</th>" for name in ("", *columns))
     body = "".join(

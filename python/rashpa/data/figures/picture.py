@@ -17,8 +17,8 @@ _LINEAR = (1.0, 99.8)  # percentiles
 
 @dataclass(frozen=True)
 class Picture:
-    """`values`: the largest of each block of `step` × `step` pixels, NaN where no pixel has one; `lost`: x, y, width, height of lines that did not arrive;
-    `peaks`: x, y of each."""
+    """Holds a picture. `values`: the largest of each block of `step` × `step` pixels, NaN where no pixel has one; `lost`: x, y, width, height of lines that
+    did not arrive; `peaks`: x, y of each."""
 
     values: NDArray[np.float64]
     step: int
@@ -28,7 +28,7 @@ class Picture:
     linear: bool = False
 
     def png(self) -> bytes:
-        """As people see it: logarithmic colours unless `linear`, pixels without a value grey, lost lines framed and hatched."""
+        """Return a PNG for people: logarithmic colours unless `linear`, pixels without a value grey, lost lines framed and hatched."""
         drawn = DrawnPicture(self.values, self.step, self._scale(), self.unit)
         for x, y, width, height in self.lost.tolist():
             drawn.lost(x, y, width, height)
@@ -46,19 +46,19 @@ class Picture:
 
 @dataclass(frozen=True)
 class StoredPicture:
-    """Of a file, and what it shows in words."""
+    """Holds a picture of a file, and its description in words."""
 
     picture: Picture
     text: str
 
 
 def unit_of(kind: str, arriving: bool = False) -> str:
-    """Of pixels of this kind of type."""
+    """Return the unit of pixels of this kind of type."""
     return "ADU as they arrived" if arriving else {"i": "photons", "f": "keV", "u": "ADU"}[kind]
 
 
 def brightest(run: Run, side: int) -> StoredPicture | None:
-    """The stored image of which the pipeline has counted most, in `side` values at most; None when none is stored."""
+    """Return the stored image with the highest count of the pipeline, in `side` values at most; None when none is stored."""
     if len(run) == 0:
         return None
     index = brightest_image(run)
@@ -75,7 +75,7 @@ def brightest(run: Run, side: int) -> StoredPicture | None:
 
 
 def summed(run: Run, side: int, patience_s: float) -> StoredPicture | None:
-    """What a kernel has accumulated, or else the sum of stored images, spread over the run, that can be read in this time."""
+    """Return a kernel's accumulation, or else the sum of stored images, spread over the run, that can be read in this time."""
     for name, facts in run.accumulation_facts.items():
         quantity = next((known for known in ("sum", "mean") if known in facts.quantities), None)
         if quantity is None or not facts.windows or len(facts.shape) != 2:
@@ -102,20 +102,20 @@ def summed(run: Run, side: int, patience_s: float) -> StoredPicture | None:
 
 
 def spread(count: int) -> list[int]:
-    """0 … count - 1 in an order whose every beginning is spread over all."""
+    """Return 0 … count - 1 in an order whose every beginning is spread over all."""
     bits = max(1, (count - 1).bit_length())
     turned = (int(f"{number:0{bits}b}"[::-1], 2) for number in range(1 << bits))
     return [number for number in turned if number < count]
 
 
 def reduced(values: NDArray[np.float64], side: int, unit: str, lost: NDArray[np.float64] | None = None) -> Picture:
-    """A picture of [row][column], NaN where there is no value, in `side` values at most; `lost`: rectangles."""
+    """Return a picture of [row][column], NaN where there is no value, in `side` values at most; `lost`: rectangles."""
     step = -(-max(values.shape) // side)
     return Picture(largest_of_blocks(values, step), step, unit, np.zeros((0, 4)) if lost is None else lost)
 
 
 def _rectangles(lost: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Runs of rows that have lost the same columns from the first to the last."""
+    """Return runs of rows that have lost the same columns from the first to the last."""
     found: list[list[int]] = []
     for row in np.flatnonzero(lost.any(axis=1)).tolist():
         columns = np.flatnonzero(lost[row])

@@ -41,7 +41,7 @@ def _further_vetoes(outcomes: NDArray[Any]) -> dict[str, str]:
 
 
 def draw_image(run: Run | JoinedRun, index: int, path: Path) -> None:
-    """Stored image `index` in logarithmic colours; masked pixels are grey, lost ones red. Every spot survives the scaling."""
+    """Draw stored image `index` in logarithmic colours; masked pixels are grey, lost ones red. Every spot survives the scaling."""
     row = run.row_of(index)
     pixels = run.image(index)
     lost = run.lost_mask(row)
@@ -81,7 +81,7 @@ def draw_image(run: Run | JoinedRun, index: int, path: Path) -> None:
 
 
 def draw_hits(run: Run | JoinedRun, path: Path) -> None:
-    """Bright pixels (or what the pipeline has counted last) against frame number, coloured by what became of each image; missing ones are marked on the axis."""
+    """Draw bright pixels (or the pipeline's last counts) against frame number, coloured by the fate of each image; missing ones are marked on the axis."""
     tables = run.tables
     figure = Figure(figsize=(11, 5), dpi=_DPI, layout="constrained")
     FigureCanvasAgg(figure)
@@ -126,7 +126,7 @@ def draw_hits(run: Run | JoinedRun, path: Path) -> None:
 
 
 def _masked(pixels: NDArray[Any], mask: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Pixels without a valid value: by the detector's mask, or by the fill value of their type."""
+    """Return the pixels without a valid value: by the detector's mask, or by the fill value of their type."""
     kind = pixels.dtype.kind
     fill = (
         np.isnan(pixels)
@@ -141,12 +141,12 @@ def _majority(flags: NDArray[np.bool_], step: int) -> NDArray[np.bool_]:
 
 
 def colours() -> Any:
-    """Of images."""
+    """Return the colours of images."""
     return colormaps["inferno"].with_extremes(under="black", over="white", bad="black")
 
 
 def _outcomes(run: Run | JoinedRun) -> NDArray[np.str_]:
-    """The key into _OUTCOMES of each image."""
+    """Return the key into _OUTCOMES of each image."""
     reasons = np.array([f"vetoed: {name.replace('_', ' ')}" for name in run.veto_reasons])
     names = np.array(DECISIONS)[np.minimum(run.tables.decision, len(DECISIONS) - 1)]
     known = reasons[np.minimum(run.tables.veto_reason, len(reasons) - 1)]

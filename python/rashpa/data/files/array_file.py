@@ -18,7 +18,7 @@ _MOST_NAMED = 12  # of what a file has
 
 
 def read_array_file(reference: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """The array of `shape` as the file has it; headerless bytes are `dtype`. OSError, and ValueError that begins with the reference."""
+    """Return the array of `shape` as the file has it; headerless bytes are `dtype`. Raise OSError, or ValueError that begins with the reference."""
     name = array_name(reference)
     if not is_plain(name.file):
         from rashpa.data.files.images import (
@@ -50,7 +50,7 @@ def some_of(said: Sequence[str]) -> str:
 
 
 def cast_exactly(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The same numbers as another type, in the order of this machine's bytes. Floats may be rounded to floats; all else that would change a value is a
+    """Return the same numbers as another type, in the byte order of this machine. Floats may be rounded to floats; any other change of a value raises
     ValueError, which names the first one."""
     target = dtype.newbyteorder("=")
     with np.errstate(over="ignore", invalid="ignore"):
@@ -67,6 +67,6 @@ def cast_exactly(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _differs(array: NDArray[Any], made: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where the cast and its way back do not give the same number. The way back alone would take −1 for 2^64 − 1."""
+    """Return where the cast and its way back do not give the same number. The way back alone would take −1 for 2^64 − 1."""
     wrong = np.asarray(made.astype(array.dtype) != array)
     return wrong if array.dtype.kind == "b" else np.asarray(wrong | ((array < 0) != (made < 0)))

@@ -25,13 +25,13 @@ _PACKED = ".zst"
 
 
 def is_plain(file: str) -> bool:
-    """Whether the file is one of NumPy's, or has no header, by its name."""
+    """Return True when the file is one of NumPy's, or has no header, by its name."""
     return file.lower().removesuffix(_PACKED).endswith((".npy", ".npz", *HEADERLESS)) or not Path(file).suffix
 
 
 def read_array(name: ArrayName, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """The array of `shape` in a `.npy` or headerless file, `.zst` of either, or the one of an `.npz` that is named, or that fits alone. Headerless
-    bytes are `dtype`; the others may have another type of numbers. Raises what the operating system, zip and zstd raise, ValueError for the rest."""
+    """Return the array of `shape` in a `.npy` or headerless file, `.zst` of either, or the named array of an `.npz`, or the only one that fits. Headerless
+    bytes are `dtype`; the others may have another type of numbers. Raise the errors of the operating system, zip and zstd, and ValueError for the rest."""
     lower = name.file.lower()
     with open_regular(name.file) as file:
         if lower.endswith(".npz"):
@@ -53,7 +53,7 @@ def _read(file: Any, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) ->
 
 
 def _check_size(size: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
-    """ValueError for a file of another size, which says so where it has just as many numbers of another type."""
+    """Raise ValueError for a file of another size; it says so where the file has just as many numbers of another type."""
     count = math.prod(shape)
     if size == count * dtype.itemsize:
         return
@@ -81,7 +81,7 @@ def _opened(archive: zipfile.ZipFile, key: str, entry: zipfile.ZipInfo) -> IO[by
 
 
 def _only(archive: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo], shape: tuple[int, ...], file: str) -> str:
-    """The key of the only array of numbers of that shape."""
+    """Return the key of the only array of numbers of that shape."""
     shapes = {}
     for key, entry in list(entries.items())[:_MOST_ENTRIES]:
         with _opened(archive, key, entry) as member, contextlib.suppress(ValueError):
@@ -115,7 +115,7 @@ def _read_npy(file: Any, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def _read_numbers(file: Any, dtype: np.dtype[Any], shape: tuple[int, ...], order: Any) -> NDArray[Any]:
-    """Exactly the bytes of the array: one more is an error, and what follows it is never unpacked."""
+    """Read exactly the bytes of the array: one more is an error, and further bytes are never unpacked."""
     data = np.empty(shape, dtype, order)
     bytes_ = data.reshape(-1, order="A").view(np.uint8).data
     at = 0

@@ -18,18 +18,18 @@ _MAGIC = b"\xd9\xd9\xf7"  # tag 55799: what follows is CBOR
 
 
 class CborError(RashpaError, ValueError):
-    """The bytes are no CBOR, or such as is not read here; the text says what and where."""
+    """Reports bytes that are no CBOR, or a kind that is not read here; the text says what and where."""
 
 
 def check_cbor(data: bytes | memoryview) -> None:
-    """CborError unless the bytes are one item, with at most MOST_ITEMS items in it, MOST_DEPTH deep, and without tags of which more could be made."""
+    """Raise CborError unless the bytes are one item, with at most MOST_ITEMS items in it, MOST_DEPTH deep, and without tags that could expand."""
     end = _Walk(memoryview(data)).item_end()
     if end != len(data):
         raise CborError(f"{len(data) - end} bytes behind the end of the item")
 
 
 def item_place(data: memoryview) -> tuple[int, int]:
-    """Where the first item begins and ends; of a string of bytes, its content. All of the bytes when they begin with no item."""
+    """Return the begin and the end of the first item; of a string of bytes, those of its content. Return all of the bytes when they begin with no item."""
     walk = _Walk(memoryview(data))
     try:
         end = walk.item_end()
@@ -44,7 +44,7 @@ def item_place(data: memoryview) -> tuple[int, int]:
 
 
 def loads_cbor(data: bytes | memoryview) -> Any:
-    """What the bytes say; tags that Python has no type for are cbor2.CBORTag. CborError."""
+    """Decode the bytes; tags that Python has no type for are cbor2.CBORTag. Raise CborError."""
     import cbor2
 
     check_cbor(data)
@@ -57,7 +57,7 @@ def loads_cbor(data: bytes | memoryview) -> Any:
 
 
 class _Walk:
-    """Through the heads of all items; strings are passed over."""
+    """Walks through the heads of all items; strings are passed over."""
 
     def __init__(self, data: memoryview) -> None:
         self._data = data

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of files: their order where they are numbered, what a file holds by its name, and which array of it a name means."""
+"""Names of files: their order where they are numbered, the kind of content by the name, and the array that a name means."""
 
 import os
 import re
@@ -21,11 +21,11 @@ _FRAME_OF_FILE = re.compile(r"(.+)#([0-9]{1,9})", re.DOTALL)
 
 
 class NumberingError(RashpaError, ValueError):
-    """Numbered names that do not follow one another; the text says which name is missing."""
+    """Reports numbered names that do not follow one another; the text names the missing one."""
 
 
 def natural(name: Path | str) -> tuple[tuple[str | tuple[int, str], ...], str]:
-    """Key for sorting: numbers within a name count as numbers, so that data_2 stands before data_10."""
+    """Return a key for sorting: numbers within a name count as numbers, so that data_2 stands before data_10."""
     parts = _NUMBER.split(str(name))
     return tuple(_digits(part) if place % 2 else part for place, part in enumerate(parts)), str(name)
 
@@ -68,7 +68,7 @@ def _check_series(names: Sequence[list[str]]) -> None:
 
 
 def without_packing(name: Path | str) -> str:
-    """The name in small letters without the ending of a compressed file."""
+    """Return the name in small letters without the ending of a compressed file."""
     text = str(name).lower()
     for packed in PACKED:
         if text.endswith(packed):
@@ -77,8 +77,8 @@ def without_packing(name: Path | str) -> str:
 
 
 def raw_format(names: Sequence[str], said: str = "auto") -> str:
-    """The storage of recorded frames that the native reader is told: "auto" where their names say it, in small letters as it takes them. NumberingError
-    never; ValueError for names of several kinds that it would not understand, and of files that are no frames one after the other."""
+    """Return the storage of recorded frames for the native reader: "auto" where their names say it, in small letters as it takes them. Raise no
+    NumberingError; raise ValueError for names of several kinds, which it would not understand, and for files that are no frames one after the other."""
     for name in names if said == "auto" else ():
         if is_hdf5(name):
             raise ValueError(
@@ -102,13 +102,13 @@ def raw_format(names: Sequence[str], said: str = "auto") -> str:
 
 
 def is_hdf5(name: Path | str) -> bool:
-    """Whether the file is one of HDF5, by its name."""
+    """Return True when the file is HDF5 by its name."""
     return str(name).lower().endswith(HDF5)
 
 
 @dataclass(frozen=True)
 class ArrayName:
-    """The file of `FILE.h5:/PATH`, `ARCHIVE.npz:KEY` or `FILE#FRAME`, and which of its arrays is meant; "": the only one that fits."""
+    """Names the file of `FILE.h5:/PATH`, `ARCHIVE.npz:KEY` or `FILE#FRAME`, and the array in it; "": the only one that fits."""
 
     file: str
     inner: str = ""
@@ -127,7 +127,7 @@ def array_name(reference: str) -> ArrayName:
 
 
 def encoding_trouble(name: Path | str) -> str:
-    """Why native code cannot be told a name; empty when it can."""
+    """Return why native code cannot take a name, empty when it can."""
     try:
         str(name).encode("utf-8")
     except UnicodeEncodeError:
@@ -136,10 +136,10 @@ def encoding_trouble(name: Path | str) -> str:
 
 
 def located(name: str, base: Path) -> str:
-    """The path from the folder `base`; `~` is the home of who runs this."""
+    """Return the path from the folder `base`; `~` is the home of this process's user."""
     return str(base / expanded(name))
 
 
 def expanded(name: str) -> str:
-    """The same with `~` and `~user` at its beginning replaced, where there is such a home."""
+    """Return the same with `~` and `~user` at its beginning replaced, where there is such a home."""
     return os.path.expanduser(name) if name.startswith("~") else name  # noqa: PTH111 (a name, which is kept as it is written)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process in which image files, and arrays of HDF5 files, are read. Arguments: a file of JSON that says what is wanted of which file, and a file
-descriptor that takes the pixels, one after the other. The pipe of answers gets a line of JSON a file: what it holds, or why it cannot be read."""
+"""The process that reads image files, and arrays of HDF5 files. Arguments: a JSON file with the requests, and a file descriptor that takes the pixels, one
+after the other. The pipe of answers gets a line of JSON a file: its content, or why it cannot be read."""
 
 import errno
 import json
@@ -55,7 +55,7 @@ def _frames(wanted: dict[str, Any]) -> Iterator[NDArray[Any]]:
 
 
 def _only(frames: list[NDArray[Any]], name: str, number: int | None, shape: tuple[int, ...]) -> list[NDArray[Any]]:
-    """The frames that make up the one array of `shape`. ValueError lists what there is."""
+    """Return the frames that make up the one array of `shape`. Raise ValueError that lists the arrays."""
     if number is not None:
         if number >= len(frames):
             raise ValueError(f"it has no frame {number}; it has {_listed(frames, name)}")

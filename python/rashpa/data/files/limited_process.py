@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Another Python process with limits on processor time, memory and what it writes, for libraries that a damaged file can make run for ever, take
-all memory, or crash (fabio, HDF5).
+"""Another Python process with limits on processor time, memory and written bytes, for libraries that a damaged file can make run for ever, take all memory,
+or crash (fabio, HDF5).
 
 `python -m rashpa.data.files.limited_process SECONDS MEMORY FILE MODULE …` is that process: it runs MODULE as `python -m` does, under the limits.
 """
@@ -22,7 +22,7 @@ _OWN = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # one thread: each would tak
 
 @dataclass(frozen=True)
 class Limits:
-    """What the process may use; more ends it."""
+    """Limits the process; more ends it."""
 
     seconds: int = 60
     """Of processor time."""
@@ -42,8 +42,7 @@ def start_limited(
     pass_fds: Sequence[int] = (),
     environment: dict[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Starts `module` under `limits`, without standard input. Whoever starts it also ends it when it waits for ever without using its processor
-    time."""
+    """Start `module` under `limits`, without standard input. The caller must end it when it waits for ever without using its processor time."""
     numbers = [str(value) for value in (limits.seconds, limits.memory_bytes, limits.file_bytes)]
     command = [sys.executable, "-P", "-m", "rashpa.data.files.limited_process", *numbers, module, *arguments]
     own = {**os.environ, **dict.fromkeys(_OWN, "1"), **(environment or {})}
@@ -53,15 +52,15 @@ def start_limited(
 
 
 def private_output() -> IO[bytes]:
-    """Take the pipe of answers away from standard output, to which libraries print, and return it. What they print goes where errors go."""
+    """Take the pipe of answers away from standard output, to which libraries print, and return it. Send their output to standard error."""
     pipe = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return pipe
 
 
 def why_it_ended(status: int, limits: Limits) -> str:
-    """In words, with advice, for a process that said nothing itself: `status` is Popen.returncode. A file is blamed only when no limit of our own may
-    have ended it."""
+    """Return in words, with advice, why a process ended that said nothing itself: `status` is Popen.returncode. Blame a file only when no limit of our own
+    may have ended it."""
     own = _own_memory()
     if status == _NOT_STARTED:
         return f"the process that reads it could not be started{own or ', for want of memory or a part of rashpa'}; allow it more"
@@ -76,7 +75,7 @@ def why_it_ended(status: int, limits: Limits) -> str:
 
 
 def is_own_end(status: int, limits: Limits) -> bool:
-    """Whether a limit of our own may have ended the process, so that nothing is said of the file."""
+    """Return True when a limit of our own may have ended the process, which says nothing about the file."""
     return status == _NOT_STARTED or (
         status not in (-signal.SIGXCPU, -signal.SIGKILL) and _hard_memory() < limits.memory_bytes
     )
@@ -93,7 +92,7 @@ def _own_memory() -> str:
 
 
 def _limit(which: int, soft: int, hard: int) -> None:
-    """As far as the limits that this process has allow it: what is stricter stays."""
+    """Set a limit as far as the limits of this process allow it: a stricter one stays."""
     known = resource.getrlimit(which)[1]
     if known != resource.RLIM_INFINITY:
         soft, hard = min(soft, known), min(hard, known)

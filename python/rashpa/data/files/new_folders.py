@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def missing_folders(folder: Path) -> list[Path]:
-    """What has to be made so that `folder` is there; the deepest first."""
+    """Return the folders to make so that `folder` is there; the deepest first."""
     absolute = folder.absolute()
     return [path for path in (absolute, *absolute.parents) if not path.exists()]
 

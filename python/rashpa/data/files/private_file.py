@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that nobody but their owner may read, put in place whole: who opens one has all of it.
+"""Files that only their owner may read, put in place whole: a reader that opens one has all of it.
 
-A lock on one says that who has put it there lives; file systems without locks are taken as they are.
+A lock on one shows that its writer lives; file systems without locks are taken as they are.
 """
 
 import contextlib
@@ -16,8 +16,8 @@ _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 def put_private(path: Path, data: bytes, *, new: bool = False) -> int:
-    """The descriptor of the file, which holds a lock on it: who closes it lets go. It takes the place of an earlier one; `new`: FileExistsError when
-    there is one. OSError when it cannot be; nothing is left of it then."""
+    """Put a file in place of an earlier one, and return its descriptor, which holds a lock until it is closed. `new`: raise FileExistsError when there is an
+    earlier one. Raise OSError when that fails; nothing is left of the file then."""
     file, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # 0600, and nobody's before
     beside = Path(name)
     try:
@@ -39,7 +39,7 @@ def put_private(path: Path, data: bytes, *, new: bool = False) -> int:
 
 
 def lock(file: int) -> None:
-    """Until the descriptor and its duplicates are closed. BlockingIOError when another one holds it."""
+    """Lock the file until the descriptor and its duplicates are closed. Raise BlockingIOError when another process holds the lock."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

@@ -18,18 +18,18 @@ from typing import Any
 
 
 def open_regular(path: Path | str) -> io.BufferedReader:
-    """The file for reading bytes. OSError when it cannot be opened, or is no file: a pipe that nobody writes would never open, and a device
-    like /dev/zero never end."""
+    """Open the file for reading bytes. Raise OSError when it cannot be opened, or is no file: a pipe without a writer would never open, and a device like
+    /dev/zero never end."""
     return _opened(path, 0)
 
 
 def open_shared(path: Path | str) -> io.BufferedReader:
-    """As `open_regular`; OSError when it is a link, too: whoever may write into its folder would choose what is read."""
+    """Open as `open_regular` does; raise OSError also for a link: a user with write access to its folder would choose the file."""
     return _opened(path, os.O_NOFOLLOW)
 
 
 def open_own(path: Path | str) -> io.BufferedReader:
-    """A file that belongs to the user of this process. OSError as for `open_regular`, and when it is a link, or belongs to somebody else."""
+    """Open a file that belongs to the user of this process. Raise OSError as `open_regular` does, and for a link, or a file of another user."""
     file = open_shared(path)
     owner, own = os.fstat(file.fileno()).st_uid, os.geteuid()
     if owner == own:
@@ -39,19 +39,19 @@ def open_own(path: Path | str) -> io.BufferedReader:
 
 
 def read_regular(path: Path | str, most: int) -> bytes:
-    """All bytes of the file. OSError as for `open_regular`, and when they are more than `most`."""
+    """Return all bytes of the file. Raise OSError as `open_regular` does, and when they are more than `most`."""
     with open_regular(path) as file:
         return _bytes_of(file, path, most)
 
 
 def read_shared(path: Path | str, most: int) -> bytes:
-    """All bytes of the file. OSError as for `open_shared`, and when they are more than `most`."""
+    """Return all bytes of the file. Raise OSError as `open_shared` does, and when they are more than `most`."""
     with open_shared(path) as file:
         return _bytes_of(file, path, most)
 
 
 def read_below(root: Path, path: Path, most: int) -> bytes:
-    """All bytes of a file below the folder `root`. OSError as for `read_shared`, also when a folder on the way is a link."""
+    """Return all bytes of a file below the folder `root`. Raise OSError as `read_shared` does, also when a folder on the way is a link."""
     *folders, name = path.relative_to(root).parts
     if ".." in folders or name == "..":
         raise FileNotFoundError(errno.ENOENT, f"it is not below {root}", str(path))
@@ -68,7 +68,7 @@ def read_below(root: Path, path: Path, most: int) -> bytes:
 
 
 def json_of(data: bytes | str) -> Any:
-    """The document, of whatever a stranger has written. ValueError when it is none, or deeper than Python can read."""
+    """Parse a document from any source. Raise ValueError when it is none, or deeper than Python can read."""
     try:
         return json.loads(data)
     except RecursionError:
@@ -76,7 +76,7 @@ def json_of(data: bytes | str) -> Any:
 
 
 def check_no_device(path: Path) -> None:
-    """OSError when a device has the name, or a link to one, as /dev/stdout is: root would put a file in its place."""
+    """Raise OSError when a device has the name: root would put a file in its place."""
     with contextlib.suppress(FileNotFoundError):
         mode = path.stat().st_mode
         if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
@@ -84,8 +84,8 @@ def check_no_device(path: Path) -> None:
 
 
 def put_file(path: Path, data: bytes, mode: int = 0o666) -> None:
-    """Puts a file in place whole, instead of what has the name; no link is followed, no pipe waited for. `mode`: less the umask. OSError when it cannot be,
-    also when the name is that of a folder, of a device, or of a link to a device; nothing is left of it then."""
+    """Put a file in place whole, instead of any file of that name; follow no link, wait for no pipe. `mode`: less the umask. Raise OSError when that fails,
+    also when the name is a folder's, or a device's; nothing is left of the file then."""
     check_no_device(path)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
@@ -114,14 +114,14 @@ def write_named(path: Path, data: bytes) -> None:
 
 
 def be_there(path: Path) -> None:
-    """Makes an empty file, if nothing has its name; what has it is neither followed nor opened. OSError."""
+    """Make an empty file, if nothing has its name; an existing one is neither followed nor opened. Raise OSError."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, flags, 0o666))
 
 
 def read_own(path: Path | str, most: int) -> bytes:
-    """All bytes of the file. OSError as for `open_own`, and when they are more than `most`."""
+    """Return all bytes of the file. Raise OSError as `open_own` does, and when they are more than `most`."""
     with open_own(path) as file:
         return _bytes_of(file, path, most)
 
@@ -158,8 +158,8 @@ def _bytes_of(file: io.BufferedReader, path: Path | str, most: int) -> bytes:
 
 
 def read_named_text(key: str, path: str, most: int, otherwise: str) -> str:
-    """The text of a file that a key names. OSError as for `read_regular`; ValueError with `otherwise` when it is no text, or with the line that is not
-    in UTF-8; all begin with key and file."""
+    """Return the text of a file that a key names. Raise OSError as `read_regular` does; ValueError with `otherwise` when it is no text, or with the line that
+    is not in UTF-8; all begin with key and file."""
     try:
         data = read_regular(path, most)
     except OSError as error:
@@ -176,7 +176,7 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def text_of(data: bytes) -> str:
-    """UTF-8 text, with or without the mark that some editors put before it. ValueError says which line is in another encoding."""
+    """Decode UTF-8 text, with or without the mark that some editors put before it. Raise ValueError that names the line in another encoding."""
     if data.startswith(_UTF16):
         raise ValueError("it is text in UTF-16; save it as UTF-8")
     try:
@@ -189,15 +189,16 @@ def text_of(data: bytes) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a file, as its writer ended them; unlike str.splitlines() it takes no other character for an end."""
+    """Return the lines of a file, as its writer ended them; unlike str.splitlines() it takes no other character for an end."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def real_path(path: Path | str) -> Path:
-    """Where a path leads, links followed as far as they lead anywhere; unlike Path.resolve() it takes links that lead to themselves as they are."""
+    """Return the place to which a path leads, links followed as far as they lead anywhere; unlike Path.resolve() it takes links that lead to themselves as
+    they are."""
     return Path(os.path.realpath(path))
 
 
 def reason(error: OSError) -> str:
-    """What went wrong, without the number and the path that str() of an OSError has."""
+    """Return the reason, without the number and the path that str() of an OSError has."""
     return error.strerror or str(error)

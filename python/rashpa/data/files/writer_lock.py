@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a process says that it writes a file, for as long as it lives: a write lock of its open file description, as src/rashpa/core/writer_lock.hpp has it.
+"""The sign of a process that it writes a file, as long as it lives: a write lock of its open file description, as in src/rashpa/core/writer_lock.hpp.
 
-Only who may write the file can have one. Who may only read it can neither pretend to write it, nor is he asked.
+Only a process that may write the file can have one. A process that may only read it can neither pretend to write it, nor is it asked.
 """
 
 import fcntl

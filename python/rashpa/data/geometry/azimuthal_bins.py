@@ -27,7 +27,7 @@ _AT_ONCE = 1 << 15
 
 @dataclass(frozen=True)
 class Bins:
-    """`count` equal bins from `least` to `most`."""
+    """Divides `least` to `most` into `count` equal bins."""
 
     least: float
     most: float
@@ -42,18 +42,18 @@ class Bins:
         return np.asarray(self.least + (np.arange(self.count) + 0.5) * self.width, np.float64)
 
     def border(self, number: Numbers) -> Reals:
-        """The lower one of a bin."""
+        """Return the lower border of a bin."""
         return np.asarray(self.least + number * self.width, np.float64)
 
     def of(self, places: Reals) -> Numbers:
-        """The bin of each place; NO_BIN outside of the range, and where a place is no number."""
+        """Return the bin of each place; NO_BIN outside of the range, and where a place is no number."""
         reached = (places - self.least) / self.width
         inside = (reached >= -_NEAR) & (reached <= self.count + _NEAR)  # false of what is no number
         numbers = np.floor(np.where(inside, reached, 0) + _NEAR).astype(np.int64)
         return np.where(inside, np.clip(numbers, 0, self.count - 1), NO_BIN)
 
     def touched(self, low: Reals, high: Reals) -> tuple[Numbers, Numbers]:
-        """The first bin of each stretch, and behind its last one; none where it lies outside."""
+        """Return the first bin of each stretch, and the one behind its last; none where it lies outside."""
         ends = ((low - self.least) / self.width, (high - self.least) / self.width)
         first = np.clip(np.floor(np.nan_to_num(ends[0])), 0, self.count).astype(np.int64)
         last = np.clip(np.ceil(np.nan_to_num(ends[1])), 0, self.count).astype(np.int64)
@@ -61,13 +61,13 @@ class Bins:
 
 
 def angle(azimuth: Reals) -> Reals:
-    """In degrees above −180 to 180; what rounding has put just above −180 is 180."""
+    """Return an angle in degrees above −180 to 180; one that rounding has put just above −180 is 180."""
     turned = azimuth - _TURN * np.round(azimuth / _TURN)
     return np.where(turned < _NEAR - 180, turned + _TURN, turned)
 
 
 def folded(azimuth: Reals, bins: Bins) -> Reals:
-    """By as many turns as bring an angle into the range, if any do; what lies in it already stays."""
+    """Turn angles into the range by whole turns, where possible; angles in it stay."""
     margin = _NEAR * bins.width
     outside = (azimuth < bins.least - margin) | (azimuth > bins.most + margin)
     turned = azimuth + _TURN * np.ceil((bins.least - margin - azimuth) / _TURN)
@@ -76,7 +76,7 @@ def folded(azimuth: Reals, bins: Bins) -> Reals:
 
 @dataclass(frozen=True)
 class Shares:
-    """Which part of a pixel lies in which bin, in the order of pixels. `bins`: azimuth slow."""
+    """Holds the part of each pixel in each bin, in the order of pixels. `bins`: azimuth slow."""
 
     pixel: Numbers
     bins: Numbers
@@ -84,14 +84,14 @@ class Shares:
 
 
 def bins_of_centres(radius: Reals, azimuth: Reals, radial: Bins, azimuthal: Bins) -> Numbers:
-    """The bin of each pixel, azimuth slow; NO_BIN outside."""
+    """Return the bin of each pixel, azimuth slow; NO_BIN outside."""
     slow, fast = azimuthal.of(folded(angle(azimuth), azimuthal)), radial.of(radius)
     return np.where((slow == NO_BIN) | (fast == NO_BIN), NO_BIN, slow * radial.count + fast)
 
 
 @dataclass(frozen=True)
 class Boxes:
-    """What pixels reach: radius and azimuth from low to high, one value a pixel; the azimuth a turn at most."""
+    """Holds the reach of pixels: radius and azimuth from low to high, one value a pixel; the azimuth a turn at most."""
 
     radius: tuple[Reals, Reals]
     azimuth: tuple[Reals, Reals]
@@ -103,7 +103,7 @@ class Boxes:
 
 
 def shares_of_boxes(boxes: Boxes, radial: Bins, azimuthal: Bins) -> Shares:
-    """As much of a pixel as its bounding box has in a bin."""
+    """Return the share of each pixel in a bin, by its bounding box."""
     parts = []
     for first in range(0, len(boxes.radius[0]), _AT_ONCE):
         some = boxes[slice(first, first + _AT_ONCE)]
@@ -115,7 +115,7 @@ def shares_of_boxes(boxes: Boxes, radial: Bins, azimuthal: Bins) -> Shares:
 
 
 def shares_of_areas(corners: Reals, boxes: Boxes, radial: Bins, azimuthal: Bins) -> Shares:
-    """As much of a pixel as its area has in a bin, in the plane of radius and azimuth. `corners`: [pixel][corner][radius, azimuth], azimuths without
+    """Return the share of each pixel in a bin by its area, in the plane of radius and azimuth. `corners`: [pixel][corner][radius, azimuth], azimuths without
     jumps. A pixel that has the beam within it is taken by its box: it has no outline in that plane."""
     parts = []
     for first in range(0, len(corners), _AT_ONCE):
@@ -132,8 +132,8 @@ def shares_of_areas(corners: Reals, boxes: Boxes, radial: Bins, azimuthal: Bins)
 
 
 def outlines(radius: Reals, azimuth: Reals, centre: Reals) -> tuple[Reals, Boxes]:
-    """Corners without jumps of the azimuth, and the boxes around them, of the corners' radius and azimuth [pixel][corner] and the azimuths of
-    centres: the box of a pixel with the beam within it goes from radius 0 all around."""
+    """Return corners without jumps of the azimuth, and the boxes around them, from the corners' radius and azimuth [pixel][corner] and the azimuths of
+    centres. The box of a pixel with the beam within it goes from radius 0 all around."""
     near = radius <= _AT_BEAM * radius.max(axis=1, keepdims=True)
     turned = np.where(near, 0.0, azimuth - centre[:, np.newaxis])
     turned -= _TURN * np.round(turned / _TURN)
@@ -148,7 +148,7 @@ def outlines(radius: Reals, azimuth: Reals, centre: Reals) -> tuple[Reals, Boxes
 
 @dataclass(frozen=True)
 class _Met:
-    """Pairs of a pixel and a bin that may have something in common, the pixel's azimuth taken `turn` further."""
+    """Holds pairs of a pixel and a bin that may overlap, with the pixel's azimuth taken `turn` further."""
 
     pixel: Numbers
     turn: Reals
@@ -160,7 +160,7 @@ class _Met:
 
 
 def _met(boxes: Boxes, radial: Bins, azimuthal: Bins) -> Iterator[_Met]:
-    """An azimuth of a turn at most lies in a range of a turn at most after one number of turns, and after one less."""
+    """Yield pairs that may overlap: an azimuth of a turn at most lies in a range of a turn at most after one number of turns, and after one less."""
     low, high = boxes.azimuth
     finite = np.isfinite(low) & np.isfinite(high) & np.isfinite(boxes.radius[0]) & np.isfinite(boxes.radius[1])
     base = _TURN * np.ceil((azimuthal.least - np.where(finite, low, 0)) / _TURN)
@@ -176,7 +176,7 @@ def _met(boxes: Boxes, radial: Bins, azimuthal: Bins) -> Iterator[_Met]:
 
 
 def _part(low: Reals, high: Reals, bins: Bins, number: Numbers) -> Reals:
-    """Of a stretch, what lies in a bin. A stretch without length is a point."""
+    """Return the part of a stretch that lies in a bin. A stretch without length is a point."""
     least, most = bins.border(number), bins.border(number + 1)
     length = high - low
     inside = np.minimum(high, most) - np.maximum(low, least)
@@ -191,14 +191,14 @@ def _of_box(boxes: Boxes, one: _Met, radial: Bins, azimuthal: Bins) -> Reals:
 
 
 def _area(corners: Reals) -> Reals:
-    """Of outlines, with a sign."""
+    """Return the area of outlines, with a sign."""
     x, y = corners[..., 0] - corners[:, :1, 0], corners[..., 1]
     return np.asarray(((x + np.roll(x, -1, axis=1)) * (np.roll(y, -1, axis=1) - y)).sum(axis=1) / 2, np.float64)
 
 
 def _cut(corners: Reals, one: _Met, radial: Bins, azimuthal: Bins) -> Reals:
-    """The signed area of each outline within its bin: along each edge, as far as it lies between the azimuths of the bin, the mean distance from
-    the bin's inner border, held between that and the outer one (Green's theorem of the outline clamped to the bin)."""
+    """Return the signed area of each outline within its bin. Along each edge, as far as it lies between the azimuths of the bin, it sums the mean distance
+    from the bin's inner border, held between that and the outer one (Green's theorem of the outline clamped to the bin)."""
     left = radial.border(one.fast)
     right = radial.border(one.fast + 1) - left
     x = [side - left for side in corners[one.pixel, :, 0].T]
@@ -220,7 +220,7 @@ def _cut(corners: Reals, one: _Met, radial: Bins, azimuthal: Bins) -> Reals:
 
 
 def _along(x: tuple[Reals, Reals], y: tuple[Reals, Reals], right: Reals, limits: tuple[Reals, Reals]) -> Reals:
-    """Of one edge, as far as it lies between the limits."""
+    """Return the area of one edge, as far as it lies between the limits."""
     from_y, to_y = np.clip(y[0], *limits), np.clip(y[1], *limits)
     rise = y[1] - y[0]
     slope = np.divide(x[1] - x[0], rise, out=np.zeros_like(rise), where=rise != 0)
@@ -229,7 +229,7 @@ def _along(x: tuple[Reals, Reals], y: tuple[Reals, Reals], right: Reals, limits:
 
 
 def _between(x0: Reals, x1: Reals, right: Reals) -> Reals:
-    """The mean along a straight way from x0 to x1 of what is held between 0 and `right`."""
+    """Return the mean, along a straight way from x0 to x1, of the value held between 0 and `right`."""
     low, high = np.minimum(x0, x1), np.maximum(x0, x1)
     with np.errstate(divide="ignore", invalid="ignore"):  # where nothing is crossed, that branch is not taken
         up_to_right = right - (right - low) ** 2 / (2 * (high - low))
@@ -246,7 +246,7 @@ def _kept(one: _Met, share: Reals, first: int, fast: int) -> Shares:
 
 
 def _in_order(parts: list[Shares]) -> Shares:
-    """By pixel and bin; what a pixel has in a bin before and after a turn is one share, since errors go by its square."""
+    """Sort shares by pixel and bin; join a pixel's shares in a bin before and after a turn, since errors go by the square of a share."""
     pixel, bins, share = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("pixel", "bins", "share")
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CrystFEL's geometry files: panels of an image, where their pixels lie, regions that are bad. Strict: what is not understood is refused, with its line.
+"""CrystFEL's geometry files: panels of an image, the places of their pixels, bad regions. The parser is strict: it refuses an unknown key, with its line.
 
 Formats: crystfel_geometry(5). Images are two-dimensional here, so that a file whose panels lie in several planes of an array is of other images.
 """
@@ -34,7 +34,7 @@ _LEAST_AREA = 1e-3  # of a pixel, in pixels: its directions must not be parallel
 
 @dataclass
 class Panel:
-    """Part of the image, pixels [top, bottom) and [left, right); corner and directions in pixels of the laboratory."""
+    """Describes a part of the image, pixels [top, bottom) and [left, right); corner and directions in pixels of the laboratory."""
 
     name: str
     line: int
@@ -54,7 +54,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Bad:
-    """A region that is bad: columns and rows of the image (of one panel, when it names one), inclusive; or x and y of the laboratory, between which the
+    """Describes a bad region: columns and rows of the image (of one panel, when it names one), inclusive; or x and y of the laboratory, between which the
     corner of a pixel lies, as CrystFEL has it."""
 
     name: str
@@ -67,8 +67,8 @@ class Bad:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What a file says of the experiment in numbers; None: it does not. `lines`: where, by key of [detector]. `elsewhere`: by such a key, what the file
-    says in place of a number, with its line."""
+    """Holds the numbers of the experiment in a file; None: it has none. `lines`: by key of [detector]. `elsewhere`: by such a key, the file's text in place
+    of a number, with its line."""
 
     distance_m: float | None = None
     energy_kev: float | None = None
@@ -77,14 +77,14 @@ class Experiment:
     elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     def said(self) -> dict[str, float]:
-        """By key of [detector], what is there."""
+        """Return the present numbers by key of [detector]."""
         values = {key: getattr(self, key) for key in ("distance_m", "energy_kev", "pixel_size_m")}
         return {key: value for key, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class CrystfelGeometry:
-    """What a file says."""
+    """Holds the content of a file."""
 
     panels: list[Panel]
     bad: list[Bad]
@@ -92,7 +92,7 @@ class CrystfelGeometry:
     flags: tuple[ValueFlag, ...] = ()
 
     def radius(self, shape: tuple[int, int]) -> NDArray[np.float64]:
-        """Distance of each pixel's centre from the beam, in pixels; NaN in no panel, in bad regions, and in panels that are not to be used."""
+        """Return the distance of each pixel's centre from the beam, in pixels; NaN in no panel, in bad regions, and in panels that are not to be used."""
         found = np.full(shape, np.nan)
         for panel in self.panels:
             if not panel.used:
@@ -107,7 +107,7 @@ class CrystfelGeometry:
         return found
 
     def rectangles(self) -> NDArray[np.uint32]:
-        """Left, right, top, bottom of each panel that is used, in the order of the file."""
+        """Return left, right, top, bottom of each used panel, in the order of the file."""
         return np.array([[p.left, p.right, p.top, p.bottom] for p in self.panels if p.used], np.uint32)
 
 
@@ -130,7 +130,7 @@ def _bad_pixels(bad: Bad, panel: Panel, x: NDArray[np.float64], y: NDArray[np.fl
 
 
 def read_crystfel_geometry(key: str, path: str, shape: tuple[int, int]) -> CrystfelGeometry:
-    """The geometry for images of `shape` (rows, columns). ValueError or OSError that begin with key and file."""
+    """Read the geometry for images of `shape` (rows, columns). Raise ValueError or OSError that begin with key and file."""
     text = _text(key, path)
     try:
         found = _parse(lines_of(text))
@@ -141,8 +141,8 @@ def read_crystfel_geometry(key: str, path: str, shape: tuple[int, int]) -> Cryst
 
 
 def read_stacked(key: str, path: str, module: tuple[int, int], most: int) -> CrystfelGeometry:
-    """The geometry for images of as many modules of (rows, columns) as it has, one below the other. Errors as for `read_crystfel_geometry`, and when
-    they are more than `most`."""
+    """Read the geometry for images of all its modules of (rows, columns), one below the other. Raise errors as `read_crystfel_geometry` does, and when the
+    modules are more than `most`."""
     text = _text(key, path)
     try:
         found = _parse(lines_of(text))
@@ -158,7 +158,7 @@ def read_stacked(key: str, path: str, module: tuple[int, int], most: int) -> Cry
 
 
 def read_experiment(key: str, path: str) -> Experiment:
-    """What the file says of the experiment, whatever its images are. ValueError or OSError that begin with key and file."""
+    """Read the experiment of the file, for images of any shape. Raise ValueError or OSError that begin with key and file."""
     return _parse(lines_of(_text(key, path))).experiment
 
 
@@ -258,7 +258,7 @@ def _check_place(panel: Panel) -> None:
 
 
 def _check_axes(panel: Panel) -> None:
-    """That the panel lies in an image as it is stored: rows, then columns, which are the fast axis."""
+    """Check that the panel lies in an image as it is stored: rows, then columns, which are the fast axis."""
     axes = [(key, *at) for key, at in sorted(panel.values.items()) if key.startswith("dim")]
     for key, line, value in axes:
         if value not in ("%", "ss", "fs"):
@@ -277,7 +277,7 @@ def _check_axes(panel: Panel) -> None:
 
 
 def _resolution(values: Mapping[str, At]) -> tuple[int, float] | None:
-    """Where a panel says how many pixels a metre has, and how many."""
+    """Return the line where a panel gives its pixels a metre, and the number."""
     for key in ("res", "pixel_pitch"):
         if key not in values:
             continue
@@ -290,7 +290,7 @@ def _resolution(values: Mapping[str, At]) -> tuple[int, float] | None:
 
 
 def _pixels(panel: Panel, key: str, metres: float, line: int) -> float:
-    """A length in pixels of the panel."""
+    """Return a length in pixels of the panel."""
     if panel.resolution is None and metres:
         raise ValueError(f"line {line}: {key} of the panel {panel.name} needs its res beside it")
     return metres * panel.resolution[1] if panel.resolution else 0.0
@@ -319,13 +319,13 @@ def _shift(panels: Iterable[Panel], values: Mapping[str, At]) -> None:
 
 
 def _flag(key: str, at: At) -> bool:
-    """What CrystFEL takes for true: the word, or any number but 0."""
+    """Return the truth of a value by CrystFEL's rule: the word, or any number but 0."""
     text = at[1].lower()
     return text == "true" if text in ("true", "false") else number_of(key, at) != 0
 
 
 def _experiment(values: Mapping[str, At], panels: Iterable[Panel]) -> Experiment:
-    """Numbers of the whole file, and the size of pixels that all panels have."""
+    """Return the numbers of the whole file, and the size of pixels that all panels have."""
     found: dict[str, float] = {}
     lines: dict[str, int] = {}
     elsewhere: dict[str, str] = {}
@@ -357,7 +357,7 @@ def _check_one_energy(values: Mapping[str, At]) -> None:
 
 
 def _amount(name: str, at: At, units: Mapping[str, float]) -> float:
-    """The number in the unit of the key of [detector]."""
+    """Return the number in the unit of the key of [detector]."""
     line, text = at
     match = _QUANTITY.fullmatch(text)
     if match is None:
@@ -425,7 +425,7 @@ def _touches(bad: Bad, panel: Panel) -> bool:
 
 
 def _check(panels: list[Panel], shape: tuple[int, int]) -> None:
-    """That the panels are those of images of that shape, and none lies upon another."""
+    """Check that the panels are those of images of that shape, and that no two overlap."""
     height, width = max(p.bottom for p in panels), max(p.right for p in panels)
     if (height, width) != shape:
         raise ValueError(f"is of images of {width} × {height} pixels; the images have {shape[1]} × {shape[0]}")

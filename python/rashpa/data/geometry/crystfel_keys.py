@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of CrystFEL's geometry files: those that say where pixels lie or which of them are bad, those that say nothing of that, and those that are
-refused with a reason. Names: crystfel_geometry(5), and what versions of before had."""
+"""The keys of CrystFEL's geometry files: keys for the places of pixels or for bad ones, keys that matter to neither, and keys that are refused with a reason.
+Names: crystfel_geometry(5), and those of earlier versions."""
 
 import math
 import re
@@ -54,14 +54,14 @@ MASKS_OF_FILES = ("/pixel_mask", "/data_1/mask")
 
 @dataclass(frozen=True)
 class ValueFlag:
-    """Pixels that are bad by their values."""
+    """Marks pixels that are bad by their values."""
 
     line: int
     key: str
     value: float
 
     def marks_none(self, counts: tuple[float, float]) -> bool:
-        """Whether no value between the two, ends included, is bad by it."""
+        """Return True when no value between the two, ends included, is bad by it."""
         least, most = counts
         if self.key == "flag_lessthan":
             return self.value <= least
@@ -71,7 +71,7 @@ class ValueFlag:
 
 
 def is_of_file(name: str) -> bool:
-    """Whether a key without a panel is of the whole file. The others are defaults of panels."""
+    """Return True when a key without a panel is of the whole file. The others are defaults of panels."""
     return name.startswith(_GROUPS) or name in OF_THE_FILE | _SILENT_OF_FILE | {"photon_energy_scale"}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the modules of a detector lie, in whole pixels, by a CrystFEL geometry whose images are the modules one below the other."""
+"""The places of a detector's modules, in whole pixels, by a CrystFEL geometry whose images are the modules one below the other."""
 
 import math
 from collections import Counter
@@ -18,8 +18,8 @@ _DIRECTIONS: tuple[tuple[Direction, Direction], ...] = (("+x", "-x"), ("+y", "-y
 
 @dataclass(frozen=True)
 class ModulePlaces:
-    """Of each module its first pixel (x, y) in the assembled image, and how it lies there; the beam there, and how the image itself lies. `panels`: as the
-    file has them, exactly. `unmasked`: a line for each thing by which the file says that pixels are bad, which places do not hold."""
+    """Holds for each module its first pixel (x, y) in the assembled image, and its orientation there; the beam there, and the axes of the image itself.
+    `panels`: as the file has them, exactly. `unmasked`: a line for each rule of the file for bad pixels, which places do not hold."""
 
     places: tuple[tuple[int, int], ...]
     orientations: tuple[Orientation, ...]
@@ -32,20 +32,20 @@ class ModulePlaces:
 
 @dataclass(frozen=True)
 class _Way:
-    """How pixels run: axis of the laboratory and sign, fast and slow."""
+    """Describes the directions of pixels: axis of the laboratory and sign, fast and slow."""
 
     fast: tuple[int, int]
     slow: tuple[int, int]
 
     @classmethod
     def of_axes(cls, axes: Axes) -> "_Way":
-        """That of an image with these axes."""
+        """Return the way of an image with these axes."""
         fast, slow = (("xy".index(one[1]), -1 if one[0] == "-" else 1) for one in (axes.fast, axes.slow))
         return cls(fast, slow)
 
     @property
     def axes(self) -> Axes:
-        """Those of an image whose pixels run so."""
+        """Return the axes of an image whose pixels run so."""
         fast, slow = (_DIRECTIONS[axis][sign < 0] for axis, sign in (self.fast, self.slow))
         return Axes(fast, slow)
 
@@ -56,7 +56,7 @@ class _Way:
         )
 
     def within(self, image: "_Way") -> Orientation:
-        """As it lies in an image whose pixels run `image`."""
+        """Return the orientation in an image whose pixels run `image`."""
 
         def step(along: tuple[int, int]) -> Step:
             axis, sign = along
@@ -68,8 +68,8 @@ class _Way:
 def read_module_places(
     key: str, path: str, module: tuple[int, int], most: int, axes: Axes | None = None
 ) -> ModulePlaces:
-    """For at most `most` modules of (rows, columns). `axes`: of the image; those of most modules when not given. ValueError or OSError that begin with key
-    and file."""
+    """Read the places of at most `most` modules of (rows, columns). `axes`: of the image; those of most modules when not given. Raise ValueError or OSError
+    that begin with key and file."""
     geometry = read_stacked(key, path, module, most)
     try:
         return _places_of(geometry, module, axes)
@@ -112,7 +112,7 @@ def _places_of(geometry: CrystfelGeometry, module: tuple[int, int], axes: Axes |
 
 
 def _unmasked(geometry: CrystfelGeometry) -> Iterator[str]:
-    """A caution for each line by which pixels are bad: the mask of a run is that of its calibration, and of the kernels that are given the file."""
+    """Yield a caution for each line that makes pixels bad: the mask of a run is that of its calibration, and of the kernels that get the file."""
     advice = "is no part of the mask of files; give it to [detector.calibration] mask, or the geometry to kernels"
     for bad in geometry.bad:
         yield f"line {bad.line}: the bad region {bad.name} {advice}"
@@ -126,7 +126,7 @@ def _unmasked(geometry: CrystfelGeometry) -> Iterator[str]:
 
 
 def _check_one_size(panels: Sequence[Panel]) -> None:
-    """That all lengths are in pixels of one size."""
+    """Check that all lengths are in pixels of one size."""
     sized = [(panel.resolution, panel) for panel in panels if panel.resolution]
     for (line, size), panel in sized:
         if size != sized[0][0][1]:
@@ -136,7 +136,7 @@ def _check_one_size(panels: Sequence[Panel]) -> None:
 
 
 def _exact(panel: Panel, rows: int) -> PanelPlace:
-    """Where the panel lies; `rows`: of a module. What stands along the beam counts from the detector's distance, in pixels like all else."""
+    """Return the place of the panel; `rows`: of a module. Offsets along the beam count from the detector's distance, in pixels like all else."""
     plane = Plane((*panel.corner, panel.offset), panel.fs, panel.ss)
     number = panel.top // rows
     return PanelPlace(
@@ -177,8 +177,8 @@ def _axis(panel: Panel, name: str, direction: tuple[float, float, float]) -> tup
 def _corner(
     panel: Panel, image: _Way, first_row: int, orientation: Orientation, module: tuple[int, int]
 ) -> tuple[float, float]:
-    """Where the module of the panel would begin, by the panel's middle, which small turns leave where it is; in pixels of the image. `module`:
-    columns, rows."""
+    """Return the place where the panel's module would begin, in pixels of the image. It follows from the panel's middle, which small turns leave in place.
+    `module`: columns, rows."""
     width, height = panel.right - panel.left, panel.bottom - panel.top
     middle = [panel.corner[axis] + panel.fs[axis] * width / 2 + panel.ss[axis] * height / 2 for axis in (0, 1)]
     column, row = panel.left + width / 2, panel.top - first_row + height / 2

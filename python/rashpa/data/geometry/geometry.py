@@ -31,7 +31,7 @@ UNITS = ("q_A^-1", "q_nm^-1", "2th_deg", "2th_rad", "r_mm", "d*2_A^-2")
 
 
 def read_poni(key: str, path: str, shape: tuple[int, int]) -> "AzimuthalIntegrator":
-    """The geometry for images of `shape` (rows, columns). ValueError or OSError that begin with the key."""
+    """Read the geometry for images of `shape` (rows, columns). Raise ValueError or OSError that begin with the key."""
     text = read_named_text(key, path, _MOST_PONI, _NO_PONI)
     try:
         from pyFAI.integrator.azimuthal import AzimuthalIntegrator
@@ -94,14 +94,14 @@ def _check(key: str, path: str, found: "AzimuthalIntegrator", shape: tuple[int, 
 
 
 def _poni_values(text: str) -> dict[str, str]:
-    """The lines of the text that was looked at, as pyFAI would take them out of the file."""
+    """Return the lines of the checked text, as pyFAI would take them out of the file."""
     lines = (line.partition(":") for line in lines_of(text) if not line.startswith("#"))
     return {name.strip().lower(): value.strip() for name, colon, value in lines if colon}
 
 
 def poni_experiment(key: str, path: str) -> dict[str, float]:
-    """What a PONI file says of the experiment, by key of [detector]: the distance along the beam, the energy, the size of its pixels if they are square. It is
-    not checked further. ValueError or OSError that begin with the key."""
+    """Return the experiment of a PONI file, by key of [detector]: the distance along the beam, the energy, the size of its pixels if they are square. It is
+    not checked further. Raise ValueError or OSError that begin with the key."""
     values = _poni_values(read_named_text(key, path, _MOST_PONI, _NO_PONI))
     found: dict[str, float] = {}
     distance, *turns = (_real(values.get(name)) for name in ("distance", "rot1", "rot2"))
@@ -118,7 +118,7 @@ def poni_experiment(key: str, path: str) -> dict[str, float]:
 
 
 def _real(text: str | None) -> float | None:
-    """None when it is no number."""
+    """Return the number, None when the text is none."""
     try:
         value = float(text) if text else math.nan
     except ValueError:
@@ -127,7 +127,7 @@ def _real(text: str | None) -> float | None:
 
 
 class _Quiet:
-    """pyFAI says what it thinks of a file on the log; what is wrong is said here."""
+    """Silences pyFAI's log on a file, since the faults are reported here."""
 
     def __enter__(self) -> None:
         self._before = logging.root.manager.disable
@@ -142,7 +142,7 @@ def _line(error: BaseException) -> str:
 
 
 def checked_unit(key: str, path: str, poni: "AzimuthalIntegrator", unit: str) -> str:
-    """The unit, when the geometry can be expressed in it."""
+    """Return the unit, when the geometry can be expressed in it."""
     needs_wavelength = unit.startswith(("q_", "d"))
     if needs_wavelength and not (poni.wavelength and np.isfinite(poni.wavelength) and poni.wavelength > 0):
         raise ValueError(f"{key}: {path}: has no wavelength, which {unit} needs; take 2th_deg, or put it there")
@@ -150,7 +150,7 @@ def checked_unit(key: str, path: str, poni: "AzimuthalIntegrator", unit: str) ->
 
 
 def read_image(key: str, path: str, shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
-    """Numbers of pixels [row][column] from any file that holds one such array (array_file.py). ValueError or OSError that begin with the key."""
+    """Read numbers of pixels [row][column] from any file that holds one such array (array_file.py). Raise ValueError or OSError that begin with the key."""
     try:
         return read_array_file(path, np.dtype(dtype), shape)
     except OSError as error:
@@ -160,7 +160,7 @@ def read_image(key: str, path: str, shape: tuple[int, int], dtype: Any) -> NDArr
 
 
 def read_numbers(key: str, path: str, shape: tuple[int, int], masked: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """A map of numbers, such as dark or flat. ValueError names the first pixel that is none and that is not masked."""
+    """Read a map of numbers, such as dark or flat. Raise ValueError that names the first unmasked pixel without a number."""
     found = read_image(key, path, shape, "<f4")
     wrong = ~np.isfinite(found) & ~masked
     if wrong.any():
@@ -172,19 +172,19 @@ def read_numbers(key: str, path: str, shape: tuple[int, int], masked: NDArray[np
 
 
 def read_mask(key: str, path: str, shape: tuple[int, int]) -> NDArray[np.bool_]:
-    """True where a pixel is masked: the file's value is not 0, as pyFAI, fit2d and NeXus have it."""
+    """Return True where a pixel is masked: the file's value is not 0, as in pyFAI, fit2d and NeXus."""
     return np.asarray(read_image(key, path, shape, "u1") != 0)
 
 
 def pixel_text(wrong: NDArray[np.bool_]) -> str:
-    """The first pixel of several, in words."""
+    """Return the first pixel of several, in words."""
     row, column = np.argwhere(wrong)[0]
     return f"the pixel in row {row}, column {column}"
 
 
 @functools.cache
 def version() -> str:
-    """Of pyFAI, for provenance."""
+    """Return the version of pyFAI, for provenance."""
     import pyFAI
 
     return f"pyFAI {pyFAI.version}"

@@ -18,13 +18,13 @@ Values = Mapping[str, Any]
 
 
 class GivenError(RashpaError, ValueError):
-    """The arrays cannot be made; names kernel, key, file and, where it is one, the pixel."""
+    """Reports arrays that cannot be made; names kernel, key, file and, where it is one, the pixel."""
 
 
 @dataclass(frozen=True)
 class Image:
-    """What a kernel is going to see. `mask`: NXmx pixel_mask bits [height][width], not 0: no valid pixel; None: nothing is known. `counts`: the least and
-    the largest value of a pixel that is not masked; None: nobody knows."""
+    """Describes the images that a kernel will see. `mask`: NXmx pixel_mask bits [height][width], not 0: no valid pixel; None: unknown. `counts`: the least
+    and the largest value of a pixel that is not masked; None: unknown."""
 
     height: int
     width: int
@@ -37,12 +37,12 @@ class Image:
 
     @property
     def masked(self) -> NDArray[np.bool_]:
-        """True where there is no valid pixel."""
+        """Return True where there is no valid pixel."""
         return np.zeros(self.shape, np.bool_) if self.mask is None else np.asarray(self.mask != 0)
 
 
 def behind(image: Image, declared: Mapping[str, Any], values: Values) -> Image:
-    """What the next kernel sees behind one, whose declaration and parameters are given: pixels that it makes are masked as kernels mask them."""
+    """Return the image behind a kernel, given by declaration and parameters, for the next one: pixels that it makes are masked as kernels mask them."""
     port = next((one for one in declared.get("makes", ()) if one["port"] == "pixels"), None)
     if port is None:
         return image
@@ -69,7 +69,7 @@ MAKERS: dict[str, str] = {
 
 
 def given_arrays(kernel: str, values: Values, image: Image) -> dict[str, NDArray[Any]]:
-    """The inputs of the kernel; none for kernels that take none. GivenError when they cannot be made."""
+    """Return the inputs of the kernel, none for kernels that take none. Raise GivenError when they cannot be made."""
     if kernel not in MAKERS:
         return {}
     module, _, name = MAKERS[kernel].partition(":")

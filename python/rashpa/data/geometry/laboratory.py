@@ -28,7 +28,7 @@ _VECTORS: dict[Direction, Vector] = {
 
 @dataclass(frozen=True)
 class Plane:
-    """A flat lattice of pixels: where its corner lies, and the steps to the next column and to the next row. All in one unit of length."""
+    """Describes a flat lattice of pixels: the place of its corner, and the steps to the next column and to the next row. All in one unit of length."""
 
     corner: Vector
     fast: Vector
@@ -71,14 +71,14 @@ class Plane:
 
 @dataclass(frozen=True)
 class Axes:
-    """How the columns and the rows of an assembled image run in the laboratory."""
+    """Names the directions of the columns and the rows of an assembled image in the laboratory."""
 
     fast: Direction = "-x"
     slow: Direction = "-y"
 
     @property
     def square(self) -> bool:
-        """Whether one is along x and the other along y."""
+        """Return True when one is along x and the other along y."""
         return self.fast[1] != self.slow[1]
 
     def plane(self, beam: Place, pitch: float = 1.0) -> Plane:
@@ -93,7 +93,8 @@ AS_SEEN_FROM_THE_SAMPLE = Axes()
 
 @dataclass(frozen=True)
 class PanelPlace:
-    """Pixels [left, left + width) and [top, top + height) of a module as it is read, and where they lie; lengths in pixels. `plane` begins at (left, top)."""
+    """Describes pixels [left, left + width) and [top, top + height) of a module as it is read, and their place; lengths in pixels. `plane` begins at (left,
+    top)."""
 
     module: int
     left: int
@@ -104,7 +105,7 @@ class PanelPlace:
 
     @property
     def of_module(self) -> Plane:
-        """The lattice of the panel, counted from the first pixel of the module."""
+        """Return the lattice of the panel, counted from the first pixel of the module."""
         return self.plane.starting((-self.left, -self.top))
 
     def rectangle(self, way: Orientation, width: int, height: int) -> tuple[int, int, int, int]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a module lies in the image: one of eight ways, as src/rashpa/core/orientation.hpp has them."""
+"""The orientation of a module in the image: one of eight, as in src/rashpa/core/orientation.hpp."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -14,21 +14,21 @@ Step = tuple[int, int]
 
 @dataclass(frozen=True)
 class Orientation:
-    """The frame, with row 0 on top, is turned clockwise by `turn` degrees, and then, with `flip`, mirrored left to right."""
+    """Turns the frame, with row 0 on top, clockwise by `turn` degrees, and then, with `flip`, mirrors it left to right."""
 
     turn: int = 0
     flip: bool = False
 
     @classmethod
     def of_steps(cls, column: Step, row: Step) -> Self:
-        """That in which a step along the frame's columns, and one along its rows, lead there in the image."""
+        """Return the orientation in which a step along the frame's columns, and one along its rows, lead there in the image."""
         return next(
             way for way in (cls(turn, flip) for turn in _TURNS for flip in (False, True)) if way.steps == (column, row)
         )
 
     @property
     def steps(self) -> tuple[Step, Step]:
-        """Where a step to the next column of the frame leads in the image, and one to the next row."""
+        """Return the steps in the image of a step to the next column of the frame, and of one to the next row."""
         quarters = self.turn // 90
         cosine, sine = (1, 0, -1, 0)[quarters], (0, 1, 0, -1)[quarters]
         mirror = -1 if self.flip else 1
@@ -36,15 +36,15 @@ class Orientation:
 
     @property
     def upright(self) -> bool:
-        """As it is read."""
+        """Return True when the module lies as it is read."""
         return self.turn == 0 and not self.flip
 
     def sides(self, width: int, height: int) -> tuple[int, int]:
-        """Width and height of the turned frame."""
+        """Return width and height of the turned frame."""
         return (height, width) if self.turn % 180 else (width, height)
 
     def place_of(self, at: tuple[float, float], width: int, height: int) -> tuple[float, float]:
-        """Of a place in a frame, columns and rows from its corner, that in the turned frame."""
+        """Return a place of a frame, columns and rows from its corner, in the turned frame."""
         found = []
         for column, row, side in zip(*self.steps, self.sides(width, height), strict=True):
             along = at[0] * column + at[1] * row
@@ -52,18 +52,18 @@ class Orientation:
         return found[0], found[1]
 
     def turned(self, frames: "NDArray[Any]") -> "NDArray[Any]":
-        """A view of frames, or maps, [...][row][column], as they lie in the image."""
+        """Return a view of frames, or maps, [...][row][column], as they lie in the image."""
         found = _quarters(frames, self.turn // 90)
         return found[..., ::-1] if self.flip else found
 
     def turned_back(self, pixels: "NDArray[Any]") -> "NDArray[Any]":
-        """A view of what lies so in the image, as the module was read."""
+        """Return a view of pixels of the image as the module was read."""
         straight = pixels[..., ::-1] if self.flip else pixels
         return _quarters(straight, -self.turn // 90 % 4)
 
     @property
     def short(self) -> str:
-        """For tables and pictures."""
+        """Return a short form for tables and pictures."""
         return " ".join([f"{self.turn}°"] * (self.turn > 0) + ["flipped"] * self.flip)
 
     def __str__(self) -> str:

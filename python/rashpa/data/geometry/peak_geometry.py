@@ -14,7 +14,7 @@ from rashpa.data.geometry.given import Image, Values
 
 
 def peak_geometry(values: Values, image: Image) -> dict[str, NDArray[Any]]:
-    """By the names that the kernel declares; none without a file. ValueError or OSError that begin with the key."""
+    """Return the arrays by the names that the kernel declares, none without a file. Raise ValueError or OSError that begin with the key."""
     poni, crystfel = str(values.get("poni") or ""), str(values.get("geometry") or "")
     if poni and crystfel:
         raise ValueError(f"geometry: {crystfel}: is there beside poni {poni}; leave one of them out")
@@ -34,12 +34,12 @@ def peak_geometry(values: Values, image: Image) -> dict[str, NDArray[Any]]:
 
 
 def pixel_distances(values: Values, image: Image) -> dict[str, NDArray[Any]]:
-    """The same without panels, for kernels that look at each pixel alone."""
+    """Return the same without panels, for kernels that look at each pixel alone."""
     return {name: array for name, array in peak_geometry(values, image).items() if name == "radius"}
 
 
 def _check_flags(path: str, found: CrystfelGeometry, image: Image) -> None:
-    """That no pixel would have to be left out for its value."""
+    """Check that no pixel would have to be left out for its value."""
     for flag in found.flags:
         least, most = image.counts or (-math.inf, math.inf)
         if not flag.marks_none((least, most)):
@@ -50,7 +50,7 @@ def _check_flags(path: str, found: CrystfelGeometry, image: Image) -> None:
 
 
 def _radius_of_poni(path: str, shape: tuple[int, int]) -> NDArray[np.float32]:
-    """From the beam's axis, in pixels."""
+    """Return the distances from the beam's axis, in pixels."""
     poni = geometry.read_poni("poni", path, shape)
     first, second = float(poni.detector.pixel1), float(poni.detector.pixel2)
     if abs(first - second) > 1e-6 * first:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a unit computes what all units compute: public vectors, which are images, kernels with parameters, and what comes of them.
+"""Compares units by public vectors: images, kernels with parameters, and their results.
 
-schema/conformance has a file for each kernel, written by tools/make_conformance.py. Integers must be identical; floating point numbers may differ by
-as many units in the last place of a float32 as the vector says.
+schema/conformance has a file for each kernel, written by tools/make_conformance.py. Integers must be identical; floating point numbers may differ by as many
+units in the last place of a float32 as the vector says.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STACKS = (16, 1, 2)
 
 @dataclass(frozen=True)
 class Vector:
-    """One case of one kernel. `ulp`: of float32, by which floating point results may differ."""
+    """Holds one case of one kernel. `ulp`: of float32, by which floating point results may differ."""
 
     kernel: str
     name: str
@@ -49,7 +49,7 @@ class Vector:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a vector. `result`: "identical", "within", "different", "refused", "no version"."""
+    """Holds the result of a vector. `result`: "identical", "within", "different", "refused", "no version"."""
 
     kernel: str
     name: str
@@ -68,14 +68,14 @@ class Verdict:
 
 
 def folder() -> Path:
-    """Where the vectors are: in the repository, or in the installed package."""
+    """Return the folder of the vectors: in the repository, or in the installed package."""
     package = Path(_native.__file__).parent / "schema" / "conformance"
     source = SOURCE_ROOT / "schema" / "conformance"
     return source if source.is_dir() else package
 
 
 def vectors(kernel: str, where: Path | None = None) -> Iterator[Vector]:
-    """Those of one kernel; FileNotFoundError when there are none."""
+    """Yield the vectors of one kernel. Raise FileNotFoundError when there are none."""
     with np.load((where or folder()) / f"{kernel}.npz", allow_pickle=False) as file:
         for case in json.loads(bytes(file["cases"])):
             prefix = f"{case['name']}/"
@@ -110,7 +110,7 @@ def vectors(kernel: str, where: Path | None = None) -> Iterator[Vector]:
 
 
 def write_vectors(kernel: str, made: list[Vector], where: Path) -> None:
-    """The file of one kernel; the same bytes for the same vectors."""
+    """Write the file of one kernel, with the same bytes for the same vectors."""
     arrays: Arrays = {}
     cases = []
     for one in made:
@@ -166,7 +166,7 @@ def compute(
 
 
 def arrays_of(found: Found) -> Arrays:
-    """Everything that was found."""
+    """Return all results as arrays."""
     reasons = [found.reasons[one] for one in found.reason]
     arrays: Arrays = {
         "decision": found.decision,
@@ -187,7 +187,7 @@ def arrays_of(found: Found) -> Arrays:
 
 
 def compare(vector: Vector, found: Arrays) -> Verdict:
-    """Against what is expected."""
+    """Compare results with the expected ones."""
     if found.keys() != vector.expected.keys():
         other = sorted(found.keys() ^ vector.expected.keys())
         return Verdict(vector.kernel, vector.name, "different", f"{', '.join(other)}: in one of them alone")
@@ -210,7 +210,7 @@ def compare(vector: Vector, found: Arrays) -> Verdict:
 
 
 def _ulps(values: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.float64]:
-    """How far apart, in units in the last place of a float32 of that size."""
+    """Return the difference in units in the last place of a float32 of that size."""
     both_nan = np.isnan(values) & np.isnan(expected)
     same = both_nan | (values == expected)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -220,7 +220,7 @@ def _ulps(values: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def trouble_with(unit: str, device: str) -> str:
-    """Why a unit, or that device of it, cannot be used; empty when it can."""
+    """Return why a unit, or that device of it, cannot be used, empty when it can."""
     units = available_units()
     if unit not in units or not units[unit][0]:
         return f"unit {unit} cannot be used: {units[unit][1] if unit in units else 'there are ' + ', '.join(units)}"
@@ -245,7 +245,7 @@ def trouble_with(unit: str, device: str) -> str:
 
 
 def judge(vector: Vector, unit: str, device: str = "0") -> Verdict:
-    """The worst of all ways to carry a vector out."""
+    """Return the worst verdict of all ways to carry a vector out."""
     declared = kernel_declarations()
     without = [step["name"] for step in vector.kernels if unit not in declared[step["name"]]["units"]]
     if without:
@@ -275,7 +275,7 @@ def judge(vector: Vector, unit: str, device: str = "0") -> Verdict:
 
 
 def judge_all(unit: str, kernels: list[str] | None = None, device: str = "0") -> Iterator[Verdict]:
-    """Of all kernels, or of those named. A kernel that should have vectors and has none is "different": nothing is known of it."""
+    """Yield the verdicts of all kernels, or of those named. A kernel without its vectors is "different": its correctness is unknown."""
     for kernel in kernels or list(kernel_declarations()):
         try:
             for vector in vectors(kernel):

@@ -16,12 +16,11 @@ TYPES = {
 
 
 class DeviceImages:
-    """The images of a stack [image][row][column] on a CUDA device: they may be read, not written, and are of no use after the call.
+    """Holds the images of a stack [image][row][column] on a CUDA device: they may be read, not written, and are of no use after the call.
 
     `cupy.asarray(images)`, `torch.as_tensor(images, device="cuda")` and `numba.cuda.as_cuda_array(images)` take them by the CUDA array interface,
-    `torch.from_dlpack(images)`, `cupy.from_dlpack(images)` and others by DLPack; none of these copies. Images that were vetoed before, or have not come, are in
-    their places with what was there; what is found in them counts for nothing. `stream`: the CUDA stream of the stack, an address; for CuPy and
-    PyTorch it is the current one.
+    `torch.from_dlpack(images)`, `cupy.from_dlpack(images)` and others by DLPack; none of these copies. The places of vetoed and absent images hold old data,
+    and results for them do not count. `stream`: the CUDA stream of the stack, an address; for CuPy and PyTorch it is the current one.
     """
 
     def __init__(

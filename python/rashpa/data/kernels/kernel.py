@@ -23,7 +23,7 @@ PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
 
 @dataclass(frozen=True)
 class Column:
-    """A number that the kernel finds; of a table: in each row."""
+    """Describes a number that the kernel finds; of a table: in each row."""
 
     name: str
     type: Literal["uint32", "uint64", "int64", "float64"] = "float64"
@@ -33,7 +33,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of a profile: the centre of each bin."""
+    """Describes an axis of a profile: the centre of each bin."""
 
     name: str
     values: Sequence[float]
@@ -43,7 +43,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class PythonKernel:
-    """What a function declares."""
+    """Holds the declaration of a function."""
 
     takes: tuple[str, ...]
     columns: tuple[Column, ...] = ()
@@ -67,19 +67,18 @@ def kernel(
     axes: Sequence[Axis] = (),
     on_device: bool = False,
 ) -> Callable[[_Function], _Function]:
-    """Declares a function as a kernel.
+    """Declare a function as a kernel.
 
-    It is called with the pixels of an image [row][column], a read-only copy, and its parameters by name: they are its
-    keyword-only arguments, and each has a default of bool, int, float or str. It returns a dict with a number for each of `columns`; then, where
-    it declares `reasons`, the one for which the image is vetoed, or None; then, where it declares a `table`, its rows: a dict with an array for
-    each column, all of one length, `table_rows` at most; then, where it declares a `profile` along `axes`, a dict with an array for each of its
-    columns, of the shape of the axes. One thing alone is returned as it is, several as a tuple. What it raises makes the image
-    errored.
+    It is called with the pixels of an image [row][column], a read-only copy, and its parameters by name: they are its keyword-only arguments, and each has a
+    default of bool, int, float or str. It returns a dict with a number for each of `columns`. Then, where it declares `reasons`, it returns the one for which
+    the image is vetoed, or None. Then, where it declares a `table`, it returns its rows: a dict with an array for each column, all of one length,
+    `table_rows` at most. Then, where it declares a `profile` along `axes`, it returns a dict with an array for each of its columns, of the shape of the axes.
+    It returns one result alone as it is, several as a tuple. An exception makes the image errored.
 
     `on_device`: it runs on unit cuda, once a stack, and is called with DeviceImages [image][row][column] in the memory of the device. Its dict has for each
-    of `columns` an array on the device with a number for each image (CuPy, PyTorch, Numba, whatever has __cuda_array_interface__), and in place of
-    a reason it gives an array of whole numbers: 0 keeps an image, n is its n-th reason. No table, no profile. It puts its work into the current
-    stream of CuPy and PyTorch, which is that of the stack, and does not wait for it. What it raises makes all images of the stack errored.
+    of `columns` an array on the device with a number for each image (CuPy, PyTorch, Numba, any with __cuda_array_interface__), and in place of a reason it
+    gives an array of whole numbers: 0 keeps an image, n is its n-th reason. It has no table and no profile. It puts its work into the current stream of CuPy
+    and PyTorch, which is that of the stack, and does not wait for it. An exception makes all images of the stack errored.
     """
 
     if isinstance(takes, str):
@@ -105,7 +104,7 @@ def kernel(
 
 
 def parameters_of_function(function: Callable[..., Any]) -> Mapping[str, bool | int | float | str]:
-    """Its parameters with their defaults. ValueError when a signature is no kernel's."""
+    """Return its parameters with their defaults. Raise ValueError when a signature is no kernel's."""
     arguments = list(inspect.signature(function).parameters.values())
     by_name = [one for one in arguments if one.kind is inspect.Parameter.KEYWORD_ONLY]
     if len(arguments) != len(by_name) + 1 or arguments[0].kind is inspect.Parameter.VAR_POSITIONAL:
@@ -117,7 +116,7 @@ def parameters_of_function(function: Callable[..., Any]) -> Mapping[str, bool | 
 
 
 def check_declared(part: str, columns: Sequence[Column], found: Any) -> None:
-    """ValueError for what a function gives and does not declare: no file would have it."""
+    """Raise ValueError for a result that the function does not declare: no file would have it."""
     names = {column.name for column in columns}
     more = [str(name) for name in found if name not in names] if isinstance(found, Mapping) else []
     if more:

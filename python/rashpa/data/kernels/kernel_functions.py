@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels as functions on arrays of images, made of what each declares."""
+"""Kernels as functions on arrays of images, made from their declarations."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ RUN = ("unit", "threads", "stack", "masked")
 
 
 def kernel_names() -> tuple[str, ...]:
-    """Of those that take pixels, in the order of the registry; a rule on columns is nothing without the kernels before it."""
+    """Return the names of kernels that take pixels, in the order of the registry; a rule on columns is nothing without the kernels before it."""
     return tuple(name for name, one in kernel_declarations().items() if one["takes"]["port"] == "pixels")
 
 
 def needed(parameter: dict[str, Any]) -> bool:
-    """Whether it must be given."""
+    """Return True when the parameter has no default."""
     return parameter.get("default") is None
 
 
 def type_of(parameter: dict[str, Any]) -> str:
-    """As an annotation."""
+    """Return the type as an annotation."""
     if parameter["kind"] == "choice":
         return f"Literal[{', '.join(map(repr, parameter['choices']))}]"
     return _TYPES[parameter["kind"]]
 
 
 def function_of(name: str) -> Callable[..., Found]:
-    """The function of a kernel, with its signature and documentation."""
+    """Return the function of a kernel, with its signature and documentation."""
     declared = kernel_declarations()[name]
 
     def function(images: NDArray[Any], *maps: CalibrationMaps, **values: Any) -> Found:
@@ -59,7 +59,7 @@ def function_of(name: str) -> Callable[..., Found]:
 
 
 def doc_of(declared: dict[str, Any]) -> str:
-    """Purpose, ports, parameters."""
+    """Return purpose, ports and parameters."""
     purpose: str = declared["purpose"]
     lines = [f"{purpose[:1].upper()}{purpose[1:]}.", ""]
     lines.append(f"Takes pixels of {', '.join(declared['takes']['pixels'])}.")
@@ -110,7 +110,7 @@ def _signature(declared: dict[str, Any]) -> inspect.Signature:
 
 
 def stub_text() -> str:
-    """python/rashpa/kernel.pyi."""
+    """Return the text of python/rashpa/kernel.pyi."""
     lines = [
         "# SPDX-License-Identifier: Apache-2.0",
         '"""Every kernel as a function on arrays of images; written by tools/make_kernels.py."""',

@@ -34,7 +34,7 @@ Value = bool | int | float | str
 
 
 class CalibrationMaps(Protocol):
-    """Of a detector: pedestal (ADU) and gain (ADU/keV) float32 [3][height][width], mask uint32 [height][width]."""
+    """Declares the maps of a detector: pedestal (ADU) and gain (ADU/keV) float32 [3][height][width], mask uint32 [height][width]."""
 
     @property
     def pedestal(self) -> NDArray[np.float32]: ...
@@ -46,18 +46,18 @@ class CalibrationMaps(Protocol):
 
 @cache
 def kernel_declarations() -> dict[str, dict[str, Any]]:
-    """What each kernel of the program says of itself, by name."""
+    """Return the declaration of each kernel of the program, by name."""
     return {one["name"]: one for one in json.loads(_native.kernels_json())}
 
 
 def available_units() -> dict[str, tuple[bool, str]]:
-    """Units of this machine by name: whether each can be used, and which device it is, or why it cannot."""
+    """Return the units of this machine by name: True for a usable one with its device, False with the reason."""
     return {name: (usable, what) for name, usable, what in _native.available_units()}
 
 
 @dataclass(frozen=True)
 class PixelList:
-    """Pixels picked out of an image, ascending. `index`: row · width + column."""
+    """Holds pixels picked out of an image, ascending. `index`: row · width + column."""
 
     index: NDArray[np.uint32]
     value: NDArray[Any]
@@ -65,7 +65,7 @@ class PixelList:
 
 @dataclass(frozen=True)
 class Image:
-    """What was found in one image. `reason`: of the veto, or why it is errored; empty: neither."""
+    """Holds the results of one image. `reason`: of the veto, or why it is errored; empty: neither."""
 
     decision: str  # "accepted", "vetoed", "errored"
     reason: str
@@ -76,9 +76,9 @@ class Image:
 
 
 class Found(Sequence[Image]):
-    """What a pipeline found, image by image; arrays where they are asked for.
+    """Holds the results of a pipeline, image by image; arrays on request.
 
-    Pixels are views of the memory in which they were made (of the images given, where no kernel makes pixels); they stay as they are.
+    Pixels are views of the memory in which they were made (of the given images, where no kernel makes pixels); they stay as they are.
     """
 
     def __init__(self, native: _native.Found) -> None:
@@ -104,12 +104,12 @@ class Found(Sequence[Image]):
 
     @cached_property
     def decision(self) -> NDArray[np.uint8]:
-        """Of each image, index into DECISIONS: 1 accepted, 2 vetoed, 3 errored."""
+        """Return the decision on each image, an index into DECISIONS: 1 accepted, 2 vetoed, 3 errored."""
         return self._native.decision
 
     @cached_property
     def reason(self) -> NDArray[np.uint8]:
-        """Why each image was vetoed, index into `reasons`."""
+        """Return why each image was vetoed, an index into `reasons`."""
         return self._native.reason
 
     @cached_property
@@ -118,28 +118,28 @@ class Found(Sequence[Image]):
 
     @cached_property
     def accepted(self) -> NDArray[np.intp]:
-        """The numbers of the accepted images."""
+        """Return the numbers of the accepted images."""
         return np.flatnonzero(self.decision == DECISIONS.index("accepted"))
 
     @cached_property
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Numbers of every image, by name; 0 of steps that an image did not reach."""
+        """Return the numbers of every image, by name; 0 of steps that an image did not reach."""
         return self._native.columns
 
     @cached_property
     def pixels(self) -> Pixels:
-        """Of the accepted images, in order: [accepted][row][column]. They say which values are no counts."""
+        """Return the pixels of the accepted images, in order: [accepted][row][column]. They carry their masking."""
         made = cast("NDArray[Any]", self._native.pixels)  # never None: the units of this module deliver everything
         return with_masking(made, Masking(cast("Any", self._native.masked), self._native.largest_count))
 
     @property
     def makes_lists(self) -> bool:
-        """Whether a kernel of the pipeline makes lists."""
+        """Return True when a kernel of the pipeline makes lists."""
         return self._native_lists is not None
 
     @cached_property
     def list_ptr(self) -> NDArray[np.uint64]:
-        """The first entry of each image in `list_index` and `list_value`, and behind the last one. TypeError when no kernel makes lists."""
+        """Return the first entry of each image in `list_index` and `list_value`, and the one behind the last. Raise TypeError when no kernel makes lists."""
         return self._lists[0]
 
     @cached_property
@@ -152,17 +152,17 @@ class Found(Sequence[Image]):
 
     @cached_property
     def tables(self) -> dict[str, tuple[NDArray[np.uint64], dict[str, NDArray[Any]]]]:
-        """By name: the first row of each image and behind the last one; columns."""
+        """Return by name the first row of each image and the one behind the last; columns."""
         return self._native.tables
 
     @cached_property
     def profiles(self) -> dict[str, tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]]:
-        """By name: arrays [image][bin], with two axes [image][slow][fast], NaN where an image is not accepted; the axes, the slow one first."""
+        """Return by name arrays [image][bin], with two axes [image][slow][fast], NaN where an image is not accepted; the axes, the slow one first."""
         return self._native.profiles
 
     @cached_property
     def accumulated(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """By kernel: each quantity that it has accumulated over these images, [window][row][column], and `images`, how many each window added up."""
+        """Return by kernel each quantity that it has accumulated over these images, [window][row][column], and `images`, the number of images in each window."""
         found = self._native.accumulated
         for quantities in found.values():
             if "max" in quantities:
@@ -171,7 +171,7 @@ class Found(Sequence[Image]):
 
     @cached_property
     def failures(self) -> dict[int, str]:
-        """Why images are errored, by number."""
+        """Return why images are errored, by number."""
         return self._native.failures
 
     @cached_property
@@ -186,7 +186,7 @@ class Found(Sequence[Image]):
 
     @cached_property
     def _place(self) -> dict[int, int]:
-        """Of accepted images among the accepted."""
+        """Return the place of accepted images among the accepted."""
         return {int(number): place for place, number in enumerate(self.accepted)}
 
     def _image(self, number: int) -> Image:
@@ -207,14 +207,15 @@ class Found(Sequence[Image]):
 
 
 class Pipeline:
-    """Kernels, one after the other, on images of one shape and type.
+    """Runs kernels, one after the other, on images of one shape and type.
 
-    `kernels`: as a run file names them, `{"name": "csr", "threshold": 1}`. `calibration`: for kernels that need it. `unit`: "cpu", or an accelerator
-    of this machine. `threads`: of unit cpu; 0: one a processor. `stack`: images that are processed together. `fused`: kernels may share passes over
-    the pixels. `arrays`: by kernel, the inputs that it declares, in place of those made of the files that its parameters name. `masked`: which values
-    of the images are no counts; by default what each array says of itself: pixels that kernels have made know it, and of any other array all numbers
-    count, NaN excepted. "delivered": as detectors mask, the maximum of unsigned types and what is below zero; "minimum": the least value alone, as
-    converted photons have it. `special`: values of a detector, which masks as "delivered" then. Raises ConfigError that names kernel and parameter.
+    `kernels`: as a run file names them, `{"name": "csr", "threshold": 1}`. `calibration`: for kernels that need it. `unit`: "cpu", or an accelerator of this
+    machine. `threads`: of unit cpu; 0: one a processor. `stack`: images that are processed together. `fused`: kernels may share passes over the pixels.
+    `arrays`: by kernel, the inputs that it declares, in place of those made of the files that its parameters name.
+
+    `masked`: the values of the images that are no counts; by default the masking of each array. Pixels that kernels have made carry it, and of any other
+    array all numbers count, NaN excepted. "delivered": as detectors mask, the maximum of unsigned types and all below zero; "minimum": the least value alone,
+    as in converted photons. `special`: values of a detector, which masks as "delivered" then. Raise ConfigError that names kernel and parameter.
     """
 
     def __init__(
@@ -279,7 +280,7 @@ class Pipeline:
         self._native: _native.Pipeline = self._make(self._masked or plain(dtype))
 
     def _image(self, height: int, width: int, special: Mapping[int, str]) -> given.Image:
-        """What the first kernel sees."""
+        """Return the image for the first kernel."""
         masking = self._masked or plain(self._taken)
         ends = [masking.largest_count] + [value - 1 for value in special if value > 0]
         largest = min((end for end in ends if end is not None), default=None)
@@ -304,24 +305,24 @@ class Pipeline:
 
     @property
     def how(self) -> str:
-        """The unit and its passes, in words."""
+        """Return the unit and its passes, in words."""
         return self._native.how
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the pixels that come out."""
+        """Return the type of the output pixels."""
         return np.dtype(self._native.pixel)
 
 
 def _largest_of(values: NDArray[Any], counted: NDArray[Any]) -> Pixels:
-    """The largest counts, which say that there is none where nothing was counted."""
+    """Return the largest counts, masked where nothing was counted."""
     if values.dtype.kind == "f" or counted.all():
         return with_masking(values, plain(values.dtype))
     return with_masking(values, Masking("minimum" if values.dtype.kind == "i" else "maximum"))
 
 
 def _cast(what: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:
-    """The same numbers as another type, or as they are where none is declared. ConfigError when a value would change."""
+    """Return the same numbers as another type, or unchanged where none is declared. Raise ConfigError when a value would change."""
     array = np.asarray(values)
     if dtype is None:
         return np.ascontiguousarray(array)
@@ -347,7 +348,7 @@ def _kernels(
 
 
 def _without_beam(parameters: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, Any]:
-    """The place of the beam where a kernel asks for one and has distances of a file instead."""
+    """Return parameters with a place of the beam, where a kernel asks for one and has distances of a file instead."""
     asked = [one["name"] for one in declared.get("parameters", ()) if one["name"] in ("beam_x", "beam_y")]
     return dict.fromkeys(asked, 0.0) | dict(parameters)
 

@@ -31,7 +31,7 @@ _LEAST_FILE = 4 << 30
 
 @dataclass(frozen=True)
 class Converted:
-    """What became of it. `lost`: images of the index that are not whole in the raw files; `unknown`: images of which nothing is known."""
+    """Holds the result of a conversion. `lost`: images of the index that are not whole in the raw files; `unknown`: images of which nothing is known."""
 
     master: Path
     stored: int
@@ -50,8 +50,8 @@ def convert_run(
     patience: Patience | None = None,
     follow: Iterable[Path] = (),
 ) -> Converted:
-    """`run`: the _raw_master.h5, or the prefix of its name; `to`: a master, or a prefix. `patience`: of the clock, and of as many
-    processors as there are threads. `follow`: folders to which names of its files may lead. StoredRunError says why it cannot be; nothing is left of it
+    """Convert a run. `run`: the _raw_master.h5, or the prefix of its name; `to`: a master, or a prefix. `patience`: of the clock, and of as many processors
+    as there are threads. `follow`: folders to which names of its files may lead. Raise StoredRunError that says why it cannot be; nothing is left of it
     then."""
     source, target = (str(path).removesuffix(MASTER) for path in (run, to))
     if real_path(source) == real_path(target):
@@ -69,7 +69,7 @@ def convert_run(
 
 
 def _check_raw(run: Path, follow: Iterable[Path]) -> None:
-    """StoredRunError when it is a file of images already."""
+    """Raise StoredRunError when it is a file of images already."""
     master = run if is_hdf5(run) else Path(f"{run}{MASTER}")
     if not master.is_file():
         return
@@ -87,7 +87,7 @@ def _check_raw(run: Path, follow: Iterable[Path]) -> None:
 
 @dataclass(frozen=True)
 class _Counts:
-    """What the process says of a run that it has converted. `promised`: images that the raw master says it has; 0: it is not complete."""
+    """Holds the process's counts of a converted run. `promised`: images according to the raw master; 0: it is not complete."""
 
     stored: int
     lost: int
@@ -100,7 +100,7 @@ class _Counts:
 
 
 def _books(run: Path, counts: _Counts) -> DataBooks:
-    """Images of which the run itself knows that they never came are not expected of its files."""
+    """Return the books. Images that the run itself counts as missing are not expected of its files."""
     unknown = counts.unknown + max(0, counts.promised - counts.expected)
     troubles = [f"{run}: {unknown_text(unknown)}"] if unknown else []
     if counts.lost:
@@ -115,7 +115,7 @@ def _books(run: Path, counts: _Counts) -> DataBooks:
 
 
 def _made(run: Path, asked: list[str | int], size: int, allowed: int) -> dict[str, Any]:
-    """What the process says that converts. StoredRunError when it says nothing."""
+    """Return the answer of the process that converts. Raise StoredRunError when it gives none."""
     threads = int(asked[-1])
     standard = Limits()
     limits = Limits(
@@ -127,7 +127,7 @@ def _made(run: Path, asked: list[str | int], size: int, allowed: int) -> dict[st
 
 
 def _promised(source: str) -> int:
-    """How many images the raw master says that it has; 0 when it is not complete, or cannot be read."""
+    """Return the number of images according to the raw master, 0 when it is not complete, or cannot be read."""
     try:
         with open_run(f"{source}{MASTER}") as run:
             return run.books["expected"]

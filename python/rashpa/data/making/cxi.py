@@ -36,7 +36,7 @@ _NEEDED = ("x", "y", "intensity")
 
 @dataclass(frozen=True)
 class CxiPeaks:
-    """What was written."""
+    """Describes the written file."""
 
     file: Path
     table: str
@@ -46,7 +46,7 @@ class CxiPeaks:
 
 
 def peak_table(run: Run | JoinedRun) -> str:
-    """The table of the run that has peaks. StoredRunError when there is none."""
+    """Return the table of the run that has peaks. Raise StoredRunError when there is none."""
     for name, facts in run.table_facts.items():
         if set(_NEEDED) <= set(facts.columns):
             return name
@@ -92,7 +92,7 @@ def write_cxi(run: Run | JoinedRun, file: Path, named: Path | None = None) -> Cx
 
 
 def _check_leading(run: Run | JoinedRun) -> None:
-    """StoredRunError when the file that leads to several masters has the images in another order than the run."""
+    """Raise StoredRunError when the file that leads to several masters has the images in another order than the run."""
     if isinstance(run, Run):
         return
     with Hdf5File(run.path, kind=StoredRunError) as file:
@@ -104,7 +104,7 @@ def _check_leading(run: Run | JoinedRun) -> None:
 
 @dataclass(frozen=True)
 class Places:
-    """Where CrystFEL finds images, mask and peaks in a file."""
+    """Names the places in a file where CrystFEL finds images, mask and peaks."""
 
     data: str
     mask: str
@@ -116,13 +116,13 @@ MASTER = Places("/entry/data/data", "/entry/instrument/detector/pixel_mask", "/e
 
 
 def has_peak_lists(run: Run | JoinedRun) -> bool:
-    """Whether CrystFEL finds peaks in the master itself: masters of before have them in tables only."""
+    """Return True when CrystFEL finds peaks in the master itself: older masters have them in tables only."""
     with Hdf5File(run.path, kind=StoredRunError) as file:
         return f"{MASTER.peaks}/nPeaks" in file
 
 
 def geometry_of(run: Run | JoinedRun, places: Places = CXI) -> str:
-    """CrystFEL's geometry of the run: a panel for each module as the master places it, as a start for refinement."""
+    """Return CrystFEL's geometry of the run: a panel for each module as the master places it, as a start for refinement."""
     with Hdf5File(run.path, kind=StoredRunError) as file:
         detector = file["/entry/instrument/detector"]
         size = float(detector["x_pixel_size"][()])
@@ -174,7 +174,7 @@ def _numbers(module: Group, name: str) -> tuple[int, int]:
 
 
 def _lies(module: Group) -> Plane:
-    """Where an NXdetector_module lies, in m, along the beam from the detector's distance on."""
+    """Return the place of an NXdetector_module, in m, along the beam from the detector's distance on."""
 
     def step(name: str) -> Vector:
         x, y, z = (float(module[name][()]) * float(along) for along in module[name].attrs["vector"])
@@ -185,13 +185,13 @@ def _lies(module: Group) -> Plane:
 
 
 def _direction(step: Vector) -> str:
-    """A step as CrystFEL writes it: pixels along x, y and z."""
+    """Format a step as CrystFEL does: pixels along x, y and z."""
     terms = [f"{along:+.9f}{axis}" for along, axis in zip(step, "xyz", strict=True) if abs(along) > 5e-10]
     return " ".join(terms)
 
 
 def _panel(name: str, part: tuple[int, int, int, int], plane: Plane, pitch: float) -> list[str]:
-    """Top, left, height, width of the image; `plane`: in pixels of `pitch` m. CrystFEL's axes are those of NXmx."""
+    """Return the lines of a panel with top, left, height, width in the image; `plane`: in pixels of `pitch` m. CrystFEL's axes are those of NXmx."""
     top, left, height, width = part
     offset = [f"{name}/coffset = {plane.corner[2] * pitch:.9f}"] if plane.corner[2] else []
     return [

@@ -20,7 +20,7 @@ _TABLES = "/entry/rashpa"
 
 
 def frames_path(master: Path) -> Path:
-    """Where it is, beside the master."""
+    """Return its path, beside the master."""
     return master.with_name(f"{master.name.removesuffix('_master.h5')}_frames.h5")
 
 
@@ -55,7 +55,7 @@ def write_frames_file(master: Path) -> Path:
 
 
 def _stretches(stored: NDArray[np.int64]) -> list[tuple[int, int, int]]:
-    """Rows that follow one another, also in the master: first, behind the last, place of the first."""
+    """Return rows that follow one another, also in the master: first, behind the last, place of the first."""
     rows = np.flatnonzero(stored >= 0)
     if not rows.size:
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong in an NXmx file, of ours or of others. Run in a process under limits: the file may be a stranger's."""
+"""Finds faults in an NXmx file, of ours or of others. It runs in a process under limits: the file may be a stranger's."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _READER_BITS = 0xFFFF
 
 @dataclass(frozen=True)
 class Finding:
-    """One line: `wrong` makes images mean something else, or be missed; `odd` is to be looked at."""
+    """Holds one line: `wrong` gives images another meaning, or loses them; `odd` is worth a look."""
 
     level: Literal["wrong", "odd"]
     where: str
@@ -54,7 +54,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found in a file, and how its modules lie. `images`: in its stack."""
+    """Holds the findings in a file, and the places of its modules. `images`: in its stack."""
 
     findings: tuple[Finding, ...]
     images: int
@@ -64,7 +64,7 @@ class Checked:
 
     @property
     def good(self) -> bool:
-        """Whether nothing is wrong."""
+        """Return True when nothing is wrong."""
         return all(one.level != "wrong" for one in self.findings)
 
 
@@ -124,7 +124,7 @@ class _Check:
         self._found.append(Finding("odd", where, text))
 
     def _stack(self) -> list[tuple[str, Array]]:
-        """The arrays of images in their order."""
+        """Return the arrays of images in their order."""
         data = self._entry.find("data")
         if not isinstance(data, Group):
             self._wrong("/entry/data", "is not there")
@@ -151,7 +151,7 @@ class _Check:
         return found
 
     def _why_none(self) -> str:
-        """What is known of a run of ours."""
+        """Return why a run of ours has no images."""
         ours = self._entry.find("rashpa")
         if not isinstance(ours, Group):
             return ""
@@ -318,7 +318,7 @@ class _Check:
                 )
 
     def _beam_place(self, where: str) -> None:
-        """Where the beam meets the image by the axes, and whether the beam centre says the same."""
+        """Compute where the beam meets the image by the axes, and compare the beam centre with it."""
         self._beam = beam_on([((one.left, one.top), one.plane) for one in self._modules])
         said = [self._fields.beam_center("x"), self._fields.beam_center("y")]
         if self._beam is None:
@@ -332,7 +332,7 @@ class _Check:
                 )
 
     def _directions(self) -> Iterator[str]:
-        """Modules whose axes are not at right angles, and files of which some modules are seen in a mirror."""
+        """Yield modules whose axes are not at right angles, and files of which some modules are mirrored."""
         hands = set()
         for one in self._modules:
             fast, slow = (np.asarray(step) for step in (one.plane.fast, one.plane.slow))
@@ -348,8 +348,8 @@ _PICTURE_COLUMNS, _PICTURE_ROWS = 61, 31
 
 
 def picture(checked: Checked) -> list[str]:
-    """Draw how modules lie, as somebody sees them who looks along the beam from the sample: x to the left, y up. `o`: first pixel, `>`: end of its first row,
-    `+`: the beam. Empty without modules."""
+    """Draw the modules as an observer sees them who looks along the beam from the sample: x to the left, y up. `o`: first pixel, `>`: end of its first row,
+    `+`: the beam. Return no lines without modules."""
     corners: list[list[tuple[float, float]]] = []
     for one in checked.modules:
         ends = [(0.0, 0.0), (one.width, 0.0), (one.width, one.height), (0.0, one.height)]

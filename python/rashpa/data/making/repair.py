@@ -26,7 +26,7 @@ from rashpa.data.stored.run_books import run_books
 
 @dataclass(frozen=True)
 class Repaired:
-    """What became of it. `lost`: images that were stored and are not in their data file; `unknown`: images of which nothing is known."""
+    """Holds the result of a repair. `lost`: images that were stored and are not in their data file; `unknown`: images of which nothing is known."""
 
     master: Path
     was_complete: bool
@@ -38,7 +38,7 @@ class Repaired:
 
 @dataclass(frozen=True)
 class _Counts:
-    """What the process says. `expected`: images of the run, as far as its journal goes."""
+    """Holds the process's counts. `expected`: images of the run, as far as its journal goes."""
 
     master: str
     was_complete: bool
@@ -49,8 +49,8 @@ class _Counts:
 
 
 def repair_run(run: Path, *, follow: Iterable[Path] = (), patience: Patience | None = None) -> Repaired:
-    """`run`: the master, or the prefix of its name; `follow`: folders to which names of its files may lead. StoredRunError when it cannot be completed: the
-    text says why and what to try."""
+    """Repair a run. `run`: the master, or the prefix of its name; `follow`: folders to which names of its files may lead. Raise StoredRunError when it cannot
+    be completed: the text says why and what to try."""
     prefix = Path(str(run).removesuffix(MASTER))
     folders = tuple(follow)
     _check_single(run)
@@ -77,7 +77,7 @@ def repair_run(run: Path, *, follow: Iterable[Path] = (), patience: Patience | N
 
 
 def _check_single(run: Path) -> None:
-    """StoredRunError when it leads to other files, which are repaired one by one; it is made again with each."""
+    """Raise StoredRunError when it leads to other files: they are repaired one by one, and each repair makes it again."""
     leading = run if is_hdf5(run) else Path(f"{run}{MASTER}")
     if not is_combined(leading):
         return

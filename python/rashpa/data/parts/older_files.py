@@ -21,8 +21,8 @@ def older_files(prefix: Path) -> list[Path]:
 
 
 def leaders_of(prefix: Path) -> list[Path]:
-    """The files in this folder that lead to images of this prefix: peaks and frames beside its master, and combined masters whose names are a beginning of
-    its own. What they show is gone when its files are replaced."""
+    """Return the files in this folder that lead to images of this prefix: peaks and frames beside its master, and combined masters whose names are a
+    beginning of its own. Their content is gone when its files are replaced."""
     found = [path for what in _BESIDE if (path := prefix.with_name(f"{prefix.name}_{what}")).exists()]
     parts = prefix.name.split("_")
     for count in range(len(parts) - 1, 0, -1):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a buffer of a run: what they are called beside their master, and whether it is complete."""
+"""The files of a buffer of a run: their names beside their master, and whether it is complete."""
 
 import os
 from collections.abc import Iterable
@@ -27,24 +27,24 @@ if not TYPE_CHECKING:  # who checks types would believe that every name is there
 
 
 def prefix_of(master: Path) -> Path:
-    """What the names of all its files begin with."""
+    """Return the prefix of the names of all its files."""
     return master.with_name(master.name.removesuffix(MASTER))
 
 
 def data_file(master: Path, number: int, ending: Literal["h5", "raw"]) -> Path:
-    """Of the images that the tables call stored in file `number`."""
+    """Return the path of file `number`, by the tables' numbers of stored images."""
     prefix = prefix_of(master)
     return prefix.with_name(f"{prefix.name}_data_{number:06}.{ending}")
 
 
 def is_complete(master: Group) -> bool:
-    """Whether its receiver has come to the run's end, or the file was repaired: the books are written last."""
+    """Return True when its receiver has come to the run's end, or the file was repaired: the books are written last."""
     return "entry/rashpa/books" in master
 
 
 def size_of_parts(prefix: Path, follow: Iterable[Path] = ()) -> int:
-    """Bytes on the disk of all files of a run. StoredRunError when its master is not there, or when one of them is no regular file, or lies, links followed, in
-    none of the folders that may be read: native code opens them by their names."""
+    """Return the bytes on the disk of all files of a run. Raise StoredRunError when its master is not there, or one of them is no regular file, or lies, links
+    followed, in none of the folders that may be read: native code opens them by their names."""
     if trouble := encoding_trouble(prefix):
         raise StoredRunError(trouble)
     master = prefix.with_name(f"{prefix.name}{MASTER}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of a run that are made in a folder of their own beside their place, and get their names when they are whole: what fails leaves nothing behind."""
+"""Files of a run that are made in a folder of their own beside their place, and get their names when they are whole: a failure leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rashpa.data.parts.run_parts import StoredRunError
 
 
 class Staged:
-    """A place for files that are being made. Links between them are names, so that they can be moved together."""
+    """Holds a place for files that are being made. Links between them are names, so that they can be moved together."""
 
     def __init__(self, target: Path, folder: Path, replace: bool) -> None:
         self.prefix = folder / target.name
@@ -46,7 +46,7 @@ class Staged:
 
 
 def check_free(target: Path, replace: bool) -> None:
-    """StoredRunError when there are files of this prefix that may not be replaced, or no folder for them."""
+    """Raise StoredRunError when there are files of this prefix that may not be replaced, or no folder for them."""
     if trouble := encoding_trouble(target):
         raise StoredRunError(trouble)
     if not target.name or not target.parent.is_dir():
@@ -60,13 +60,13 @@ def check_free(target: Path, replace: bool) -> None:
 
 
 def _own_files(target: Path) -> list[Path]:
-    """Files of this prefix, without those of series of it."""
+    """Return files of this prefix, without those of series of it."""
     series = re.compile(re.escape(f"{target.name}_") + SERIES)
     return [path for path in older_files(target) if not series.match(path.name)]
 
 
 def _is_written(journal: Path) -> bool:
-    """Whether a process that lives writes the run of a journal: it holds a lock on it."""
+    """Return True when a living process writes the run of a journal: it holds a lock on it."""
     try:
         with open_regular(journal) as file:
             return has_writer(file.fileno())
@@ -76,7 +76,7 @@ def _is_written(journal: Path) -> bool:
 
 @contextlib.contextmanager
 def staged_files(target: Path, *, replace: bool = False) -> Iterator[Staged]:
-    """Make a place for files of the prefix `target`; what was not published is removed. StoredRunError."""
+    """Make a place for files of the prefix `target`; unpublished ones are removed at the end. Raise StoredRunError."""
     check_free(target, replace)
     try:
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))

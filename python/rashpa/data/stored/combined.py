@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One file for a run whose images lie in several: at several receivers, in several buffers. It holds no image, but leads to all of them, and says of which run
-they are: who reads it compares that with what it finds."""
+"""One file for a run whose images lie in several: at several receivers, in several buffers. It holds no image, but leads to all of them. It names their run,
+which a reader compares with the masters."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def combine(
 def _members(
     masters: Sequence[Path], go_on: bool, run: str, left_out: dict[Path, str], follow: tuple[Path, ...]
 ) -> list[Member]:
-    """Those that can be read; why the others cannot goes into `left_out`."""
+    """Return the readable ones; put the reasons of the others into `left_out`."""
     found: list[Member] = []
     for master in masters:
         try:
@@ -89,7 +89,7 @@ def _members(
 
 
 def check_of_one_run(members: Sequence[Member]) -> None:
-    """StoredRunError when two of them are of different runs, or the same."""
+    """Raise StoredRunError when two of them are of different runs, or the same."""
     for one, other in itertools.combinations(members, 2):
         if one.identity.run != other.identity.run:
             raise StoredRunError(
@@ -101,7 +101,7 @@ def check_of_one_run(members: Sequence[Member]) -> None:
 
 
 def parts_of(masters: Sequence[Path], follow: Iterable[Path] = ()) -> dict[str, list[Path]]:
-    """Entries for masters of one run: those that fit one another share one. StoredRunError."""
+    """Return entries for masters of one run: those that fit one another share one. Raise StoredRunError."""
     folders = tuple(follow)
     members = [member_of(master, folders) for master in masters]
     check_of_one_run(members)
@@ -120,12 +120,12 @@ def parts_of(masters: Sequence[Path], follow: Iterable[Path] = ()) -> dict[str, 
 
 
 def is_combined(path: Path) -> bool:
-    """Whether it is a file that leads to masters."""
+    """Return True when it is a file that leads to masters."""
     return bool(names_in(path))
 
 
 def names_in(path: Path) -> list[str]:
-    """The names of the masters of a combined one, also of those that are gone or left out; none of another file."""
+    """Return the names of the masters of a combined one, also of those that are gone or left out; none of another file."""
     try:
         with Hdf5File(path) as file:
             return [str(one["file"]) for many in _said_in(path, file).values() for one in many]
@@ -134,13 +134,13 @@ def names_in(path: Path) -> list[str]:
 
 
 def masters_of(path: Path, follow: Iterable[Path] = ()) -> list[Path]:
-    """To which a combined master leads; none when it is another file. `follow`: folders in which they may lie besides its own. StoredRunError, also when one of
-    them is of another run than when the file was made."""
+    """Return the masters to which a combined master leads; none when it is another file. `follow`: folders in which they may lie besides its own. Raise
+    StoredRunError, also when one of them is of another run than when the file was made."""
     return [master for many in parts_in(path, follow).values() for master in many]
 
 
 def parts_in(path: Path, follow: Iterable[Path] = ()) -> dict[str, list[Path]]:
-    """The masters of each entry of a combined master; as masters_of()."""
+    """Return the masters of each entry of a combined master, as masters_of() does."""
     folders = folders_of(path, follow)
     try:
         with Hdf5File(path, kind=StoredRunError, folders=folders) as file:
@@ -155,7 +155,7 @@ def parts_in(path: Path, follow: Iterable[Path] = ()) -> dict[str, list[Path]]:
 
 
 def left_out_in(path: Path) -> dict[str, str]:
-    """The masters that a combined master lacks, and why. StoredRunError."""
+    """Return the masters that a combined master lacks, and why. Raise StoredRunError."""
     with Hdf5File(path, kind=StoredRunError) as file:
         said = _said_in(path, file)
     return {str(one["file"]): str(one["left_out"]) for many in said.values() for one in many if "left_out" in one}
@@ -173,7 +173,7 @@ def remake(path: Path, follow: Iterable[Path] = ()) -> Path | None:
 
 
 def _said_in(path: Path, file: Hdf5File) -> dict[str, list[dict[str, Any]]]:
-    """What a combined master says of its entries; of files of before the names of masters alone."""
+    """Return a combined master's description of its entries; from older files the names of masters alone."""
     with blaming(f"{path}: what it says of its masters cannot be read", StoredRunError, "combine them again"):
         if _PARTS in file.attrs:
             said = json_of(str(file.attrs[_PARTS]))
@@ -182,7 +182,7 @@ def _said_in(path: Path, file: Hdf5File) -> dict[str, list[dict[str, Any]]]:
 
 
 def _checked(path: Path, file: Hdf5File, said: dict[str, Any], folders: tuple[Path, ...]) -> Path:
-    """The path of one master. StoredRunError when it is of another run by now."""
+    """Return the path of one master. Raise StoredRunError when it is of another run by now."""
     master = file.source(str(said["file"]))
     if "run" not in said or not master.exists():
         return master
@@ -196,7 +196,7 @@ def _checked(path: Path, file: Hdf5File, said: dict[str, Any], folders: tuple[Pa
 
 
 def _lead_to(file: h5py.File, name: str, first: Path) -> None:
-    """/entry, where programs look that know no other name: its members are those of the first entry. It is no NXentry itself, because programs that look for
+    """Make /entry, for programs that know no other name: its members are those of the first entry. It is no NXentry itself, because programs that look for
     these would find the first one twice."""
     entry = file.create_group(_ENTRY)
     entry.attrs["default"] = "data"
@@ -207,5 +207,5 @@ def _lead_to(file: h5py.File, name: str, first: Path) -> None:
 
 
 def _relative(master: Path, out: Path) -> str:
-    """So that folders can be moved together."""
+    """Return a relative path, so that folders can be moved together."""
     return os.path.relpath(master.absolute(), out.absolute().parent)

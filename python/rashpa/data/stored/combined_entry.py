@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An entry for the images of several masters of one run: each frame once, the best copy of it; what is summed or spanned over them is."""
+"""An entry for the images of several masters of one run: each frame once, by its best copy, with sums and spans over all masters."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def write_entry(file: h5py.File, name: str, members: Sequence[Member], relative:
 
 
 def _moment(text: str) -> tuple[dt.datetime, str]:
-    """When it was, whatever its zone and its digits; what has no zone is taken for UTC, and what is no time for the beginning of all."""
+    """Parse a time in any zone and precision. A time without a zone is taken for UTC; a text that is no time sorts first."""
     try:
         found = dt.datetime.fromisoformat(text)
     except ValueError:
@@ -85,7 +85,7 @@ def write_entry_of_one(file: h5py.File, name: str, master: Path, relative: str) 
 
 
 def _attributes(group: Group) -> dict[str, Any]:
-    """Those that say what a group is, and what of it is shown."""
+    """Return the attributes with a group's class and its default view."""
     kept = {"NX_class", "default", "signal", "axes", "auxiliary_signals"}
     return {name: value for name, value in group.attrs.items() if name in kept or name.endswith("_indices")}
 
@@ -107,13 +107,13 @@ def _check_fit(members: Sequence[Member]) -> None:
 
 
 def _is_of_images(group: Group, name: str, images: int) -> bool:
-    """Whether it is the images of the first master alone, which would be taken for all."""
+    """Return True when it is an array over the images of the first master alone, which readers would take for all."""
     found = group.find(name)
     return name == _PIXELS or (isinstance(found, Array) and len(found.shape) > 2 and found.shape[0] == images)
 
 
 class _Chosen:
-    """Of each frame the best copy: one that can be reached, complete before partial, with fewer lost lines, by the order of the masters."""
+    """Chooses the best copy of each frame: one that can be reached, complete before partial, with fewer lost lines, by the order of the masters."""
 
     def __init__(self, members: Sequence[Member]) -> None:
         frames = np.concatenate([one.frames for one in members])
@@ -170,7 +170,7 @@ def _counts(members: Sequence[Member], chosen: _Chosen) -> dict[str, Any]:
 def _write_members(
     group: h5py.Group, members: Sequence[Member], chosen: _Chosen, relative: Callable[[Path], str]
 ) -> None:
-    """The facts of each master, and copies of frames that are not among the images."""
+    """Write the facts of each master, and copies of frames that are not among the images."""
     group.attrs["NX_class"] = "NXcollection"
     for number, one in enumerate(members, start=1):
         # in different folders they may have the same name
@@ -196,7 +196,7 @@ def _link(made: h5py.Group, master: Hdf5File, path: Sequence[str], names: Sequen
 
 
 def _runs(of: NDArray[np.intp], place: NDArray[np.intp]) -> list[tuple[int, int]]:
-    """Images that follow one another also in their file."""
+    """Return images that follow one another also in their file."""
     if not of.size:
         return []
     breaks = np.flatnonzero((np.diff(of) != 0) | (np.diff(place) != 1)) + 1

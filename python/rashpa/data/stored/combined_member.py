@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a master brings into a file that leads to several: its images, what is said of the experiment, and whose run it is."""
+"""A master's contribution to a file that leads to several: its images, its description of the experiment, and its run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _DEEPEST = 8
 
 @dataclass(frozen=True)
 class Identity:
-    """Whose run a master is of, and which of its files it is. `run`: the run's id; of files of before, which have none, its name, number and run file."""
+    """Names the run of a master, and its file among those of the run. `run`: the run's id; of older files without one, name, number and run file."""
 
     run: str
     file: str
@@ -48,7 +48,7 @@ class Identity:
 
 
 def identity_of(master: Group) -> Identity:
-    """Of an open master. The file's error when it has no run."""
+    """Return the identity of an open master. Raise the file's error when it has no run."""
     with blaming(f"{master.file}: what it says of its run cannot be read", StoredRunError):
         said = master["entry/rashpa"].attrs
         named = [text_of(said.get(name, "")) for name in ("run_name", "run_number", "run_file_sha256")]
@@ -60,8 +60,8 @@ def identity_of(master: Group) -> Identity:
 
 @dataclass(frozen=True)
 class Member:
-    """One master. `said`: what describes the experiment, by place; `rows`: frame numbers of all images of the run that it knows; arrays of images have a
-    value for each that is stored."""
+    """Describes one master. `said`: its description of the experiment, by place; `rows`: frame numbers of all images of the run that it knows; arrays of
+    images have a value for each that is stored."""
 
     master: Path
     identity: Identity
@@ -82,7 +82,7 @@ class Member:
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What members of one stack have in common."""
+        """Return the properties that members of one stack have in common."""
         return (self.form, self.shape, self.dtype.str, *self.said.items())
 
 
@@ -144,7 +144,7 @@ def _text(file: Hdf5File, name: str) -> str:
 
 
 def _said_of(file: Hdf5File) -> dict[str, object]:
-    """Values and attributes of what describes the experiment, and not this one file: where pixels lie stands in attributes of axes."""
+    """Return values and attributes that describe the experiment, and not this one file: the places of pixels stand in attributes of axes."""
     found: dict[str, object] = {}
     for place in ("instrument", "sample", "source"):
         group = file.find(f"entry/{place}")
@@ -165,7 +165,7 @@ def _digest(values: NDArray[Any]) -> str:
 
 
 def _datasets(group: Group, below: str, depth: int = 0) -> Iterator[tuple[str, Array]]:
-    """Those of the file itself, each once."""
+    """Yield datasets of the file itself, each once."""
     for name in group:
         if name in _OF_ONE or depth > _DEEPEST or not isinstance(group.link_of(name), h5py.HardLink):
             continue

@@ -24,7 +24,7 @@ _GROUPS = 32
 
 @dataclass
 class _Part:
-    """Images of one name, and how many lie before them."""
+    """Holds images of one name, and the number of images before them."""
 
     data: Array | Absence
     before: int
@@ -32,10 +32,10 @@ class _Part:
 
 
 class Foreign:
-    """/entry/data/data, or data_000001 and so on behind links of a master file."""
+    """Reads /entry/data/data, or data_000001 and so on behind links of a master file."""
 
     def __init__(self, path: Path, folders: Sequence[Path] = ()) -> None:
-        """StoredError when there are no images in it, or it leads to where it may not."""
+        """Open the file. Raise StoredError when there are no images in it, or it leads to a forbidden place."""
         self._path = path
         self._file = Hdf5File(path, folders=folders, kind=StoredError)
         try:
@@ -56,7 +56,7 @@ class Foreign:
         return max(self._chunk_bytes, count * self.shape[0] * self.shape[1] * np.dtype(self.pixel).itemsize)
 
     def read(self, first: int, count: int) -> Piece:
-        """Images that are absent hold no_value(), and so do pixels that no source of a virtual dataset has."""
+        """Read images. Absent ones hold no_value(), and so do pixels that no source of a virtual dataset has."""
         images = np.full((count, *self.shape), no_value(np.dtype(self.pixel)), np.dtype(self.pixel))
         gone = set(self.absent.images[(self.absent.images >= first) & (self.absent.images < first + count)].tolist())
         for part in self._parts:
@@ -97,7 +97,7 @@ class Foreign:
         return parts
 
     def _group(self) -> Group:
-        """That holds the images: /entry/data, or that of the only entry."""
+        """Return the group that holds the images: /entry/data, or that of the only entry."""
         for name in ("entry", *[one for one in self._file if one != "entry"][:_GROUPS]):
             group = self._file.find(f"{name}/data")
             if isinstance(group, Group):
@@ -107,7 +107,7 @@ class Foreign:
         raise StoredError(f"{self._path}: it has no /entry/data; give an NXmx file, or the master file of a detector")
 
     def _numbered(self, group: Group) -> list[str]:
-        """The parts data_1, data_2 … in the order of their numbers."""
+        """Return the parts data_1, data_2 … in the order of their numbers."""
         try:
             names = in_order(name for name in group if _PART.fullmatch(name))
         except NumberingError as error:
@@ -129,8 +129,8 @@ class Foreign:
             )
 
     def _counted(self, found: Sequence[Array | Absence], usual: int) -> list[_Part]:
-        """A part that is absent has as many images as the first one, the last one what is left of the images that the file announces: it may never have
-        been written, when a series was aborted."""
+        """Count the images of parts. An absent part has as many as the first one. An absent last part has the rest of the images that the file announces: it
+        may never have been written, when a series was aborted."""
         counts = [len(one) if isinstance(one, Array) else usual for one in found]
         announced = self._announced()
         if announced is not None and isinstance(found[-1], Absence):
@@ -142,7 +142,7 @@ class Foreign:
         return parts
 
     def _announced(self) -> int | None:
-        """How many images the detector was to take; None: the file does not say it."""
+        """Return how many images the detector was to take, None when the file does not say it."""
         numbers = []
         for name in ("nimages", "ntrigger"):
             found = self._file.find(f"entry/{_ANNOUNCED}/{name}")
@@ -153,7 +153,7 @@ class Foreign:
         return images if 0 < images <= _MOST_IMAGES else None
 
     def _stated(self) -> Stated:
-        """Signed pixels of which all but the least value are measurements, as the file says it; of any other it is the detector that knows."""
+        """Return the masking: of signed pixels all but the least value are measurements where the file says so; otherwise the detector decides."""
         least = self._file.find("entry/instrument/detector/underload_value")
         kind = np.dtype(self.pixel)
         if (
@@ -176,7 +176,7 @@ class Foreign:
 
 
 def _stretches(start: int, end: int, gone: set[int]) -> list[tuple[int, int]]:
-    """Images between `start` and `end` that are there, as first and end of those that follow one another."""
+    """Return present images between `start` and `end`, as first and end of those that follow one another."""
     found: list[tuple[int, int]] = []
     for image in range(start, end):
         if image in gone:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a run has a hit curve."""
+"""Checks whether a run has a hit curve."""
 
 from rashpa.data.stored.joined_run import JoinedRun
 from rashpa.data.stored.reader import Run
 
 
 def no_hits(run: Run | JoinedRun) -> str:
-    """Why there is none, and what to do; empty: there is one."""
+    """Return why there is none, and a remedy; empty: there is one."""
     column = run.hit_column
     members = run.members if isinstance(run, JoinedRun) else (run,)
     if column is None or not any(one.summary(0).judged for one in members):

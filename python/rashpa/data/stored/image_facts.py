@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a master says of the pixels of all images: which values are no counts, which pixels never are, and where lost lines lie. The same while it is written."""
+"""A master's facts about the pixels of all images: values that are no counts, pixels that never are, and the places of lost lines. They hold also while the
+file is written."""
 
 from __future__ import annotations
 
@@ -20,10 +21,10 @@ _GAP_OR_BAD = 0xFFFF  # NXmx: a pixel with one of these pixel_mask bits holds no
 
 
 class ImageFacts:
-    """Of the entry of a master; its arrays are read when it is made, but for those that few ask for."""
+    """Reads the facts of a master's entry; its arrays are read when it is made, but for rarely used ones."""
 
     def __init__(self, entry: Group) -> None:
-        """LookupError, ValueError when the entry is none of a run."""
+        """Read the entry. Raise LookupError or ValueError when it is none of a run."""
         self._rashpa: Group = entry["rashpa"]
         detector = entry["instrument/detector"]
         self.pixel_mask: NDArray[np.uint32] = detector["pixel_mask"][()]
@@ -42,7 +43,7 @@ class ImageFacts:
         return dict(zip(group["value"][()].tolist(), names, strict=True))
 
     def masked(self, dtype: np.dtype[Any]) -> Masking:
-        """Which values of pixels are no counts, as the file states it."""
+        """Return the values of pixels that are no counts, as the file states it."""
         if dtype.kind == "i" and self.least is not None and self.least < 0:
             return Masking("minimum")
         if dtype.kind == "f":
@@ -52,11 +53,11 @@ class ImageFacts:
 
     @cached_property
     def gap_or_bad(self) -> NDArray[np.bool_]:
-        """True where no image holds a measurement."""
+        """Return True where no image holds a measurement."""
         return np.asarray((self.pixel_mask & _GAP_OR_BAD) != 0)
 
     def lost(self, runs: Iterable[LostRun]) -> NDArray[np.bool_]:
-        """True where these lines did not arrive. Without the table of DTPs nothing can be placed: all False."""
+        """Return True where these lines did not arrive. Without the table of DTPs nothing can be placed: all False."""
         lost = np.zeros(self.shape, dtype=np.bool_)
         for run in runs if "dtps" in self._rashpa else ():
             places, line_rows = self._dtp_places
@@ -68,7 +69,7 @@ class ImageFacts:
 
     @cached_property
     def _dtp_places(self) -> tuple[dict[int, tuple[int, int, int]], dict[int, Any]]:
-        """By id of a DTP: x, y, width; and the row of each of its lines, where those are not one below the other."""
+        """Return by id of a DTP: x, y, width; and the row of each of its lines, where those are not one below the other."""
         dtps = self._rashpa["dtps"]
         columns = (dtps[name][()].tolist() for name in ("id", "x", "y", "width"))
         places = {number: (x, y, width) for number, x, y, width in zip(*columns, strict=True)}
@@ -76,17 +77,17 @@ class ImageFacts:
         return places, line_rows
 
     def described(self, pixels: NDArray[Any]) -> Pixels:
-        """A dense image that says what is masked."""
+        """Return a dense image with its masking."""
         return with_masking(pixels, self.masked(pixels.dtype))
 
     def expanded(self, index: NDArray[np.uint32], values: NDArray[Any], runs: Iterable[LostRun]) -> Pixels:
-        """An image of listed pixels: others are 0, masked and lost ones the masked value."""
+        """Return an image of listed pixels: others are 0, masked and lost ones the masked value."""
         image = np.zeros(self.shape, values.dtype)
         image.ravel()[index] = values
         return self.described(self.without_measurement(image, runs))
 
     def without_measurement(self, image: NDArray[Any], runs: Iterable[LostRun]) -> NDArray[Any]:
-        """With the masked value where there is no measurement."""
+        """Return the image with unmeasured pixels set to the masked value."""
         value = masked_value(image.dtype)
         image[self.gap_or_bad] = value
         image[self.lost(runs)] = value

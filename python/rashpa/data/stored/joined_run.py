@@ -26,11 +26,11 @@ from rashpa.data.stored.stored_places import MASTER_GONE
 
 
 class JoinedRun(Closed):
-    """Members of a group. What an image has is asked of the member that has stored it; `members` are the runs themselves. `gone`: frames of members whose masters
-    are gone, and why; they count among the stored ones, and are absent."""
+    """Joins the members of a group into one run. Each image comes from the member that has stored it; `members` are the runs themselves. `gone`: frames of
+    members whose masters are gone, and why; they count among the stored ones, and are absent."""
 
     def __init__(self, path: Path, members: Sequence[Run], gone: Mapping[int, str] | None = None) -> None:
-        """StoredRunError when their images are not of one kind."""
+        """Join the members. Raise StoredRunError when their images are not of one kind."""
         self.path = path
         self.gone: dict[int, str] = dict(gone or {})
         self.members = tuple(members)
@@ -53,7 +53,7 @@ class JoinedRun(Closed):
         self.frame_numbers: NDArray[np.uint64] = self.tables.frame_number[self._stored]
 
     def _chosen(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Of each frame the member and its row: stored before not, reachable, complete, with fewer lost lines, by the order of the members."""
+        """Return for each frame the member and its row: stored ones first, then reachable, complete, with fewer lost lines, by the order of the members."""
         tables = [one.tables for one in self.members]
         frames = np.concatenate([one.frame_number for one in tables])
         of = np.repeat(np.arange(len(tables)), [len(one.frame_number) for one in tables])
@@ -117,7 +117,7 @@ class JoinedRun(Closed):
         return self.members[int(self._of[row])], int(self._index[row])
 
     def __len__(self) -> int:
-        """How many frames are stored."""
+        """Return the number of stored frames."""
         return len(self._stored)
 
     def close(self) -> None:
@@ -126,64 +126,64 @@ class JoinedRun(Closed):
             one.close()
 
     def image(self, index: int) -> NDArray[Any]:
-        """Stored image `index` [row][column]."""
+        """Return stored image `index` [row][column]."""
         run, place = self._place(index)
         return run.image(place)
 
     def invalid(self, index: int) -> NDArray[np.bool_]:
-        """True where stored image `index` holds no measurement."""
+        """Return True where stored image `index` holds no measurement."""
         run, place = self._place(index)
         return run.invalid(place)
 
     def sparse(self, index: int) -> tuple[NDArray[np.uint32], NDArray[Any]]:
-        """Pixel indices and values of a sparse image."""
+        """Return pixel indices and values of a sparse image."""
         run, place = self._place(index)
         return run.sparse(place)
 
     def table(self, name: str, index: int) -> dict[str, NDArray[Any]]:
-        """Rows of a table that belong to stored image `index`: an array for each column. KeyError when there is no such table."""
+        """Return the rows of a table that belong to stored image `index`: an array for each column. Raise KeyError when there is no such table."""
         run, place = self._place(index)
         return run.table(name, place)
 
     def profile(self, name: str, index: int) -> dict[str, NDArray[np.float64]]:
-        """The arrays of a profile for stored image `index`. KeyError when there is no such profile."""
+        """Return the arrays of a profile for stored image `index`. Raise KeyError when there is no such profile."""
         run, place = self._place(index)
         return run.profile(name, place)
 
     @property
     def table_facts(self) -> dict[str, TableFacts]:
-        """The tables that kernels have filled, by name, with the rows of stored images."""
+        """Return the tables that kernels have filled, by name, with the rows of stored images."""
         known = [one.table_facts for one in self.members]
         return {name: facts for name, facts in known[0].items() if all(name in one for one in known)}
 
     @property
     def hit_column(self) -> str | None:
-        """The number that a hit curve shows, as of each member."""
+        """Return the name of the number that a hit curve shows, as of each member."""
         return next(reversed(self.tables.scalars), None)
 
     def row_of(self, index: int) -> int:
-        """The table row of stored image `index`."""
+        """Return the table row of stored image `index`."""
         return int(self._stored[index])
 
     def lost_mask(self, row: int) -> NDArray[np.bool_]:
-        """True where the image in table row `row` lost its pixels."""
+        """Return True where the image in table row `row` lost its pixels."""
         if self._of[row] == _GONE:
             return np.ones(self.shape, np.bool_)
         return self.members[int(self._of[row])].lost_mask(int(self._row[row]))
 
     def images(self) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Frame number and pixels of each stored image, in order."""
+        """Yield frame number and pixels of each stored image, in order."""
         for index, frame in enumerate(self.frame_numbers.tolist()):
             yield frame, self.image(index)
 
     @property
     def frames(self) -> ImageSequence[NDArray[Any]]:
-        """The stored images, read when asked for."""
+        """Return the stored images, read on demand."""
         return ImageSequence(self.image, range(len(self)))
 
     @property
     def peaks(self) -> ImageSequence[NDArray[np.void]]:
-        """Of each stored image the peaks that a peak finder has listed, as Run.peaks. KeyError when there was none in the pipeline."""
+        """Return for each stored image the peaks of a peak finder, as Run.peaks does. Raise KeyError when there was none in the pipeline."""
         known = {id(one): one.peaks for one in self.members}
 
         def of(index: int) -> NDArray[np.void]:
@@ -194,12 +194,12 @@ class JoinedRun(Closed):
 
     @property
     def facts(self) -> RunFacts:
-        """Where the run came from."""
+        """Return the origin of the run."""
         return self.members[0].facts
 
     @property
     def books(self) -> dict[str, int]:
-        """Counts of frames, each once; `expected` those that the members know."""
+        """Return counts of frames, each once; `expected` those that the members know."""
         counts = {name: int(np.count_nonzero(self.tables.completeness == n)) for n, name in enumerate(COMPLETENESS)}
         decided = {name: int(np.count_nonzero(self.tables.decision == n)) for n, name in _DECIDED}
         return {
@@ -215,7 +215,7 @@ class JoinedRun(Closed):
         return sum(one.unknown for one in self.members)
 
     def absent(self) -> dict[int, str]:
-        """Say of each stored frame that no file has, by row, what is wrong."""
+        """Return by row why a stored frame is in no file."""
         places = zip(
             self._stored.tolist(), self._of[self._stored].tolist(), self._row[self._stored].tolist(), strict=True
         )
@@ -230,23 +230,23 @@ _DECIDED = ((1, "accepted"), (2, "vetoed"), (3, "errored"))
 
 
 class RunParts(dict[str, Run | JoinedRun]):
-    """Runs by name. `gone`: those of which every master is gone, and why, which is the error of who asks for them."""
+    """Holds runs by name. `gone`: those of which every master is gone, and why; reading one raises that as an error."""
 
     def __init__(self) -> None:
-        """Of none, to begin with."""
+        """Begin without runs."""
         super().__init__()
         self.gone: dict[str, str] = {}
 
     def __missing__(self, name: str) -> Run | JoinedRun:
-        """StoredRunError for what is gone, KeyError for what never was."""
+        """Raise StoredRunError for a run that is gone, KeyError for one that never was."""
         if name in self.gone:
             raise StoredRunError(self.gone[name])
         raise KeyError(name)
 
 
 def open_parts(path: Path, *, folders: Iterable[Path] = (), whole: bool = False) -> RunParts:
-    """What a file leads to that leads to several masters, by entry. `whole`: a master that was left out, or is gone, is an error. StoredRunError, also when all of
-    them are gone."""
+    """Open the runs to which a combined file leads, by entry. `whole`: a master that was left out, or is gone, is an error. Raise StoredRunError, also when all
+    of them are gone."""
     folders = tuple(folders)
     left_out = left_out_in(path) if whole else {}
     for name, why in left_out.items():
@@ -272,7 +272,7 @@ def open_parts(path: Path, *, folders: Iterable[Path] = (), whole: bool = False)
 def _gone_frames(
     path: Path, name: str, runs: Sequence[Run], folders: tuple[Path, ...], lost: Sequence[str]
 ) -> dict[int, str]:
-    """Frames of the entry that none of these runs has, and why."""
+    """Return frames of the entry that none of these runs has, and why."""
     with (
         Hdf5File(path, kind=StoredRunError, folders=folders) as file,
         blaming(f"{path}: it is damaged", StoredRunError),

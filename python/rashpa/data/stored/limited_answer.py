@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One answer of a module in a limited process: what native code makes of files that may come from anywhere, as a document of JSON."""
+"""One answer of a module in a limited process: the result of native code on files that may come from anywhere, as a document of JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST_TEXT = 2000
 
 
 def answer_of(module: str, asked: list[str | int], limits: Limits, seconds: float, run: Path) -> dict[str, Any]:
-    """What `module` answers to `asked` within so many seconds. StoredRunError begins with the run, MemoryError when nothing is said of it."""
+    """Return the answer of `module` to `asked` within so many seconds. Raise StoredRunError that begins with the run, MemoryError when nothing is known about it."""
     process = start_limited(module, [json.dumps(asked)], limits, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     with process:
         try:
@@ -43,7 +43,7 @@ def answer_of(module: str, asked: list[str | int], limits: Limits, seconds: floa
 
 
 def give_answer(made: Callable[[list[Any]], dict[str, Any]]) -> None:
-    """In the other process: answers what it was asked, or says why it cannot."""
+    """Answer the request in the other process, or say why it cannot."""
     answer = private_output()
     try:
         said = made(json.loads(sys.argv[1]))

@@ -62,17 +62,17 @@ _MOST_SECONDS = (
 
 
 class Served(Stored, Protocol):
-    """What the other process reads from."""
+    """Declares the source of the other process."""
 
     def bytes_of(self, count: int) -> int:
         """Say how many bytes so many images take where they are unpacked."""
 
 
 class LimitedStored:
-    """A file as another process reads it."""
+    """Reads a file by another process."""
 
     def __init__(self, path: Path, reading: Reading | None = None, seconds: float = _SECONDS) -> None:
-        """StoredError when it cannot be read, or lacks images and `reading` does not allow that."""
+        """Open the file. Raise StoredError when it cannot be read, or lacks images and `reading` does not allow that."""
         reading = reading or Reading()
         folders = [str(folder) for folder in reading.folders_for(path)]
         self._path = path
@@ -162,7 +162,7 @@ class LimitedStored:
             raise self._nonsense() from None
 
     def _run(self, said: dict[str, Any]) -> StatedRun:
-        """ValueError, TypeError, KeyError when it cannot be."""
+        """Return the facts of a run. Raise ValueError, TypeError or KeyError when they cannot be."""
         modules = []
         for x, y, width, height, turn, flip in said["modules"][:_MOST_MODULES]:
             place = (int(x), int(y), int(width), int(height))
@@ -220,7 +220,7 @@ class LimitedStored:
 
 
 def serve(path: Path, asked: IO[str], opened: Callable[[Path], Served]) -> None:
-    """The other process: says what the file holds, and gives images until nobody asks."""
+    """Describe the file and give images, in the other process, until the requests end."""
     out = private_output()
 
     def say(**values: Any) -> None:
@@ -259,7 +259,7 @@ def _said_of_run(run: StatedRun | None) -> dict[str, Any] | None:
 
 
 def _read(path: Path, stored: Served, first: int, count: int) -> Piece:
-    """With memory for what the images are, and some more: whatever takes gigabytes in their place is no image."""
+    """Read with memory for the images, and some more: a filter that takes gigabytes in their place is no image."""
     needed = _SPARE_MEMORY + _COPIES * stored.bytes_of(count)
     granted = limit_more_memory(needed)
     try:

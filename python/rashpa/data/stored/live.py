@@ -33,13 +33,13 @@ _FOLLOW_S = 10.0  # until a data file shows an image that its journal calls writ
 
 
 class LiveError(RashpaError, RuntimeError):
-    """The run cannot be followed, or not to its end; the text says why and what to try."""
+    """Reports that the run cannot be followed, or not to its end; the text says why and what to try."""
 
 
 @dataclass(frozen=True)
 class LiveImage:
-    """One accepted image. `index`: in the buffer's time slice; `timestamp_ns`: TAI, of the detector; `numbers`: what the pipeline found, by the names of the run's
-    columns; `lost`: lines that did not arrive, whose pixels are fill values."""
+    """Holds one accepted image. `index`: in the buffer's time slice; `timestamp_ns`: TAI, of the detector; `numbers`: results of the pipeline, by the names
+    of the run's columns; `lost`: lines that did not arrive, whose pixels are fill values."""
 
     index: int
     frame_number: int
@@ -54,21 +54,21 @@ class LiveImage:
 
     @property
     def list(self) -> tuple[NDArray[np.uint32], NDArray[Any]]:
-        """Pixel indices (row · width + column) and values, of a run that stores lists. TypeError of another."""
+        """Return pixel indices (row · width + column) and values, of a run that stores lists. Raise TypeError for another."""
         if not isinstance(self.stored, tuple):
             raise TypeError("this run stores dense images; take .pixels")
         return self.stored
 
     @cached_property
     def pixels(self) -> Pixels:
-        """[row][column], as rashpa.open gives them: they know what is `masked`. Of a list, unlisted pixels are 0, masked and lost ones the masked value."""
+        """Return [row][column], as rashpa.open gives them, with their masking. Of a list, unlisted pixels are 0, masked and lost ones the masked value."""
         if isinstance(self.stored, tuple):
             return self.facts.expanded(*self.stored, self.lost)
         return self.facts.described(self.stored)
 
     @cached_property
     def lost_mask(self) -> NDArray[np.bool_]:
-        """True where the image lost its pixels."""
+        """Return True where the image lost its pixels."""
         return self.facts.lost(self.lost)
 
     def _repr_html_(self) -> str:
@@ -79,10 +79,10 @@ class LiveImage:
 
 
 class Live(Coming[LiveImage]):
-    """Accepted images in the order of the files, until the run is over: all of them, whoever is slow. `counts`: images that are decided so far, by decision.
+    """Yields accepted images in the order of the files, until the run is over: all of them, also to a slow reader. `counts`: decided images so far, by decision.
 
-    A wait of `timeout_s` without an image is a TimeoutError; without it, one waits as long as it takes. LiveError: the receiver has died, or its files
-    cannot be read.
+    A wait of `timeout_s` without an image raises TimeoutError; without `timeout_s` a wait has no limit. Raise LiveError when the receiver has died, or its
+    files cannot be read.
     """
 
     def __init__(self, master: Path, timeout_s: float | None) -> None:
@@ -99,17 +99,17 @@ class Live(Coming[LiveImage]):
 
     @property
     def images(self) -> int | None:
-        """That are due; None: nobody knows. LiveError before the first look at the run."""
+        """Return the number of due images, None when it is unknown. Raise LiveError before the first look at the run."""
         return self._begun().images  # type: ignore[no-any-return]
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns. LiveError before the first look at the run."""
+        """Return rows and columns. Raise LiveError before the first look at the run."""
         journal = self._begun()
         return journal.height, journal.width
 
     def take(self, timeout_s: float | None = None) -> LiveImage | None:
-        """The next image; None when the run is over. TimeoutError as above."""
+        """Return the next image, None when the run is over. Raise TimeoutError as above."""
         if self._closed:
             raise LiveError("this run is closed")
         until = None if timeout_s is None else time.monotonic() + timeout_s
@@ -144,13 +144,13 @@ class Live(Coming[LiveImage]):
         return self._journal
 
     def _look(self) -> bool:
-        """Whether the run has begun."""
+        """Return True when the run has begun."""
         if self._journal is None:
             self._journal = self._living_journal()
         return self._journal is not None
 
     def _living_journal(self) -> Any:
-        """None while nobody writes a run there; one that a dead receiver has left is not taken."""
+        """Return the journal, None while no process writes a run there; one of a dead receiver is not taken."""
         from rashpa import _native
 
         path = self._prefix.with_name(f"{self._prefix.name}_master.journal")
@@ -167,7 +167,7 @@ class Live(Coming[LiveImage]):
         return f"{self.path}: no run is being written there{hint}"
 
     def _expect_complete(self) -> None:
-        """The last rows are read, and nobody writes any more: a receiver that comes to its end completes the master first."""
+        """Check the master after the last rows, when the writer is gone: a receiver that comes to its end completes the master first."""
         try:
             with Hdf5File(self.path, locking=False) as master:
                 complete = is_complete(master)
@@ -192,7 +192,7 @@ class Live(Coming[LiveImage]):
         )
 
     def _said(self) -> ImageFacts:
-        """What the master says of all images; it is there before the first of them."""
+        """Return the master's facts about all images; they are there before the first image."""
         if self._facts is None:
             self._master = self._opened(self.path, swmr=False)
             with self._read(self.path), blaming(f"{self.path}: it is damaged"):
@@ -211,7 +211,7 @@ class Live(Coming[LiveImage]):
         return image
 
     def _followed(self, data: Array, first: int, end: int) -> NDArray[Any]:
-        """Rows of it, once they are there: the journal knows of an image as soon as it is written, this library when it looks again."""
+        """Return rows once they are there: the journal knows of an image as soon as it is written, this library when it looks again."""
         until = time.monotonic() + _FOLLOW_S
         while True:
             with self._read(data.file):
@@ -251,7 +251,7 @@ class Live(Coming[LiveImage]):
                 time.sleep(_LOOK_S)
 
     def _raw(self, row: dict[str, Any]) -> NDArray[Any]:
-        """Pixels may be written behind their row: the checksum tells."""
+        """Read pixels, which may be written behind their row: the checksum shows it."""
         from rashpa import _native
 
         path = data_file(self.path, row["file"], "raw")
@@ -273,7 +273,7 @@ class Live(Coming[LiveImage]):
 
 
 def open_live(file: Path | str, timeout_s: float | None = None) -> Live:
-    """`file`: what the `_master.h5` of the buffer is called, or will be; a run that has not begun is waited for like an image. ValueError: it is no such name."""
+    """Open the buffer's `_master.h5`, or the one that a coming run will write; wait for a run as for an image. Raise ValueError when `file` is no such name."""
     path = Path(expanded(str(file)))
     if not path.name.endswith(MASTER):
         raise ValueError(

@@ -14,8 +14,8 @@ from rashpa.data.stored.reader import Run, open_run
 
 
 def opened(file: Path | str) -> Run | JoinedRun | dict[str, Run | JoinedRun]:
-    """The run of a master, one run of the members of a group, or, by their names, those of several buffers. Of masters that are gone the images are absent, or the
-    name is an error that says it. Warns of masters that the file lacks, since their receivers died. StoredRunError."""
+    """Open the run of a master, one run of the members of a group, or, by their names, those of several buffers. Images of masters that are gone are absent,
+    or their name raises an error. Warn of masters that the file lacks, since their receivers died. Raise StoredRunError."""
     path = Path(expanded(str(file)))
     if not is_combined(path):
         return open_run(path)
@@ -28,8 +28,8 @@ def opened(file: Path | str) -> Run | JoinedRun | dict[str, Run | JoinedRun]:
 
 
 def open_one(path: Path, follow: Iterable[Path] = ()) -> Run | JoinedRun:
-    """The one run that a file holds or leads to, with all of its masters: for who needs every image of one buffer. StoredRunError names the files of several
-    buffers, and those that are not complete."""
+    """Open the one run that a file holds or leads to, with all of its masters: for callers that need every image of one buffer. Raise StoredRunError that names
+    the files of several buffers, and those that are not complete."""
     folders = folders_of(path, follow)
     if not is_combined(path):
         return open_run(path, folders=folders)

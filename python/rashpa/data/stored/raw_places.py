@@ -25,7 +25,7 @@ _MOST_PIXELS = 1 << 30
 
 
 class RawPlaces:
-    """By row of the run's tables. The files may come from anywhere."""
+    """Finds raw images by row of the run's tables. The files may come from anywhere."""
 
     def __init__(self, rashpa: Group, master: Path, folders: tuple[Path, ...]) -> None:
         group = rashpa["raw"]
@@ -47,7 +47,7 @@ class RawPlaces:
         self.stored_bytes = int(self._length.sum(dtype=np.uint64))
 
     def absent(self, rows: NDArray[np.intp]) -> dict[int, str]:
-        """Say of each of these rows that its file is too short for, what is wrong; pixels are not read."""
+        """Return by row why an image is absent whose file is too short for it; pixels are not read."""
         found: dict[int, str] = {}
         for number in np.unique(self._file[rows]):
             path = data_file(self._master, int(number), "raw")
@@ -67,7 +67,7 @@ class RawPlaces:
         return found
 
     def image(self, row: int) -> NDArray[Any]:
-        """Of a row that is stored. StoredRunError when it is not in its file as it was written."""
+        """Read a stored row. Raise StoredRunError when it is not in its file as it was written."""
         path = data_file(self._master, int(self._file[row]), "raw")
         wanted = self._shape[0] * self._shape[1] * self.dtype.itemsize
         try:

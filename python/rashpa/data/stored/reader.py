@@ -59,7 +59,7 @@ _BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "e
 
 
 class Run(Closed):
-    """One run on disk. Images are read when asked for; tables at once. Use it as a context manager."""
+    """Reads one run on disk. Images are read on demand, tables at once. Use it as a context manager."""
 
     def __init__(self, file: Hdf5File, path: Path) -> None:
         self._file = file
@@ -97,7 +97,7 @@ class Run(Closed):
 
     @property
     def hit_column(self) -> str | None:
-        """The number that a hit curve shows: the last one of the pipeline, which is the verdict's where there is one."""
+        """Return the name of the number that a hit curve shows: the last one of the pipeline, which is the verdict's where there is one."""
         return next(reversed(self.tables.scalars), None)
 
     def _repr_html_(self) -> str:
@@ -110,12 +110,12 @@ class Run(Closed):
         self._file.close()
 
     def __len__(self) -> int:
-        """How many images are stored."""
+        """Return the number of stored images."""
         return len(self.frame_numbers)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the pixels of image()."""
+        """Return the dtype of the pixels that `image()` returns."""
         if self._raw is not None:
             return self._raw.dtype
         name = "intensity" if self.form == "sparse" else "data"
@@ -123,11 +123,11 @@ class Run(Closed):
 
     @cached_property
     def masked(self) -> Masking:
-        """Which values of pixels are no counts, as the file states it."""
+        """Return the values of pixels that are no counts, as the file states it."""
         return self._facts.masked(self.dtype)
 
     def image(self, index: int) -> Pixels:
-        """Stored image `index` [row][column], which knows what is `masked`. A sparse one is expanded: unlisted pixels are 0, masked and lost ones the masked value."""
+        """Return stored image `index` [row][column], with its masking. A sparse one is expanded: unlisted pixels are 0, masked and lost ones the masked value."""
         return with_masking(self._image(index), self.masked)
 
     def _image(self, index: int) -> NDArray[Any]:
@@ -140,8 +140,8 @@ class Run(Closed):
         return self._facts.expanded(*self.sparse(index), self.lost_runs(self.row_of(index)))
 
     def densify(self, index: int, random: np.random.Generator | None = None) -> Pixels:
-        """Stored image `index`, made again of listed pixels and background by the kernel `sparsify`: that of image(), with the background in place of
-        0. With `random`, the background is scattered as it was measured. KeyError when the kernel was not there."""
+        """Return stored image `index`, made again from listed pixels and background of the kernel `sparsify`: that of image(), with the background in place
+        of 0. With `random`, the background is scattered by its measured deviation. Raise KeyError when the kernel was not there."""
         background = self.table(densify.KERNEL, index)
         parameters = next(values for name, values in self.facts.kernels if name == densify.KERNEL)
         made = densify.densify(self.shape, *self.sparse(index), background, parameters, random)
@@ -149,11 +149,11 @@ class Run(Closed):
         return with_masking(made, self.masked)
 
     def invalid(self, index: int) -> NDArray[np.bool_]:
-        """True where stored image `index` holds no measurement: masked, lost, or a value beyond `underload_value` and `saturation_value`."""
+        """Return True where stored image `index` holds no measurement: masked, lost, or a value beyond `underload_value` and `saturation_value`."""
         return self.invalid_of(self.image(index), index)
 
     def invalid_of(self, pixels: NDArray[Any], index: int) -> NDArray[np.bool_]:
-        """invalid() for who has image `index` already."""
+        """Return the invalid-pixel mask of `pixels`, which the caller has already read as image `index`."""
         found = self.lost_mask(self.row_of(index)) | self._facts.gap_or_bad
         if pixels.dtype.kind == "f":
             found |= ~np.isfinite(pixels)
@@ -166,24 +166,24 @@ class Run(Closed):
 
     @property
     def frames(self) -> ImageSequence[Pixels]:
-        """The stored images, read when asked for: frames[3], frames[10:20], numpy.asarray(frames[::10])."""
+        """Return the stored images, read on demand: frames[3], frames[10:20], numpy.asarray(frames[::10])."""
         return ImageSequence(self.image, range(len(self)))
 
     @property
     def lists(self) -> ImageSequence[tuple[NDArray[np.uint32], NDArray[Any]]]:
-        """Of each stored image, indices of pixels and their values. TypeError when the run holds dense images."""
+        """Return for each stored image indices of pixels and their values. Raise TypeError when the run holds dense images."""
         if self._frame_ptr is None:
             raise TypeError(f"{self.path.name} holds dense images")
         return ImageSequence(self.sparse, range(len(self)))
 
     @property
     def densified(self) -> ImageSequence[Pixels]:
-        """The stored images as densify() makes them again."""
+        """Return the stored images as densify() makes them again."""
         return ImageSequence(self.densify, range(len(self)))
 
     @property
     def peaks(self) -> ImageSequence[NDArray[np.void]]:
-        """Of each stored image the peaks that a peak finder has listed, as feedback has them: a row each with named columns, `peaks[3]["x"]`. KeyError when
+        """Return for each stored image the peaks of a peak finder, as feedback has them: a row each with named columns, `peaks[3]["x"]`. Raise KeyError when
         there was none in the pipeline."""
         finder = next((name for name in self._products.tables if name.startswith("peakfinder")), None)
         if finder is None:
@@ -191,12 +191,12 @@ class Run(Closed):
         return ImageSequence(lambda index: _rows_of(self.table(finder, index)), range(len(self)))
 
     def images(self) -> Iterator[tuple[int, Pixels]]:
-        """Frame number and pixels of each stored image, in order."""
+        """Yield frame number and pixels of each stored image, in order."""
         for index, frame in enumerate(self.frame_numbers):
             yield int(frame), self.image(index)
 
     def sparse(self, index: int) -> tuple[NDArray[np.uint32], NDArray[Any]]:
-        """Pixel indices (row · width + column) and photons of a sparse image."""
+        """Return pixel indices (row · width + column) and photons of a sparse image."""
         if self._frame_ptr is None:
             raise TypeError(f"{self.path.name} holds dense images")
         first, end = int(self._frame_ptr[index]), int(self._frame_ptr[index + 1])
@@ -204,21 +204,21 @@ class Run(Closed):
 
     @property
     def table_facts(self) -> dict[str, TableFacts]:
-        """The tables that kernels have filled, by name."""
+        """Return the tables that kernels have filled, by name."""
         return self._products.table_facts(self.tables.stored_index >= 0)
 
     def table(self, name: str, index: int) -> dict[str, NDArray[Any]]:
-        """Rows of a table that belong to stored image `index`: an array for each column. KeyError when there is no such table."""
+        """Return the rows of a table that belong to stored image `index`: an array for each column. Raise KeyError when there is no such table."""
         self._products.check_table(name)
         return self._products.table(name, self.row_of(index))
 
     @property
     def profile_facts(self) -> dict[str, ProfileFacts]:
-        """The profiles that kernels have made, by name."""
+        """Return the profiles that kernels have made, by name."""
         return self._products.profile_facts()
 
     def profile(self, name: str, index: int | slice = slice(None)) -> dict[str, NDArray[np.float64]]:
-        """The arrays of a profile for stored image `index`, or, with a slice, [image][bin] for several. KeyError when there is no such profile."""
+        """Return the arrays of a profile for stored image `index`, or, with a slice, [image][bin] for several. Raise KeyError when there is no such profile."""
         self._products.check_profile(name)
         if isinstance(index, int) and not 0 <= index < len(self):
             raise IndexError(f"{self.path.name} holds {len(self)} images; there is no image {index}")
@@ -226,22 +226,20 @@ class Run(Closed):
 
     @property
     def accumulation_facts(self) -> dict[str, AccumulationFacts]:
-        """What kernels have accumulated over the run or windows of it, by kernel."""
+        """Return the accumulations over the run or windows of it, by kernel."""
         return self._products.accumulation_facts()
 
     def accumulated(self, name: str, quantity: str, window: int = -1) -> NDArray[Any]:
-        """A quantity that kernel `name` has accumulated, "sum" or "mean", in the stored window `window` (place, not number; by default the last one).
-
-        KeyError when there is no such kernel or quantity, IndexError when there is no such window.
-        """
+        """Return a quantity that kernel `name` has accumulated, "sum" or "mean", in the stored window `window` (place, not number; by default the last one).
+        Raise KeyError when there is no such kernel or quantity, IndexError when there is no such window."""
         return self._products.accumulated(name, quantity, window)
 
     def row_of(self, index: int) -> int:
-        """The table row of stored image `index`."""
+        """Return the table row of stored image `index`."""
         return int(np.flatnonzero(self.tables.stored_index == index)[0])
 
     def lost_runs(self, row: int) -> tuple[LostRun, ...]:
-        """Lines that did not arrive, of the image in table row `row`."""
+        """Return the lines that did not arrive, of the image in table row `row`."""
         first, end = int(self._lost_ptr[row]), int(self._lost_ptr[row + 1])
         if first == end:  # of nearly every image, and a file is slow to be asked
             return ()
@@ -251,7 +249,7 @@ class Run(Closed):
 
     @cached_property
     def lost_lines(self) -> NDArray[np.int64]:
-        """Of each table row, how many lines of regions did not arrive: of two copies of an image the one with fewer is the better."""
+        """Return for each table row the number of region lines that did not arrive: of two copies of an image the one with fewer is the better."""
         group = self._rashpa["lost_runs"]
         ends = self._lost_ptr.astype(np.int64)
         runs = ends[1:] - ends[:-1]
@@ -261,12 +259,12 @@ class Run(Closed):
         return np.bincount(np.repeat(np.arange(len(runs)), runs), lines, minlength=len(runs)).astype(np.int64)
 
     def lost_mask(self, row: int) -> NDArray[np.bool_]:
-        """True where the image in table row `row` lost its pixels. Without the table of DTPs nothing can be placed: all False."""
+        """Return True where the image in table row `row` lost its pixels. Without the table of DTPs nothing can be placed: all False."""
         return self._facts.lost(self.lost_runs(row))
 
     @property
     def module_places(self) -> list[tuple[int, int, int, int]]:
-        """x, y, width, height of what the images hold of each module, by its number. Empty without the table of DTPs."""
+        """Return x, y, width, height of each module's part of the images, by its number. Empty without the table of DTPs."""
         if "dtps" not in self._rashpa:
             return []
         columns = [self._rashpa["dtps"][name][()].tolist() for name in ("module", "x", "y", "width", "height")]
@@ -278,7 +276,7 @@ class Run(Closed):
 
     @property
     def module_orientations(self) -> list[Orientation]:
-        """In which their sources have turned them, by number."""
+        """Return the orientations of modules in the images, by number."""
         if "dtps" not in self._rashpa:
             return []
         dtps = self._rashpa["dtps"]
@@ -289,7 +287,7 @@ class Run(Closed):
         return [way for _, way in sorted(dict(zip(modules, ways, strict=True)).items(), key=lambda one: one[0])]
 
     def summary(self, incomplete: int = 5) -> RunSummary:
-        """The run in one screen; at most `incomplete` images of which something is missing are listed."""
+        """Return the run in one screen; it lists at most `incomplete` incomplete images."""
         missing_rows = np.flatnonzero(self.tables.completeness > COMPLETENESS.index("complete"))
         return RunSummary(
             file=self.path,
@@ -316,7 +314,7 @@ class Run(Closed):
 
     @property
     def facts(self) -> RunFacts:
-        """Where the run came from."""
+        """Return the origin of the run."""
         return stored_facts(self._rashpa)
 
     def _dense(self, index: int) -> NDArray[Any]:
@@ -355,7 +353,7 @@ class Run(Closed):
         return int(books["unknown"][()]) if "unknown" in books else 0
 
     def absent(self) -> dict[int, str]:
-        """Say of each image that the tables call stored and that no file has, by row, what is wrong."""
+        """Return by row why an image that the tables call stored is in no file."""
         rows = np.flatnonzero(self.tables.stored_index >= 0)
         if self._raw is not None:
             return self._raw.absent(rows)
@@ -377,7 +375,7 @@ class Run(Closed):
 
 
 def _rows_of(columns: dict[str, NDArray[Any]]) -> NDArray[np.void]:
-    """One array of rows with named columns."""
+    """Return one array of rows with named columns."""
     count = max((len(values) for values in columns.values()), default=0)
     rows = np.zeros(count, [(name, values.dtype) for name, values in columns.items()])
     for name, values in columns.items():
@@ -416,7 +414,7 @@ def open_run(path: Path | str, *, folders: Iterable[Path] = ()) -> Run:
 
 
 def _unfinished(path: Path) -> str:
-    """Why a master has no tables: its journal is locked for as long as somebody writes the run."""
+    """Return why a master has no tables: its journal is locked as long as a process writes the run."""
     prefix = prefix_of(path)
     try:
         with open_shared(path.parent / f"{prefix.name}_master.journal") as journal:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Books of a stored run as commands that read it keep them: what the run has, and what of it is not in its files any more."""
+"""Books of a stored run for commands that read it: its images, and those that its files lack by now."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from rashpa.data.stored.reader import Run
 
 
 def run_books(run: Run | JoinedRun) -> DataBooks:
-    """Compare what a run says with what its files hold.
+    """Compare a run's statement with the content of its files.
 
-    Images of which the run itself knows that they never came are not expected of its files. `missing` are those of which nobody knows anything, because
-    the receiver ended early or its index was cut, and those that the tables call stored and that no file has.
+    Images that the run itself counts as missing are not expected of its files. `missing` are images of unknown fate, because the receiver ended early or its
+    index was cut, and images that the tables call stored and no file has.
     """
     books, absent, unknown = run.books, run.absent(), run.unknown
     troubles = [absent[row] for row in sorted(absent)[: MOST_TROUBLES - 1]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a stored run, as the reader says it."""
+"""The facts of a stored run, as the reader returns them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ERROR_REASONS = ("none", "unit", "overwritten", "storage", "dropped")
 
 @dataclass(frozen=True)
 class LostRun:
-    """Consecutive lines of one DTP's region that did not arrive."""
+    """Describes consecutive lines of one DTP's region that did not arrive."""
 
     dtp: int
     first_line: int
@@ -26,7 +26,7 @@ class LostRun:
 
 @dataclass(frozen=True)
 class RunTables:
-    """One value for each image of the run, stored or not."""
+    """Holds one value for each image of the run, stored or not."""
 
     frame_number: NDArray[np.uint64]
     timestamp_ns: NDArray[np.uint64]  # TAI; 0: no frame record arrived
@@ -39,7 +39,7 @@ class RunTables:
     scalars: dict[str, NDArray[Any]]  # what the kernels have found, in the order of the pipeline
 
     def counted(self, name: str) -> NDArray[Any]:
-        """A number of every image, -1 where nothing was counted: of darks, refused and missing images, and without the kernel that counts."""
+        """Return a number of every image, -1 where nothing was counted: of darks, refused and missing images, and without the kernel that counts."""
         if name not in self.scalars:
             return np.full(len(self.decision), -1, np.int64)
         column = self.scalars[name]
@@ -52,7 +52,7 @@ class RunTables:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What a file says of its run; empty in files of before it was kept."""
+    """Holds a file's facts about its run; empty in files of versions that did not keep them."""
 
     run_number: int | None
     run_name: str
@@ -69,7 +69,7 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class TableFacts:
-    """A table that a kernel has filled: rows of named columns, any number of them an image."""
+    """Describes a table that a kernel has filled: rows of named columns, any number of them an image."""
 
     columns: tuple[str, ...]
     capacity: int  # most rows of an image
@@ -78,7 +78,7 @@ class TableFacts:
 
 @dataclass(frozen=True)
 class ProfileFacts:
-    """Arrays of fixed length that a kernel has made of every image, by name with their units, and the axes, the slow one first."""
+    """Describes arrays of fixed length that a kernel has made of every image, by name with their units, and the axes, the slow one first."""
 
     arrays: dict[str, str]
     axes: dict[str, NDArray[np.float64]]
@@ -91,7 +91,7 @@ class ProfileFacts:
 
 @dataclass(frozen=True)
 class AccumulatedWindow:
-    """Consecutive images of the run, of which a kernel has added some up."""
+    """Describes consecutive images of the run, of which a kernel has added some up."""
 
     number: int
     first_image: int  # row in the tables
@@ -101,7 +101,7 @@ class AccumulatedWindow:
 
 @dataclass(frozen=True)
 class AccumulationFacts:
-    """Arrays that a kernel has accumulated over the run or windows of it."""
+    """Describes arrays that a kernel has accumulated over the run or windows of it."""
 
     quantities: tuple[str, ...]
     shape: tuple[int, ...]  # of each
@@ -111,7 +111,7 @@ class AccumulationFacts:
 
 @dataclass(frozen=True)
 class IncompleteImage:
-    """An image of which lines, or everything, did not arrive."""
+    """Describes an image with lost lines, or without any."""
 
     row: int
     frame_number: int
@@ -121,7 +121,7 @@ class IncompleteImage:
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What `rashpa inspect` shows."""
+    """Holds the summary that `rashpa inspect` shows."""
 
     file: Path
     form: Literal["dense", "sparse", "raw"]
@@ -146,12 +146,12 @@ class RunSummary:
 
     @property
     def compression_ratio(self) -> float | None:
-        """Bytes of every pixel of the stored images over the bytes on disk."""
+        """Return bytes of every pixel of the stored images over the bytes on disk."""
         return self.dense_bytes / self.stored_bytes if self.stored_bytes else None
 
     @property
     def hit_rate(self) -> float | None:
-        """Accepted images over all that were decided on; None where no image was judged by what it shows."""
+        """Return accepted images over all decided ones, None where no image was judged by its content."""
         if not self.judged:
             return None
         decided = self.books["accepted"] + self.books["vetoed"] + self.books["errored"]

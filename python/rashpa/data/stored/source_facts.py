@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a file of images says of the experiment: the fields of NXmx that become those of the files that are made of it."""
+"""The experiment as a file of images describes it: the fields of NXmx that pass to files made from it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _TURN = 1e-6  # of a direction that is one of two or more rotations
 
 @dataclass(frozen=True)
 class SourceModule:
-    """A part of the image, pixels, and where it lies, m."""
+    """Describes a part of the image, in pixels, and its place, in m."""
 
     left: int
     top: int
@@ -73,8 +73,8 @@ class SourceModule:
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """What a file says. `values`: by key of [detector], and `frame_time_s`, `saturation_value`; `texts`: `start_time`, `sample`, `instrument`, `source`;
-    `mask`: NXmx bits of pixels; `units`: of the pixels, as rashpa names them; `notes`: what was there and could not be taken."""
+    """Holds the facts of a file. `values`: by key of [detector], and `frame_time_s`, `saturation_value`; `texts`: `start_time`, `sample`, `instrument`,
+    `source`; `mask`: NXmx bits of pixels; `notes`: facts that were there and could not be taken."""
 
     values: Mapping[str, float | str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -85,8 +85,8 @@ class SourceFacts:
 
 
 def read_source_facts(path: Path, shape: tuple[int, int], reading: Reading) -> SourceFacts:
-    """Return what the HDF5 file `path` says of images of `shape` (rows, columns); nothing of other files. It is read in a process of its own. What cannot be
-    read is a note, never an error: the images are there without it."""
+    """Return the facts of the HDF5 file `path` about images of `shape` (rows, columns); nothing of other files. A process of its own reads it. An unreadable
+    fact is a note, never an error: the images are there without it."""
     if not is_hdf5(path):
         return SourceFacts()
     folders = [str(folder) for folder in reading.folders_for(path)]
@@ -118,7 +118,7 @@ def _unread(path: Path, reason: str) -> SourceFacts:
 
 
 def _checked(said: Mapping[str, Any], mask: NDArray[np.uint32] | None) -> SourceFacts:
-    """Of an answer that a stranger's file may have made. ValueError, TypeError, KeyError when it cannot be."""
+    """Check an answer that a stranger's file may have made. Raise ValueError, TypeError or KeyError when it cannot be."""
     values: dict[str, float | str] = {}
     said_values: Mapping[str, Any] = said["values"]
     for key, value in said_values.items():
@@ -144,7 +144,7 @@ def _checked(said: Mapping[str, Any], mask: NDArray[np.uint32] | None) -> Source
 
 
 def _facts_of(path: Path, shape: tuple[int, int], folders: Sequence[Path]) -> SourceFacts:
-    """In the other process."""
+    """Read the facts, in the other process."""
     notes: list[str] = []
     with Hdf5File(path, folders=folders) as file:
         entry = file.find("entry")
@@ -161,14 +161,14 @@ def _facts_of(path: Path, shape: tuple[int, int], folders: Sequence[Path]) -> So
 
 
 class NxmxFields:
-    """Fields of an entry, with what is wrong in them."""
+    """Reads fields of an entry, and notes their faults."""
 
     def __init__(self, entry: Group, notes: list[str]) -> None:
         self.entry = entry
         self.notes = notes
 
     def array(self, path: str) -> Array | None:
-        """None when it is no array, or not there."""
+        """Return the array, None when it is none, or not there."""
         found = self.entry.find(path)
         if isinstance(found, Absence):
             self.notes.append(f"{path}: {found.text}")
@@ -188,8 +188,8 @@ class NxmxFields:
         return "" if said == "unknown" else said
 
     def number(self, path: str, units: Units) -> float | None:
-        """In the unit of which the size is 1; None when there is none, or its unit is not known. Of several values, as one for each image, that which all
-        have."""
+        """Return the number in the unit of size 1, None when there is none, or its unit is not known. Of several values, one for each image, return the
+        common one."""
         array = self.array(path)
         if array is None or array.dtype.kind not in "iuf" or not 1 <= math.prod(array.shape) <= _MOST_VALUES:
             return None
@@ -210,11 +210,11 @@ class NxmxFields:
         return value * units[unit] if math.isfinite(value) else None
 
     def first(self, paths: Iterable[str], units: Units) -> float | None:
-        """Of the first of these fields that has one."""
+        """Return the number of the first of these fields that has one."""
         return next((value for path in paths if (value := self.number(path, units)) is not None), None)
 
     def numbers(self) -> Iterator[tuple[str, float]]:
-        """What is above 0."""
+        """Yield the numbers above 0."""
         for key, (names, units) in _NUMBERS.items():
             value = self.first((f"{DETECTOR}/{name}" for name in names), units)
             if value is not None and value > 0:
@@ -234,7 +234,7 @@ class NxmxFields:
             yield "saturation_value", saturation
 
     def beam_center(self, axis: Literal["x", "y"]) -> float | None:
-        """In pixels; NXmx allows it to be a length."""
+        """Return the beam centre in pixels; NXmx allows it to be a length."""
         path = f"{DETECTOR}/beam_center_{axis}"
         array = self.array(path)
         unit = "" if array is None else text_of(array.attrs.get("units", "")).strip()
@@ -247,7 +247,7 @@ class NxmxFields:
         return value / pitch
 
     def energy(self) -> float | None:
-        """Of photons, keV: where the beam is, as NXmx and older files have it, or as detectors were told."""
+        """Return the photon energy in keV: of the beam, as in NXmx and older files, or of the detector's settings."""
         energy = self.first((f"{beam}/incident_energy" for beam in _BEAMS), ENERGIES)
         wavelength = self.first((f"{beam}/incident_wavelength" for beam in _BEAMS), WAVELENGTHS)
         by_length = energy_of(wavelength) if wavelength is not None and wavelength > 0 else None
@@ -262,7 +262,7 @@ class NxmxFields:
         return found
 
     def mask(self, shape: tuple[int, int]) -> NDArray[np.uint32] | None:
-        """All that is there for every image of a run."""
+        """Return the mask for every image of a run."""
         array = self.array(f"{DETECTOR}/pixel_mask")
         array = self.array(f"{SPECIFIC}/pixel_mask") if array is None else array
         if array is None:
@@ -289,14 +289,14 @@ class NxmxFields:
         return said if said in KNOWN else ""
 
     def pitch_unknown(self) -> bool:
-        """Whether the file says that nobody knows how large pixels are: then nobody knows where they lie."""
+        """Return True when the file says that the pixel size is unknown: then the places of pixels are unknown, too."""
         array = self.array(f"{DETECTOR}/x_pixel_size")
         if array is None or array.dtype.kind != "f" or array.shape != ():
             return False
         return bool(np.isnan(np.asarray(array[()])))
 
     def modules(self, shape: tuple[int, int]) -> list[SourceModule]:
-        """Where parts of the image lie; none when one of them cannot be read."""
+        """Return the places of parts of the image, none when one of them cannot be read."""
         detector = self.entry.find(DETECTOR)
         if not isinstance(detector, Group) or self.pitch_unknown():
             return []
@@ -326,8 +326,8 @@ class NxmxFields:
         return SourceModule(left, top, columns, rows, Plane(corner, fast, slow))
 
     def _origin(self, axis: Array) -> Vector:
-        """Of the corner from which an axis counts: all that it depends on, but the translation along the beam by the detector's distance. ValueError when
-        it turns."""
+        """Return the corner from which an axis counts: all that it depends on, but the translation along the beam by the detector's distance. Raise
+        ValueError when it turns."""
         x, y, z = _vector(axis, "offset", (0.0, 0.0, 0.0))
         seen = 0
         beneath = text_of(axis.attrs.get("depends_on", "."))
@@ -361,7 +361,7 @@ class NxmxFields:
 
 
 def _step(axis: Any) -> Vector:
-    """Of a translation, m."""
+    """Return the step of a translation, in m."""
     unit = text_of(axis.attrs.get("units", "m"))
     if unit not in LENGTHS:
         raise ValueError(f"{axis}: the unit {unit[:40]!r} is not known")
@@ -374,7 +374,7 @@ def _step(axis: Any) -> Vector:
 
 
 def _vector(axis: Any, name: str, default: Vector | None) -> Vector:
-    """An attribute of three numbers; offsets in m."""
+    """Return an attribute of three numbers; offsets in m."""
     said = axis.attrs.get(name, default)
     if said is None:
         raise ValueError(f"{axis}: has no {name}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a stored run says of itself, out of the groups of its master file."""
+"""The facts of a stored run, out of the groups of its master file."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from rashpa.data.stored.run_facts import DECISIONS, AccumulatedWindow, Accumulat
 
 
 def text_of(value: bytes | str) -> str:
-    """A string of HDF5."""
+    """Return a string of HDF5."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def name_of(names: tuple[str, ...], value: int | np.integer[Any]) -> str:
-    """Of a value that a later version may have added."""
+    """Return the name of a value, which a later version may have added."""
     return names[value] if value < len(names) else f"unknown {value}"
 
 
 def stored_facts(rashpa: Group) -> RunFacts:
-    """Where the run came from."""
+    """Return the origin of the run."""
     attributes = rashpa.attrs
     number = attributes.get("run_number")
     texts = {
@@ -53,7 +53,7 @@ def stored_facts(rashpa: Group) -> RunFacts:
 
 
 def stored_texts(entry: Group) -> dict[str, str]:
-    """What people read: detector, sample, times, who wrote it; those that there are."""
+    """Return texts for people: detector, sample, times, writer; those that there are."""
     places = {
         "detector": "instrument/detector/description",
         "sample": "sample/name",
@@ -68,7 +68,7 @@ def stored_texts(entry: Group) -> dict[str, str]:
 
 
 def judged(rashpa: Group, tables: RunTables, veto_reasons: tuple[str, ...]) -> bool:
-    """Whether a kernel had a verdict; files of before it was written say so by their counts and their vetoes."""
+    """Return True when a kernel had a verdict; older files show it by their counts and their vetoes."""
     if "pipeline" in rashpa:
         return any("veto_reasons" in step.attrs for step in rashpa["pipeline"].values())
     vetoes = reasons_of(tables, "vetoed", tables.veto_reason, veto_reasons)
@@ -76,13 +76,13 @@ def judged(rashpa: Group, tables: RunTables, veto_reasons: tuple[str, ...]) -> b
 
 
 def reasons_of(tables: RunTables, decision: str, reasons: NDArray[np.uint8], names: tuple[str, ...]) -> dict[str, int]:
-    """How many images with this decision had which reason."""
+    """Return the number of images with this decision by reason."""
     found, counts = np.unique(reasons[tables.decision == DECISIONS.index(decision)], return_counts=True)
     return {name_of(names, reason): int(n) for reason, n in zip(found, counts, strict=True)}
 
 
 def frame_rate_hz(tables: RunTables) -> float | None:
-    """By the times of the first and the last image."""
+    """Return the rate by the times of the first and the last image."""
     known = tables.timestamp_ns > 0
     times, frames = tables.timestamp_ns[known], tables.frame_number[known]
     if len(times) < 2 or times[-1] <= times[0]:
@@ -91,7 +91,7 @@ def frame_rate_hz(tables: RunTables) -> float | None:
 
 
 def accumulation_facts(group: Group) -> AccumulationFacts:
-    """Of one kernel."""
+    """Return the facts of one kernel."""
     names = (group.attrs["signal"], *group.attrs.get("auxiliary_signals", ()))
     quantities = tuple(map(text_of, names))
     columns = [group[name][()].tolist() for name in ("window", "first_image", "end_image", "images")]

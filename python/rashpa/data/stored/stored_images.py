@@ -51,7 +51,7 @@ _PART = re.compile(r"data_[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class RawShape:
-    """Of files that do not say it themselves. `header_bytes`: before each frame; 112: SLS receiver."""
+    """Describes files that do not describe themselves. `header_bytes`: before each frame; 112: SLS receiver."""
 
     height: int
     width: int
@@ -61,7 +61,7 @@ class RawShape:
 
 @dataclass(frozen=True)
 class Description:
-    """What a file holds, without its pixels."""
+    """Describes a file without its pixels."""
 
     frames: int
     shape: tuple[int, int]
@@ -71,7 +71,7 @@ class Description:
 
 
 def describe(paths: Sequence[Path], raw: RawShape, reading: Reading | None = None) -> Description:
-    """Of files that belong together. StoredError says what is wrong with them, or absent."""
+    """Describe files that belong together. Raise StoredError that names a fault or an absence."""
     with _closing(open_stored(paths, raw, reading)) as stored:
         if is_hdf5(paths[0]):
             # the first and the last: filters are there, and the file does not end early
@@ -81,7 +81,7 @@ def describe(paths: Sequence[Path], raw: RawShape, reading: Reading | None = Non
 
 
 def open_stored(paths: Sequence[Path], raw: RawShape, reading: Reading | None = None) -> Stored:
-    """Files that belong together: one HDF5 file, or any number of raw files or of image files. StoredError says what is wrong."""
+    """Open files that belong together: one HDF5 file, or any number of raw files or of image files. Raise StoredError that names a fault."""
     first = paths[0]
     for path in paths:
         _check_regular(path)
@@ -150,7 +150,7 @@ def _opened(path: Path, folders: Sequence[Path], allow_missing: bool) -> Served:
 
 
 class _OurRun:
-    """A run of rashpa: what was stored, with its frame numbers and flags."""
+    """Reads a run of rashpa: its stored images, with frame numbers and flags."""
 
     def __init__(self, run: Run | JoinedRun) -> None:
         self._run = run
@@ -210,7 +210,7 @@ def _stated_run(run: Run | JoinedRun) -> StatedRun:
 
 
 def _said_of(texts: list[str], images: NDArray[np.int64]) -> str:
-    """Of absent images: how many, and the first reasons."""
+    """Return the number of absent images and the first reasons, in words."""
     if not texts:
         return ""
     first = "; ".join(list(dict.fromkeys(texts))[:_REASONS])
@@ -221,7 +221,7 @@ def _said_of(texts: list[str], images: NDArray[np.int64]) -> str:
 
 
 class _Raw:
-    """Frames one after the other, as a receiver wrote them: .bin, .npy, .zst of either."""
+    """Reads frames one after the other, as a receiver wrote them: .bin, .npy, .zst of either."""
 
     def __init__(self, paths: list[Path], raw: RawShape) -> None:
         says = all(".npy" in map(str.lower, path.suffixes) for path in paths)  # its own shape
@@ -248,12 +248,12 @@ class _Raw:
         return Piece(np.stack([self._data.frame(0, first + n) for n in range(count)]))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no file is open."""
 
 
 @dataclass
 class _ImageFiles:
-    """A series of image files of a frame each, or one file of several frames, which are kept."""
+    """Reads a series of image files of a frame each, or one file of several frames, which are kept."""
 
     paths: list[Path]
     frames: int = field(init=False)
@@ -288,7 +288,7 @@ class _ImageFiles:
             raise StoredError(str(error).removeprefix("dataset: ")) from None
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no file is open."""
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Some stored images, and what reads them."""
+"""Some stored images, and the interface of their readers."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def no_value(dtype: np.dtype[Any]) -> float:
 
 
 class StoredError(BadFileError):
-    """The file cannot be read as images; the text says which, why and what to try."""
+    """Reports a file that cannot be read as images; the text says which, why and what to try."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How stored images are read. `folders`: where all that a file leads to may lie, links followed; by default in its own folder. `follow`: folders besides.
+    """Describes how stored images are read. `folders`: to which a file may lead, links followed; by default its own folder. `follow`: folders besides.
     `allow_missing`: go on with the images that are there."""
 
     folders: tuple[Path, ...] = ()
@@ -44,13 +44,13 @@ class Reading:
     allow_missing: bool = False
 
     def folders_for(self, file: Path) -> tuple[Path, ...]:
-        """Of one file."""
+        """Return the folders of one file."""
         return self.folders or folders_of(file, self.follow)
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Some images [image][row][column], and what the file says of each; None: it says nothing. Those that are absent hold no_value()."""
+    """Holds some images [image][row][column], and the file's facts of each; None: it has none. Absent images hold no_value()."""
 
     images: NDArray[Any]
     frame_number: NDArray[np.uint64] | None = None
@@ -61,7 +61,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Absent:
-    """Images of a file that have no bytes. `images`: their places; `said`: how many they are, and why, by name."""
+    """Holds images of a file that have no bytes. `images`: their places; `said`: how many they are, and why, by name."""
 
     images: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     said: str = ""
@@ -69,7 +69,7 @@ class Absent:
 
 @dataclass(frozen=True)
 class StatedModule:
-    """Where a module lies in the stored images, pixels, and how its source has turned it there."""
+    """Describes the place of a module in the stored images, in pixels, and its orientation there."""
 
     x: int
     y: int
@@ -80,8 +80,8 @@ class StatedModule:
 
 @dataclass(frozen=True)
 class StatedRun:
-    """What a run of rashpa says of itself. `units`: of pixels; empty: they are as the detector sent them. `books`: those of the run
-    beside what its files hold."""
+    """Holds the facts of a run of rashpa. `units`: of pixels that a kernel has made; empty: they are as the detector sent them. `books`: of the run beside
+    the content of its files."""
 
     units: str = ""
     modules: tuple[StatedModule, ...] = ()
@@ -90,8 +90,8 @@ class StatedRun:
 
 @dataclass(frozen=True)
 class Stated:
-    """What a file says beside its pixels. `masked`: which of them hold no count: "delivered", as detectors mask, or "minimum", the least value of a signed type
-    alone; `special`: values and what they mean; `run`: None where it is none of ours."""
+    """Holds a file's facts beside its pixels. `masked`: the pixels that hold no count: "delivered", as detectors mask, or "minimum", the least value of a
+    signed type alone; `special`: values and their meanings; `run`: None where it is none of ours."""
 
     masked: MaskedName = "delivered"
     special: tuple[tuple[int, str], ...] = ()
@@ -99,7 +99,7 @@ class Stated:
 
 
 class Stored(Protocol):
-    """Images of one shape and type."""
+    """Declares images of one shape and type."""
 
     @property
     def frames(self) -> int: ...

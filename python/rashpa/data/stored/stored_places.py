@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the images of a run lie in its data files, and which of them are not there: HDF5 itself gives fill values for them, and says nothing."""
+"""The places of a run's images in its data files, and the absent ones: HDF5 itself gives fill values for them without an error."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MASTER_GONE = "master gone"
 
 @dataclass(frozen=True)
 class StoredPlaces:
-    """Of stored images: row in the tables, name of the data file's link, place in it."""
+    """Holds for stored images the row in the tables, the name of the data file's link, and the place in it."""
 
     row: NDArray[np.intp]
     part: tuple[str, ...]
@@ -50,7 +50,7 @@ class StoredPlaces:
 
 
 def absent_images(master: Path, part: Part, places: StoredPlaces) -> dict[int, str]:
-    """Say of each image that its data file lacks, by row, what is wrong."""
+    """Return by row why an image is absent in its data file."""
     found: dict[int, str] = {}
     names = np.array(places.part, dtype=str)
     for name in dict.fromkeys(places.part):
@@ -77,7 +77,7 @@ def absent_images(master: Path, part: Part, places: StoredPlaces) -> dict[int, s
 
 
 def absent_lists(master: Path, data: Group, frame_ptr: NDArray[np.uint64], rows: NDArray[np.intp]) -> dict[int, str]:
-    """Say of each image whose list of pixels is not there, by row, what is wrong."""
+    """Return by row why the list of pixels of an image is absent."""
     text = f"{master}: the list of image {{}} is not there: {{}}; copy it again"
     arrays = [data.find(name) for name in ("index", "intensity")]
     gone = next((one for one in arrays if isinstance(one, Absence)), None)

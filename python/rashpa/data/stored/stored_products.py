@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kernels made of a stored run beside images: tables, profiles, accumulations."""
+"""The products of kernels in a stored run beside images: tables, profiles, accumulations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rashpa.data.stored.stored_facts import accumulation_facts, text_of
 
 
 class StoredProducts:
-    """Of one run: `group` is /entry/rashpa of its master file. Pointers of tables are read at once, all else when it is asked for."""
+    """Reads the products of one run: `group` is /entry/rashpa of its master file. Pointers of tables are read at once, all else on demand."""
 
     def __init__(self, group: Group, path: Path) -> None:
         self._group = group
@@ -27,11 +27,11 @@ class StoredProducts:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Names of tables, in the order of the file."""
+        """Return the names of tables, in the order of the file."""
         return tuple(self._table_ptr)
 
     def table_facts(self, stored: NDArray[np.bool_]) -> dict[str, TableFacts]:
-        """The tables by name; their rows are counted of images that are `stored`."""
+        """Return the tables by name; their rows are counted of images that are `stored`."""
         found = {}
         for name, ptr in self._table_ptr.items():
             group = self._group["tables"][name]
@@ -40,12 +40,12 @@ class StoredProducts:
         return found
 
     def check_table(self, name: str) -> None:
-        """KeyError when there is no such table."""
+        """Raise KeyError when there is no such table."""
         if name not in self._table_ptr:
             raise KeyError(f"{self._file} has no table {name}; there are {', '.join(self._table_ptr) or 'none'}")
 
     def table(self, name: str, row: int) -> dict[str, NDArray[Any]]:
-        """What the image of row `row` of the run's tables has in table `name`: an array for each column."""
+        """Return the rows of table `name` for the image in row `row` of the run's tables: an array for each column."""
         first, end = int(self._table_ptr[name][row]), int(self._table_ptr[name][row + 1])
         group = self._group["tables"][name]
         found = {column: group[column][first:end] for column in map(text_of, group.attrs["columns"])}
@@ -54,7 +54,7 @@ class StoredProducts:
         return found
 
     def profile_facts(self) -> dict[str, ProfileFacts]:
-        """The profiles by name."""
+        """Return the profiles by name."""
         return {name: self._profile_facts(name) for name in self._group.get("profiles", ())}
 
     def _profile_facts(self, name: str) -> ProfileFacts:
@@ -67,25 +67,25 @@ class StoredProducts:
         )
 
     def check_profile(self, name: str) -> None:
-        """KeyError when there is no such profile."""
+        """Raise KeyError when there is no such profile."""
         known = self._group.get("profiles", {})
         if name not in known:
             raise KeyError(f"{self._file} has no profile {name}; there are {', '.join(known) or 'none'}")
 
     def profile(self, name: str, index: int | slice) -> dict[str, NDArray[np.float64]]:
-        """The arrays of a profile at stored images `index`."""
+        """Return the arrays of a profile at stored images `index`."""
         group = self._group["profiles"][name]
         return {array: group[array][index] for array in map(text_of, group.attrs["arrays"])}
 
     def accumulation_facts(self) -> dict[str, AccumulationFacts]:
-        """What was accumulated, by kernel."""
+        """Return the accumulations, by kernel."""
         if "accumulated" not in self._group:
             return {}
         group = self._accumulated()
         return {name: accumulation_facts(group[name]) for name in group}
 
     def accumulated(self, name: str, quantity: str, window: int) -> NDArray[Any]:
-        """Of kernel `name`, in the stored window `window`. KeyError or IndexError when there is no such thing."""
+        """Return the quantity of kernel `name` in the stored window `window`. Raise KeyError or IndexError when there is no such thing."""
         facts = self.accumulation_facts()
         if name not in facts:
             raise KeyError(f"{self._file} has no accumulation {name}; there are {', '.join(facts) or 'none'}")

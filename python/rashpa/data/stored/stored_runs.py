@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which masters somebody means who names a file, a folder or a report."""
+"""Finds the masters for the name of a file, a folder or a report."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,8 +15,8 @@ _MOST_BYTES = 64 << 20
 
 
 def masters_at(where: Path, follow: Iterable[Path] = ()) -> list[Path]:
-    """Of a master itself; of a combined one, a folder or a report those that it leads to, in its folder and those of `follow`. StoredRunError when there are
-    none."""
+    """Return a master itself; of a combined one, a folder or a report those to which it leads, in its folder and those of `follow`. Raise StoredRunError when
+    there are none."""
     if where.is_dir():
         report = where / _REPORT
         return _of_report(report) if report.is_file() else _of_folder(where)
@@ -58,7 +58,7 @@ def _of_report(report: Path) -> list[Path]:
 
 
 def _reached(file: Path, report: Path, run_file: Path) -> Path | None:
-    """As the report names it; where it says no whole path, beside the run file or the report too."""
+    """Return the file as the report names it; where that is no whole path, look beside the run file and the report too."""
     tries = [file] if file.is_absolute() else [file, run_file.parent / file, report.parent / file]
     tries += [report.parent / file.name, report.parent.parent / file.name]
     return next((path for path in tries if path.is_file()), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a receiver decides, as it decides it: from a ring on its machine, or by ZeroMQ from anywhere."""
+"""The decisions of a receiver at the time when it takes them: from a ring on its machine, or by ZeroMQ from anywhere."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _HEAD_WORDS_BYTES = 8
 
 
 def ring_name(name: str) -> str:
-    """Of the file of the ring that a run file calls `name`."""
+    """Return the file name of the ring that a run file calls `name`."""
     return f"rashpa.{name}"
 
 
 def address_of(endpoint: str) -> str:
-    """tcp://ADDRESS:PORT without the rest."""
+    """Return the address of tcp://ADDRESS:PORT."""
     return endpoint.removeprefix("tcp://").rpartition(":")[0].strip("[]")
 
 
 class _Source(Protocol):
-    """`next`: a record; empty: the run is over; None: nothing came in time."""
+    """Declares the source of records. `next`: a record; empty: the run is over; None: nothing came in time."""
 
     @property
     def description(self) -> Description: ...
@@ -45,11 +45,11 @@ class _Source(Protocol):
 
 
 class Feedback(Coming[Image]):
-    """Images in the order in which they are decided, until the run is over. Nothing here slows the receiver down: who is too slow loses images, and
-    `lost` says how many.
+    """Yields images in the order of their decisions, until the run is over. It never slows the receiver down: a slow reader loses images, and `lost` counts
+    them.
 
-    A wait of `timeout_s` without an image is a TimeoutError; without it, one waits as long as it takes. FeedbackError: the receiver has gone, or
-    what it publishes cannot be read.
+    A wait of `timeout_s` without an image raises TimeoutError; without `timeout_s` a wait has no limit. Raise FeedbackError when the receiver has gone, or
+    its records cannot be read.
     """
 
     def __init__(self, source: _Source, timeout_s: float | None) -> None:
@@ -58,16 +58,16 @@ class Feedback(Coming[Image]):
 
     @property
     def lost(self) -> int:
-        """Images that were published, and that this reader was too slow for."""
+        """Return the number of published images for which this reader was too slow."""
         return self._open().lost
 
     @property
     def description(self) -> Description:
-        """Run, buffer, and what the numbers are. By ZeroMQ, FeedbackError before the first image."""
+        """Return run, buffer, and the meaning of the numbers. By ZeroMQ, raise FeedbackError before the first image."""
         return self._open().description
 
     def take(self, timeout_s: float | None = None) -> Image | None:
-        """The next image; None when the run is over. TimeoutError as above."""
+        """Return the next image, None when the run is over. Raise TimeoutError as above."""
         source = self._open()
         until = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
@@ -92,11 +92,9 @@ class Feedback(Coming[Image]):
 def open_feedback(
     source: Path | str, timeout_s: float | None = None, *, spin: bool = False, begin: str = "oldest", buffer: str = ""
 ) -> Feedback:
-    """`source`: the name of a ring, the path of its file, or tcp://ADDRESS:PORT. A ring that is not there yet is waited for like an image.
-
-    `spin`: waits with a processor of its own, some microseconds shorter. `begin`: in a ring, "oldest" or "next". `buffer`: by ZeroMQ, of several
-    that publish there the only one that counts.
-    """
+    """Open a source: the name of a ring, the path of its file, or tcp://ADDRESS:PORT. Wait for a ring that is not there yet, as for an image. `spin`: wait
+    with a processor of its own, some microseconds shorter. `begin`: in a ring, "oldest" or "next". `buffer`: by ZeroMQ, the only one to read of several
+    that publish there."""
     text = expanded(str(source))
     if text.startswith("tcp://"):
         return Feedback(_Socket(text, buffer, spin), timeout_s)
@@ -107,7 +105,7 @@ def open_feedback(
 
 
 class _Ring:
-    """Of the receiver's machine."""
+    """Reads a ring of the receiver's machine."""
 
     def __init__(self, path: Path, timeout_s: float | None, spin: bool, begin: str) -> None:
         from rashpa import _native
@@ -148,7 +146,7 @@ def _wait_for(path: Path, timeout_s: float | None) -> None:
 
 
 class _Socket:
-    """Of ZeroMQ."""
+    """Reads a socket of ZeroMQ."""
 
     def __init__(self, endpoint: str, buffer: str, spin: bool) -> None:
         try:
@@ -196,7 +194,7 @@ class _Socket:
                 return record
 
     def _record(self, parts: list[bytes]) -> bytes | None:
-        """None: of another buffer. Counts what is missing between this one and the one before."""
+        """Return the record, None for another buffer. Count the images missing between this one and the one before."""
         if len(parts) != 3:
             raise FeedbackError(f"a message of {len(parts)} parts; a receiver's have buffer, description and record")
         topic, said, record = parts

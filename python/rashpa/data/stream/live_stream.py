@@ -25,8 +25,8 @@ _LOOK_MS = 100  # a wait in pieces, so that Ctrl-C is heard
 
 @dataclass(frozen=True)
 class StreamedImage:
-    """One image. `image_id` counts the images of the series from 0; `missed`: how many just before it did not come; `frame_number`: what a sender of ours says, else
-    `image_id`; `numbers`: what its pipeline found, by name."""
+    """Holds one image. `image_id` counts the images of the series from 0; `missed`: how many just before it did not come; `frame_number`: by a sender of
+    ours, else `image_id`; `numbers`: results of its pipeline, by name."""
 
     image_id: int
     frame_number: int
@@ -38,7 +38,7 @@ class StreamedImage:
 
     @property
     def pixels(self) -> Pixels:
-        """[row][column], of the first channel."""
+        """Return [row][column], of the first channel."""
         return next(iter(self.channels.values()))
 
     def _repr_html_(self) -> str:
@@ -49,13 +49,13 @@ class StreamedImage:
 
 
 class LiveStream(Closed, Iterator[StreamedImage]):
-    """Images of one series, until its end. `missed`: images that did not come to this reader; `refused`: that could not be read, and why the last one could not;
-    `start`: what the sender said of the series, or None; `strays`: messages of other series, which were passed over.
+    """Yields images of one series, until its end. `missed`: images that did not come to this reader; `refused`: images that could not be read, and why the
+    last one could not; `start`: the sender's description of the series, or None; `strays`: messages of other series, which were passed over.
 
-    A series is what a start begins. With "push", images before any start are strays: a sender held them of a series that was aborted. With "pub" they are given,
-    because who connects late has missed the start. A series that was begun is ended by its end, or by the start of another one, and by no stray.
+    A start begins a series. With "push", images before any start are strays: a sender held them of an aborted series. With "pub" they are given, because a
+    late client has missed the start. A series with a start ends by its end, or by the start of another one, and by no stray.
 
-    A wait of `timeout_s` without a message is a TimeoutError; without it, one waits as long as it takes.
+    A wait of `timeout_s` without a message raises TimeoutError; without `timeout_s` a wait has no limit.
     """
 
     def __init__(self, endpoint: str, timeout_s: float | None = None, *, pattern: str = "push") -> None:
@@ -100,7 +100,7 @@ class LiveStream(Closed, Iterator[StreamedImage]):
         raise StopIteration
 
     def close(self) -> None:
-        """Nothing more is taken."""
+        """Close the socket and take nothing more."""
         self._over = True
         self._socket.close()
         self._context.term()
@@ -114,7 +114,7 @@ class LiveStream(Closed, Iterator[StreamedImage]):
         return buffer
 
     def _read(self, message: Message) -> StreamedImage | None:
-        """The image that it is; a start or an end is noted."""
+        """Return the image of a message; note a start or an end."""
         if isinstance(message, Start):
             self._begin(message)
         elif isinstance(message, Image):
@@ -162,7 +162,7 @@ class LiveStream(Closed, Iterator[StreamedImage]):
         )
 
     def _described(self, pixels: NDArray[Any]) -> Pixels:
-        """As detectors mask; of pixels that a kernel of ours has made, whose units are said, the least value of signed ones alone."""
+        """Return pixels with their masking: as detectors mask; of pixels of our kernels, which have units, the least value of signed ones alone."""
         made = self.start is not None and is_made(str(self.start.user_data.get("pixel_units") or ""))
         masking = Masking("minimum") if made and pixels.dtype.kind == "i" else delivered(pixels.dtype)
         return with_masking(pixels, masking)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of DECTRIS Stream V2 (docs/reference/stream2.md), of whatever sender. They are not trusted: what they say of sizes is checked before anything
-is made of it."""
+"""Messages of DECTRIS Stream V2 (docs/reference/stream2.md), of any sender. They are not trusted: sizes are checked before memory is taken."""
 
 from __future__ import annotations
 
@@ -29,12 +28,12 @@ _HEADER = 12  # of compressed bytes: 8 of their size when they are not, 4 of tha
 
 
 class StreamError(RashpaError, ValueError):
-    """A message cannot be read; the text says what of it, and why."""
+    """Reports a message that cannot be read; the text says which part, and why."""
 
 
 @dataclass(frozen=True)
 class PackedArray:
-    """Rows and columns of numbers as a message holds them. `algorithm`: bslz4, lz4, or empty."""
+    """Holds rows and columns of numbers as a message holds them. `algorithm`: bslz4, lz4, or empty."""
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
@@ -44,11 +43,11 @@ class PackedArray:
 
     @property
     def size(self) -> int:
-        """Bytes when it is unpacked."""
+        """Return the bytes when it is unpacked."""
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     def unpack(self) -> NDArray[Any]:
-        """[row][column], in this machine's order of bytes. StreamError when the bytes are damaged."""
+        """Return [row][column], in the byte order of this machine. Raise StreamError when the bytes are damaged."""
         plain: NDArray[Any] = (
             self._decompressed().view(self.dtype) if self.algorithm else np.frombuffer(self.data, self.dtype)
         )
@@ -70,14 +69,14 @@ class PackedArray:
 
 @dataclass(frozen=True)
 class Message:
-    """What all have. `unique_id`: empty when it is not said."""
+    """Holds the common part of all messages. `unique_id`: empty when there is none."""
 
     series_id: int
     unique_id: str
     user_data: Mapping[str, Any]
 
     def is_of(self, series: tuple[int, str]) -> bool:
-        """Whether it is of this series; who says no unique id is told by the number alone."""
+        """Return True when it is of this series; without a unique id the number alone decides."""
         return self.series_id == series[0] and (self.unique_id == series[1] or not self.unique_id or not series[1])
 
     @property
@@ -88,23 +87,23 @@ class Message:
 
 @dataclass(frozen=True)
 class Start(Message):
-    """`fields`: all of the message. `images`: that are due, or at most so many; None: it is not said."""
+    """Begins a series. `fields`: all of the message. `images`: due ones, or their upper limit; None: unknown."""
 
     images: int | None
     channels: tuple[str, ...]
     fields: Mapping[str, Any] = field(repr=False)
 
     def number(self, name: str) -> float:
-        """A finite one; 0 when it is none, or not there."""
+        """Return a finite number, 0 when it is none, or not there."""
         found = _number(self.fields.get(name))
         return 0.0 if found is None else found
 
     def has_number(self, name: str) -> bool:
-        """Whether there is a finite one."""
+        """Return True when there is a finite number."""
         return _number(self.fields.get(name)) is not None
 
     def check_size(self, channel: str, pixels: NDArray[Any]) -> None:
-        """StreamError when images of a channel are not of the size that is said."""
+        """Raise StreamError when images of a channel are not of the announced size."""
         height, width = pixels.shape
         for name, side in (("image_size_x", width), ("image_size_y", height)):
             said = self.fields.get(name)
@@ -112,11 +111,11 @@ class Start(Message):
                 raise StreamError(f"channel {channel}: {width} × {height} pixels, and the start says {name} {said}")
 
     def text(self, name: str) -> str:
-        """A printable one of at most 1024 letters; empty when it is none."""
+        """Return a printable text of at most 1024 letters, empty when it is none."""
         return text_of(self.fields.get(name))
 
     def mask(self, channel: str) -> NDArray[np.uint32] | None:
-        """Of a channel. StreamError when it cannot be read, or numbers would lose bits."""
+        """Return the mask of a channel. Raise StreamError when it cannot be read, or numbers would lose bits."""
         found = self._array("pixel_mask", channel)
         if found is None:
             return None
@@ -125,12 +124,12 @@ class Start(Message):
         return found.astype(np.uint32, copy=False)
 
     def flatfield(self, channel: str) -> NDArray[np.float32] | None:
-        """Of a channel. StreamError when it cannot be read."""
+        """Return the flat field of a channel. Raise StreamError when it cannot be read."""
         found = self._array("flatfield", channel)
         return None if found is None else found.astype(np.float32, copy=False)
 
     def of_channel(self, name: str, channel: str) -> float | None:
-        """A finite number that is said by channel, or of the only one; None when there is none."""
+        """Return a finite number of a channel, or of the only one; None when there is none."""
         said = self.fields.get(name)
         return _number(said.get(channel) if isinstance(said, Mapping) else said)
 
@@ -143,7 +142,7 @@ class Start(Message):
             return None
 
     def _array(self, name: str, channel: str) -> NDArray[Any] | None:
-        """Of a channel; where the series has one alone and the array has another name, that array."""
+        """Return the array of a channel; where the series has one channel and the array has another name, that array."""
         arrays = self.fields.get(name)
         if arrays is None:
             return None
@@ -158,7 +157,7 @@ class Start(Message):
 
 @dataclass(frozen=True)
 class Image(Message):
-    """`image_id` counts from 0; `data` by channel; `began_ns`: when it began, since 1970 TAI; 0: that is not said."""
+    """Holds an image. `image_id` counts from 0; `data` by channel; `began_ns`: when it began, since 1970 TAI; 0: unknown."""
 
     image_id: int
     data: Mapping[str, PackedArray] = field(repr=False)
@@ -169,18 +168,18 @@ class Image(Message):
 
 @dataclass(frozen=True)
 class End(Message):
-    """Nothing more comes of the series."""
+    """Ends a series."""
 
 
 @dataclass(frozen=True)
 class Other(Message):
-    """A message of a type that the interface does not have: some senders have more."""
+    """Holds a message of a type that the interface does not have: some senders have more."""
 
     type: str
 
 
 def _number(value: object) -> float | None:
-    """A finite one; None when it is none."""
+    """Return a finite number, None when it is none."""
     good = isinstance(value, int | float) and not isinstance(value, bool)
     try:
         found = float(value) if good else math.nan  # type: ignore[arg-type]
@@ -190,12 +189,12 @@ def _number(value: object) -> float | None:
 
 
 def text_of(value: object, most: int = 1024) -> str:
-    """What is printable of it."""
+    """Return the printable part of a text."""
     return "".join(letter for letter in value[:most] if letter.isprintable()) if isinstance(value, str) else ""
 
 
 def read_message(data: bytes | memoryview) -> Start | Image | End | Other:
-    """StreamError when it is no message of this interface, or more than is read here."""
+    """Read a message. Raise StreamError when it is none of this interface, or more than is read here."""
     if bytes(data[:1]) == b"{" or b"dheader-1" in bytes(data[:64]):
         raise StreamError(
             "a message of Stream V1 (JSON); set the detector's stream interface to version 2, whose messages are CBOR"
@@ -270,7 +269,7 @@ def _count(found: Mapping[str, Any], name: str) -> int:
 
 
 def _began_ns(found: Mapping[str, Any]) -> int:
-    """The date of the series' first image, and the time from there on."""
+    """Return the date of the series' first image plus the time since then."""
     since = found.get("start_time")
     date = date_of(found.get("series_date"))
     if date is None or not isinstance(since, list | tuple) or len(since) != 2:
@@ -282,7 +281,7 @@ def _began_ns(found: Mapping[str, Any]) -> int:
 
 
 def date_of(value: object) -> datetime | None:
-    """In UTC; one without a time zone is taken for that."""
+    """Return a date in UTC; one without a time zone is taken for that."""
     try:
         date = value if isinstance(value, datetime) else datetime.fromisoformat(text_of(value))
         return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
@@ -303,7 +302,7 @@ def _data(value: object) -> dict[str, PackedArray]:
 
 
 def packed_table(what: str, value: object) -> PackedArray:
-    """Numbers of a typed array in one row, with their bytes as they are. StreamError."""
+    """Return the numbers of a typed array in one row, with their bytes as they are. Raise StreamError."""
     import cbor2
 
     typed = value.value if isinstance(value, cbor2.CBORTag) else None
@@ -317,7 +316,7 @@ def packed_table(what: str, value: object) -> PackedArray:
 
 
 def packed_array(what: str, value: object) -> PackedArray:
-    """A two-dimensional array of tag 40, with its bytes as they are. StreamError."""
+    """Return a two-dimensional array of tag 40, with its bytes as they are. Raise StreamError."""
     import cbor2
 
     def refuse(why: str) -> StreamError:

@@ -19,12 +19,12 @@ _PIECE = 1 << 20
 
 
 class RecordingError(RashpaError, ValueError):
-    """There is no recording, or it cannot be read; the text says which file, and why."""
+    """Reports that there is no recording, or it cannot be read; the text says which file, and why."""
 
 
 def recorded_messages(path: Path) -> Iterator[memoryview]:
-    """Of a folder: the files *.cbor in it, in the order of their names, numbers in them as numbers; of a file: its items, one behind the other; an item that is
-    a string of bytes is a message in itself. Views are valid until the next one. RecordingError."""
+    """Yield messages. Of a folder: the files *.cbor in it, in the order of their names, numbers in them as numbers. Of a file: its items, one behind the
+    other; an item that is a string of bytes is a message in itself. Views are valid until the next one. Raise RecordingError."""
     for file in _files(path):
         yield from _messages_of(file)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lost lines in messages of Stream V2, as our senders say them in user_data (docs/reference/stream2.md): where the regions lie that lines are of, which of
-their lines an image lacks, and where modules lie in the laboratory. What is not as it should be is left out."""
+"""Lost lines in messages of Stream V2, as our senders describe them in user_data (docs/reference/stream2.md): the regions of lines, the lines that an image
+lacks, and the places of modules in the laboratory. Wrong entries are left out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ MOST_LINES = 1 << 16
 
 @dataclass(frozen=True)
 class Region:
-    """Of one DTP in the image, pixels. `line_rows`: where its lines have become other rows, the row of each, and of the one behind the last."""
+    """Describes the region of one DTP in the image, in pixels. `line_rows`: where its lines have become other rows, the row of each, and of the one behind
+    the last."""
 
     id: int
     module: int
@@ -37,7 +38,7 @@ class Region:
 
 
 def regions_of(user_data: Mapping[str, Any], height: int, width: int) -> dict[int, Region]:
-    """By DTP; none when they do not fit into the image."""
+    """Return regions by DTP, none when they do not fit into the image."""
     said = user_data.get("dtps")
     if not isinstance(said, Sequence) or len(said) > MOST_REGIONS:
         return {}
@@ -64,7 +65,7 @@ def _region(said: Mapping[str, Any], height: int, width: int) -> Region | None:
 
 @dataclass(frozen=True)
 class ModuleRegion:
-    """Of one module, or a panel of it, in the image, pixels; and in the laboratory, m."""
+    """Describes one module, or a panel of it, in the image, in pixels, and in the laboratory, in m."""
 
     name: str
     x: int
@@ -75,7 +76,7 @@ class ModuleRegion:
 
 
 def modules_of(user_data: Mapping[str, Any], height: int, width: int) -> list[ModuleRegion]:
-    """Where modules lie; none when one of them does not fit into the image, or lies nowhere."""
+    """Return the places of modules, none when one of them does not fit into the image, or has no place."""
     said = user_data.get("modules")
     if not isinstance(said, list | tuple) or len(said) > MOST_REGIONS:
         return []
@@ -105,7 +106,7 @@ def _vector(values: object) -> Vector | None:
 
 
 def lost_of(user_data: Mapping[str, Any], regions: Mapping[int, Region]) -> list[tuple[int, int, int]]:
-    """DTP, first line, lines."""
+    """Return lost lines as DTP, first line, number of lines."""
     said = user_data.get("lost")
     found: list[tuple[int, int, int]] = []
     for run in said if isinstance(said, list | tuple) and regions else ():
@@ -119,7 +120,7 @@ def lost_of(user_data: Mapping[str, Any], regions: Mapping[int, Region]) -> list
 
 
 def _counts(values: object) -> list[int] | None:
-    """A list of numbers of 32 bits; None when it is none."""
+    """Return a list of numbers of 32 bits, None when it is none."""
     if not isinstance(values, list | tuple):
         return None
     counts = [

@@ -26,7 +26,7 @@ _MAC_BYTES: Final = 6
 
 @dataclass(frozen=True)
 class Flow:
-    """What the UDP payload alone does not show: between which addresses and ports it travels."""
+    """Holds facts that the UDP payload alone does not show: its addresses and ports."""
 
     source: str
     destination: str
@@ -38,7 +38,7 @@ class Flow:
 
 
 def decode(data: bytes, layer: Layer | None = None, flow: Flow | None = None) -> dict[str, Any]:
-    """The packet's headers by name, ready for JSON. `layer` None: found out. `flow` says what a UDP payload lacks for its ICRC."""
+    """Return the packet's headers by name, ready for JSON. `layer` None: found out. `flow` supplies the part that a UDP payload lacks for its ICRC."""
     start = layer or find_layer(data)
     fields = _decode(data, start)
     if start == "udp_payload" and flow is not None:
@@ -47,7 +47,7 @@ def decode(data: bytes, layer: Layer | None = None, flow: Flow | None = None) ->
 
 
 def find_layer(data: bytes) -> Layer:
-    """Where the bytes start: the layer at which the ICRC is right, else the one that they look like."""
+    """Return the layer at which the bytes start: where the ICRC is right, else the most likely one."""
     for layer in LAYERS:
         try:
             if _native.decode_packet(data, layer)["icrc"]["verdict"] in {"ok", "modulo-id"}:
@@ -70,7 +70,7 @@ def _decode(data: bytes, layer: Layer) -> dict[str, Any]:
 
 
 def _check_with(fields: Mapping[str, Any], flow: Flow) -> dict[str, Any]:
-    """The ICRC's verdict, were the payload sent as `flow` says. IPv4: its identification is not known, so at best modulo-id."""
+    """Return the ICRC's verdict on the payload when sent as `flow` says. IPv4: its identification is not known, so at best modulo-id."""
     source, destination = (_address(text) for text in (flow.source, flow.destination))
     if source.version != destination.version:
         raise PacketError(f"--src {flow.source} and --dst {flow.destination} are not of one IP version")
@@ -95,7 +95,7 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 
 
 def _to_text(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Bytes as text: MAC and IP addresses in their usual form, all else as hex."""
+    """Return bytes as text: MAC and IP addresses in their usual form, all else as hex."""
     out: dict[str, Any] = {}
     for name, value in fields.items():
         if name == "icrc":
@@ -113,7 +113,7 @@ def _to_text(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _derived(name: str, header: Mapping[str, Any]) -> dict[str, Any]:
-    """What a header holds besides its own fields: they follow from its kind and the others."""
+    """Return the parts of a header that follow from its kind and its fields."""
     if name == "ipv4":
         return {"version": 4, "ihl": 5 + len(header.get("options") or b"") // 4}
     if name == "ipv6":
@@ -137,7 +137,7 @@ def _text_of(name: str, value: Any) -> Any:
 
 
 def encode(packet: Mapping[str, Any], *, udp_checksum: bool = False) -> bytes:
-    """Bytes of the packet that decode() describes. What is absent or null is computed; `udp_checksum` False makes an absent one 0."""
+    """Return the bytes of the packet that decode() describes. Absent or null parts are computed; `udp_checksum` False makes an absent one 0."""
     if not isinstance(packet, Mapping):
         raise PacketError("packet: the JSON must be an object with the headers by name, as decode prints it")
     unknown = sorted(set(packet) - _KEYS - _INFORMATIONAL)
@@ -238,7 +238,7 @@ def _bytes(where: str, value: Any) -> bytes:
 
 
 def _icrc(value: Any) -> int:
-    """The four bytes of the wire as a big-endian number; text is always hex."""
+    """Return the four bytes of the wire as a big-endian number; text is always hex."""
     if isinstance(value, int) and 0 <= value < 1 << 32:
         return value
     data = _bytes("icrc.value", value)

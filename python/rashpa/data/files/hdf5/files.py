@@ -19,14 +19,14 @@ from rashpa.data.files.regular_file import open_regular, real_path, reason
 
 
 def folders_of(path: Path, follow: Iterable[Path | str] = ()) -> tuple[Path, ...]:
-    """Where the sources of a file may lie: in its folder, as it is named and as it really is, and in those that somebody named besides."""
+    """Return the folders in which the sources of a file may lie: its own, as it is named and as it really is, and those of `follow`."""
     named = [real_path(folder) for folder in follow]
     return tuple(dict.fromkeys([real_path(path.absolute().parent), real_path(path).parent, *named]))
 
 
 @dataclass(frozen=True)
 class Held:
-    """An open HDF5 file. `path`: as it is named; `real`: as it is."""
+    """Holds an open HDF5 file. `path`: as it is named; `real`: as it is."""
 
     path: Path
     real: Path
@@ -34,13 +34,13 @@ class Held:
 
     @property
     def size(self) -> int:
-        """Bytes that it has now."""
+        """Return the bytes that it has now."""
         return os.fstat(self.handle.id.get_vfd_handle()).st_size
 
 
 @dataclass
 class Files:
-    """Files that are opened for one reader. `kind`: of the errors that it raises; `options`: of h5py.File."""
+    """Opens files for one reader. `kind`: of the errors that it raises; `options`: of h5py.File."""
 
     folders: tuple[Path, ...]
     kind: type[BadFileError] = BadFileError
@@ -48,7 +48,7 @@ class Files:
     _held: dict[Path, Held] = field(default_factory=dict)
 
     def open(self, path: Path) -> Held:
-        """The HDF5 file, opened once. FileNotFoundError when it is not there."""
+        """Return the HDF5 file, opened once. Raise FileNotFoundError when it is not there."""
         raw, real = self.opened(path)
         with raw:
             if (known := self._held.get(real)) is not None:
@@ -67,7 +67,7 @@ class Files:
         return held
 
     def source(self, name: str, beside: Held) -> Path:
-        """The path of a file that `beside` names; of one that is not there the one where it should be. `kind` when it may not be read."""
+        """Return the path of a file that `beside` names; of an absent one, the path where it should be. Raise `kind` when it may not be read."""
         given = Path(name)
         tries = [folder / given for folder in (beside.path.parent, beside.real.parent)]
         if given.is_absolute():  # the folder may have been moved with all that it holds
@@ -81,7 +81,7 @@ class Files:
         return tries[0]
 
     def open_source(self, path: Path, beside: Held) -> Held:
-        """An HDF5 file that source() has named."""
+        """Open an HDF5 file that source() has named."""
         try:
             return self.open(path)
         except OSError as error:
@@ -90,7 +90,7 @@ class Files:
             raise self.kind(f"{path}: a part of {beside.path.name}: {reason(error)}") from None
 
     def open_bytes(self, path: Path, beside: Held) -> io.BufferedReader:
-        """A file of plain bytes that source() has named. FileNotFoundError when it is not there."""
+        """Open a file of plain bytes that source() has named. Raise FileNotFoundError when it is not there."""
         try:
             return self.opened(path)[0]
         except OSError as error:
@@ -99,13 +99,13 @@ class Files:
             raise self.kind(f"{path}: a part of {beside.path.name}: {reason(error)}") from None
 
     def allows(self, path: Path) -> bool:
-        """Whether it lies, links followed, in an allowed folder or is an allowed file."""
+        """Return True when it lies, links followed, in an allowed folder or is an allowed file."""
         with blaming(f"{str(path)[:200]!r}", self.kind, "it is no path"):
             real = real_path(path)
         return _lies_in(real, self.folders)
 
     def outside(self, path: Path, beside: Held) -> BadFileError:
-        """The error for a source that may not be read."""
+        """Return the error for a source that may not be read."""
         real = real_path(path)
         return self.kind(
             f"{beside.path}: it leads to {path}{f' ({real})' if real != path else ''}, which is in none of the folders that may be read "
@@ -119,7 +119,7 @@ class Files:
             one.handle.close()
 
     def opened(self, path: Path) -> tuple[io.BufferedReader, Path]:
-        """A file in an allowed folder, for reading bytes, and where it really is. OSError."""
+        """Open a file in an allowed folder for reading bytes; return it, and its real path. Raise OSError."""
         file = open_regular(path)
         real = Path(f"/proc/self/fd/{file.fileno()}").readlink()
         if _lies_in(real, self.folders):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chunks that unpack to no more than they declare: what a chunk says of its size is looked at before any filter of HDF5 takes memory for it."""
+"""Chunks that unpack to no more than they declare: the declared size of a chunk is checked before any filter of HDF5 takes memory for it."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ _busy = threading.Lock()
 
 
 class ChunkError(RashpaError, ValueError):
-    """A chunk that does not unpack to what it declares; the text says why."""
+    """Reports a chunk that does not unpack to its declared size; the text says why."""
 
 
 @dataclass(frozen=True)
 class Filter:
-    """One of the pipeline, in the order of writing."""
+    """Describes one filter of the pipeline, in the order of writing."""
 
     number: int
     values: tuple[int, ...]
 
 
 def filters_of(properties: h5py.h5p.PropDCID) -> tuple[Filter, ...]:
-    """The pipeline of a dataset."""
+    """Return the pipeline of a dataset."""
     found = (properties.get_filter(n) for n in range(properties.get_nfilters()))
     return tuple(Filter(number, tuple(values)) for number, _, values, _ in found)
 
@@ -56,8 +56,8 @@ def filters_of(properties: h5py.h5p.PropDCID) -> tuple[Filter, ...]:
 def unpacked(
     pipeline: tuple[Filter, ...], mask: int, chunk: bytes, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> NDArray[Any] | None:
-    """The values of a chunk of `shape`; None when HDF5 has to unpack it, of which it is known then that it takes no more than the chunk declares.
-    ChunkError when it is damaged, or a bomb."""
+    """Return the values of a chunk of `shape`, None when HDF5 has to unpack it, and then takes no more than the chunk declares. Raise ChunkError when it is
+    damaged, or a bomb."""
     wanted = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     most = wanted + _SPARE
     used = [one for n, one in enumerate(pipeline) if not mask >> n & 1]
@@ -109,7 +109,7 @@ def _unshuffled(data: bytes, size: int) -> bytes:
 
 
 def _check_said(one: Filter, data: bytes, most: int) -> None:
-    """That what unpacks it takes no more memory than the chunk declares."""
+    """Check that the filter takes no more memory than the chunk declares."""
     if one.number in (_NBIT, _SCALEOFFSET):  # they take what the dataset says of itself
         said = one.values[2] * one.values[4] if len(one.values) > 4 else most + 1
     elif one.number == _ZSTD:
@@ -142,7 +142,7 @@ def _codec(element_bytes: int) -> Any:
 
 
 def _bitshuffle_lz4(one: Filter, chunk: bytes, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any] | None:
-    """On all threads, what HDF5's filter does on one; None: it is something else, or HDF5 says what is wrong with it."""
+    """Unpack on all threads, where HDF5's filter uses one; return None for another filter, or when HDF5 is to report the fault."""
     if _native is None or one.number != _BITSHUFFLE or len(one.values) < 5 or one.values[4] != _BITSHUFFLE_LZ4:
         return None
     if dtype.itemsize not in (1, 2, 4, 8) or dtype.byteorder not in "<|=" or dtype.kind not in "iufb":

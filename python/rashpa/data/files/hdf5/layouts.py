@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the bytes of an array lie: in its own file, at once or in chunks, in files of plain bytes, or in other arrays. Each says what of it is absent, and
-reads what is there."""
+"""The places of an array's bytes: in its own file, at once or in chunks, in files of plain bytes, or in other arrays. Each layout reports absent parts, and
+reads present ones."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ Kind = Literal["file", "short", "unwritten"]
 
 @dataclass(frozen=True)
 class Absence:
-    """Why there are no bytes: the file is gone, it ends early, or they were never written. `text` names the file."""
+    """Says why there are no bytes: the file is gone, it ends early, or they were never written. `text` names the file."""
 
     kind: Kind
     text: str
 
 
 class Layout(Protocol):
-    """The bytes of one array."""
+    """Declares access to the bytes of one array."""
 
     def absent(self, box: Box) -> Absence | None:
-        """Why a part of the box has no bytes; None: all are there."""
+        """Return why a part of the box has no bytes, None when all are there."""
 
     def read(self, box: Box) -> NDArray[Any]:
-        """A box that is there."""
+        """Return the values of a box that is there."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A dataset and the file that holds it."""
+    """Holds a dataset and the file that holds it."""
 
     files: Files
     held: Held
@@ -50,18 +50,18 @@ class Place:
         return f"{self.held.path}: {self.data.name}"
 
     def wrong(self, why: str) -> BadFileError:
-        """The error that names it."""
+        """Return the error that names it."""
         return self.files.kind(f"{self}: {why}")
 
     def behind(self, box: Box) -> Absence | None:
-        """When the box is larger than the dataset."""
+        """Return an absence when the box is larger than the dataset."""
         if all(end <= size for (_, end), size in zip(box, self.data.shape, strict=True)):
             return None
         return Absence("short", f"{self}: it has {len(self.data)} images, and the file that leads to it says more")
 
 
 class Contiguous:
-    """In one piece of its file."""
+    """Reads an array in one piece of its file."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -85,7 +85,7 @@ class Contiguous:
 
 
 class Chunked:
-    """In chunks of its file. They are looked up once; refresh() looks again."""
+    """Reads an array in chunks of its file. They are looked up once; refresh() looks again."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -97,7 +97,7 @@ class Chunked:
         )
 
     def refresh(self) -> None:
-        """Of a file that somebody writes."""
+        """Look again at a file that a process writes."""
         self.__dict__.pop("_ends", None)
 
     def absent(self, box: Box) -> Absence | None:
@@ -147,7 +147,7 @@ class Chunked:
 
     @cached_property
     def _ends(self) -> NDArray[np.int64]:
-        """Of each chunk where it ends in the file; 0: it is not there."""
+        """Return the end of each chunk in the file; 0: it is not there."""
         data = self._place.data
         counts = tuple(-(-size // chunk) for size, chunk in zip(data.shape, self._chunk, strict=True))
         if np.prod(counts, dtype=float) > _MOST_CHUNKS:
@@ -172,7 +172,7 @@ _IMAGES = 3  # axes of a dataset of images
 
 
 class External:
-    """In files of plain bytes, one after the other; HDF5 has no part in reading them."""
+    """Reads an array in files of plain bytes, one after the other, without HDF5."""
 
     def __init__(self, place: Place) -> None:
         self._place = place

@@ -20,43 +20,43 @@ _UNLIMITED = 2**63
 
 
 class SelectionError(RashpaError, ValueError):
-    """A mapping that is not read; the text says why."""
+    """Refuses a mapping that is not supported; the text says why."""
 
 
 def whole(shape: tuple[int, ...]) -> Box:
-    """All that an array of this shape has."""
+    """Return the box of a whole array of this shape."""
     return tuple((0, size) for size in shape)
 
 
 def slices(box: Box) -> tuple[slice, ...]:
-    """As NumPy and h5py index."""
+    """Return the index for NumPy and h5py."""
     return tuple(slice(first, end) for first, end in box)
 
 
 def size_of(box: Box) -> tuple[int, ...]:
-    """The shape of what a box holds."""
+    """Return the shape of a box."""
     return tuple(end - first for first, end in box)
 
 
 @dataclass(frozen=True)
 class Axes:
-    """A selection that is the product of indices of each axis."""
+    """Describes a selection that is the product of indices of each axis."""
 
     indices: tuple[NDArray[np.int64], ...]
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """Indices of each axis."""
+        """Return the number of indices of each axis."""
         return tuple(len(one) for one in self.indices)
 
 
 def everything(shape: tuple[int, ...]) -> Axes:
-    """All of an array of this shape."""
+    """Return the selection of all of an array of this shape."""
     return Axes(tuple(_numbers([(0, size)]) for size in shape))
 
 
 def axes_of(space: h5py.h5s.SpaceID) -> Axes | None:
-    """Of a selection; None when it selects nothing. SelectionError when it is no product."""
+    """Return the axes of a selection, None when it selects nothing. Raise SelectionError when it is no product."""
     kind = space.get_select_type()
     if kind == h5py.h5s.SEL_NONE:
         return None
@@ -93,7 +93,7 @@ def _numbers(ranges: list[tuple[int, int]]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Piece:
-    """Some rows of the whole, and the box of the source that holds them: `inside` are its indices in that box, an axis each."""
+    """Holds some rows of the whole, and the box of the source that holds them: `inside` are its indices in that box, an axis each."""
 
     rows: NDArray[np.int64]
     box: Box
@@ -101,7 +101,7 @@ class Piece:
 
 
 class Mapping:
-    """Rows of the whole (indices of its first axis) and where each lies in the source."""
+    """Maps rows of the whole (indices of its first axis) to their places in the source."""
 
     def __init__(self, target: Axes) -> None:
         self.rows = target.indices[0]
@@ -109,12 +109,12 @@ class Mapping:
         self.pixels = math.prod(target.counts[1:])  # of each row
 
     def lead_to_all(self, shape: tuple[int, ...]) -> None:
-        """The source is all of an array of this shape, which may have another number of images than it had."""
+        """Map to all of an array of this shape, which may have another number of images than it had."""
         counts = (len(self.rows), *shape[1:])
         self.lead_to(everything(counts if math.prod(counts[1:]) == self.pixels else shape))
 
     def lead_to(self, source: Axes) -> None:
-        """Where the rows lie in the source. SelectionError when its parts are no whole rows."""
+        """Map the rows to the selection `source`. Raise SelectionError when its parts are no whole rows."""
         if len(self.rows) * self.pixels != math.prod(source.counts):
             raise SelectionError("it maps parts of different sizes")
         counts = source.counts
@@ -129,12 +129,12 @@ class Mapping:
         self._inner = source.indices[splits[-1] :]
 
     def has(self, first: int, end: int) -> bool:
-        """Whether it has some of the rows `first` … `end` of the whole."""
+        """Return True when it has some of the rows `first` … `end` of the whole."""
         low, high = np.searchsorted(self.rows, (first, end))
         return bool(low < high)
 
     def pieces(self, first: int, end: int) -> list[Piece]:
-        """Of rows `first` … `end` of the whole; rows that follow one another in both are one piece."""
+        """Return pieces of rows `first` … `end` of the whole; rows that follow one another in both are one piece."""
         low, high = np.searchsorted(self.rows, (first, end))
         if low == high:
             return []

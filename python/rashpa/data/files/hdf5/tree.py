@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups and arrays of HDF5 files: the names of h5py, but links are followed here, into allowed folders alone, and what has no bytes is an error, never
-a fill value."""
+"""Groups and arrays of HDF5 files, with the names of h5py. Links are followed here, into allowed folders alone, and absent bytes are an error, never a fill
+value."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMES_SHOWN = 3
 
 
 class Array:
-    """A dataset. What is absent of it is said; reading it is an error."""
+    """Reads a dataset. It reports absent parts; reading them is an error."""
 
     def __init__(self, place: Place, find: Finder) -> None:
         self._place = place
@@ -40,27 +40,27 @@ class Array:
 
     @property
     def attrs(self) -> h5py.AttributeManager:
-        """As h5py has them: attributes lead to no other file."""
+        """Return the attributes of h5py, since they lead to no other file."""
         return self._place.data.attrs
 
     @property
     def file(self) -> Path:
-        """In which it lies."""
+        """Return the path of its file."""
         return self._place.held.path
 
     @property
     def name(self) -> str:
-        """In its own file."""
+        """Return its name in its own file."""
         return str(self._place.data.name)
 
     @property
     def stored_bytes(self) -> int:
-        """That it takes in its own file."""
+        """Return the bytes that it takes in its own file."""
         return int(self._place.data.id.get_storage_size())
 
     @property
     def chunk_bytes(self) -> int:
-        """That its largest chunk unpacks to; 0: it has none of its own."""
+        """Return the unpacked size of its largest chunk; 0: it has none of its own."""
         chunk = self._place.data.chunks
         return int(np.prod(chunk, dtype=np.int64)) * self.dtype.itemsize if chunk else 0
 
@@ -72,7 +72,7 @@ class Array:
 
     @cached_property
     def layout(self) -> Layout:
-        """Where its bytes lie."""
+        """Return the layout of its bytes."""
         properties = self._place.data.id.get_create_plist()
         kind = properties.get_layout()
         if kind == h5py.h5d.CHUNKED:
@@ -82,7 +82,7 @@ class Array:
         return External(self._place) if properties.get_external_count() else Contiguous(self._place)
 
     def refresh(self) -> None:
-        """Of a file that somebody writes."""
+        """Look again at a file that a process writes."""
         with blaming(str(self._place), self._place.files.kind):
             self._place.data.refresh()
         self.shape = self._place.data.shape
@@ -90,28 +90,28 @@ class Array:
             self.layout.refresh()
 
     def absence(self, row: int) -> Absence | None:
-        """Why row `row` of the first axis is not there; None: it is."""
+        """Return why row `row` of the first axis is not there, None when it is."""
         return self.layout.absent(((row, row + 1), *whole(self.shape[1:])))
 
     def absences(self) -> dict[int, Absence]:
-        """Of all rows that are not there."""
+        """Return the absences of all rows that are not there."""
         if self.layout.absent(whole(self.shape)) is None:
             return {}
         found = ((row, self.absence(row)) for row in range(len(self)))
         return {row: absence for row, absence in found if absence is not None}
 
     def rows(self, first: int, end: int) -> NDArray[Any]:
-        """Rows of the first axis. The file's error when one of them is absent."""
+        """Return rows of the first axis. Raise the file's error when one of them is absent."""
         return self._read(((first, end), *whole(self.shape[1:])))
 
     def gaps(self, first: int, end: int) -> NDArray[np.bool_] | None:
-        """True for values of these rows of which nobody says anything: HDF5 gives 0 for them. None when there are none."""
+        """Return True for values of these rows that no source has, for which HDF5 gives 0; None when there are none."""
         if not isinstance(self.layout, Virtual):
             return None
         return self.layout.gaps(((first, end), *whole(self.shape[1:])))
 
     def __getitem__(self, key: object) -> Any:
-        """All of it (`[()]`), a row, a slice of rows."""
+        """Return all of it (`[()]`), a row, or a slice of rows."""
         if isinstance(key, int | np.integer):
             row = int(key) + (len(self) if key < 0 else 0)
             if not 0 <= row < len(self):
@@ -131,7 +131,7 @@ class Array:
 
 
 class Group:
-    """A group, of which members are taken by their paths."""
+    """Holds a group; its members are taken by their paths."""
 
     def __init__(self, held: Held, group: h5py.Group, find: Finder) -> None:
         self._held = held
@@ -143,17 +143,17 @@ class Group:
 
     @property
     def attrs(self) -> h5py.AttributeManager:
-        """As h5py has them."""
+        """Return the attributes of h5py."""
         return self._group.attrs
 
     @property
     def name(self) -> str:
-        """In its own file."""
+        """Return its name in its own file."""
         return str(self._group.name)
 
     @property
     def file(self) -> Path:
-        """In which it lies."""
+        """Return the path of its file."""
         return self._held.path
 
     def __iter__(self) -> Iterator[str]:
@@ -163,7 +163,7 @@ class Group:
         return len(self._group)
 
     def __contains__(self, path: object) -> bool:
-        """Whether there is such a member, or a link of this name, whether or not it leads anywhere."""
+        """Return True when there is such a member, or a link of this name, even one that leads nowhere."""
         parts = _parts(str(path))
         here: Group | Array | Absence | None = self
         for part in parts[:-1]:
@@ -171,19 +171,19 @@ class Group:
         return isinstance(here, Group) and bool(parts) and here.has_link(parts[-1])
 
     def has_link(self, name: str) -> bool:
-        """Whether a member of this very name is linked."""
+        """Return True when a member of this very name is linked."""
         return self._find.link(self._held, self._group, name) is not None
 
     def link_of(self, name: str) -> Any:
-        """As h5py has it: hard, soft or external; None when there is none."""
+        """Return the link as h5py has it: hard, soft or external; None when there is none."""
         return self._find.link(self._held, self._group, name)
 
     def find(self, path: str) -> Group | Array | Absence | None:
-        """What the path leads to; None when there is no such member; an Absence when a link leads nowhere."""
+        """Return the object at the path, None when there is no such member, an Absence when a link leads nowhere."""
         return self._find.walk(self._held, self._group, path, 0)
 
     def __getitem__(self, path: str) -> Any:
-        """The group or array. KeyError when there is no such member, the file's error when a link to it leads nowhere."""
+        """Return the group or array. Raise KeyError when there is no such member, the file's error when a link to it leads nowhere."""
         found = self.find(path)
         if found is None:
             raise KeyError(f"{self} has no {path}")
@@ -192,7 +192,7 @@ class Group:
         return found
 
     def get(self, path: str, default: Any = None) -> Any:
-        """The group or array; `default` when there is no such member."""
+        """Return the group or array, `default` when there is no such member."""
         found = self.find(path)
         return default if found is None else self[path]
 
@@ -201,7 +201,7 @@ class Group:
         return ((name, self[name]) for name in self)
 
     def values(self) -> Iterator[Any]:
-        """Members."""
+        """Yield the members."""
         return (self[name] for name in self)
 
 
@@ -212,16 +212,16 @@ class Finder:
         self.files = files
 
     def root(self, held: Held) -> Group:
-        """Of a file."""
+        """Return the root of a file."""
         return Group(held, held.handle["/"], self)
 
     def link(self, held: Held, group: h5py.Group, name: str) -> Any:
-        """As h5py has it; None when there is none."""
+        """Return the link as h5py has it, None when there is none."""
         with blaming(f"{held.path}: {group.name}/{name}", self.files.kind):
             return group.get(name, getlink=True)
 
     def walk(self, held: Held, group: h5py.Group, path: str, links: int) -> Group | Array | Absence | None:
-        """As Group.find(); `links`: so many were followed."""
+        """Walk the path as Group.find() does; `links`: the number of links so far."""
         if links > _MOST_LINKS:
             raise self.files.kind(
                 f"{held.path}: {path}: more than {_MOST_LINKS} links lead from one to the next; copy it again"
@@ -254,7 +254,7 @@ class Finder:
         return self.walk(led._held, led._group, rest, links) if isinstance(led, Group) else None
 
     def external(self, held: Held, name: str, path: str, links: int) -> Group | Array | Absence:
-        """What `path` leads to in another file."""
+        """Return the object at `path` in another file."""
         real = self.files.source(name, held)
         try:
             other = self.files.open_source(real, held)
@@ -292,7 +292,7 @@ class Finder:
 
 
 class Hdf5File(Closed, Group):
-    """An open file; a context manager. `folders`: where all that it leads to may lie; by default its own."""
+    """Holds an open file; a context manager. `folders`: the folders to which it may lead; by default its own."""
 
     def __init__(
         self,
@@ -302,7 +302,7 @@ class Hdf5File(Closed, Group):
         kind: type[BadFileError] = BadFileError,
         **options: Any,
     ) -> None:
-        """OSError when it is no regular file that may be read, `kind` when it is no HDF5 file."""
+        """Open the file. Raise OSError when it is no regular file that may be read, `kind` when it is no HDF5 file."""
         path = Path(path)
         self.path = path
         self._files = Files(tuple(folders) or folders_of(path), kind, options)
@@ -311,11 +311,11 @@ class Hdf5File(Closed, Group):
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """Where all that it leads to may lie."""
+        """Return the folders to which it may lead."""
         return self._files.folders
 
     def source(self, name: str) -> Path:
-        """The path of a file that this one names in words. The file's error when it may not be read."""
+        """Return the path of a file that this one names in words. Raise the file's error when it may not be read."""
         return self._files.source(name, self._held)
 
     def close(self) -> None:
@@ -324,7 +324,7 @@ class Hdf5File(Closed, Group):
 
 
 def _rows(box: Box) -> str:
-    """Which of them are asked for, in words."""
+    """Return the requested rows in words."""
     if not box or box[0][1] - box[0][0] < 1:
         return ""
     first, end = box[0]
@@ -336,7 +336,7 @@ def _parts(path: str) -> list[str]:
 
 
 def told(absences: dict[int, Absence]) -> str:
-    """Rows that are not there, in words: how many, the first ones, and why, a reason each."""
+    """Return absent rows in words: how many, the first ones, and why, a reason each."""
     reasons: dict[str, list[int]] = {}
     for row, absence in absences.items():
         reasons.setdefault(absence.text, []).append(row)

@@ -25,7 +25,7 @@ Find = Callable[[str, str], "Array | Absence"]
 
 @dataclass
 class _Part:
-    """Rows of the whole that one source holds."""
+    """Holds the rows of the whole in one source."""
 
     mapping: Mapping
     file: str
@@ -45,7 +45,7 @@ class _Part:
         return self._found
 
     def missing(self, first: int, end: int) -> Absence | None:
-        """Why rows `first` … `end` of the whole, as far as they are of this part, have no bytes."""
+        """Return why those of the rows `first` … `end` of the whole that belong to this part have no bytes."""
         if not self.mapping.has(first, end):
             return None
         source = self.source
@@ -55,7 +55,7 @@ class _Part:
 
 
 class Virtual:
-    """A dataset that other arrays make up."""
+    """Reads a dataset that other arrays make up."""
 
     def __init__(self, place: Place, find: Find) -> None:
         self._place = place
@@ -76,7 +76,7 @@ class Virtual:
         self._covered = self._coverage(place.data.shape)
 
     def _coverage(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        """Of each row how many values of it the parts hold."""
+        """Return for each row the number of its values that the parts hold."""
         if not shape:
             return np.array([sum(part.mapping.pixels for part in self._parts)])
         if shape[0] > _MOST_ROWS:
@@ -122,7 +122,7 @@ class Virtual:
         return found
 
     def gaps(self, box: Box) -> NDArray[np.bool_] | None:
-        """True for values of a box that no part holds, so that they are fill values; None when there are none, or the file says itself what they are."""
+        """Return True for values of a box that no part holds, so that they are fill values; None when there are none, or when the file itself defines them."""
         if not box or self._fill != 0:
             return None
         found = np.ones(size_of(box), np.bool_)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Image files of the field, read strictly: lengths and checksums are looked at first, and what is absent is an error, never zeros."""
+"""Image files of the field, read strictly: lengths and checksums are checked first, and absent parts are an error, never zeros."""

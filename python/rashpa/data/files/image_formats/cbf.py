@@ -21,7 +21,7 @@ _WIDER = ((1, 2), (2, 4), (4, 8))  # bytes of a step that is too large, and of t
 
 
 def cbf_frames(data: memoryview) -> Iterator[NDArray[Any]]:
-    """The image of the file. ImageError says what is wrong with it."""
+    """Yield the image of the file. Raise ImageError that names its fault."""
     begin = _find(data, _SECTION, 0, len(data))
     if begin < 0:
         raise ImageError("it holds no binary section; it is cut short, or no CBF")
@@ -50,7 +50,7 @@ def _find(data: memoryview, what: bytes, first: int, end: int) -> int:
 
 
 def _header(text: str) -> dict[str, str]:
-    """Of the binary section, keys in small letters; a line that begins with blanks goes on with the one before it."""
+    """Return the header of the binary section, keys in small letters; a line that begins with blanks continues the one before it."""
     header: dict[str, str] = {}
     for line in re.sub(r"\r?\n[ \t]+", " ", text).splitlines():
         key, colon, value = line.partition(":")
@@ -91,7 +91,7 @@ def _pixels(packed: bytes, header: dict[str, str]) -> NDArray[Any]:
 
 
 def _steps(packed: bytes, count: int) -> NDArray[np.int64]:
-    """The differences of neighbours: one byte each, behind −128 two, behind −2^15 four, behind −2^31 eight."""
+    """Return the differences of neighbours: one byte each, behind −128 two, behind −2^15 four, behind −2^31 eight."""
     raw = np.frombuffer(packed, np.int8)
     used = np.ones(len(raw), np.bool_)  # bytes that are a step of their own
     places: list[int] = []
@@ -113,7 +113,7 @@ def _steps(packed: bytes, count: int) -> NDArray[np.int64]:
 
 
 def _wide_step(packed: bytes, place: int) -> tuple[int, int]:
-    """The step that begins with an escape at `place`, and where the next one begins."""
+    """Return the step that begins with an escape at `place`, and the begin of the next one."""
     at, step = place, -128
     for size, wider in _WIDER:
         if step != -1 << (8 * size - 1):

@@ -31,7 +31,7 @@ _OF_FRAME = ("size", "image", "headerid")  # what a general header does not say 
 
 
 def edf_frames(data: memoryview) -> Iterator[NDArray[Any]]:
-    """Each frame of the file. ImageError says what is missing or wrong."""
+    """Yield each frame of the file. Raise ImageError that names a missing or wrong part."""
     at = number = 0
     general: dict[str, str] = {}
     while at < len(data) and (at := _next_block(data, at, number)) < len(data):
@@ -60,7 +60,7 @@ def edf_frames(data: memoryview) -> Iterator[NDArray[Any]]:
 
 
 def _next_block(data: memoryview, at: int, number: int) -> int:
-    """Where the next header begins; the end of the file when there is none."""
+    """Return the begin of the next header; the end of the file when there is none."""
     while at < len(data) and data[at] in _BLANK:
         at += 1
     if at < len(data) and data[at] != ord("{"):
@@ -69,7 +69,7 @@ def _next_block(data: memoryview, at: int, number: int) -> int:
 
 
 def _header(data: memoryview, at: int, number: int) -> tuple[dict[str, str], int]:
-    """Its keys in small letters, and where what it describes begins."""
+    """Return its keys in small letters, and the begin of the data behind it."""
     found = _END.search(data, at, min(len(data), at + _LONGEST_HEADER))
     if found is None:
         raise ImageError(f"the header of frame {number} has no end; copy the file again")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Image files of all other kinds through fabio. What it only logs as an error, and goes on, is an error here."""
+"""Image files of all other kinds through fabio. An error that fabio only logs is an error here."""
 
 import logging
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from rashpa.data.files.image_formats.image_error import ImageError
 
 
 def foreign_frames(path: Path) -> Iterator[NDArray[Any]]:
-    """Each frame of the file. ImageError when fabio says that something is wrong; it raises many other kinds."""
+    """Yield each frame of the file. Raise ImageError when fabio reports a fault; it raises many other kinds."""
     import fabio
 
     said = _Said()

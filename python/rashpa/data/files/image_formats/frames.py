@@ -30,7 +30,7 @@ _READERS: dict[str, Callable[[memoryview], Iterator[NDArray[Any]]]] = {
 
 
 def read_frames(path: Path) -> Iterator[NDArray[Any]]:
-    """Each frame, in the order of this machine's bytes. ImageError, what the operating system raises, and for other kinds what fabio raises."""
+    """Yield each frame, in the byte order of this machine. Raise ImageError, errors of the operating system, and for other kinds those of fabio."""
     name = Path(without_packing(path))
     with _plain(path, name) as plain:
         reader = _READERS.get(name.suffix)
@@ -46,7 +46,7 @@ def read_frames(path: Path) -> Iterator[NDArray[Any]]:
 
 @contextmanager
 def _plain(path: Path, name: Path) -> Iterator[Path]:
-    """The file itself, or what it unpacks to; the limits of the process bound that."""
+    """Yield the file itself, or an unpacked copy, whose size the limits of the process bound."""
     packing = str(path).lower().removeprefix(str(name))
     if not packing:
         yield path
@@ -70,7 +70,7 @@ def _unpack(source: IO[bytes], target: IO[bytes], packing: str) -> None:
 
 
 def _unpack_zstd(source: IO[bytes], target: IO[bytes]) -> None:
-    """Frames one behind the other, the last one to its end."""
+    """Unpack frames one behind the other, the last one to its end."""
     piece = source.read(1 << 20)
     while piece:
         frame = zstandard.ZstdDecompressor().decompressobj()

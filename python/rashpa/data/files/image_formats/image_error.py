@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with an image file."""
+"""The error of image files."""
 
 import re
 
@@ -7,7 +7,7 @@ from rashpa.data.base.rashpa_error import RashpaError
 
 
 class ImageError(RashpaError, ValueError):
-    """The file is damaged, or of a kind that is not read; the text says what, without the file's name."""
+    """Reports a file that is damaged, or of a kind that is not read; the text says what, without the file's name."""
 
 
 def whole_number(text: str, named: str) -> int:

@@ -46,7 +46,7 @@ Fields = dict[int, NDArray[np.uint64]]
 
 
 def tiff_frames(data: memoryview) -> Iterator[NDArray[Any]]:
-    """Each image of the file. ImageError says why it cannot be."""
+    """Yield each image of the file. Raise ImageError that says why it cannot be read."""
     order, pages = _pages(data)
     used = [page for page in pages if not int(page.get(_SUBFILE, np.zeros(1, np.uint64))[0]) & _REDUCED]
     if not used:
@@ -62,7 +62,7 @@ def tiff_frames(data: memoryview) -> Iterator[NDArray[Any]]:
 
 @dataclass(frozen=True)
 class _Layout:
-    """How the pixels of an image lie in the file. `across`, `down`: pixels of a strip or tile."""
+    """Describes the layout of an image's pixels in the file. `across`, `down`: pixels of a strip or tile."""
 
     width: int
     height: int
@@ -81,7 +81,7 @@ class _Layout:
 
 
 def _pages(data: memoryview) -> tuple[str, list[Fields]]:
-    """The order of bytes, and the fields of each directory."""
+    """Return the byte order, and the fields of each directory."""
     order = {b"II": "<", b"MM": ">"}.get(bytes(data[:2]), "")
     version = struct.unpack_from(f"{order}H", data, 2)[0] if order and len(data) >= 8 else 0
     if version not in (42, 43):
@@ -102,7 +102,7 @@ def _pages(data: memoryview) -> tuple[str, list[Fields]]:
 
 
 def _directory(data: memoryview, at: int, order: str, *, big: bool) -> tuple[Fields, int]:
-    """The fields of a directory, and where the next one begins; 0: nowhere."""
+    """Return the fields of a directory, and the place of the next one; 0: there is none."""
     head, entry, link = ("Q", "HHQ8s", "Q") if big else ("H", "HHI4s", "I")
     (count,) = _numbers(data, at, f"{order}{head}")
     at += struct.calcsize(f"{order}{head}")
@@ -196,7 +196,7 @@ def _size_of(sizes: NDArray[np.uint64] | None, number: int, count: int) -> int:
 
 
 def _part(data: memoryview, place: int, stored: int, size: int, layout: _Layout, number: int) -> NDArray[Any]:
-    """The pixels of one strip or tile."""
+    """Return the pixels of one strip or tile."""
     what = f"{'tile' if layout.tiled else 'strip'} {number}"
     if place == 0 or stored == 0:
         raise ImageError(f"{what} was never written; save the whole image again")
@@ -213,7 +213,7 @@ def _part(data: memoryview, place: int, stored: int, size: int, layout: _Layout,
 
 
 def _said_count(fields: Fields, layout: _Layout) -> int:
-    """How many images ImageJ and tifffile say that there are, where one directory stands for all."""
+    """Return the number of images according to ImageJ and tifffile, where one directory stands for all."""
     text = fields.get(_TEXT, np.zeros(0, np.uint64)).astype(np.uint8).tobytes().decode("latin-1")
     if text.startswith("ImageJ=") and (found := re.search(r"^images=([0-9]{1,9})\s*$", text, re.MULTILINE)):
         return int(found[1])
@@ -227,7 +227,7 @@ def _said_count(fields: Fields, layout: _Layout) -> int:
 
 
 def _contiguous(data: memoryview, fields: Fields, layout: _Layout, count: int) -> Iterator[NDArray[Any]]:
-    """Images one behind the other, of which the file has one directory."""
+    """Yield images one behind the other, of which the file has one directory."""
     first = _one(fields, _STRIP_PLACES, 0)
     size = layout.height * layout.row_bytes
     if layout.compression != NONE or layout.tiled or layout.bits == 1 or not first:

@@ -19,14 +19,14 @@ _REVERSED = np.packbits(np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], a
 
 
 def check_compression(compression: int) -> None:
-    """ImageError for one that is not read."""
+    """Raise ImageError for a compression that is not read."""
     if compression not in (NONE, LZW, DEFLATE, OLD_DEFLATE, PACKBITS, ZSTD):
         name = _OTHERS.get(compression, f"number {compression}")
         raise ImageError(f"its pixels are compressed by {name}; {_READ} are read: save it again with one of these")
 
 
 def unpacked(data: bytes, compression: int, size: int) -> bytes:
-    """The `size` bytes that a strip or tile holds. ImageError when they are fewer or more."""
+    """Return the `size` bytes that a strip or tile holds. Raise ImageError when they are fewer or more."""
     try:
         found = _unpacked(data, compression, size)
     except (zlib.error, zstandard.ZstdError, OSError, ValueError) as error:
@@ -54,7 +54,7 @@ def _unpacked(data: bytes, compression: int, size: int) -> bytes:
 
 
 def _by_libtiff(data: bytes, compression: int, size: int) -> bytes:
-    """LZW and PackBits: the bytes as a TIFF of one row, which Pillow's libtiff unpacks no further than its width."""
+    """Unpack LZW and PackBits: wrap the bytes into a TIFF of one row, which Pillow's libtiff unpacks no further than its width."""
     fields = (
         (256, 4, size), (257, 3, 1), (258, 3, 8), (259, 3, compression), (262, 3, 1), (273, 4, 8), (277, 3, 1), (278, 3, 1), (279, 4, len(data)),
     )  # fmt: skip
@@ -67,12 +67,12 @@ def _by_libtiff(data: bytes, compression: int, size: int) -> bytes:
 
 
 def with_reversed_bits(data: bytes) -> bytes:
-    """Each byte with its bits in the other order (FillOrder 2)."""
+    """Return each byte with its bits in the other order (FillOrder 2)."""
     return _REVERSED[np.frombuffer(data, np.uint8)].tobytes()
 
 
 def without_predictor(rows: NDArray[np.uint8], predictor: int, dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
-    """Pixels of `dtype` from rows of bytes whose values were stored as differences. ImageError for a predictor that is not known."""
+    """Return pixels of `dtype` from rows of bytes whose values were stored as differences. Raise ImageError for an unknown predictor."""
     if predictor == 1:
         return rows.view(dtype)
     if predictor == 2 and dtype.kind in "iu":
