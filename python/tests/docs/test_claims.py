@@ -82,7 +82,7 @@ def called_missing(text: str) -> list[tuple[str, set[str]]]:
 
 
 # Sentences about one moment of a run, not about the program.
-MOMENTS = ("a ring that is not there yet is waited for", "those that are not there yet go on to it")
+MOMENTS = ("a ring that is not there yet", "those that are not there yet go on to it")
 
 
 @pytest.mark.parametrize("path", [*pages(), ROOT / "ARCHITECTURE.md"], ids=lambda path: str(path.relative_to(ROOT)))
