@@ -18,7 +18,7 @@ from compile_commands import ROOT, changed, entries
 def command_for(
     header: Path, commands: dict[Path, list[str]], directories: dict[Path, str], folders: list[str]
 ) -> tuple[list[str], str] | None:
-    """How a source near the header is compiled, for the header; None when no source of the build is near.
+    """Return the command of a source near the header, for the header; None when no source of the build is near.
 
     `folders`: where else headers are looked for (folders_of).
     """
@@ -36,7 +36,7 @@ def command_for(
 
 
 def folders_of(commands: Iterable[list[str]]) -> list[str]:
-    """Where any source of the build looks for headers: the one that is near may be of another target than who uses the header."""
+    """Return the folders in which any source of the build looks for headers: the near one may be of another target than a user of the header."""
     found: dict[str, None] = {}
     for arguments in commands:
         for argument, following in pairwise(arguments):
@@ -48,7 +48,7 @@ def folders_of(commands: Iterable[list[str]]) -> list[str]:
 
 
 def check(command: list[str], directory: str) -> str:
-    """What the compiler finds; empty when it is content."""
+    """Return the compiler's findings, empty when it has none."""
     # Without warnings: a header of which nothing is used alone is no finding.
     done = subprocess.run(  # noqa: S603
         [*command, "-fsyntax-only", "-w"], cwd=directory, capture_output=True, text=True, check=False

@@ -111,7 +111,7 @@ def _include_problems(folder: str, included: str) -> Iterator[str]:
 
 
 def pause_violations(root: Path) -> Iterator[str]:
-    """Files that spin with an instruction of one kind of processor instead of core's pause_spinning()."""
+    """Yield files that spin with an instruction of one kind of processor instead of core's pause_spinning()."""
     for top in ("src", "tests", "bench"):
         for path in sorted(p for p in (root / top).rglob("*") if p.suffix in {".hpp", ".cpp", ".cu", ".cuh"}):
             name = path.relative_to(root)
@@ -136,7 +136,7 @@ def python_violations(root: Path) -> Iterator[str]:
 
 
 def room_violations(root: Path) -> Iterator[str]:
-    """Imports between rooms of a package that point up, and rooms that are in no list. What a function imports is imported later."""
+    """Yield imports between rooms of a package that point up, and rooms that are in no list. Imports inside functions come later, and do not count."""
     package_root = root / "python" / "rashpa"
     for package, rooms in ROOMS.items():
         for path in sorted((package_root / package).glob("*/**/*.py")):
@@ -151,7 +151,7 @@ def room_violations(root: Path) -> Iterator[str]:
 
 
 def _rooms_of(tree: ast.Module, package: str) -> Iterator[tuple[int, str]]:
-    """Line and room of every import of this package that is done when the module is imported."""
+    """Yield line and room of every import of this package at the time when the module is imported."""
     left: list[ast.AST] = list(tree.body)
     while left:
         node = left.pop()
@@ -173,7 +173,7 @@ def _rooms_of(tree: ast.Module, package: str) -> Iterator[tuple[int, str]]:
 
 
 def _imports(tree: ast.AST, relative: Path) -> Iterator[tuple[int, str]]:
-    """Line and first name below `rashpa` of every import, wherever it stands; relative imports are resolved."""
+    """Yield line and first name below `rashpa` of every import, wherever it stands; relative imports are resolved."""
     here = ["rashpa", *relative.parent.parts]
     for node in ast.walk(tree):
         names: list[list[str]] = []
@@ -206,7 +206,7 @@ def _import_problem(package: str, target: str, public: frozenset[str]) -> str:
 
 
 def folder_violations(root: Path) -> Iterator[str]:
-    """Folders whose name says nothing of what is in them."""
+    """Yield folders with a name that says nothing of their content."""
     for top in ("src", "python", "tests", "tools", "bench"):
         for path in sorted((root / top).rglob("*")):
             if path.is_dir() and path.name in {"common", "util", "utils", "helper", "helpers", "misc"}:
@@ -214,7 +214,7 @@ def folder_violations(root: Path) -> Iterator[str]:
 
 
 def violations(root: Path) -> list[str]:
-    """All of them, in the order of the files."""
+    """Return all violations, in the order of the files."""
     return [
         *cxx_violations(root),
         *pause_violations(root),

@@ -20,7 +20,7 @@ LOOKED_AT = 3  # lines; the first may be for the shell
 
 
 def comment(path: Path) -> str | None:
-    """How the file's language writes the line; None for a file without comments or without a licence of its own."""
+    """Return the line in the file's language; None for a file without comments or without a licence of its own."""
     if path.suffix in SLASHES:
         return f"// {LINE}"
     if path.suffix in HASHES or path.name in HASH_NAMES:
@@ -29,7 +29,7 @@ def comment(path: Path) -> str | None:
 
 
 def sources(root: Path) -> Iterator[Path]:
-    """Files that git knows or would add."""
+    """Yield files that git knows or would add."""
     for name in git_files(root):
         # What run files and corpora hold is input, written by a person or a program that tests something.
         if not name.startswith(("tests/fuzz/corpus/", "changes/")):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks that tests wait for conditions with a deadline, by `EXPECT_EVENTUALLY` (rashpa/core/testing.hpp) or `eventually()` (rashpa.testing.waiting), and
-neither sleep nor turn round a yield: what waits for a time fails on a loaded machine, and a loop without a deadline can only fail by hanging.
+neither sleep nor loop around a yield. A wait for a time fails on a loaded machine, and a loop without a deadline can only fail by hanging.
 
 Usage: check_waits.py [ROOT]. Prints one line a place; exit 1 when there is one. Where time itself is the subject, a comment in the same line says so:
 `// wait: <reason>`, `# wait: <reason>`.

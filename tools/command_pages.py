@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page for each command of `rashpa`, as Markdown and as a man page: what its parser knows, and what tools/command_notes.toml adds."""
+"""A page for each command of `rashpa`, as Markdown and as a man page, from its parser and tools/command_notes.toml."""
 
 import re
 import textwrap
@@ -30,7 +30,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Page:
-    """What a page says."""
+    """Holds the content of a page."""
 
     name: str
     summary: str
@@ -41,7 +41,7 @@ class Page:
 
 
 def pages() -> list[Page]:
-    """Of all commands, in the order of `rashpa --help`. KeyError when one has no notes."""
+    """Return the pages of all commands, in the order of `rashpa --help`. Raise KeyError when one has no notes."""
     notes = tomllib.loads(NOTES.read_text(encoding="utf-8"))
     root: Any = typer.main.get_command(app)
     context = typer.Context(root, info_name="rashpa")
@@ -81,7 +81,7 @@ def _forms(name: str, command: Any) -> Iterator[Form]:
 
 
 def _upper(piece: str) -> str:
-    """An argument's name, as synopses have it."""
+    """Return an argument's name in the form of synopses."""
     return re.sub(r"\{([\w-]+)\}|^([a-z_-]+) <", lambda found: (found[1] or f"{found[2]} <").upper(), piece)
 
 
@@ -93,7 +93,7 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def index() -> str:
-    """The page that leads to all."""
+    """Return the page that leads to all."""
     rows = "".join(f"| [`rashpa {page.name}`](commands/{page.name}.md) | {_cell(page.summary)} |\n" for page in pages())
     return (
         f"# Commands\n\n<!-- {MADE} -->\n\n`rashpa COMMAND --help` says at a terminal what its page says here; where the package is installed, `man rashpa-COMMAND`, too. "
@@ -102,7 +102,7 @@ def index() -> str:
 
 
 def markdown(page: Page) -> str:
-    """Its page of the reference."""
+    """Return its page of the reference."""
     parts = [f"# rashpa {page.name}\n\n<!-- {MADE} -->\n\n{page.summary}.\n\n## Synopsis\n\n```text\n"]
     parts += [form.synopsis + "\n" for form in page.forms]
     parts.append("```\n")
@@ -150,7 +150,7 @@ def _link(name: str) -> str:
 
 
 def man(page: Page) -> str:
-    """Its man page, section 1."""
+    """Return its man page, section 1."""
     lines = [f'.\\" {MADE}', f'.TH "RASHPA-{page.name.upper()}" 1', ".SH NAME"]
     lines += [_roff(f"rashpa-{page.name} - {page.summary}"), ".SH SYNOPSIS"]
     for form in page.forms:
@@ -171,7 +171,7 @@ def man(page: Page) -> str:
 
 
 def man_index() -> str:
-    """rashpa(1)."""
+    """Return the man page rashpa(1)."""
     lines = [
         f'.\\" {MADE}',
         '.TH "RASHPA" 1',

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def entries(build: Path) -> list[dict[str, Any]]:
-    """One for each of the project's own C++ files: directory, file, arguments."""
+    """Return an entry for each of the project's own C++ files: directory, file, arguments."""
     found = []
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         path = Path(entry["directory"], entry["file"]).resolve()
@@ -23,7 +23,7 @@ def entries(build: Path) -> list[dict[str, Any]]:
 
 
 def without_precompiled(arguments: list[str]) -> list[str]:
-    """The compiler and what it is told, without launcher and precompiled header."""
+    """Return the compiler and its arguments, without launcher and precompiled header."""
     kept: list[str] = []
     skip = False
     for number, argument in enumerate(arguments):
@@ -39,7 +39,7 @@ def without_precompiled(arguments: list[str]) -> list[str]:
 
 
 def changed(*folders: str) -> set[Path]:
-    """Files that differ from LINT_BASE: the commit named there, else the last one."""
+    """Return files that differ from LINT_BASE: the commit named there, else the last one."""
     base = os.environ.get("LINT_BASE") or "HEAD~1"
     listed = subprocess.run(  # noqa: S603
         ["git", "diff", "--name-only", "--diff-filter=d", base, "--", *folders],  # noqa: S607

@@ -20,7 +20,7 @@ _FIGURE = re.compile(r"<!--=\s*([^;>]+?)\s*;\s*([^;>]+?)\s*;\s*(%?)([^;>]+?)\s*-
 
 @functools.cache
 def rows(name: str) -> dict[str, tuple[float, float]]:
-    """Value and ratio of each row; of rows of one name the first."""
+    """Return value and ratio of each row; of rows of one name the first."""
     found: dict[str, tuple[float, float]] = {}
     for row in json.loads((ROOT / "bench" / "results" / name).read_text(encoding="utf-8"))["rows"]:
         value = (float(row["value"]), float(row["ratio"] or 0))
@@ -30,7 +30,7 @@ def rows(name: str) -> dict[str, tuple[float, float]]:
 
 
 def with_figures(text: str) -> str:
-    """The text with every figure as the results have it. KeyError names a row that is not there."""
+    """Return the text with every figure as the results have it. Raise KeyError that names a missing row."""
 
     def figure(found: re.Match[str]) -> str:
         name, what, percent, form = found.groups()
@@ -41,7 +41,7 @@ def with_figures(text: str) -> str:
 
 
 def texts() -> list[Path]:
-    """Those that may have figures."""
+    """Return the texts that may have figures."""
     return sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("README.md"), *ROOT.glob("*.md")])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make links to files of the repository that are no pages plain names, and take the order of decision records from their index."""
+"""Links of the documentation site to files of the repository that are no pages: the site names them, and they must exist."""
 
 import re
 from pathlib import Path
@@ -39,7 +39,7 @@ def on_config(config: Any, **_: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """MkDocs calls it with the text of each page."""
+    """Change the text of a page; MkDocs calls it for each page."""
     docs = ROOT / "docs"
     folder = (docs / page.file.src_uri).parent
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files of a tree the checks look at."""
+"""Lists the files of a tree for the checks."""
 
 import subprocess
 from collections.abc import Iterator

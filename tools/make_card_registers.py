@@ -19,7 +19,7 @@ TABLE = "dtp_table"
 
 @dataclass(frozen=True)
 class Field:
-    """Some bits of a word. The only one of a word is called `value`."""
+    """Describes bits of a word. The only field of a word is called `value`."""
 
     name: str
     lsb: int
@@ -30,7 +30,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Register:
-    """One or several words in a row."""
+    """Describes one or several words in a row."""
 
     name: str
     address: int  # in its group
@@ -41,7 +41,7 @@ class Register:
 
     @property
     def plain(self) -> bool:
-        """It is one value."""
+        """Return True when it is one value."""
         return self.fields[0].name == "value"
 
 
@@ -58,7 +58,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Map:
-    """All of it."""
+    """Holds the whole map."""
 
     name: str
     title: str
@@ -68,12 +68,12 @@ class Map:
 
     @property
     def made(self) -> str:
-        """What stands at the beginning of each file."""
+        """Return the first line of each file."""
         return f"Made by tools/make_card_registers.py of schema/{self.name}.rdl; do not edit"
 
     @property
     def namespace(self) -> str:
-        """Of the header: the sender was the first."""
+        """Return the namespace of the header: the sender was the first."""
         return "registers" if self.name == "card_registers" else self.name
 
 
@@ -125,12 +125,12 @@ def read(path: Path) -> Map:
 
 
 def camel(name: str) -> str:
-    """wait_wire → WaitWire."""
+    """Return wait_wire as WaitWire."""
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
 
 
 def systemverilog(registers: Map) -> str:
-    """The package of the blocks."""
+    """Return the package of the blocks."""
     bits = (registers.size - 1).bit_length()
     lines = ["// SPDX-License-Identifier: Apache-2.0", f"// {registers.made}."]
     lines += ["/* verilator lint_off UNUSEDPARAM */", f"package {registers.name}_pkg;"]
@@ -165,7 +165,7 @@ def systemverilog(registers: Map) -> str:
 
 
 def cxx(registers: Map) -> str:
-    """The header of the driver."""
+    """Return the header of the driver."""
     first = registers.namespace == "registers"
     out = [
         "// SPDX-License-Identifier: Apache-2.0",
@@ -274,7 +274,7 @@ def _cxx_table(table: Group) -> Iterator[str]:
 
 
 def markdown(registers: Map) -> str:
-    """The page of the reference."""
+    """Return the page of the reference."""
     lines = [
         f"<!-- {registers.made}. -->",
         f"# {registers.title}",
@@ -317,7 +317,7 @@ def _enum(field: Field) -> str:
 
 
 def outputs(registers: Map) -> dict[Path, str]:
-    """Every file and its text."""
+    """Return every file and its text."""
     return {
         ROOT / "rtl" / "package" / f"{registers.name}_pkg.sv": systemverilog(registers),
         ROOT / "src" / "rashpa" / "card" / f"{registers.namespace}.hpp": cxx(registers),

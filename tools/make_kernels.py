@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes schema/kernels.json and links.json, what kernels and links of the native module say of themselves, then telegram_parts.xsd, which
-follows from them and from the models of the run file, python/rashpa/kernel.pyi, the kernels as functions, and conformance vectors of kernels that have none.
+"""Writes schema/kernels.json and links.json, the declarations of the native module's kernels and links. It then writes telegram_parts.xsd, which follows from
+them and from the models of the run file. It also writes python/rashpa/kernel.pyi, the kernels as functions, and conformance vectors of kernels that have
+none.
 
 Usage: make_kernels.py [--check]. With --check nothing is written; exit 1 when a file is out of date.
 """
@@ -15,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def _stale(name: str, text: str) -> bool:
-    """Whether the file is out of date; without --check it is not, for it is written."""
+    """Return True when the file is out of date; without --check write it."""
     path = ROOT / name
     if "--check" not in sys.argv[1:]:
         path.write_text(text, encoding="utf-8")
@@ -27,7 +28,7 @@ def _stale(name: str, text: str) -> bool:
 
 
 def _without_vectors() -> bool:
-    """Whether a kernel has no conformance vectors; without --check they are made. Those that are there stay: they change on purpose only."""
+    """Return True when a kernel has no conformance vectors; without --check make them. Existing ones stay: they change on purpose only."""
     import make_conformance
     from rashpa.data.kernels.conformance import write_vectors
     from rashpa.data.kernels.pipeline import kernel_declarations

@@ -48,7 +48,7 @@ HTTP_HEAD = """# The HTTP interface of a node
 
 
 def sections(model: type[BaseModel], prefix: str = "", *, repeated: bool = False) -> Iterator[str]:
-    """The Markdown of a table of the run file and of those inside it."""
+    """Return the Markdown of a table of the run file and of those inside it."""
     inner: list[str] = []
     rows: list[str] = []
     for name, field in model.model_fields.items():
@@ -70,7 +70,7 @@ def sections(model: type[BaseModel], prefix: str = "", *, repeated: bool = False
 
 
 def _models(annotation: Any) -> tuple[list[type[BaseModel]], bool]:
-    """The tables an annotation allows, and whether it is a list of them."""
+    """Return the tables an annotation allows, and whether it is a list of them."""
     origin = typing.get_origin(annotation)
     if origin is typing.Annotated:
         return _models(typing.get_args(annotation)[0])
@@ -89,7 +89,7 @@ def _tag_names(model: type[BaseModel]) -> Iterator[str]:
 
 
 def _literal(field: FieldInfo) -> str | None:
-    """The only value of a field that has one."""
+    """Return the only value of a field that has one."""
     values = typing.get_args(field.annotation) if typing.get_origin(field.annotation) is Literal else ()
     return f'"{values[0]}"' if len(values) == 1 and field.is_required() else None
 
@@ -139,7 +139,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def _number(value: Any) -> str:
-    """Large powers of two, and those less one, are easier to read as such."""
+    """Format large powers of two, and those less one, as such."""
     if isinstance(value, int) and value >= (1 << 16) - 1:
         for less, text in ((0, ""), (1, " - 1")):
             if (value + less) & (value + less - 1) == 0:
@@ -152,12 +152,12 @@ def _cell(text: str) -> str:
 
 
 def run_file() -> str:
-    """The Markdown of run_file.md."""
+    """Return the Markdown of run_file.md."""
     return RUN_FILE_HEAD + "".join(sections(RunFile))
 
 
 def metrics() -> str:
-    """The Markdown of metrics.md."""
+    """Return the Markdown of metrics.md."""
     parts = [METRICS_HEAD]
     for title, group in GROUPS.items():
         parts.append(f"\n## {title}\n\n| metric | kind | labels | meaning |\n|---|---|---|---|\n")
@@ -168,7 +168,7 @@ def metrics() -> str:
 
 
 def http() -> str:
-    """The Markdown of http.md."""
+    """Return the Markdown of http.md."""
     document = interface()
     parts = [
         HTTP_HEAD,

@@ -14,7 +14,7 @@ _MEMBERS = (1, 2, 4)
 
 
 def svg(rows: dict[str, float]) -> str:
-    """`rows`: values by what they are of."""
+    """Return the picture. `rows`: values by their names."""
     rates = {number: rows["1 receiver" if number == 1 else f"{number} receivers"] for number in _MEMBERS}
     after = rows["4 receivers, one killed: afterwards"]
     top = 1.1 * max(*rates.values(), 4 * rates[1])
@@ -60,7 +60,7 @@ def svg(rows: dict[str, float]) -> str:
 
 
 def _step(top: float) -> float:
-    """Between lines of the grid."""
+    """Return the distance between lines of the grid."""
     return next(step for step in (10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 5000.0, 1e9) if top / step <= 8)
 
 

@@ -20,7 +20,7 @@ _WORDS = {
 
 
 def spans(rows: list[dict[str, float | str]]) -> list[tuple[int, int, str, float, float]]:
-    """(bench, stack, stage, begin, end) in microseconds. One copy engine works: what is queued behind another copy waits."""
+    """Return (bench, stack, stage, begin, end) in microseconds. One copy engine works: a copy that is queued behind another waits."""
     found: list[tuple[int, int, str, float, float]] = []
     copied = 0.0
     for row in rows:
@@ -36,7 +36,7 @@ def spans(rows: list[dict[str, float | str]]) -> list[tuple[int, int, str, float
 
 
 def svg(rows: list[dict[str, float | str]]) -> str:
-    """The picture: a line a bench, time to the right."""
+    """Return the picture: a line a bench, time to the right."""
     all_spans = spans(rows)
     last = max(end for *_, end in all_spans)
     benches = 1 + max(bench for bench, *_ in all_spans)

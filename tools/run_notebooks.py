@@ -26,7 +26,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "docs" / "tutorials"
 
 
 class Outputs:
-    """What a cell prints and shows, as notebooks hold it."""
+    """Collects the printed and shown outputs of a cell, in the form of notebooks."""
 
     def __init__(self) -> None:
         self._printed = io.StringIO()
@@ -41,7 +41,7 @@ class Outputs:
         self._redirected.__exit__(*error)
 
     def display(self, value: Any, *, clear: bool = False) -> None:
-        """As in Jupyter: `clear` takes away what the cell has shown before."""
+        """Show a value as Jupyter does: `clear` removes the earlier outputs of the cell."""
         if clear:
             self._shown.clear()
             self._printed.seek(0)
@@ -49,20 +49,20 @@ class Outputs:
         self._shown.append({"output_type": "display_data", "data": data_of(value), "metadata": {}})
 
     def result(self, value: Any) -> None:
-        """The value of the cell's last expression."""
+        """Take the value of the cell's last expression."""
         data = data_of(value)
         self._shown.append({"output_type": "execute_result", "execution_count": None, "data": data, "metadata": {}})
 
     @property
     def all(self) -> list[dict[str, Any]]:
-        """In the order of a notebook: what is printed, then what is shown."""
+        """Return the outputs in the order of a notebook: printed ones, then shown ones."""
         text = self._printed.getvalue().splitlines(keepends=True)
         printed: list[dict[str, Any]] = [{"output_type": "stream", "name": "stdout", "text": text}] if text else []
         return printed + self._shown
 
 
 def data_of(value: Any) -> dict[str, Any]:
-    """A value by kind of media. What has a page of its own, such as a run, is not told by its address in memory."""
+    """Return a value by kind of media. A value with a page of its own, such as a run, leaves out its address in memory."""
     from matplotlib.figure import Figure
 
     if isinstance(value, Figure):
@@ -75,7 +75,7 @@ def data_of(value: Any) -> dict[str, Any]:
 
 
 def run_cell(source: str, names: dict[str, Any]) -> list[dict[str, Any]]:
-    """The outputs of a cell. Raises what the cell raises."""
+    """Return the outputs of a cell. Raise the errors of the cell."""
     import matplotlib.pyplot as plt
 
     tree = ast.parse(source)
@@ -95,7 +95,7 @@ def run_cell(source: str, names: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def texts_of(outputs: list[dict[str, Any]]) -> list[str]:
-    """Lines of what a cell prints and shows, without its pictures."""
+    """Return the lines of a cell's outputs, without its pictures."""
     texts = []
     for output in outputs:
         data = output.get("data", {"text/plain": output.get("text", ())})
@@ -109,7 +109,7 @@ def texts_of(outputs: list[dict[str, Any]]) -> list[str]:
 
 
 def what_differs(cell: dict[str, Any], outputs: list[dict[str, Any]]) -> str:
-    """Between the texts that are stored and those of now; empty: nothing."""
+    """Return the difference between the stored texts and those of now; empty: none."""
     if "varies" in cell["metadata"].get("tags", ()):
         return ""
     return "\n".join(difflib.unified_diff(texts_of(cell["outputs"]), texts_of(outputs), "stored", "now", lineterm=""))

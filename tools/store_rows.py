@@ -13,7 +13,7 @@ from typing import Any
 
 
 def _machine() -> dict[str, Any]:
-    """The facts that `rashpa bench` writes, from the file alone."""
+    """Return the facts that `rashpa bench` writes, from the file alone."""
     path = Path(__file__).resolve().parents[1] / "python" / "rashpa" / "control" / "nodes" / "machine.py"
     spec = importlib.util.spec_from_file_location("machine", path)
     if spec is None or spec.loader is None:

@@ -20,7 +20,7 @@ ARGUMENTS = ["--quiet", "--extra-arg=-Wno-unknown-warning-option", "--extra-arg=
 
 
 def changed_files() -> set[Path]:
-    """A header stands for the .cpp files beside it."""
+    """Return changed files; a header stands for the .cpp files beside it."""
     files = changed("src")
     return (
         files
@@ -30,7 +30,7 @@ def changed_files() -> set[Path]:
 
 
 def tidy(path: Path, build: Path) -> tuple[Path, int, str, float]:
-    """File, exit status, findings and seconds."""
+    """Return file, exit status, findings and seconds."""
     start = time.monotonic()
     done = subprocess.run(  # noqa: S603
         ["clang-tidy", "-p", str(build), *ARGUMENTS, str(path)],  # noqa: S607

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What pynxtools' NeXus validator says of NXmx files, with a file of its own environment (tools/peer_environment.sh pynxtools).
+"""Runs pynxtools' NeXus validator on NXmx files, with a file of its own environment (tools/peer_environment.sh pynxtools).
 
-Usage: validate_nxmx.py [--json FILE] MASTER.h5 … Exit 1 when one of them is not valid. It follows external links from the current folder only, so that it is run in
-each file's.
+Usage: validate_nxmx.py [--json FILE] MASTER.h5 … Exit 1 when one of them is not valid. It follows external links from the current folder only, so that it is
+run in each file's.
 """
 
 import argparse
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def validator() -> Path:
-    """Of the peer's environment, which is made when it is not there."""
+    """Return the program of the peer's environment, which is made when it is not there."""
     python = subprocess.run(  # noqa: S603
         [ROOT / "tools/peer_environment.sh", "pynxtools"], check=True, capture_output=True, text=True
     ).stdout.strip()
@@ -24,7 +24,7 @@ def validator() -> Path:
 
 
 def validate(program: Path, master: Path) -> tuple[bool, list[str]]:
-    """Whether the file is valid, and all that is said of it."""
+    """Return whether the file is valid, and all messages about it."""
     done = subprocess.run(  # noqa: S603
         [program, "validate", master.name],
         cwd=master.resolve().parent,

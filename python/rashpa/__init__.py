@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An open RDMA-based acquisition system for 2D X-ray detectors: control plane, readers and tools around the native data plane.
 
-`open` reads a stored run, `run` carries one out, `live` its accepted images while they come, `feedback` what a receiver decides of each, `rashpa.kernel` has every kernel as a function on arrays, `Pipeline` several in a row. All raise
-a `RashpaError` where something cannot be done.
+`open` reads a stored run, `run` carries one out, `live` yields its accepted images while they come, and `feedback` yields a receiver's decisions.
+`rashpa.kernel` has every kernel as a function on arrays, and `Pipeline` runs several in a row. All raise a `RashpaError` when they cannot do their work.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ __all__ = ["Found", "Pipeline", "RashpaError", "feedback", "live", "open", "run"
 
 
 def open(file: Path | str) -> Any:  # noqa: A001 (rashpa.open, as with other formats)
-    """A stored run, by its `_master.h5` file: a `Run`. Of the file that leads to several: of a group one run of all its members (`JoinedRun`), of several
-    buffers a mapping of their names to runs. StoredRunError says what is wrong with it."""
+    """Open a stored run by its `_master.h5` file: a `Run`. A file that leads to several masters opens as one run of all members of a group (`JoinedRun`), or
+    as a mapping of buffer names to runs. Raise StoredRunError that names the fault."""
     from rashpa.data.stored.opened import opened
 
     return opened(file)
@@ -45,11 +45,12 @@ def live(source: Path, timeout_s: float | None = None) -> Live: ...
 @overload
 def live(source: str, timeout_s: float | None = None, *, pattern: str = "push") -> Live | LiveStream: ...
 def live(source: Path | str, timeout_s: float | None = None, *, pattern: str = "push") -> Live | LiveStream:
-    """Accepted images of a run while they come, from the files that its receiver writes: `for image in rashpa.live("out/RUN_BUFFER_master.h5")`. Every
-    image comes, whoever is slow, and nothing reaches the receiver. TimeoutError when none comes in time, LiveError when the receiver has died.
+    """Yield accepted images of a run while they come, from the files of its receiver: `for image in rashpa.live("out/RUN_BUFFER_master.h5")`. Every image
+    comes, also to a slow reader, and nothing reaches the receiver. Raise TimeoutError when none comes in time, LiveError when the receiver has died.
 
-    From "tcp://ADDRESS:PORT" those of a sender of DECTRIS Stream V2, such as the sink `stream2`: who is slow misses images, and `missed` says how many.
-    `pattern` is the sender's, "push" or "pub"."""
+    From "tcp://ADDRESS:PORT" yield images of a sender of DECTRIS Stream V2, such as the sink `stream2`: a slow reader misses images, and `missed` counts
+    them. `pattern` is the sender's, "push" or "pub".
+    """
     if isinstance(source, str) and source.startswith(("tcp://", "ipc://")):
         from rashpa.data.stream.live_stream import LiveStream
 
@@ -62,7 +63,7 @@ def live(source: Path | str, timeout_s: float | None = None, *, pattern: str = "
 def feedback(
     source: Path | str, timeout_s: float | None = None, *, spin: bool = False, begin: str = "oldest", buffer: str = ""
 ) -> Feedback:
-    """Images as a receiver decides them, until the run is over: from the ring of that name or file, or from tcp://ADDRESS:PORT."""
+    """Yield images as a receiver decides them, until the run is over: from the ring of that name or file, or from tcp://ADDRESS:PORT."""
     from rashpa.data.stream.feedback import open_feedback
 
     return open_feedback(source, timeout_s, spin=spin, begin=begin, buffer=buffer)

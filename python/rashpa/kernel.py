@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every kernel as a function on arrays of images: `rashpa.kernel.csr(images, threshold=3)`.
 
-Made of the kernels' own declarations; `kernel.pyi` is written by tools/make_kernels.py from the same. Images are [image][row][column], or one
-[row][column]; they are read where they lie, and Python's lock is not held. What a function returns is described at `rashpa.Found`.
+The functions are made of the kernels' own declarations, and tools/make_kernels.py writes `kernel.pyi` from the same. Images are [image][row][column], or one
+[row][column]; they are read in place, without Python's lock. `rashpa.Found` describes the results.
 
     >>> import numpy as np, rashpa.kernel
     >>> images = np.array([[[0, 7], [3, 0]], [[1, 0], [0, 0]]], np.uint16)

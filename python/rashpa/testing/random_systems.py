@@ -51,7 +51,7 @@ class Trial:
 
 
 class System:
-    """A run file with one to three buffers at one or two receivers, and nodes in this process that know what was measured."""
+    """Describes a run file with one to three buffers at one or two receivers, and nodes in this process with their measured rates."""
 
     def __init__(self, seed: int, folder: Path) -> None:
         dice = random.Random(seed)  # noqa: S311  for systems, not for secrets

@@ -23,8 +23,8 @@ _STATES = {
 
 
 class ScriptedClient(NodeClient):
-    """Obeys every order but those in `fails`, by name. `status_now`: what it says next; `orders`: names of those that it was given, GetStatus aside;
-    `configured`: what it answers to Configure and Join; `hear`: is told every order."""
+    """Obeys every order but those in `fails`, by name. `status_now`: its next status; `orders`: names of its orders, GetStatus aside; `configured`: its
+    answer to Configure and Join; `hear`: is told every order."""
 
     def __init__(self, name: str, role: str, state: str = "running", holder: str = HOLDER, url: str = "") -> None:
         super().__init__(name, url or f"http://{name.replace(' ', '-')}")
@@ -64,14 +64,14 @@ class ScriptedClient(NodeClient):
 
 
 def silent(name: str) -> NodeError:
-    """Of a node that does not answer."""
+    """Return the error of a node that does not answer."""
     return NodeError(name, f"{name} does not answer", lost=True)
 
 
 def clients_of(nodes: Iterable[tuple[str, str]]) -> dict[str, ScriptedClient]:
-    """By name, of pairs of name and role."""
+    """Return clients by name, of pairs of name and role."""
     return {name: ScriptedClient(name if name == role else f"{role} {name}", role) for name, role in nodes}
 
 
 def _unheard(order: Telegram) -> None:
-    """Nobody listens."""
+    """Ignore the order."""

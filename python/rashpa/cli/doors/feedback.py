@@ -69,7 +69,7 @@ def feedback(
 
 @dataclass
 class _Seen:
-    """What has come so far. `late`: seconds from the last byte of an image until it was here; `lost`: images for which this reader was too slow."""
+    """Counts images so far. `late`: seconds from the last byte of an image until it was here; `lost`: images for which this reader was too slow."""
 
     images: int = 0
     lost: int = 0
@@ -86,7 +86,7 @@ class _Seen:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """Of latencies, ms."""
+        """Return the latencies, ms."""
         p50, p99 = np.percentile(self.late, (50, 99)) * 1e3 if self.late else (0.0, 0.0)
         return {"p50_ms": float(p50), "p99_ms": float(p99)}
 

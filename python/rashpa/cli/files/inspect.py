@@ -113,7 +113,7 @@ def _lacking(file: Path) -> Iterator[str]:
 
 
 def _books_of_gone(file: Path, follow: Sequence[Path]) -> DataBooks:
-    """Of images that a leading file counts and of which the masters are gone. Of entries with one master it counts none. StoredRunError."""
+    """Return the books of images that a leading file counts and that lost their masters. Entries with one master count none. Raise StoredRunError."""
     parts = open_parts(file, folders=folders_of(file, follow))
     gone = 0
     for run in parts.values():

@@ -37,7 +37,7 @@ _ONE_IMPORT = threading.Lock()
 
 
 def page_module() -> Any:
-    """Import the module of the page: half of a command's start, for those that want it. What its import raises, in every thread."""
+    """Import the module of the page, which takes half of a command's start, for commands that want it. Raise the errors of its import in every thread."""
     with _ONE_IMPORT:
         return importlib.import_module("rashpa.cli.report.report_html")
 

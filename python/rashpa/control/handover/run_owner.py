@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes say of whom they belong to."""
+"""The name under which a run owns its nodes."""
 
 import getpass
 import os
@@ -9,7 +9,7 @@ from rashpa.control.plan.run_plan import Plan
 
 
 def run_owner(plan: Plan) -> str:
-    """The run, and the process that manages it."""
+    """Return the run, and the process that manages it, in words."""
     return f"run {plan.file.run.name} of {_user()}@{socket.gethostname()} (process {os.getpid()})"
 
 

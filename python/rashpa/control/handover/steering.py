@@ -98,7 +98,7 @@ def _request(journal: Path, what: Steer, ends: float) -> RunRequest[Steer, Steer
 
 
 def stacks_end_every(plan: Plan) -> int:
-    """Return the number of frames after whose multiples no buffer has a part of a stack."""
+    """Return the period, in frames, at which stacks of all buffers end together."""
     return math.lcm(*(buffer.section.stack * buffer.section.every for buffer in plan.buffers))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of one run as its manager knows them: the ways to them, what each said last, and those that the run goes on without."""
+"""The nodes of one run as its manager knows them: their clients, the last status of each, and the nodes that the run goes on without."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,8 @@ from rashpa.control.telegrams.telegram import Status
 
 @dataclass(frozen=True)
 class LostMember:
-    """A receiver that the run went on without. `after_s`: of the run; `done`: images that its credits had said to be stored or decided by then."""
+    """Describes a receiver that the run went on without. `after_s`: seconds of the run; `done`: images that its credits had confirmed as stored or decided by
+    then."""
 
     reason: str
     after_s: float
@@ -24,8 +25,8 @@ class LostMember:
 
 
 class Fleet:
-    """Nodes by the names of the plan. `plan`: as it is now, since receivers may join; `clients`: the ways to the nodes; `holder`: what a node of this run
-    says of its owner. `last`: what each said last; `heard`: when, by the monotonic clock. `busy`: by buffer, the step that does not come to its end.
+    """Holds nodes by the names of the plan. `plan`: as it is now, since receivers may join; `clients`: of the nodes; `holder`: the owner's name for the nodes
+    of this run. `last`: the last status of each; `heard`: its time, by the monotonic clock. `busy`: by buffer, the step that does not come to its end.
     `claimed`: nodes that may be this run's. `lost`: members of groups that the run goes on without."""
 
     def __init__(self, plan: Plan, clients: dict[str, NodeClient], holder: str = "") -> None:
@@ -95,7 +96,7 @@ class Fleet:
         return said
 
     def take_in(self, plan: Plan, node: PlannedNode, client: NodeClient, status: Status) -> None:
-        """Have one more node, by a plan that knows it. `status`: what it said last."""
+        """Have one more node, by a plan that knows it. `status`: its last one."""
         self.plan = plan
         self.clients[node.name] = client
         self.claimed.add(node.name)

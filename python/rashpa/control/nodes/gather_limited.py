@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several nodes told or asked at the same time: all at once, or some at once where they are many.
+"""Calls to several nodes at the same time: all at once, or a limited number at once where they are many.
 
-Every call that was begun is waited for, also when another fails: no order is left half done, and no question goes on behind the back of who has given up.
+Every begun call is awaited, also when another fails: no order is left half done, and no question goes on after its caller has given up.
 """
 
 import asyncio
@@ -14,12 +14,12 @@ _A = TypeVar("_A")
 
 
 async def gather_outcomes(calls: Iterable[Awaitable[_T]]) -> list[_T | BaseException]:
-    """Of all calls, in order: what each returned or raised."""
+    """Return the result or exception of each call, in order."""
     return await asyncio.gather(*calls, return_exceptions=True)
 
 
 async def gather_all(calls: Iterable[Awaitable[_T]]) -> list[_T]:
-    """What the calls returned, in order; the first error, if there was one."""
+    """Return the results of the calls, in order. Raise the first error, after all have ended."""
     results = await gather_outcomes(calls)
     for result in results:
         if isinstance(result, BaseException):
@@ -28,7 +28,7 @@ async def gather_all(calls: Iterable[Awaitable[_T]]) -> list[_T]:
 
 
 async def gather_limited(ask: Callable[[_A], Awaitable[_T]], whom: Iterable[_A]) -> list[_T]:
-    """The answers, in order. After an error nobody else is asked; then the first, if there was one."""
+    """Return the answers, in order, with a limited number of calls at once. After an error begin no further call, and raise the first error."""
     room = asyncio.Semaphore(_AT_ONCE)
     errors: list[Exception] = []
 

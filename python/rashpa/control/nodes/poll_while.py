@@ -10,7 +10,7 @@ from rashpa.control.nodes.node_client import NodeError
 
 @contextlib.asynccontextmanager
 async def poll_while(look: Callable[[], Awaitable[None]], every_s: float) -> AsyncIterator[None]:
-    """Until the block is left. Who cannot be asked now is asked later: what is waited for says what is wrong."""
+    """Call `look` every `every_s` seconds until the block is left. It ignores a node that cannot be asked now: the awaited call reports the fault."""
 
     async def again() -> None:
         while True:

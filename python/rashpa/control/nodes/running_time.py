@@ -12,7 +12,7 @@ _LATE_S = 0.25  # a look that comes later than this has found a gap
 
 
 def since_boot() -> float:
-    """Return seconds that processes of this machine agree about, whoever sets its clock."""
+    """Return seconds on which all processes of this machine agree, whatever sets its clock."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 

@@ -186,7 +186,7 @@ def _interface_problems(emulators: Sequence[PlannedEmulator], source: RunFileSou
 def idle_problems(
     file: toml.RunFile, emulators: Sequence[PlannedEmulator], used: frozenset[int], source: RunFileSource
 ) -> Iterator[str]:
-    """Yield emulators from whose modules no buffer takes a pixel; `used`: modules of all DTPs."""
+    """Yield emulators that no buffer takes a pixel from; `used`: modules of all DTPs."""
     for emulator in emulators if file.emulator else ():
         if emulator.modules and not used.intersection(emulator.modules):
             modules = ", ".join(map(str, emulator.modules))

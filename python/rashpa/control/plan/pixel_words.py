@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pixels are that arrive, raw words or counts, whether kernels take them as such, and what they are behind the kernels."""
+"""The kind of arriving pixels, raw words or counts, whether kernels take that kind, and the kind behind the kernels."""
 
 from collections.abc import Iterator, Sequence
 

@@ -40,7 +40,7 @@ class AdoptedNodes(RunNodes):
 
 
 class AttachedCourse(Course):
-    """Of the run that the record tells of, from where its manager was gone."""
+    """Carries the run of the record on from the point where its manager was gone."""
 
     def __init__(self, record: Record, *parts: Any, **options: Any) -> None:
         super().__init__(*parts, **options)
@@ -52,7 +52,7 @@ class AttachedCourse(Course):
         self.groups.begin(notes.began)
 
     async def carry_through(self) -> None:
-        """From what the nodes are at to the closed books. NodeError."""
+        """Carry the run from its present state to the closed books. Raise NodeError when a node fails."""
         fleet = self._fleet
         self._notes.tell("attaching")
         await self._nodes.connect(fleet.plan)
@@ -66,7 +66,7 @@ class AttachedCourse(Course):
             await self._see_through()
 
     async def _find_run(self) -> None:
-        """NodeError, after all were asked, when one is not in the run any more, or the run had not begun. Members of groups may be gone."""
+        """Ask all nodes, then raise NodeError when one is not in the run any more, or the run had not begun. Members of groups may be gone."""
         fleet = self._fleet
         trouble = {name: error for name in fleet.clients if (error := await self._absent(name))}
         members = [name for name in trouble if name in self.groups.members]
@@ -82,7 +82,7 @@ class AttachedCourse(Course):
             raise next(error for name, error in trouble.items() if name not in members)
 
     async def _absent(self, name: str) -> NodeError | None:
-        """Why a node is not in the run; else it is ours, and what it says is known."""
+        """Return why a node is not in the run; None when it is ours, and its status is known."""
         client = self._fleet.clients[name]
         try:
             status = await client.status()

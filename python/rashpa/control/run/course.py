@@ -42,11 +42,11 @@ _ITS_LOG = "its log says what it was at: `rashpa node log URL`, or nodes.log of 
 
 
 def unprepared() -> None:
-    """Nothing is made ready."""
+    """Prepare nothing."""
 
 
 class Course:
-    """Of one run. `forced`: what is too much for links, memory or units is tried nevertheless. `desk`: where receivers ask to join."""
+    """Carries one run through. `forced`: exceeded limits of links, memory or units stop nothing. `desk`: the place where receivers ask to join."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Course:
         self.prepare: Callable[[], None] = unprepared
 
     async def carry_through(self) -> None:
-        """From the start of the nodes to the closed books. NodeError, CapacityError."""
+        """Carry the run from the start of the nodes to the closed books. Raise NodeError or CapacityError."""
         self._notes.tell("starting nodes")
         await self._nodes.connect(self._fleet.plan)
         await self._ask_abilities()
@@ -89,7 +89,7 @@ class Course:
         await self._joining.cancel()
 
     async def _ask_abilities(self) -> None:
-        """CapacityError when the nodes cannot do what the plan wants of them."""
+        """Ask for the capabilities of the nodes. Raise CapacityError when they cannot do what the plan demands."""
         fleet, capabilities = self._fleet, self._outcome.capabilities
         can = await gather_limited(NodeClient.capabilities, fleet.clients.values())
         capabilities.update(zip(fleet.clients, can, strict=True))
@@ -158,7 +158,7 @@ class Course:
         self._notes.tell(phase)
 
     async def _see_through(self) -> None:
-        """From the start of the emulators to the closed books."""
+        """Watch the run from the start of the emulators to the closed books."""
         fleet, notes = self._fleet, self._notes
         self._stall = StallWatch(fleet.plan)
         through = notes.began + shortest_run_s(fleet.plan.file)
@@ -195,8 +195,8 @@ class Course:
         joining: bool = False,
         through_at: float = 0.0,
     ) -> None:
-        """Until all `awaited` are finished, or `ends` says so. NodeError when a node is lost, in fault, or nothing happens any more. `through_at`: when
-        they may be finished at the earliest, if that is not now."""
+        """Watch until all `awaited` are finished, or `ends` returns True. Raise NodeError when a node is lost, in fault, or stalled. `through_at`: when they
+        may be finished at the earliest, if that is not now."""
         due = max(through_at, time.monotonic())
         while True:
             if joining:
@@ -214,7 +214,7 @@ class Course:
             await asyncio.sleep(max(next_look_s(time.monotonic(), due, _POLL_S), asked_s))
 
     async def _look_at_all(self) -> float:
-        """How long it took to ask. NodeError of a node without which the run cannot go on."""
+        """Look at all nodes; return the seconds that it took. Raise NodeError of a node that the run needs."""
         began = time.monotonic()
         await gather_limited(self._look_at, self._fleet.alive(self._fleet.clients))
         asked_s = time.monotonic() - began
@@ -231,12 +231,12 @@ class Course:
             await self._go_on_without(name, error)
 
     async def _go_on_without(self, name: str, error: NodeError) -> None:
-        """A node that an order or a question has failed at. The error, where the node is not lost or the run needs it."""
+        """Give up a node at which an order or a question has failed. Raise the error where the node is not lost, or the run needs it."""
         if not error.lost or not await self.groups.give_up(name, await self._nodes.reason_of(error, name)):
             raise error
 
     def _check_stall(self, waited: Collection[str]) -> None:
-        """NodeError when nothing happens any more."""
+        """Raise NodeError when a node stands still."""
         resting = self._fleet.plan.file.detector.trigger == "software" and not self._end.wanted
         if resting or (found := self._stall.stalled(self._fleet.last, waited)) is None:
             return
@@ -245,7 +245,7 @@ class Course:
         raise NodeError(label, text, "deadline")
 
     def _trouble_of(self, name: str) -> NodeError | None:
-        """Of a node that answers and yet cannot go on."""
+        """Return the fault of a node that answers and yet cannot go on."""
         client, last = self._fleet.clients[name], self._fleet.status(name)
         if last.state == UNHEARD:
             return None
@@ -270,7 +270,7 @@ class Course:
                 return self._notes.tell("done")
 
     async def _release(self, name: str) -> None:
-        """A node whose books are taken; the run has lost nothing when it is gone."""
+        """Release a node whose books are taken; the run has lost nothing when it is gone."""
         try:
             await self._fleet.clients[name].order(telegram.Reset())
         except NodeError as error:
@@ -279,7 +279,7 @@ class Course:
             self._notes.caution(f"{await self._nodes.reason_of(error, name)}, after its books had been taken")
 
     def _follow(self, joined: Joined) -> None:
-        """The fleet has one more receiver."""
+        """Take notice of one more receiver in the fleet."""
         self._outcome.plan = self._fleet.plan
         self._notes.joined += (joined,)
         self._stall = StallWatch(self._fleet.plan)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a run that cannot go on: what still answers is aborted, last counters are taken, and the first missing image is named. Every wait is bounded."""
+"""The end of a run that cannot go on: nodes that still answer are aborted, last counters are taken, and the first missing image is named. Every wait is bounded."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ _QUIET_S = 12.0  # for the last words of a node when the run is given up: Abort 
 
 
 class GivingUp:
-    """Of one run."""
+    """Gives one run up."""
 
     def __init__(self, fleet: Fleet, nodes: RunNodes, notes: RunNotes, groups: GroupCourse) -> None:
         self._fleet, self._nodes, self._notes, self._groups = fleet, nodes, notes, groups
@@ -28,7 +28,7 @@ class GivingUp:
 
     @property
     def hurried(self) -> bool:
-        """Whether somebody has no more patience."""
+        """Return True after a second interrupt."""
         return self._hurried.is_set()
 
     def hurry(self) -> None:

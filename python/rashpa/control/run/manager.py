@@ -149,7 +149,7 @@ class Manager:
         self._task.cancel()
 
     async def _fail_by_node(self, error: NodeError) -> None:
-        """The run cannot go on without a node, or a node refuses it."""
+        """End the run that cannot go on without a node, or that a node refuses."""
         name, began = self._fleet.name_of(error), self._notes.began
         reason = await self._nodes.reason_of(error, name)
         gone = "" if began or error.lost else await self._nodes.gone()
@@ -157,7 +157,7 @@ class Manager:
         await self._giving_up.give_up(f"{gone}; {reason}" if gone else reason, name if error.lost else "")
 
     async def _fail(self, error: Exception) -> None:
-        """The manager cannot go on: a limit of its process, or a bug."""
+        """End the run when the manager cannot go on: a limit of its process, or a bug."""
         if limit := limit_behind(error) or limit_behind(MemoryError()):  # whose ends are of all kinds
             why = f"{error or type(error).__name__}; {limit}; raise that limit"
         else:

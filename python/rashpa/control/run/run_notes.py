@@ -24,11 +24,11 @@ Observer = Callable[[Progress], None]
 
 
 def unobserved(progress: Progress) -> None:
-    """Nobody watches."""
+    """Ignore the progress."""
 
 
 class RunNotes:
-    """Of one run. `began`: when the acquisition did, by the monotonic clock; 0 before. `joined`: receivers that are not in the run file."""
+    """Keeps the notes of one run. `began`: when the acquisition did, by the monotonic clock; 0 before. `joined`: receivers that are not in the run file."""
 
     def __init__(
         self, fleet: Fleet, nodes: RunNodes, outcome: Outcome, journal: Journal | None, observer: Observer = unobserved
@@ -47,7 +47,7 @@ class RunNotes:
 
     @property
     def elapsed_s(self) -> float:
-        """Of the acquisition; 0 before it has begun."""
+        """Return the seconds of the acquisition, 0 before it has begun."""
         return time.monotonic() - self.began if self.began else 0.0
 
     def caution(self, text: str) -> None:
@@ -55,14 +55,14 @@ class RunNotes:
         self.outcome.cautions += (text,)
 
     def tell(self, phase: str) -> None:
-        """Tell the observer what is done now, and what nodes said last."""
+        """Tell the observer the present phase, and the last status of the nodes."""
         fleet = self._fleet
         emulators, receivers = fleet.heard_of(fleet.emulators), fleet.heard_of(fleet.receivers)
         self._observer(Progress(phase, fleet.plan.file.run.most_frames, self.elapsed_s, emulators, receivers))
 
     def note(self) -> None:
-        """Write into the journal what another manager needs when this one dies, and who wants the run to end. NodeError where the run is to go on without
-        its manager and nobody could find it."""
+        """Write the journal, for a manager that takes over, and for users who want the run to end. Raise NodeError where the run is to go on without its
+        manager and could not be found."""
         if self._journal is None:
             return
         try:

@@ -15,7 +15,7 @@ from rashpa.data.files.file_names import expanded
 
 
 def plan_of(config: Path | str | Mapping[str, Any]) -> Plan:
-    """Of a run file, or of its tables as a dict. RunFileError names what is wrong."""
+    """Return the plan of a run file, or of its tables as a dict. Raise RunFileError that names the faults."""
     if isinstance(config, Mapping):
         return plan_run(*run_file_of(config))
     return load_plan(Path(expanded(str(config))))

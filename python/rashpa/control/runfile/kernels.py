@@ -31,7 +31,7 @@ LARGEST = {"uint8": 2**8 - 2, "uint16": 2**16 - 2, "uint32": 2**32 - 2, "int16":
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a kernel; bounds as in src/rashpa/core/parameter.hpp."""
+    """Describes a parameter of a kernel; bounds as in src/rashpa/core/parameter.hpp."""
 
     name: str
     kind: Literal["flag", "integer", "number", "text", "choice"]

@@ -115,7 +115,7 @@ class Run(Section):
 
 
 class Module(Section):
-    """One module; its place in the assembled image, where it lies as its source turns it."""
+    """A module, and its place in the assembled image, where it lies as its source turns it."""
 
     x: int = Field(ge=0, le=2**20, description="pixels")
     y: int = Field(ge=0, le=2**20, description="pixels")
@@ -193,7 +193,7 @@ class Detector(Section):
 
 
 class Link(Section):
-    """How bytes travel from the emulators to the receivers."""
+    """The transport of bytes from the emulators to the receivers."""
 
     kind: LinkName = Field(
         default="roce",

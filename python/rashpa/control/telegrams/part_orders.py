@@ -83,7 +83,7 @@ class FileMetadata(Section):
 
 
 class Hdf5Order(sink_sections.Hdf5Sink):
-    """The sink hdf5 as a receiver is told of it."""
+    """The order to a receiver for a sink hdf5."""
 
     prefix: str = Field(max_length=4096)
     existing: Literal["refuse", "replace"]
@@ -92,13 +92,13 @@ class Hdf5Order(sink_sections.Hdf5Sink):
 
 
 class Stream2Order(sink_sections.Stream2Sink):
-    """The sink stream2 as a receiver is told of it."""
+    """The order to a receiver for a sink stream2."""
 
     metadata: FileMetadata
 
 
 class RawOrder(sink_sections.RawSink):
-    """The sink raw as a receiver is told of it."""
+    """The order to a receiver for a sink raw."""
 
     prefix: str = Field(max_length=4096)
     existing: Literal["refuse", "replace"]

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts of telegrams that are tables of the run file, as XML elements: one way for all of them, made from their models.
 
-The element has the part's name (`bragg_count`, `hdf5`, `roce`), inside an element that says what it is (`Kernel`, `Sink`, `LinkOptions`). A
-plain field is an attribute, a model inside is a child element of the field's name, a list of models or texts one child element an entry. What is
-None or has its default need not be there. Values that no model knows (parameters of code from outside) are children `parameter`, each with name
-and type.
+The element has the part's name (`bragg_count`, `hdf5`, `roce`), inside an element for its kind (`Kernel`, `Sink`, `LinkOptions`). A plain field is an
+attribute. A model inside is a child element of the field's name, and a list of models or texts has one child element an entry. A field that is None or has
+its default may be absent. Values that no model knows (parameters of code from outside) are children `parameter`, each with name and type.
 
-schema/telegram_parts.xsd says the same (`part_schema`).
+schema/telegram_parts.xsd describes the same (`part_schema`).
 """
 
 import re

@@ -263,7 +263,7 @@ class DestinationStatus:
 
 @dataclass(frozen=True)
 class Notify:
-    """An event on a node: what = overrun | incomplete | finished | fault."""
+    """An event on a node: overrun, incomplete, finished or fault, with a text."""
 
     node: str
     what: str

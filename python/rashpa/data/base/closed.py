@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is open until it is closed, and images that come while it is."""
+"""Objects that stay open until they are closed, and images that they yield until then."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator

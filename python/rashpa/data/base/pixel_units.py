@@ -9,5 +9,5 @@ KNOWN = ("", RAW_WORDS, PHOTONS, KEV)
 
 
 def is_made(units: str) -> bool:
-    """Whether a kernel has made pixels of these units, or looked at them as counts."""
+    """Return True when a kernel has made pixels of these units, or looked at them as counts."""
     return units not in ("", RAW_WORDS)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class RashpaError(Exception):
-    """Something could not be done, and the text says what, why and what to try. Each kind is also one of Python's own, as ValueError or RuntimeError."""
+    """Reports an impossible task; the text says what, why and what to try. Each kind is also one of Python's own, as ValueError or RuntimeError."""
 
 
 def old_names(module: str, **kinds: type[RashpaError]) -> Callable[[str], type[RashpaError]]:

@@ -13,11 +13,13 @@ from rashpa.data.files.file_names import located
 
 
 class CalibrationSpec(Spec):
-    """Pedestal and gain for kernels that need them, of whatever dataset. Without it they are those of the dataset, which simulated ones and folders of `rashpa dataset make` bring.
+    """Pedestal and gain for kernels that need them, of any dataset. Without it they are those of the dataset, which simulated ones and folders of `rashpa
+    dataset make` bring.
 
-    One entry a module: of pedestal or gain one file [3][height][width] or a list of three files [height][width] for G0, G1, G2: `.npy`, headerless
-    float32 `.bin`, `.zst` of these, or `archive.npz:key`; or a calibration file, `file.h5` or `file.h5:3` for the maps of its module 3, which brings
-    mask and RMS with it."""
+    One entry a module: of pedestal or gain one file [3][height][width] or a list of three files [height][width] for G0, G1, G2: `.npy`, headerless float32
+    `.bin`, `.zst` of these, or `archive.npz:key`; or a calibration file, `file.h5` or `file.h5:3` for the maps of its module 3, which brings mask and RMS
+    with it.
+    """
 
     pedestal: list[FileName | list[FileName]] = Field(
         default=[], description="ADU; needed, unless the calibration is simulated"

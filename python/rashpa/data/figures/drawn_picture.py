@@ -111,7 +111,7 @@ class DrawnPicture:
         self._bar(scale, unit)
 
     def lost(self, x: float, y: float, width: float, height: float) -> None:
-        """Frame and hatch a rectangle of the detector; add a pointer to it, because a line is thin."""
+        """Draw a frame and hatching for a rectangle of the detector; add a pointer to it, because a line is thin."""
         frame = self.frame
         left, right = frame.x(x), max(frame.x(x + width), frame.x(x) + 1)
         top, bottom = frame.y(y), max(frame.y(y + height), frame.y(y) + 1)
@@ -125,7 +125,7 @@ class DrawnPicture:
             self._canvas[middle + number, points] = LOST
 
     def peak(self, x: float, y: float) -> None:
-        """Frame a pixel of the detector."""
+        """Draw a frame around a pixel of the detector."""
         column, row = self.frame.x(x), self.frame.y(y)
         for size in (4, 5):
             _outline(self._canvas, column - size, row - size, column + size + 1, row + size + 1, PEAK)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A view of an image as a node answers it, for who shows it."""
+"""A view of an image as a node answers it, for viewers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,8 +12,9 @@ from rashpa.data.figures.view_bytes import view_of_bytes
 
 @dataclass(frozen=True)
 class ImageView:
-    """A view of an image. `vetoed`: why, where it was; `arriving`: as the detector has sent it, before the pipeline. `kind`: of the pixels' type, as NumPy says it. `values`: NaN where a pixel has none; `corners`: first column and row, those behind the last, pixels of a value's side; `lost`:
-    rectangles; `curves`: by profile its axis' name, the axis and the curve."""
+    """Holds a view of an image. `vetoed`: the reason, where it was vetoed; `arriving`: as the detector has sent it, before the pipeline. `kind`: of the
+    pixels' type, in NumPy's letters. `values`: NaN where a pixel has none; `corners`: first column and row, those behind the last, pixels of a value's
+    side; `lost`: rectangles; `curves`: by profile its axis' name, the axis and the curve."""
 
     index: int
     frame: int
@@ -32,7 +33,7 @@ class ImageView:
 
 
 def image_view_of(content: bytes) -> ImageView:
-    """What a node has answered. ValueError or KeyError when it is no view."""
+    """Decode a node's answer. Raise ValueError or KeyError when it is no view."""
     facts, arrays = view_of_bytes(content)
     image = arrays["image"]
     values = image.astype(np.float32)

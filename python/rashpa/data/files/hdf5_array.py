@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One array of an HDF5 file: the only one that fits, or the named one. An array in other files, or one that was never written, is refused."""
+"""An array of an HDF5 file: the only one that fits, or the named one. An array in other files, or one that was never written, is refused."""
 
 from collections.abc import Iterator
 from pathlib import Path

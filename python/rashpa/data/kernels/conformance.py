@@ -143,7 +143,7 @@ def write_vectors(kernel: str, made: list[Vector], where: Path) -> None:
 def compute(
     vector: Vector, unit: str = "cpu", stack: int = 16, threads: int = 1, *, fused: bool = True, device: str = "0"
 ) -> Arrays:
-    """What a unit makes of a vector, as arrays by name."""
+    """Return the results of a unit on a vector, as arrays by name."""
     pipeline = Pipeline(
         vector.kernels,
         vector.images.shape[1:],

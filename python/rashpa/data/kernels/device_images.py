@@ -18,9 +18,10 @@ TYPES = {
 class DeviceImages:
     """Holds the images of a stack [image][row][column] on a CUDA device: they may be read, not written, and are of no use after the call.
 
-    `cupy.asarray(images)`, `torch.as_tensor(images, device="cuda")` and `numba.cuda.as_cuda_array(images)` take them by the CUDA array interface,
-    `torch.from_dlpack(images)`, `cupy.from_dlpack(images)` and others by DLPack; none of these copies. The places of vetoed and absent images hold old data,
-    and results for them do not count. `stream`: the CUDA stream of the stack, an address; for CuPy and PyTorch it is the current one.
+    They speak the CUDA array interface: `cupy.asarray(images)`, `torch.as_tensor(images, device="cuda")` and `numba.cuda.as_cuda_array(images)` take them.
+    They also speak DLPack: `torch.from_dlpack(images)`, `cupy.from_dlpack(images)` and others take them. None of these copies. The places of vetoed and
+    absent images hold old data, and results for them do not count. `stream`: the CUDA stream of the stack, an address; for CuPy and PyTorch it is the current
+    one.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels in Python: a function on the pixels of an image, and what it declares. Slow, and easy to try something with.
+"""Kernels in Python: a function on the pixels of an image, and its declaration. They are slow, and easy for experiments.
 
     from rashpa.data.kernels.kernel import Column, kernel
 

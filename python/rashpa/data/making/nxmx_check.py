@@ -348,8 +348,8 @@ _PICTURE_COLUMNS, _PICTURE_ROWS = 61, 31
 
 
 def picture(checked: Checked) -> list[str]:
-    """Draw the modules as an observer sees them who looks along the beam from the sample: x to the left, y up. `o`: first pixel, `>`: end of its first row,
-    `+`: the beam. Return no lines without modules."""
+    """Draw the modules as seen along the beam from the sample: x to the left, y up. `o`: first pixel, `>`: end of its first row, `+`: the beam. Return no
+    lines without modules."""
     corners: list[list[tuple[float, float]]] = []
     for one in checked.modules:
         ends = [(0.0, 0.0), (one.width, 0.0), (one.width, one.height), (0.0, one.height)]

@@ -19,7 +19,7 @@ LEADS_TO = "rashpa_masters"
 
 
 class StoredRunError(BadFileError):
-    """The file cannot be read as a run; the text says what, where and what to try."""
+    """Reports a file that cannot be read as a run; the text says what, where and what to try."""
 
 
 if not TYPE_CHECKING:  # who checks types would believe that every name is there

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One file for a run whose images lie in several: at several receivers, in several buffers. It holds no image, but leads to all of them. It names their run,
-which a reader compares with the masters."""
+"""A file for a run whose images lie in several files: at several receivers, in several buffers. It holds no image, but leads to all of them. It names their
+run, which a reader compares with the masters."""
 
 from __future__ import annotations
 

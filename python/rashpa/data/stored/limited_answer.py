@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One answer of a module in a limited process: the result of native code on files that may come from anywhere, as a document of JSON."""
+"""The answer of a module in a limited process: the result of native code on files that may come from anywhere, as a document of JSON."""
 
 from __future__ import annotations
 

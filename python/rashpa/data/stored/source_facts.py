@@ -283,7 +283,7 @@ class NxmxFields:
         return found.astype(np.uint32)
 
     def pixel_units(self) -> str:
-        """Of a file of rashpa; empty: it does not say."""
+        """Return the units of a file of rashpa, empty when it states none."""
         rashpa = self.entry.find("rashpa")
         said = text_of(rashpa.attrs.get("pixel_units", "")) if isinstance(rashpa, Group) else ""
         return said if said in KNOWN else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Some stored images, and the interface of their readers."""
+"""Pieces of stored images, and the interface of their readers."""
 
 from __future__ import annotations
 

@@ -91,8 +91,8 @@ class Audit:
         )
 
     def refused(self, peer: str, path: str, fault: Fault, status: int) -> None:
-        """Record a request that was no telegram, or whose sender has no right to it. `path`: a path of the node's own, since a stranger must not choose the
-        text here."""
+        """Record a request that was no telegram, or came without the right to send one. `path`: a path of the node's own, since a stranger must not choose
+        the text here."""
         key, now = (peer, path, status), self._clock()
         since, held_back = self._refused.pop(key, (now - AGAIN_S, 0))
         if now - since < AGAIN_S:

@@ -50,7 +50,7 @@ class Engine(Protocol):
     def start(self) -> None: ...
 
     def pause(self, frame: int = 0) -> None:
-        """Emulator: begin no frame from that number on. When a DTP has begun a later frame, all go on up to the foremost one."""
+        """Begin no frame from that number on (emulator). When a DTP has begun a later frame, all go on up to the foremost one."""
         ...
 
     def resume(self, rate_hz: float = 0.0) -> None:
@@ -58,23 +58,23 @@ class Engine(Protocol):
         ...
 
     def stop(self, order: Stop) -> None:
-        """Emulator: stop sending. Receiver: expect no more; `wait` returns True when open images are closed."""
+        """Stop sending (emulator), or expect no more images (receiver); `wait` returns True when open images are closed."""
         ...
 
     def hold_deadlines(self, held: bool) -> None:
-        """Receiver: hold the deadlines of images, or let them pass again."""
+        """Hold the deadlines of images, or let them pass again (receiver)."""
         ...
 
     def trigger(self, frames: int) -> None:
-        """Emulator: release so many more frames."""
+        """Release so many more frames (emulator)."""
         ...
 
     def join(self, order: Join) -> tuple[Endpoint, ...]:
-        """Emulator: add a member to a group; return the endpoints of its DTPs."""
+        """Add a member to a group (emulator); return the endpoints of its DTPs."""
         ...
 
     def deal(self, order: Resend | Feed) -> None:
-        """Emulator: give up a member of a group, or feed it or not."""
+        """Give up a member of a group, or feed it or not (emulator)."""
         ...
 
     def abort(self) -> None:

@@ -463,7 +463,7 @@ class Node:
                 raise OrderError("deadline", text)
 
     def _enter_fault(self, text: str, error: Exception | None = None) -> None:
-        """Be in fault, and say why. `error`: whose traceback standard error has."""
+        """Enter the state fault, and say why. `error`: its traceback goes to standard error."""
         if error is not None:
             _log.error(text, exc_info=error, extra=IN_NODE_LOG)
         self._state = RunState.fault

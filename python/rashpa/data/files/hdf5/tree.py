@@ -248,7 +248,7 @@ class Finder:
         return Group(held, group, self)
 
     def _below(self, led: Group | Array | Absence, rest: str, links: int) -> Group | Array | Absence | None:
-        """What lies at `rest` below what a link has led to; None when the link is whole, and there is no such member behind it."""
+        """Return the object at `rest` below the target of a link; None when the link is whole, and there is no such member behind it."""
         if not rest or isinstance(led, Absence):
             return led
         return self.walk(led._held, led._group, rest, links) if isinstance(led, Group) else None
