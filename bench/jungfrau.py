@@ -22,7 +22,7 @@ from rashpa.data.datasets.datasets import dataset_from_spec
 from rashpa.data.kernels.pipeline import Pipeline
 
 ROOT = Path(__file__).resolve().parents[1]
-PROGRAM = ROOT / "build/release/src/rashpa/unit/rashpa_cpu_unit_bench"
+PROGRAM = ROOT / "build/release/bench/rashpa_cpu_unit_bench"
 ENERGY = 12.4
 PITCH = 550
 BARS = {

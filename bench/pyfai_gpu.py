@@ -39,7 +39,7 @@ PIXEL_MM, PIXEL_M = 0.075, 75e-6
 
 
 def made_images() -> NDArray[np.uint16]:
-    """A background that falls with the radius from 5 photons to 1, and spots of 3 × 3 pixels: as src/rashpa/kernel/gpu_bench/peaks.cpp."""
+    """A background that falls with the radius from 5 photons to 1, and spots of 3 × 3 pixels: as bench/gpu/peaks.cpp."""
     random = np.random.default_rng(1)
     y, x = np.mgrid[:SIDE, :SIDE]
     background = 1 + 4 * np.exp(-np.floor(np.hypot(x - 1024, y - 1024)) / 400)

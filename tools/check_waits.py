@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that tests wait for conditions with a deadline, by `EXPECT_EVENTUALLY` (rashpa/core/testing.hpp) or `eventually()` (rashpa.testing.waiting), and
+"""Checks that tests wait for conditions with a deadline, by `EXPECT_EVENTUALLY` (rashpa/core/testing/testing.hpp) or `eventually()` (rashpa.testing.waiting), and
 neither sleep nor loop around a yield. A wait for a time fails on a loaded machine, and a loop without a deadline can only fail by hanging.
 
 Usage: check_waits.py [ROOT]. Prints one line a place; exit 1 when there is one. Where time itself is the subject, a comment in the same line says so:
@@ -15,7 +15,7 @@ from pathlib import Path
 from git_files import git_files
 
 # The helpers, and the test of this check.
-EXEMPT = {"src/rashpa/core/testing.hpp", "python/rashpa/testing/waiting.py", "python/tests/test_waits.py"}
+EXEMPT = {"src/rashpa/core/testing/testing.hpp", "python/rashpa/testing/waiting.py", "python/tests/test_waits.py"}
 CPP = re.compile(r"\b(?:yield\(\)|sleep_for\(|sleep_until\(|usleep\(|nanosleep\(|sched_yield\()")
 PYTHON = re.compile(r"\bsleep\(")
 REASON = re.compile(r"(?://|#) wait: \S")

@@ -14,11 +14,11 @@
 #include "rashpa/kernel/azimuthal/azimuthal.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
-#include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/kernel/jungfrau/testing/synthetic.hpp"
 #include "rashpa/kernel/peakfinder8/peakfinder8.hpp"
 #include "rashpa/kernel/veto/veto.hpp"
 #include "rashpa/receiver/receiver.hpp"
-#include "rashpa/sink/null_sink.hpp"
+#include "rashpa/sink/simple/null_sink.hpp"
 #include "source_process.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "memory_floor.hpp"

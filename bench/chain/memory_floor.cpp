@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "rashpa/core/clock.hpp"
-#include "rashpa/core/pause.hpp"
+#include "rashpa/core/system/pause.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
 #include "rashpa/memory/stream_copy.hpp"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "rashpa/core/placement.hpp"
+#include "rashpa/core/image/placement.hpp"
 #include "rashpa/dataset/memory_dataset.hpp"
 #include "rashpa/link/roce/options.hpp"
 

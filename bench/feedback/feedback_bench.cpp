@@ -20,13 +20,13 @@
 
 #include "../chain/source_process.hpp"
 #include "inside.hpp"
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/feedback/publisher.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
-#include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/kernel/jungfrau/testing/synthetic.hpp"
 #include "rashpa/receiver/receiver.hpp"
-#include "rashpa/sink/null_sink.hpp"
+#include "rashpa/sink/simple/null_sink.hpp"
 #include "subscriber.hpp"
 
 namespace rashpa::bench {

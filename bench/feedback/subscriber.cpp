@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "../pipes.hpp"
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/feedback/ring_reader.hpp"
 
 namespace rashpa::bench {

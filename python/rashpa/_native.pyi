@@ -140,7 +140,7 @@ def raw_dataset(
 ) -> Dataset: ...
 
 class JungfrauDataset(Dataset):
-    """Synthetic raw frames; see dataset/jungfrau_simulator.hpp. All arrays are copies."""
+    """Synthetic raw frames; see dataset/jungfrau/jungfrau_simulator.hpp. All arrays are copies."""
 
     def pedestal(self, module: int) -> NDArray[np.float32]: ...  # [3][512][1024] ADU
     def gain(self, module: int) -> NDArray[np.float32]: ...  # [3][512][1024] ADU/keV

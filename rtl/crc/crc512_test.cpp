@@ -5,7 +5,7 @@
 #include <deque>
 
 #include "Vcrc512.h"
-#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 #include "testing/bench.hpp"
 
 using namespace rashpa::rtl;

@@ -6,7 +6,7 @@
 #include <deque>
 
 #include "Vcrc_takeback.h"
-#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 #include "testing/bench.hpp"
 
 using namespace rashpa::rtl;

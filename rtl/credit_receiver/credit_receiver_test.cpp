@@ -7,7 +7,7 @@
 #include "Vcredit_receiver.h"
 #include "rashpa/link/fpga/dtp_table.hpp"
 #include "rashpa/wire/headers.hpp"
-#include "rashpa/wire/packet.hpp"
+#include "rashpa/wire/packet/packet.hpp"
 
 namespace rashpa::rtl {
 namespace {

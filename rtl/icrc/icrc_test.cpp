@@ -5,7 +5,7 @@
 #include <deque>
 
 #include "Vicrc.h"
-#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 #include "testing/bench.hpp"
 
 using namespace rashpa::rtl;

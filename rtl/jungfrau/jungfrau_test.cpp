@@ -8,8 +8,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "rashpa/kernel/jungfrau/cases.hpp"
 #include "rashpa/kernel/jungfrau/constants.hpp"
+#include "rashpa/kernel/jungfrau/testing/cases.hpp"
 #include "testing/bench.hpp"
 
 using namespace rashpa::rtl;

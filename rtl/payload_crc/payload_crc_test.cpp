@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "Vpayload_crc.h"
-#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 #include "testing/bench.hpp"
 
 using namespace rashpa::rtl;

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "../testing/bench.hpp"
-#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/link/fpga/dtp_table.hpp"
 #include "rashpa/transfer/descriptor_generator.hpp"
 #include "rashpa/wire/headers.hpp"
-#include "rashpa/wire/packet.hpp"
+#include "rashpa/wire/packet/packet.hpp"
 
 namespace rashpa::rtl {
 

@@ -20,11 +20,11 @@
 #include "rashpa/card/card.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/testing/testing.hpp"
 #include "rashpa/link/fpga/descriptor_ring.hpp"
 #include "rashpa/link/fpga/sender.hpp"
-#include "rashpa/link/link_contract.hpp"
 #include "rashpa/link/roce/receiver.hpp"
+#include "rashpa/link/testing/link_contract.hpp"
 #include "rashpa/wire/headers.hpp"
 #include "testing.hpp"
 

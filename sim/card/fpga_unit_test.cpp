@@ -10,8 +10,8 @@
 
 #include "card_directory.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/temporary_folder.hpp"
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/testing/temporary_folder.hpp"
+#include "rashpa/core/testing/testing.hpp"
 #include "rashpa/unit/contract/bench.hpp"
 #include "rashpa/unit/unit_contract.hpp"
 #include "unit_testing.hpp"

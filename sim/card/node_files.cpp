@@ -13,7 +13,7 @@
 
 #include "rashpa/card/registers.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/file_descriptor.hpp"
+#include "rashpa/core/system/file_descriptor.hpp"
 
 namespace rashpa::sim {
 

@@ -16,8 +16,8 @@
 #include "card_directory.hpp"
 #include "card_model.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/temporary_folder.hpp"
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/testing/temporary_folder.hpp"
+#include "rashpa/core/testing/testing.hpp"
 #include "udp_port.hpp"
 
 namespace rashpa::sim::testing {

@@ -20,11 +20,11 @@
 #include "card_directory.hpp"
 #include "rashpa/card/card.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/temporary_folder.hpp"
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/testing/temporary_folder.hpp"
+#include "rashpa/core/testing/testing.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau_fpga.hpp"
-#include "rashpa/kernel/jungfrau/recorded.hpp"
+#include "rashpa/kernel/jungfrau/testing/recorded.hpp"
 #include "unit_testing.hpp"
 
 namespace rashpa::sim {

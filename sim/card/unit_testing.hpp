@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "rashpa/core/temporary_folder.hpp"
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/testing/temporary_folder.hpp"
+#include "rashpa/core/testing/testing.hpp"
 #include "simulated_unit.hpp"
 
 namespace rashpa::sim::testing {

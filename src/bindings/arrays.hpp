@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "rashpa/core/result_types.hpp"
+#include "rashpa/core/frame/result_types.hpp"
 
 namespace rashpa::bindings {
 

@@ -3,9 +3,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include "bindings.hpp"
-#include "rashpa/core/checksum.hpp"
+#include "bindings/bindings.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/lz4_chunk.hpp"
 

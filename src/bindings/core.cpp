@@ -12,15 +12,15 @@
 #include <tuple>
 #include <vector>
 
-#include "bindings.hpp"
-#include "link.hpp"
-#include "named_values.hpp"
-#include "rashpa/core/books.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/link.hpp"
+#include "bindings/named_values.hpp"
+#include "rashpa/core/books/books.hpp"
 #include "rashpa/core/components.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/orientation.hpp"
-#include "rashpa/core/placement.hpp"
-#include "rashpa/core/region.hpp"
+#include "rashpa/core/image/orientation.hpp"
+#include "rashpa/core/image/placement.hpp"
+#include "rashpa/core/image/region.hpp"
 #include "rashpa/link/factory/link_options.hpp"
 
 namespace rashpa::bindings {

@@ -15,13 +15,13 @@
 #include <utility>
 #include <vector>
 
-#include "bindings.hpp"
-#include "pixels.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/pixels.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/orientation.hpp"
-#include "rashpa/dataset/jungfrau_simulator.hpp"
+#include "rashpa/core/image/orientation.hpp"
+#include "rashpa/dataset/files/raw_dataset.hpp"
+#include "rashpa/dataset/jungfrau/jungfrau_simulator.hpp"
 #include "rashpa/dataset/pattern_dataset.hpp"
-#include "rashpa/dataset/raw_dataset.hpp"
 
 namespace rashpa::bindings {
 

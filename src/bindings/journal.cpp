@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "arrays.hpp"
-#include "bindings.hpp"
-#include "names.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/names.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/writer_lock.hpp"
-#include "rashpa/sink/journal_reader.hpp"
+#include "rashpa/core/system/writer_lock.hpp"
+#include "rashpa/sink/journal/journal_reader.hpp"
 
 namespace rashpa::bindings {
 

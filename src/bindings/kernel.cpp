@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Kernels of a pipeline, as Python configures them: by name, with named values.
-#include "kernel.hpp"
+#include "bindings/kernel.hpp"
 
 #include <fmt/core.h>
 #include <nanobind/ndarray.h>
@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "bindings.hpp"
-#include "named_values.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/named_values.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/outside/plugin.hpp"
 #include "rashpa/kernel/registry.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "rashpa/kernel/step.hpp"
+#include "rashpa/kernel/contract/step.hpp"
 
 namespace rashpa::bindings {
 

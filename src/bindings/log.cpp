@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 #include "rashpa/core/error.hpp"
 
 namespace rashpa::bindings {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The native module rashpa._native. Its interface is python/rashpa/_native.pyi.
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 
 NB_MODULE(_native, m) {
   using namespace rashpa::bindings;

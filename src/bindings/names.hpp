@@ -10,14 +10,14 @@
 
 #include "rashpa/core/end.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/pixel_type.hpp"
+#include "rashpa/core/image/pixel_type.hpp"
 #include "rashpa/emulator/emulator.hpp"
+#include "rashpa/kernel/contract/step.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
-#include "rashpa/kernel/step.hpp"
 #include "rashpa/link/factory/link_options.hpp"
 #include "rashpa/receiver/receiver.hpp"
 #include "rashpa/scheduler/scheduler.hpp"
-#include "rashpa/sink/hdf5_sink.hpp"
+#include "rashpa/sink/nxmx/hdf5_sink.hpp"
 #include "rashpa/transfer/dtp_source.hpp"
 #include "rashpa/unit/unit.hpp"
 

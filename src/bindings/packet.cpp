@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// decode_packet and encode_packet: the packet tree of wire/packet.hpp as Python dicts. Numbers are int, addresses
-/// and payloads are bytes; rashpa.data.wire.packet makes text of them.
-#include "rashpa/wire/packet.hpp"
+/// decode_packet and encode_packet: the packet tree of wire/packet/packet.hpp as Python dicts. Numbers are int,
+/// addresses and payloads are bytes; rashpa.data.wire.packet makes text of them.
+#include "rashpa/wire/packet/packet.hpp"
 
 #include <fmt/format.h>
 #include <nanobind/nanobind.h>
@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/frame_record.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
 
 namespace nb = nanobind;
 namespace wire = rashpa::wire;  // NOLINT(misc-unused-alias-decls): templates use it

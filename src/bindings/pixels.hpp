@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/pixel_type.hpp"
+#include "rashpa/core/image/pixel_type.hpp"
 
 namespace rashpa::bindings {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "preview.hpp"
+#include "bindings/preview.hpp"
 
 #include <nanobind/stl/vector.h>
 
@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "arrays.hpp"
-#include "pixels.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/pixels.hpp"
 
 namespace rashpa::bindings {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "rashpa/receiver/preview.hpp"
+#include "rashpa/receiver/views/preview.hpp"
 
 namespace rashpa::bindings {
 

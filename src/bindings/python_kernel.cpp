@@ -17,9 +17,9 @@
 #include <optional>
 #include <thread>
 
-#include "bindings.hpp"
-#include "kernel.hpp"
-#include "names.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/kernel.hpp"
+#include "bindings/names.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/outside/image_step.hpp"
 #include "rashpa/kernel/outside/stack_step.hpp"

@@ -7,13 +7,13 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
-#include "bindings.hpp"
-#include "named_values.hpp"
-#include "names.hpp"
-#include "rashpa/receiver/named_sink.hpp"
-#include "rashpa/sink/convert.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/named_values.hpp"
+#include "bindings/names.hpp"
+#include "rashpa/receiver/sinks/named_sink.hpp"
 #include "rashpa/sink/factory.hpp"
-#include "rashpa/sink/repair.hpp"
+#include "rashpa/sink/repair/convert.hpp"
+#include "rashpa/sink/repair/repair.hpp"
 
 namespace rashpa::bindings {
 

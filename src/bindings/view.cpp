@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Parts of images for who looks on.
-#include "rashpa/receiver/view.hpp"
+#include "rashpa/receiver/views/view.hpp"
 
 #include <fmt/format.h>
 #include <nanobind/nanobind.h>
@@ -14,9 +14,9 @@
 #include <tuple>
 #include <vector>
 
-#include "arrays.hpp"
-#include "bindings.hpp"
-#include "pixels.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/pixels.hpp"
 #include "rashpa/core/error.hpp"
 
 namespace rashpa::bindings {

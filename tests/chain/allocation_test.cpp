@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "chain.hpp"
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/testing/testing.hpp"
 #include "rashpa/sink/image_store.hpp"
 #include "rashpa/sink/output_files.hpp"
 

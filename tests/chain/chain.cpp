@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "rashpa/dataset/pattern_dataset.hpp"
-#include "rashpa/sink/null_sink.hpp"
+#include "rashpa/sink/simple/null_sink.hpp"
 
 namespace rashpa::chain {
 

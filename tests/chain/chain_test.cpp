@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "checks.hpp"
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/testing/testing.hpp"
 
 namespace rashpa::chain {
 namespace {

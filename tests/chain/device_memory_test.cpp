@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "chain.hpp"
-#include "rashpa/core/checksum.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/checksum/checksum.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
-#include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/kernel/jungfrau/testing/synthetic.hpp"
 
 namespace rashpa::chain {
 namespace {

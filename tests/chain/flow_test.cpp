@@ -11,9 +11,9 @@
 
 #include "chain.hpp"
 #include "checks.hpp"
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/testing/testing.hpp"
+#include "rashpa/core/time/clock.hpp"
 
 namespace rashpa::chain {
 namespace {

@@ -28,11 +28,11 @@
 
 #include "chain.hpp"
 #include "failing_calls.hpp"
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/temporary_folder.hpp"
+#include "rashpa/core/testing/temporary_folder.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/sink/factory.hpp"
-#include "rashpa/sink/repair.hpp"
+#include "rashpa/sink/repair/repair.hpp"
 
 namespace rashpa::chain {
 namespace {

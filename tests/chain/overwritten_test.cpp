@@ -4,7 +4,7 @@
 
 #include "chain.hpp"
 #include "checks.hpp"
-#include "rashpa/core/clock.hpp"
+#include "rashpa/core/time/clock.hpp"
 
 namespace rashpa::chain {
 namespace {

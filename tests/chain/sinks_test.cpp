@@ -12,8 +12,8 @@
 #include "chain.hpp"
 #include "checks.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/testing.hpp"
-#include "rashpa/sink/null_sink.hpp"
+#include "rashpa/core/testing/testing.hpp"
+#include "rashpa/sink/simple/null_sink.hpp"
 
 namespace rashpa::chain {
 namespace {

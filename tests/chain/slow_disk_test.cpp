@@ -12,7 +12,7 @@
 
 #include "chain.hpp"
 #include "rashpa/dataset/pattern_dataset.hpp"
-#include "rashpa/sink/hdf5_sink.hpp"
+#include "rashpa/sink/nxmx/hdf5_sink.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "chain.hpp"
 #include "checks.hpp"
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/testing/testing.hpp"
 
 namespace rashpa::chain {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The contract of links between two hosts, where only packet sockets can carry it.
 #include "network.hpp"
-#include "rashpa/link/link_contract.hpp"
 #include "rashpa/link/roce/receiver.hpp"
 #include "rashpa/link/roce/sender.hpp"
+#include "rashpa/link/testing/link_contract.hpp"
 
 namespace rashpa::net {
 namespace {

@@ -13,8 +13,8 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "rashpa/core/clock.hpp"
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/testing/testing.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/wire/gid.hpp"
 
 namespace rashpa::net {

@@ -8,9 +8,9 @@
 
 #include "network.hpp"
 #include "rashpa/link/roce/receiver.hpp"
-#include "rashpa/link/testing.hpp"
+#include "rashpa/link/testing/testing.hpp"
 #include "rashpa/wire/gid.hpp"
-#include "rashpa/wire/packet.hpp"
+#include "rashpa/wire/packet/packet.hpp"
 
 namespace rashpa::net {
 

@@ -11,9 +11,9 @@
 #include "checks.hpp"
 #include "lossy_cable.hpp"
 #include "place.hpp"
-#include "rashpa/core/clock.hpp"
-#include "rashpa/core/testing.hpp"
-#include "rashpa/wire/packet.hpp"
+#include "rashpa/core/testing/testing.hpp"
+#include "rashpa/core/time/clock.hpp"
+#include "rashpa/wire/packet/packet.hpp"
 
 namespace rashpa::net {
 namespace {

@@ -17,8 +17,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/link/counters.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 

@@ -7,8 +7,8 @@
 #include "checks.hpp"
 #include "frames.hpp"
 #include "place.hpp"
-#include "rashpa/core/clock.hpp"
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/testing/testing.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/link/roce/sender.hpp"
 
 namespace rashpa::net {

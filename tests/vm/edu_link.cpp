@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstring>
 
-#include "rashpa/core/checksum.hpp"
-#include "rashpa/core/clock.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
+#include "rashpa/core/time/clock.hpp"
 
 namespace rashpa::vm {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "edu_engine.hpp"
-#include "rashpa/core/doorbell.hpp"
+#include "rashpa/core/system/doorbell.hpp"
 #include "rashpa/link/arrival_queue.hpp"
 #include "rashpa/memory/buffer.hpp"
 

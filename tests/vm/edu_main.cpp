@@ -12,12 +12,12 @@
 #include <numeric>
 
 #include "edu_link.hpp"
-#include "rashpa/core/clock.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/dataset/pattern_dataset.hpp"
+#include "rashpa/receiver/buffers/memory_layout.hpp"
 #include "rashpa/receiver/distributor.hpp"
-#include "rashpa/receiver/memory_layout.hpp"
 #include "rashpa/scheduler/scheduler.hpp"
-#include "rashpa/sink/null_sink.hpp"
+#include "rashpa/sink/simple/null_sink.hpp"
 #include "rashpa/transfer/dtp_source.hpp"
 
 namespace rashpa::vm {

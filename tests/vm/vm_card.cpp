@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "rashpa/card/card.hpp"
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/time/clock.hpp"
+#include "rashpa/dataset/files/raw_dataset.hpp"
 #include "rashpa/dataset/pattern_dataset.hpp"
-#include "rashpa/dataset/raw_dataset.hpp"
 #include "rashpa/link/fpga/dtp_table.hpp"
 #include "rashpa/wire/address.hpp"
 #include "vm_peer_exchange.hpp"

@@ -7,12 +7,12 @@
 #include <fstream>
 #include <thread>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/dataset/pattern_dataset.hpp"
 #include "rashpa/emulator/emulator.hpp"
 #include "rashpa/receiver/receiver.hpp"
-#include "rashpa/sink/null_sink.hpp"
+#include "rashpa/sink/simple/null_sink.hpp"
 #include "vm_peer_arguments.hpp"
 #include "vm_peer_exchange.hpp"
 #include "vm_peer_usage.hpp"

@@ -10,8 +10,8 @@
 #include <span>
 #include <thread>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/time/clock.hpp"
 
 namespace rashpa::vm {
 

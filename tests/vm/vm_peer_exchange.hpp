@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/placement.hpp"
+#include "rashpa/core/image/placement.hpp"
 #include "rashpa/link/roce/options.hpp"
 
 namespace rashpa::vm {

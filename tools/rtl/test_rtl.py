@@ -27,16 +27,16 @@ TOOLS = Path(__file__).resolve().parent
 LONGEST_S = 300  # of one command
 # Of src/rashpa: what the C++ benches compare with, and what that needs.
 SOFTWARE = (
-    "core/checksum",
-    "core/frame_record",
+    "core/numbers/checksum",
+    "core/frame/frame_record",
     "link/fpga/dtp_table",
     "transfer/descriptor_generator",
     "wire/address",
     "wire/dual_crc",
     "wire/icrc",
-    "wire/opcode",
-    "wire/packet_encode",
-    "wire/packet_icrc",
+    "wire/packet/opcode",
+    "wire/packet/packet_encode",
+    "wire/packet/packet_icrc",
 )
 WARNINGS = ("-Wall", str(RTL / "lint.vlt"))
 

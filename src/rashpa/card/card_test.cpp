@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/temporary_folder.hpp"
+#include "rashpa/core/testing/temporary_folder.hpp"
 
 namespace rashpa::card {
 namespace {

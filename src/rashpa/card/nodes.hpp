@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "rashpa/core/file_descriptor.hpp"
+#include "rashpa/core/system/file_descriptor.hpp"
 
 namespace rashpa::card {
 

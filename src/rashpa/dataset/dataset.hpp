@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "rashpa/core/pixel_type.hpp"
+#include "rashpa/core/image/pixel_type.hpp"
 
 namespace rashpa::dataset {
 

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "rashpa/core/cache_line.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/system/cache_line.hpp"
 
 namespace rashpa::dataset {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "rashpa/core/random_words.hpp"
+#include "rashpa/core/numbers/random_words.hpp"
 
 namespace rashpa::dataset {
 

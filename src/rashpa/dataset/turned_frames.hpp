@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "rashpa/core/orientation.hpp"
+#include "rashpa/core/image/orientation.hpp"
 #include "rashpa/dataset/dataset.hpp"
 #include "rashpa/dataset/memory_dataset.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/frame_record.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
 #include "rashpa/dataset/pattern_dataset.hpp"
 
 namespace rashpa::dataset {

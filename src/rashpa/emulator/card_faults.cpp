@@ -7,7 +7,7 @@
 #include <cstddef>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/frame_record.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
 #include "rashpa/link/fpga/packet_faults.hpp"
 #include "rashpa/link/roce/faults/faults.hpp"
 #include "rashpa/transfer/descriptor_generator.hpp"

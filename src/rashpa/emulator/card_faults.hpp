@@ -8,7 +8,7 @@
 
 #include "rashpa/card/card.hpp"
 #include "rashpa/card/registers.hpp"
-#include "rashpa/core/books.hpp"
+#include "rashpa/core/books/books.hpp"
 #include "rashpa/emulator/config.hpp"
 #include "rashpa/link/fpga/dtp_table.hpp"
 #include "rashpa/link/roce/options.hpp"

@@ -12,8 +12,8 @@
 #include <system_error>
 #include <utility>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/emulator/card_network.hpp"
 #include "rashpa/emulator/card_options.hpp"
 #include "rashpa/link/fpga/dtp_table.hpp"

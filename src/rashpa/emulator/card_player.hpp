@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "rashpa/card/card.hpp"
-#include "rashpa/core/completeness_table.hpp"
+#include "rashpa/core/books/completeness_table.hpp"
 #include "rashpa/core/log.hpp"
 #include "rashpa/emulator/card_faults.hpp"
 #include "rashpa/emulator/frame_store.hpp"

@@ -9,12 +9,12 @@
 #include <thread>
 #include <utility>
 
-#include "rashpa/core/clock.hpp"
-#include "rashpa/core/dtp_id.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/frame/dtp_id.hpp"
+#include "rashpa/core/image/orientation.hpp"
 #include "rashpa/core/log.hpp"
-#include "rashpa/core/orientation.hpp"
 #include "rashpa/core/tell.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/emulator/card_player.hpp"
 #include "rashpa/emulator/groups.hpp"
 #include "rashpa/emulator/module_frames.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/books.hpp"
+#include "rashpa/core/books/books.hpp"
 #include "rashpa/emulator/config.hpp"
 #include "rashpa/link/count_watch.hpp"
 #include "rashpa/link/counters.hpp"

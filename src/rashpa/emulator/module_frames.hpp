@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "rashpa/core/orientation.hpp"
+#include "rashpa/core/image/orientation.hpp"
 #include "rashpa/dataset/dataset.hpp"
 #include "rashpa/dataset/memory_dataset.hpp"
 #include "rashpa/transfer/dtp_source.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/books.hpp"
+#include "rashpa/core/books/books.hpp"
 #include "rashpa/emulator/config.hpp"
 #include "rashpa/emulator/module_frames.hpp"
 #include "rashpa/link/counters.hpp"

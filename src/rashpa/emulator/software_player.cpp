@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "rashpa/core/clock.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/transfer/pace.hpp"
 
 namespace rashpa::emulator {

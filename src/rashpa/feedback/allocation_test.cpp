@@ -7,7 +7,7 @@
 #include <memory>
 #include <new>
 
-#include "rashpa/core/temporary_folder.hpp"
+#include "rashpa/core/testing/temporary_folder.hpp"
 #include "rashpa/feedback/publisher.hpp"
 #include "rashpa/feedback/testing.hpp"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rashpa/core/decision.hpp"
+#include "rashpa/core/frame/decision.hpp"
 #include "rashpa/core/parameter.hpp"
 #include "rashpa/feedback/ring.hpp"
 

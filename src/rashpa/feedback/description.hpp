@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include "rashpa/core/region.hpp"
-#include "rashpa/core/results.hpp"
+#include "rashpa/core/frame/results.hpp"
+#include "rashpa/core/image/region.hpp"
 
 namespace rashpa::feedback {
 

@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <chrono>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
+#include "rashpa/core/time/clock.hpp"
 
 namespace rashpa::feedback {
 

@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "rashpa/core/file_descriptor.hpp"
-#include "rashpa/core/histogram.hpp"
-#include "rashpa/core/stack.hpp"
+#include "rashpa/core/frame/stack.hpp"
+#include "rashpa/core/numbers/histogram.hpp"
+#include "rashpa/core/system/file_descriptor.hpp"
 #include "rashpa/feedback/description.hpp"
 #include "rashpa/feedback/ring_writer.hpp"
 #include "rashpa/publish/feedback_words.hpp"

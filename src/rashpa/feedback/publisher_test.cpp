@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/temporary_folder.hpp"
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/testing/temporary_folder.hpp"
+#include "rashpa/core/testing/testing.hpp"
 #include "rashpa/feedback/ring_reader.hpp"
 #include "rashpa/feedback/testing.hpp"
 

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "rashpa/core/results.hpp"
+#include "rashpa/core/frame/results.hpp"
 
 namespace rashpa::feedback {
 

@@ -13,10 +13,10 @@
 #include <cstring>
 #include <ctime>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/pause.hpp"
-#include "rashpa/core/writer_lock.hpp"
+#include "rashpa/core/system/pause.hpp"
+#include "rashpa/core/system/writer_lock.hpp"
+#include "rashpa/core/time/clock.hpp"
 
 namespace rashpa::feedback {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rashpa/core/file_descriptor.hpp"
+#include "rashpa/core/system/file_descriptor.hpp"
 #include "rashpa/feedback/ring.hpp"
 #include "rashpa/memory/file_mapping.hpp"
 

@@ -15,9 +15,9 @@
 #include <thread>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/file_descriptor.hpp"
-#include "rashpa/core/temporary_folder.hpp"
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/system/file_descriptor.hpp"
+#include "rashpa/core/testing/temporary_folder.hpp"
+#include "rashpa/core/testing/testing.hpp"
 #include "rashpa/feedback/ring_reader.hpp"
 #include "rashpa/feedback/ring_writer.hpp"
 #include "rashpa/feedback/testing.hpp"

@@ -15,11 +15,11 @@
 #include <climits>
 #include <cstring>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
-#include "rashpa/core/page.hpp"
-#include "rashpa/core/writer_lock.hpp"
+#include "rashpa/core/system/page.hpp"
+#include "rashpa/core/system/writer_lock.hpp"
+#include "rashpa/core/time/clock.hpp"
 
 namespace rashpa::feedback {
 

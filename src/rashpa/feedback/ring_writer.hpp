@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "rashpa/core/file_descriptor.hpp"
-#include "rashpa/core/stack.hpp"
+#include "rashpa/core/frame/stack.hpp"
+#include "rashpa/core/system/file_descriptor.hpp"
 #include "rashpa/feedback/ring.hpp"
 #include "rashpa/memory/file_mapping.hpp"
 

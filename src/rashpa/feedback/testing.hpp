@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "rashpa/core/stack.hpp"
+#include "rashpa/core/frame/stack.hpp"
 #include "rashpa/feedback/ring.hpp"
 #include "rashpa/feedback/ring_writer.hpp"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rashpa/kernel/step.hpp"
+#include "rashpa/kernel/contract/step.hpp"
 
 namespace rashpa::kernel {
 

@@ -3,7 +3,7 @@
 /// Packet faults that a sender is asked to make, and what it says of them. Which links can is theirs to say.
 #include <cstdint>
 
-#include "rashpa/core/books.hpp"
+#include "rashpa/core/books/books.hpp"
 
 namespace rashpa::link {
 

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/books.hpp"
-#include "rashpa/core/frame_record.hpp"
-#include "rashpa/core/placement.hpp"
-#include "rashpa/core/region.hpp"
+#include "rashpa/core/books/books.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
+#include "rashpa/core/image/placement.hpp"
+#include "rashpa/core/image/region.hpp"
 #include "rashpa/link/counters.hpp"
 #include "rashpa/link/faults.hpp"
 #include "rashpa/link/line_map.hpp"

@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/file_descriptor.hpp"
-#include "rashpa/core/page.hpp"
+#include "rashpa/core/system/file_descriptor.hpp"
+#include "rashpa/core/system/page.hpp"
 
 namespace rashpa::memory {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/page.hpp"
+#include "rashpa/core/system/page.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "rashpa/core/pixel_type.hpp"
+#include "rashpa/core/image/pixel_type.hpp"
 #include "rashpa/memory/address_translation.hpp"
 
 namespace rashpa::memory {
@@ -26,7 +26,8 @@ class DeviceImages {
   [[nodiscard]] virtual const DmaBlock& block() const noexcept = 0;
   /// Where it is, in words: for the log and the report.
   [[nodiscard]] virtual const std::string& how() const noexcept = 0;
-  /// Begins to write the type's lost value (core/lost_value.hpp) over these lines. One thread at a time, as settle().
+  /// Begins to write the type's lost value (core/image/lost_value.hpp) over these lines. One thread at a time, as
+  /// settle().
   virtual void fill(const LostPart& part) noexcept = 0;
   /// Waits until all that was begun is there for whatever the device is told from now on. A device that has failed
   /// does nothing; the unit that works there finds that out.

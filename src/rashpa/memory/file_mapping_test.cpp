@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "rashpa/core/file_descriptor.hpp"
-#include "rashpa/core/temporary_folder.hpp"
+#include "rashpa/core/system/file_descriptor.hpp"
+#include "rashpa/core/testing/temporary_folder.hpp"
 
 namespace rashpa::memory {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/testing/testing.hpp"
 
 namespace rashpa::memory {
 namespace {

@@ -7,8 +7,8 @@
 #include <immintrin.h>
 #endif
 
-#include "rashpa/core/cache_line.hpp"
-#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
+#include "rashpa/core/system/cache_line.hpp"
 
 namespace rashpa::memory {
 

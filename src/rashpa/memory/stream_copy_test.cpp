@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 
 namespace rashpa::memory {
 namespace {

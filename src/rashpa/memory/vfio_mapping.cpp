@@ -12,7 +12,7 @@
 #include <climits>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/page.hpp"
+#include "rashpa/core/system/page.hpp"
 
 namespace rashpa::memory {
 

@@ -5,9 +5,9 @@
 
 #include <utility>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/receiver/buffer_output.hpp"
+#include "rashpa/core/time/clock.hpp"
+#include "rashpa/receiver/buffers/buffer_output.hpp"
 
 namespace rashpa::offline {
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/histogram.hpp"
+#include "rashpa/core/numbers/histogram.hpp"
 #include "rashpa/offline/runner.hpp"
 #include "rashpa/receiver/receiver.hpp"
-#include "rashpa/receiver/sink_line.hpp"
+#include "rashpa/receiver/sinks/sink_line.hpp"
 #include "rashpa/sink/special_mask.hpp"
 
 namespace rashpa::offline {

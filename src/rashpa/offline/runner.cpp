@@ -7,9 +7,9 @@
 #include <chrono>
 #include <cstring>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/page.hpp"
+#include "rashpa/core/system/page.hpp"
+#include "rashpa/core/time/clock.hpp"
 
 namespace rashpa::offline {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/doorbell.hpp"
+#include "rashpa/core/system/doorbell.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/unit/factory.hpp"
 

@@ -6,7 +6,7 @@
 #include <deque>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/frame_record.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "rashpa/core/histogram.hpp"
+#include "rashpa/core/numbers/histogram.hpp"
 
 namespace rashpa::publish {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "rashpa/core/file_descriptor.hpp"
+#include "rashpa/core/system/file_descriptor.hpp"
 
 namespace rashpa::publish {
 

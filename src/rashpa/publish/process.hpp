@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "rashpa/core/file_descriptor.hpp"
 #include "rashpa/core/log.hpp"
+#include "rashpa/core/system/file_descriptor.hpp"
 
 namespace rashpa::publish {
 

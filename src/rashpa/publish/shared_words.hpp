@@ -6,7 +6,7 @@
 #include <new>
 #include <string_view>
 
-#include "rashpa/core/file_descriptor.hpp"
+#include "rashpa/core/system/file_descriptor.hpp"
 #include "rashpa/memory/file_mapping.hpp"
 
 namespace rashpa::publish {

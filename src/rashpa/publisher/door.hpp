@@ -3,8 +3,8 @@
 #include <memory>
 #include <span>
 
+#include "rashpa/core/libraries/zeromq.hpp"
 #include "rashpa/publisher/outlet.hpp"
-#include "rashpa/publisher/zeromq.hpp"
 
 namespace rashpa::publisher {
 

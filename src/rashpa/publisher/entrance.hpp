@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "rashpa/publisher/zeromq.hpp"
+#include "rashpa/core/libraries/zeromq.hpp"
 
 namespace rashpa::publisher {
 

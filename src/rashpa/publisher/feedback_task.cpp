@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/feedback/ring_reader.hpp"
 #include "rashpa/publish/feedback_words.hpp"
 #include "rashpa/publish/shared_words.hpp"

@@ -6,9 +6,9 @@
 #include <memory>
 #include <span>
 
+#include "rashpa/core/libraries/zeromq.hpp"
 #include "rashpa/publish/stream_words.hpp"
 #include "rashpa/publisher/entrance.hpp"
-#include "rashpa/publisher/zeromq.hpp"
 
 namespace rashpa::publisher {
 

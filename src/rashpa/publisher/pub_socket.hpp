@@ -5,8 +5,8 @@
 #include <memory>
 #include <span>
 
+#include "rashpa/core/libraries/zeromq.hpp"
 #include "rashpa/publisher/entrance.hpp"
-#include "rashpa/publisher/zeromq.hpp"
 
 namespace rashpa::publisher {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/testing/testing.hpp"
 #include "rashpa/publish/listener.hpp"
 #include "rashpa/publisher/outlet.hpp"
 #include "rashpa/publisher/pub_socket.hpp"

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "rashpa/core/end.hpp"
-#include "rashpa/core/pixel_type.hpp"
-#include "rashpa/core/region.hpp"
-#include "rashpa/core/special_value.hpp"
+#include "rashpa/core/image/pixel_type.hpp"
+#include "rashpa/core/image/region.hpp"
+#include "rashpa/core/image/special_value.hpp"
 #include "rashpa/feedback/publisher.hpp"
 #include "rashpa/link/factory/link_options.hpp"
 #include "rashpa/memory/buffer.hpp"

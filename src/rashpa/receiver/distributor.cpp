@@ -7,11 +7,11 @@
 #include <chrono>
 #include <utility>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/tell.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/memory/cpu_set.hpp"
-#include "rashpa/receiver/buffer_output.hpp"
+#include "rashpa/receiver/buffers/buffer_output.hpp"
 
 namespace rashpa::receiver {
 

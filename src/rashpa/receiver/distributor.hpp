@@ -11,16 +11,16 @@
 #include <thread>
 #include <vector>
 
-#include "rashpa/core/doorbell.hpp"
-#include "rashpa/core/histogram.hpp"
+#include "rashpa/core/books/page_array.hpp"
 #include "rashpa/core/log.hpp"
-#include "rashpa/core/page_array.hpp"
+#include "rashpa/core/numbers/histogram.hpp"
+#include "rashpa/core/system/doorbell.hpp"
 #include "rashpa/feedback/publisher.hpp"
 #include "rashpa/receiver/config.hpp"
-#include "rashpa/receiver/first_images.hpp"
-#include "rashpa/receiver/preview.hpp"
-#include "rashpa/receiver/sink_line.hpp"
+#include "rashpa/receiver/sinks/sink_line.hpp"
 #include "rashpa/receiver/slot_comparison.hpp"
+#include "rashpa/receiver/views/first_images.hpp"
+#include "rashpa/receiver/views/preview.hpp"
 #include "rashpa/scheduler/lane.hpp"
 
 namespace rashpa::receiver {

@@ -8,12 +8,12 @@
 #include <system_error>
 #include <thread>
 
-#include "rashpa/core/clock.hpp"
-#include "rashpa/core/dealt.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/frame/dealt.hpp"
 #include "rashpa/core/log.hpp"
-#include "rashpa/receiver/buffer_output.hpp"
-#include "rashpa/receiver/device_buffers.hpp"
+#include "rashpa/core/time/clock.hpp"
+#include "rashpa/receiver/buffers/buffer_output.hpp"
+#include "rashpa/receiver/buffers/device_buffers.hpp"
 
 namespace rashpa::receiver {
 

@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/books.hpp"
+#include "rashpa/core/books/books.hpp"
 #include "rashpa/link/count_watch.hpp"
 #include "rashpa/link/factory/factory.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/memory/device_images.hpp"
+#include "rashpa/receiver/buffers/memory_layout.hpp"
 #include "rashpa/receiver/config.hpp"
 #include "rashpa/receiver/distributor.hpp"
-#include "rashpa/receiver/memory_layout.hpp"
 #include "rashpa/scheduler/scheduler.hpp"
 
 namespace rashpa::receiver {

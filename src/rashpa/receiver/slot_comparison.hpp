@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "rashpa/core/doorbell.hpp"
-#include "rashpa/core/stack.hpp"
+#include "rashpa/core/frame/stack.hpp"
+#include "rashpa/core/system/doorbell.hpp"
 #include "rashpa/unit/cpu/team.hpp"
 
 namespace rashpa::receiver {

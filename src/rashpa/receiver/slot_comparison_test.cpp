@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 
 namespace rashpa::receiver {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rashpa/core/dealt.hpp"
+#include "rashpa/core/frame/dealt.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "rashpa/core/lost_value.hpp"
+#include "rashpa/core/image/lost_value.hpp"
 #include "rashpa/scheduler/testing.hpp"
 
 namespace rashpa::scheduler {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "rashpa/core/dealt.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/frame/dealt.hpp"
 #include "rashpa/scheduler/lost_lines.hpp"
 
 namespace rashpa::scheduler {

@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/completeness_table.hpp"
+#include "rashpa/core/books/completeness_table.hpp"
 #include "rashpa/core/end.hpp"
-#include "rashpa/core/histogram.hpp"
+#include "rashpa/core/frame/stack.hpp"
+#include "rashpa/core/image/pixel_type.hpp"
+#include "rashpa/core/image/placement.hpp"
+#include "rashpa/core/image/region.hpp"
 #include "rashpa/core/log.hpp"
-#include "rashpa/core/pixel_type.hpp"
-#include "rashpa/core/placement.hpp"
-#include "rashpa/core/region.hpp"
-#include "rashpa/core/stack.hpp"
+#include "rashpa/core/numbers/histogram.hpp"
 #include "rashpa/link/link.hpp"
 #include "rashpa/memory/device_images.hpp"
 #include "rashpa/scheduler/late_clock.hpp"

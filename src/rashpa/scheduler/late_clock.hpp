@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "rashpa/core/running_clock.hpp"
+#include "rashpa/core/time/running_clock.hpp"
 
 namespace rashpa::scheduler {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "rashpa/core/lost_value.hpp"
+#include "rashpa/core/image/lost_value.hpp"
 
 namespace rashpa::scheduler {
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <span>
 
-#include "rashpa/core/pixel_type.hpp"
-#include "rashpa/core/placement.hpp"
-#include "rashpa/core/stack.hpp"
+#include "rashpa/core/frame/stack.hpp"
+#include "rashpa/core/image/pixel_type.hpp"
+#include "rashpa/core/image/placement.hpp"
 #include "rashpa/link/line_map.hpp"
 
 namespace rashpa::scheduler {
@@ -18,7 +18,7 @@ constexpr std::uint32_t most_lost_runs(std::uint32_t lines) noexcept { return (l
 /// `out` has room for most_lost_runs(map.lines()).
 std::uint32_t list_lost_runs(const link::LineMap& map, std::uint32_t dtp, std::span<LostRun> out) noexcept;
 
-/// Overwrites the lines of `run` in the image slot at `slot` with the type's lost value (core/lost_value.hpp: the
+/// Overwrites the lines of `run` in the image slot at `slot` with the type's lost value (core/image/lost_value.hpp: the
 /// maximum of unsigned types, the minimum of signed ones, NaN), so that nothing downstream can take a lost pixel for a
 /// measured one.
 void fill_lost(std::byte* slot, const Placement& placement, PixelType type, const LostRun& run) noexcept;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "rashpa/core/clock.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 
 namespace rashpa::scheduler {

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "rashpa/core/doorbell.hpp"
+#include "rashpa/core/system/doorbell.hpp"
 #include "rashpa/link/arrival_queue.hpp"
 #include "rashpa/link/words.hpp"
 #include "rashpa/scheduler/lane.hpp"

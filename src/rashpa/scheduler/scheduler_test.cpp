@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/testing/testing.hpp"
 #include "rashpa/scheduler/testing.hpp"
 
 namespace rashpa::scheduler {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/scheduler/lane.hpp"
 
 namespace rashpa::scheduler::testing {

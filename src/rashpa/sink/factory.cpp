@@ -8,9 +8,9 @@
 #include <array>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/sink/memory_sink.hpp"
-#include "rashpa/sink/null_sink.hpp"
 #include "rashpa/sink/series_sink.hpp"
+#include "rashpa/sink/simple/memory_sink.hpp"
+#include "rashpa/sink/simple/null_sink.hpp"
 #include "rashpa/sink/stream2/stream2_sink.hpp"
 
 namespace rashpa::sink {

@@ -5,10 +5,10 @@
 #include <span>
 #include <string>
 
-#include "rashpa/core/stack.hpp"
-#include "rashpa/sink/frame_rows.hpp"
-#include "rashpa/sink/hdf5_io.hpp"
-#include "rashpa/sink/hdf5_sink.hpp"
+#include "rashpa/core/frame/stack.hpp"
+#include "rashpa/sink/hdf5/hdf5_io.hpp"
+#include "rashpa/sink/journal/frame_rows.hpp"
+#include "rashpa/sink/nxmx/hdf5_sink.hpp"
 #include "rashpa/sink/output_files.hpp"
 
 namespace rashpa::sink {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "rashpa/core/orientation.hpp"
+#include "rashpa/core/image/orientation.hpp"
 
 namespace rashpa {
 template <class Config>

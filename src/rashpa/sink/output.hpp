@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "rashpa/core/end.hpp"
-#include "rashpa/core/pixel_type.hpp"
-#include "rashpa/core/region.hpp"
-#include "rashpa/core/results.hpp"
-#include "rashpa/core/special_value.hpp"
+#include "rashpa/core/frame/results.hpp"
+#include "rashpa/core/image/pixel_type.hpp"
+#include "rashpa/core/image/region.hpp"
+#include "rashpa/core/image/special_value.hpp"
 #include "rashpa/sink/chunk_board.hpp"
 #include "rashpa/sink/special_mask.hpp"
 

@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/file_descriptor.hpp"
 #include "rashpa/core/log.hpp"
+#include "rashpa/core/system/file_descriptor.hpp"
+#include "rashpa/core/system/writer_lock.hpp"
 #include "rashpa/core/tell.hpp"
-#include "rashpa/core/writer_lock.hpp"
 
 namespace rashpa::sink {
 namespace {

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/temporary_folder.hpp"
+#include "rashpa/core/testing/temporary_folder.hpp"
 
 namespace rashpa::sink {
 namespace {

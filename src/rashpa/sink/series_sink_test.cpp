@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "rashpa/core/doorbell.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/system/doorbell.hpp"
+#include "rashpa/core/testing/testing.hpp"
 
 namespace rashpa::sink {
 namespace {

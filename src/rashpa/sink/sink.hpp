@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/books.hpp"
-#include "rashpa/core/doorbell.hpp"
-#include "rashpa/core/pixel_type.hpp"
-#include "rashpa/core/stack.hpp"
+#include "rashpa/core/books/books.hpp"
+#include "rashpa/core/frame/stack.hpp"
+#include "rashpa/core/image/pixel_type.hpp"
+#include "rashpa/core/system/doorbell.hpp"
 
 namespace rashpa::sink {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "rashpa/core/special_value.hpp"
-#include "rashpa/core/stack.hpp"
+#include "rashpa/core/frame/stack.hpp"
+#include "rashpa/core/image/special_value.hpp"
 
 namespace rashpa::sink {
 

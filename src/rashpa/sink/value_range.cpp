@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rashpa/core/fill.hpp"
-#include "rashpa/core/special_value.hpp"
+#include "rashpa/core/image/fill.hpp"
+#include "rashpa/core/image/special_value.hpp"
 
 namespace rashpa::sink {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "rashpa/core/pixel_type.hpp"
+#include "rashpa/core/image/pixel_type.hpp"
 
 namespace rashpa::sink {
 

@@ -9,8 +9,8 @@
 #include <limits>
 #include <thread>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/link/link.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 

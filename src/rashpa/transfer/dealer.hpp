@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "rashpa/core/image/region.hpp"
 #include "rashpa/core/log.hpp"
-#include "rashpa/core/region.hpp"
 #include "rashpa/link/link.hpp"
 #include "rashpa/transfer/pace.hpp"
 

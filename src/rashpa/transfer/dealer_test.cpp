@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/testing/testing.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/link/link.hpp"
 
 namespace rashpa::transfer {

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <span>
 
-#include "rashpa/core/placement.hpp"
-#include "rashpa/core/region.hpp"
-#include "rashpa/core/runs.hpp"
+#include "rashpa/core/image/placement.hpp"
+#include "rashpa/core/image/region.hpp"
+#include "rashpa/core/image/runs.hpp"
 #include "rashpa/link/link.hpp"
 
 namespace rashpa::transfer {

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <thread>
 
-#include "rashpa/core/checksum.hpp"
-#include "rashpa/core/clock.hpp"
-#include "rashpa/core/running_clock.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
+#include "rashpa/core/time/clock.hpp"
+#include "rashpa/core/time/running_clock.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 
 namespace rashpa::transfer {

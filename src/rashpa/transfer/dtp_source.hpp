@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/completeness_table.hpp"
-#include "rashpa/core/frame_record.hpp"
+#include "rashpa/core/books/completeness_table.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
+#include "rashpa/core/image/orientation.hpp"
+#include "rashpa/core/image/placement.hpp"
+#include "rashpa/core/image/region.hpp"
 #include "rashpa/core/log.hpp"
-#include "rashpa/core/orientation.hpp"
-#include "rashpa/core/placement.hpp"
-#include "rashpa/core/random_words.hpp"
-#include "rashpa/core/region.hpp"
+#include "rashpa/core/numbers/random_words.hpp"
 #include "rashpa/link/link.hpp"
 #include "rashpa/transfer/dealer.hpp"
 #include "rashpa/transfer/descriptor_generator.hpp"

@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include "rashpa/core/checksum.hpp"
-#include "rashpa/core/clock.hpp"
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
+#include "rashpa/core/testing/testing.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/transfer/pace.hpp"
 
 namespace rashpa::transfer {

@@ -21,7 +21,7 @@
 #include "rashpa/unit/proved_unit.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/unit/cuda/cuda_unit.hpp"
-#include "rashpa/unit/cuda/nccl_joiner.hpp"
+#include "rashpa/unit/cuda/joint/nccl_joiner.hpp"
 #endif
 
 namespace rashpa::unit {

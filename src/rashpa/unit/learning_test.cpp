@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/frame_record.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
 #include "rashpa/kernel/accumulate/accumulate.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
-#include "rashpa/kernel/jungfrau/synthetic.hpp"
-#include "rashpa/kernel/jungfrau/tracking.hpp"
+#include "rashpa/kernel/jungfrau/testing/synthetic.hpp"
+#include "rashpa/kernel/jungfrau/tracking/tracking.hpp"
 #include "rashpa/unit/factory.hpp"
 #include "rashpa/unit/stack_ring.hpp"
 #include "rashpa/unit/steps.hpp"

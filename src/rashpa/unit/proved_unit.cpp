@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/frame_record.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
 
 namespace rashpa::unit {
 

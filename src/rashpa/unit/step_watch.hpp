@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "rashpa/core/cache_line.hpp"
-#include "rashpa/core/clock.hpp"
+#include "rashpa/core/system/cache_line.hpp"
+#include "rashpa/core/time/clock.hpp"
 
 namespace rashpa::unit {
 

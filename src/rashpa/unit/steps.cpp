@@ -8,8 +8,8 @@
 #include <span>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/frame_record.hpp"
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 
 namespace rashpa::unit {
 

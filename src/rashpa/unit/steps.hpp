@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/frame_record.hpp"
-#include "rashpa/core/stack.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
+#include "rashpa/core/frame/stack.hpp"
 #include "rashpa/unit/step_watch.hpp"
 #include "rashpa/unit/unit.hpp"
 

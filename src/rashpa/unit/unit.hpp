@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/doorbell.hpp"
-#include "rashpa/core/pixel_type.hpp"
-#include "rashpa/core/results.hpp"
-#include "rashpa/core/special_value.hpp"
-#include "rashpa/core/stack.hpp"
-#include "rashpa/kernel/step.hpp"
+#include "rashpa/core/frame/results.hpp"
+#include "rashpa/core/frame/stack.hpp"
+#include "rashpa/core/image/pixel_type.hpp"
+#include "rashpa/core/image/special_value.hpp"
+#include "rashpa/core/system/doorbell.hpp"
+#include "rashpa/kernel/contract/step.hpp"
 #include "rashpa/memory/ring.hpp"
 
 namespace rashpa::unit {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "rashpa/core/cache_line.hpp"
+#include "rashpa/core/system/cache_line.hpp"
 
 namespace rashpa::unit {
 

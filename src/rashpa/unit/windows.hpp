@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <span>
 
-#include "rashpa/core/results.hpp"
-#include "rashpa/core/stack.hpp"
-#include "rashpa/kernel/step.hpp"
+#include "rashpa/core/frame/results.hpp"
+#include "rashpa/core/frame/stack.hpp"
+#include "rashpa/kernel/contract/step.hpp"
 #include "rashpa/memory/buffer.hpp"
 
 namespace rashpa::unit {

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/wire/testing.hpp"
 
 namespace rashpa::wire {

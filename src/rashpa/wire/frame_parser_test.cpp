@@ -9,7 +9,7 @@
 #include "rashpa/wire/frame_header.hpp"
 #include "rashpa/wire/gid.hpp"
 #include "rashpa/wire/icrc.hpp"
-#include "rashpa/wire/packet.hpp"
+#include "rashpa/wire/packet/packet.hpp"
 
 namespace rashpa::wire {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "rashpa/wire/address.hpp"
 #include "rashpa/wire/framing.hpp"
-#include "rashpa/wire/packet_icrc.hpp"
+#include "rashpa/wire/packet/packet_icrc.hpp"
 
 namespace rashpa::wire {
 

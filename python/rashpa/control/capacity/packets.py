@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts packets of a DTP's image and their bytes on an Ethernet, by the rules of senders (src/rashpa/core/runs.hpp)."""
+"""Counts packets of a DTP's image and their bytes on an Ethernet, by the rules of senders (src/rashpa/core/image/runs.hpp)."""
 
 import ipaddress
 from dataclasses import dataclass

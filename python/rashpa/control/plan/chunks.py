@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the buffers whose images become chunks on the device, and the room for these: the rules of src/rashpa/receiver/buffer_output.cpp and of unit cuda."""
+"""Finds the buffers whose images become chunks on the device, and the room for these: the rules of src/rashpa/receiver/buffers/buffer_output.cpp and of unit cuda."""
 
 from rashpa.control.runfile.pipeline import Pipeline
 from rashpa.control.runfile.run_file import Buffer

@@ -32,7 +32,7 @@ Position = Annotated[tuple[int, int], Strict(False)]  # x, y in pixels of the as
 PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
 Meaning = Literal[
     "gap", "dead", "under_responding", "over_responding", "noisy", "cluster", "user", "saturated"
-]  # as src/rashpa/core/special_value.hpp
+]  # as src/rashpa/core/image/special_value.hpp
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 LinkName = Literal["roce", "verbs", "pcie"]
 Processor = Annotated[int, Field(ge=-1, le=65535)]

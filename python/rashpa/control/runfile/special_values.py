@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Special values of a detector's pixels: whether pixels can hold them, and where counts end. As src/rashpa/core/special_value.cpp has it."""
+"""Special values of a detector's pixels: whether pixels can hold them, and where counts end. As src/rashpa/core/image/special_value.cpp has it."""
 
 from collections.abc import Iterator
 

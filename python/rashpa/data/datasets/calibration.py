@@ -21,7 +21,7 @@ from rashpa.data.files.regular_file import reason
 
 SIMULATED_SHAPE = (1024, 512)
 _MOST_THREADS = 8
-_COMMON_MODE_ADU = 14.0  # of the simulator, src/rashpa/dataset/jungfrau_calibration.hpp
+_COMMON_MODE_ADU = 14.0  # of the simulator, src/rashpa/dataset/jungfrau/jungfrau_calibration.hpp
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sign of a process that it writes a file, as long as it lives: a write lock of its open file description, as in src/rashpa/core/writer_lock.hpp.
+"""The sign of a process that it writes a file, as long as it lives: a write lock of its open file description, as in src/rashpa/core/system/writer_lock.hpp.
 
 Only a process that may write the file can have one. A process that may only read it can neither pretend to write it, nor is it asked.
 """

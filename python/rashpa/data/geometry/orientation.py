@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The orientation of a module in the image: one of eight, as in src/rashpa/core/orientation.hpp."""
+"""The orientation of a module in the image: one of eight, as in src/rashpa/core/image/orientation.hpp."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """RoCE packets as a tree of headers that JSON holds.
 
-The bytes are read and written by the native codec (src/rashpa/wire/packet.hpp); here numbers become addresses and hex, and back.
+The bytes are read and written by the native codec (src/rashpa/wire/packet/packet.hpp); here numbers become addresses and hex, and back.
 """
 
 import ipaddress

@@ -8,7 +8,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/accumulate/parts.hpp"
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 
 namespace rashpa::kernel::accumulate {
 

@@ -7,7 +7,7 @@
 
 #include "rashpa/kernel/accumulate/accumulate_cuda.hpp"
 #include "rashpa/kernel/accumulate/quantities.cuh"
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
 
 namespace rashpa::kernel::accumulate::cuda {

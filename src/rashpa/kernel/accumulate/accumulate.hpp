@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "rashpa/kernel/step.hpp"
+#include "rashpa/kernel/contract/step.hpp"
 
 namespace rashpa::kernel::accumulate {
 

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "rashpa/kernel/accumulate/accumulate.hpp"
-#include "rashpa/kernel/device_pass.hpp"
-#include "rashpa/kernel/join.hpp"
+#include "rashpa/kernel/contract/device_pass.hpp"
+#include "rashpa/kernel/contract/join.hpp"
 
 namespace rashpa::kernel::accumulate::cuda {
 

@@ -9,8 +9,8 @@
 
 #include "rashpa/kernel/accumulate/accumulate.hpp"
 #include "rashpa/kernel/accumulate/parts.hpp"
-#include "rashpa/kernel/cuda_testing.hpp"
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
+#include "rashpa/kernel/testing/cuda_testing.hpp"
 
 namespace rashpa::kernel::accumulate {
 namespace {

@@ -9,7 +9,7 @@
 #include "rashpa/kernel/accumulate/accumulate_cuda.hpp"
 #include "rashpa/kernel/accumulate/parts.hpp"
 #include "rashpa/kernel/accumulate/quantities.cuh"
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 
 namespace rashpa::kernel::accumulate::cuda {
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "rashpa/kernel/accumulate/accumulate.hpp"
-#include "rashpa/kernel/opencl_pass.hpp"
+#include "rashpa/kernel/contract/opencl_pass.hpp"
 
 namespace rashpa::kernel::accumulate::opencl {
 

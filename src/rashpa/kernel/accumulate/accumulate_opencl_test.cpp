@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Accumulated images on an OpenCL device against unit cpu.
 #include "rashpa/kernel/accumulate/accumulate.hpp"
-#include "rashpa/kernel/opencl_testing.hpp"
+#include "rashpa/kernel/testing/opencl_testing.hpp"
 
 namespace rashpa::kernel::accumulate {
 namespace {

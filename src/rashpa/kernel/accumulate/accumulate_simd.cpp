@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "rashpa/kernel/accumulate/accumulate.hpp"
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 
 // Highway compiles this file once for each instruction set (foreach_target) and chooses at run time.
 #undef HWY_TARGET_INCLUDE

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/target_testing.hpp"
+#include "rashpa/core/testing/target_testing.hpp"
 #include "rashpa/kernel/accumulate/parts.hpp"
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 
 namespace rashpa::kernel::accumulate {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "rashpa/kernel/accumulate/accumulate.hpp"
-#include "rashpa/kernel/join.hpp"
+#include "rashpa/kernel/contract/join.hpp"
 
 namespace rashpa::kernel::accumulate {
 

@@ -7,7 +7,7 @@
 #include "rashpa/kernel/accumulate/accumulate_cuda.hpp"
 #endif
 #include "rashpa/kernel/accumulate/parts.hpp"
-#include "rashpa/kernel/plain_kernel.hpp"
+#include "rashpa/kernel/contract/plain_kernel.hpp"
 #ifdef RASHPA_HAVE_OPENCL
 #include "rashpa/kernel/accumulate/accumulate_opencl.hpp"
 #endif

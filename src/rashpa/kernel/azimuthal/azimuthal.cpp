@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 
 namespace rashpa::kernel::azimuthal {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/kernel/step.hpp"
+#include "rashpa/kernel/contract/step.hpp"
 
 namespace rashpa::kernel::azimuthal {
 

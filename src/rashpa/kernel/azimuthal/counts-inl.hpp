@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "rashpa/kernel/azimuthal/azimuthal.hpp"
-#include "rashpa/kernel/mask_bits-inl.hpp"
+#include "rashpa/kernel/photons/mask_bits-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace rashpa::kernel::azimuthal {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "rashpa/kernel/join.hpp"
+#include "rashpa/kernel/contract/join.hpp"
 
 namespace rashpa::kernel::azimuthal {
 

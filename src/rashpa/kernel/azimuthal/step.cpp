@@ -11,10 +11,10 @@
 #include "rashpa/kernel/azimuthal/profile_sums.hpp"
 #include "rashpa/kernel/azimuthal/stack_sums.hpp"
 #ifdef RASHPA_HAVE_CUDA
-#include "rashpa/kernel/azimuthal/azimuthal_cuda.hpp"
+#include "rashpa/kernel/azimuthal/device/azimuthal_cuda.hpp"
 #endif
 #ifdef RASHPA_HAVE_OPENCL
-#include "rashpa/kernel/azimuthal/azimuthal_opencl.hpp"
+#include "rashpa/kernel/azimuthal/device/azimuthal_opencl.hpp"
 #endif
 
 namespace rashpa::kernel::azimuthal {

@@ -11,7 +11,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/runs_testing.hpp"
-#include "rashpa/kernel/device_testing.hpp"
+#include "rashpa/kernel/testing/device_testing.hpp"
 
 namespace rashpa::kernel::bitshuffle_lz4 {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/target_testing.hpp"
+#include "rashpa/core/testing/target_testing.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/runs_testing.hpp"
 

@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 
 namespace rashpa::kernel::bragg_count {
 

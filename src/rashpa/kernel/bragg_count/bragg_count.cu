@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "rashpa/kernel/bragg_count/bragg_count_cuda.hpp"
-#include "rashpa/kernel/photons.cuh"
+#include "rashpa/kernel/photons/photons.cuh"
 
 namespace rashpa::kernel::bragg_count::cuda {
 

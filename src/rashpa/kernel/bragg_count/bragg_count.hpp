@@ -6,7 +6,7 @@
 #include <limits>
 #include <memory>
 
-#include "rashpa/kernel/step.hpp"
+#include "rashpa/kernel/contract/step.hpp"
 
 namespace rashpa::kernel::bragg_count {
 

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
-#include "rashpa/kernel/device_pass.hpp"
+#include "rashpa/kernel/contract/device_pass.hpp"
 
 namespace rashpa::kernel::bragg_count::cuda {
 

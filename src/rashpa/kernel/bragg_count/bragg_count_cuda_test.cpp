@@ -7,9 +7,9 @@
 #include <random>
 #include <vector>
 
-#include "rashpa/core/fill.hpp"
-#include "rashpa/kernel/device_testing.hpp"
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/core/image/fill.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
+#include "rashpa/kernel/testing/device_testing.hpp"
 
 namespace rashpa::kernel::bragg_count {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 
 namespace rashpa::kernel::bragg_count {
 extern const std::string_view bragg_count_cl;

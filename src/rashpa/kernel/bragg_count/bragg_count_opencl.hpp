@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
-#include "rashpa/kernel/opencl_pass.hpp"
+#include "rashpa/kernel/contract/opencl_pass.hpp"
 
 namespace rashpa::kernel::bragg_count::opencl {
 

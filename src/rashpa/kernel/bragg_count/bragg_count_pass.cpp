@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "rashpa/kernel/bragg_count/bragg_count_cuda.hpp"
-#include "rashpa/kernel/settle_counts.hpp"
+#include "rashpa/kernel/device/settle_counts.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
 
 namespace rashpa::kernel::bragg_count::cuda {

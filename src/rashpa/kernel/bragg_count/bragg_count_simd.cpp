@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 
 // Highway compiles this file once for each instruction set (foreach_target) and chooses at run time.
 #undef HWY_TARGET_INCLUDE

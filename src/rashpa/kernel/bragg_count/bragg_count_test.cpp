@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/fill.hpp"
-#include "rashpa/core/target_testing.hpp"
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/core/image/fill.hpp"
+#include "rashpa/core/testing/target_testing.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 
 namespace rashpa::kernel::bragg_count {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
-#include "rashpa/kernel/photons.hpp"
-#include "rashpa/kernel/plain_kernel.hpp"
+#include "rashpa/kernel/contract/plain_kernel.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/bragg_count/bragg_count_cuda.hpp"
 #endif

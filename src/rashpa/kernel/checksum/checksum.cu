@@ -8,7 +8,7 @@
 
 #include "rashpa/kernel/checksum/checksum_cuda.hpp"
 #include "rashpa/kernel/checksum/crc_tables.hpp"
-#include "rashpa/kernel/divisor.cuh"
+#include "rashpa/kernel/device/divisor.cuh"
 #include "rashpa/memory/cuda/resources.hpp"
 
 namespace rashpa::kernel::checksum::cuda {

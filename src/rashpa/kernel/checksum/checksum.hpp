@@ -8,9 +8,9 @@
 #include <span>
 #include <string>
 
-#include "rashpa/core/checksum.hpp"
-#include "rashpa/core/stack.hpp"
-#include "rashpa/kernel/step.hpp"
+#include "rashpa/core/frame/stack.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
+#include "rashpa/kernel/contract/step.hpp"
 
 namespace rashpa::kernel::checksum {
 

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "rashpa/kernel/checksum/checksum.hpp"
-#include "rashpa/kernel/device_pass.hpp"
+#include "rashpa/kernel/contract/device_pass.hpp"
 
 namespace rashpa::kernel::checksum::cuda {
 

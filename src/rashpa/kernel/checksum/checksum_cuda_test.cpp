@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The kernel on a GPU against unit cpu, parts wherever they lie, of any size, right and wrong ones: run by
 /// `make test-device`.
-#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/kernel/checksum/checksum.hpp"
-#include "rashpa/kernel/cuda_testing.hpp"
+#include "rashpa/kernel/testing/cuda_testing.hpp"
 
 namespace rashpa::kernel::checksum {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "rashpa/kernel/checksum/checksum.hpp"
-#include "rashpa/kernel/opencl_pass.hpp"
+#include "rashpa/kernel/contract/opencl_pass.hpp"
 
 namespace rashpa::kernel::checksum::opencl {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Checksums on an OpenCL device against unit cpu: parts wherever they lie, of any size, right and wrong ones.
-#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/kernel/checksum/checksum.hpp"
-#include "rashpa/kernel/opencl_testing.hpp"
+#include "rashpa/kernel/testing/opencl_testing.hpp"
 
 namespace rashpa::kernel::checksum {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rashpa/kernel/checksum/crc_tables.hpp"
 
-#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 
 namespace rashpa::kernel::checksum::cuda {
 

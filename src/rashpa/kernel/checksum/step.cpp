@@ -7,7 +7,7 @@
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/checksum/checksum_cuda.hpp"
 #endif
-#include "rashpa/kernel/plain_kernel.hpp"
+#include "rashpa/kernel/contract/plain_kernel.hpp"
 #ifdef RASHPA_HAVE_OPENCL
 #include "rashpa/kernel/checksum/checksum_opencl.hpp"
 #endif

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 
 namespace rashpa::kernel::csr {
 

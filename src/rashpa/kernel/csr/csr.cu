@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "rashpa/kernel/csr/csr_cuda.hpp"
-#include "rashpa/kernel/photons.cuh"
+#include "rashpa/kernel/photons/photons.cuh"
 
 namespace rashpa::kernel::csr::cuda {
 

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "rashpa/kernel/contract/device_pass.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
-#include "rashpa/kernel/device_pass.hpp"
 
 namespace rashpa::kernel::csr::cuda {
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 
 namespace rashpa::kernel::csr {
 extern const std::string_view csr_cl;

@@ -3,8 +3,8 @@
 /// Lists of pixels on OpenCL devices: sorted, the same in every run.
 #include <memory>
 
+#include "rashpa/kernel/contract/opencl_pass.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
-#include "rashpa/kernel/opencl_pass.hpp"
 
 namespace rashpa::kernel::csr::opencl {
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "rashpa/kernel/csr/csr.hpp"
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 
 // Highway compiles this file once for each instruction set (foreach_target) and chooses at run time.
 #undef HWY_TARGET_INCLUDE
@@ -15,7 +15,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "rashpa/kernel/mask_bits-inl.hpp"
+#include "rashpa/kernel/photons/mask_bits-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace rashpa::kernel::csr {

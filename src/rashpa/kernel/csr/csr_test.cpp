@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/fill.hpp"
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/core/image/fill.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 
 namespace rashpa::kernel::csr {
 namespace {

@@ -3,9 +3,9 @@
 #include <memory>
 #include <vector>
 
+#include "rashpa/kernel/contract/plain_kernel.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
-#include "rashpa/kernel/photons.hpp"
-#include "rashpa/kernel/plain_kernel.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 #include "rashpa/memory/buffer.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/csr/csr_cuda.hpp"

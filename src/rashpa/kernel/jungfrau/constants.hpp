@@ -8,7 +8,7 @@ namespace rashpa::kernel::jungfrau {
 inline constexpr std::uint16_t kAduMask = 0x3FFF;
 inline constexpr std::uint16_t kGainMask = 0xC000;
 inline constexpr std::uint16_t kOverflow = 0xC000;          ///< of G2: saturated
-inline constexpr std::uint16_t kReadoutErrorOnes = 0xFFFF;  ///< also what a lost pixel holds (core/fill.hpp)
+inline constexpr std::uint16_t kReadoutErrorOnes = 0xFFFF;  ///< also what a lost pixel holds (core/image/fill.hpp)
 inline constexpr std::uint16_t kReadoutErrorG1 = 0x4000;
 
 inline constexpr float kLargestAdu = 16383.0F;        ///< pedestals of G0 above it are not valid

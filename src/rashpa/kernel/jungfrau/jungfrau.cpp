@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/fill.hpp"
+#include "rashpa/core/image/fill.hpp"
 #include "rashpa/kernel/jungfrau/constants.hpp"
 
 namespace rashpa::kernel::jungfrau {

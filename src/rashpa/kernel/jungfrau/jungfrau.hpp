@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "rashpa/kernel/calibration_maps.hpp"
+#include "rashpa/kernel/contract/calibration_maps.hpp"
 #include "rashpa/memory/buffer.hpp"
 
 namespace rashpa::kernel {

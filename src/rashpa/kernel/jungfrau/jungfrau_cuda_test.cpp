@@ -9,12 +9,12 @@
 #include <string>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/kernel/cuda_testing.hpp"
-#include "rashpa/kernel/device_testing.hpp"
-#include "rashpa/kernel/jungfrau/cases.hpp"
-#include "rashpa/kernel/jungfrau/modules.hpp"
-#include "rashpa/kernel/jungfrau/recorded.hpp"
-#include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/kernel/jungfrau/testing/cases.hpp"
+#include "rashpa/kernel/jungfrau/testing/modules.hpp"
+#include "rashpa/kernel/jungfrau/testing/recorded.hpp"
+#include "rashpa/kernel/jungfrau/testing/synthetic.hpp"
+#include "rashpa/kernel/testing/cuda_testing.hpp"
+#include "rashpa/kernel/testing/device_testing.hpp"
 
 namespace rashpa::kernel::jungfrau {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "rashpa/core/fill.hpp"
+#include "rashpa/core/image/fill.hpp"
 #include "rashpa/kernel/jungfrau/constants.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau_cuda.hpp"
 

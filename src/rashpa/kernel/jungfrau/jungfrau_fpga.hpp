@@ -3,7 +3,7 @@
 /// Calibration as the processing unit in hardware reads it (rtl/unit).
 #include <cstddef>
 
-#include "rashpa/kernel/fpga_tables.hpp"
+#include "rashpa/kernel/contract/fpga_tables.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
 
 namespace rashpa::kernel::jungfrau {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "rashpa/kernel/jungfrau/constants.hpp"
-#include "rashpa/kernel/jungfrau/tracking_opencl.hpp"
+#include "rashpa/kernel/jungfrau/tracking/tracking_opencl.hpp"
 
 namespace rashpa::kernel::jungfrau {
 extern const std::string_view jungfrau_cl;

@@ -3,9 +3,9 @@
 /// JUNGFRAU raw words to photons or keV on OpenCL devices.
 #include <memory>
 
-#include "rashpa/kernel/jungfrau/assembly.hpp"
+#include "rashpa/kernel/contract/opencl_pass.hpp"
+#include "rashpa/kernel/jungfrau/assembly/assembly.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
-#include "rashpa/kernel/opencl_pass.hpp"
 
 namespace rashpa::kernel::jungfrau::opencl {
 

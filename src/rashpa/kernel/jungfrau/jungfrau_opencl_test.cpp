@@ -4,11 +4,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "rashpa/kernel/jungfrau/cases.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
-#include "rashpa/kernel/jungfrau/modules.hpp"
-#include "rashpa/kernel/jungfrau/synthetic.hpp"
-#include "rashpa/kernel/opencl_testing.hpp"
+#include "rashpa/kernel/jungfrau/testing/cases.hpp"
+#include "rashpa/kernel/jungfrau/testing/modules.hpp"
+#include "rashpa/kernel/jungfrau/testing/synthetic.hpp"
+#include "rashpa/kernel/testing/opencl_testing.hpp"
 
 namespace rashpa::kernel::jungfrau {
 namespace {

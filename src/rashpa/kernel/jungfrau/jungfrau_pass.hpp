@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/kernel/device_pass.hpp"
-#include "rashpa/kernel/jungfrau/assembly_cuda.hpp"
+#include "rashpa/kernel/contract/device_pass.hpp"
+#include "rashpa/kernel/contract/step.hpp"
+#include "rashpa/kernel/jungfrau/assembly/assembly_cuda.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau_cuda.hpp"
-#include "rashpa/kernel/jungfrau/tracking_cuda.hpp"
-#include "rashpa/kernel/step.hpp"
+#include "rashpa/kernel/jungfrau/tracking/tracking_cuda.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
 
 namespace rashpa::kernel::jungfrau::cuda {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <string>
 
-#include "rashpa/core/fill.hpp"
-#include "rashpa/kernel/jungfrau/recorded.hpp"
+#include "rashpa/core/image/fill.hpp"
+#include "rashpa/kernel/jungfrau/testing/recorded.hpp"
 
 namespace rashpa::kernel::jungfrau {
 namespace {

@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/target_testing.hpp"
-#include "rashpa/kernel/jungfrau/cases.hpp"
-#include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/core/testing/target_testing.hpp"
+#include "rashpa/kernel/jungfrau/testing/cases.hpp"
+#include "rashpa/kernel/jungfrau/testing/synthetic.hpp"
 
 namespace rashpa::kernel::jungfrau {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rashpa/kernel/step.hpp"
+#include "rashpa/kernel/contract/step.hpp"
 
 #include <fmt/core.h>
 
@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/kernel/jungfrau/assembly.hpp"
+#include "rashpa/kernel/jungfrau/assembly/assembly.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau_fpga.hpp"
-#include "rashpa/kernel/jungfrau/tracking.hpp"
+#include "rashpa/kernel/jungfrau/tracking/tracking.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/jungfrau/jungfrau_pass.hpp"
 #endif

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "rashpa/core/stack.hpp"
+#include "rashpa/core/frame/stack.hpp"
 #include "rashpa/kernel/outside/stack_step.hpp"
 
 namespace rashpa::kernel::outside {

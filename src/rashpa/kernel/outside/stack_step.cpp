@@ -7,8 +7,8 @@
 #include <mutex>
 #include <utility>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/kernel/outside/image_step.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/outside/settle_numbers.hpp"

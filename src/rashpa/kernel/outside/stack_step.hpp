@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/kernel/device_pass.hpp"
-#include "rashpa/kernel/step.hpp"
+#include "rashpa/kernel/contract/device_pass.hpp"
+#include "rashpa/kernel/contract/step.hpp"
 
 namespace rashpa::kernel::outside {
 

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <string>
 
-#include "rashpa/kernel/early_launch.cuh"
-#include "rashpa/kernel/peak_room.cuh"
+#include "rashpa/kernel/device/early_launch.cuh"
 #include "rashpa/kernel/peakfinder/peakfinder_cuda.hpp"
-#include "rashpa/kernel/peaks_cuda.hpp"
+#include "rashpa/kernel/peaks/peak_room.cuh"
+#include "rashpa/kernel/peaks/peaks_cuda.hpp"
 #include "rashpa/kernel/sigma_clip/device_method.hpp"
 #include "rashpa/kernel/sigma_clip/level.cuh"
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "rashpa/kernel/peak.hpp"
+#include "rashpa/kernel/peaks/peak.hpp"
 #include "rashpa/kernel/sigma_clip/sigma_clip.hpp"
 
 namespace rashpa::kernel::peakfinder {

@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "rashpa/kernel/device_pass.hpp"
+#include "rashpa/kernel/contract/device_pass.hpp"
 #include "rashpa/kernel/peakfinder/peakfinder.hpp"
 
 namespace rashpa::kernel::peakfinder::cuda {

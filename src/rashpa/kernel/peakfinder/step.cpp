@@ -10,16 +10,16 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/peakfinder/peakfinder.hpp"
-#include "rashpa/kernel/peaks_pass.hpp"
-#include "rashpa/kernel/pixel_geometry.hpp"
+#include "rashpa/kernel/peaks/peaks_pass.hpp"
+#include "rashpa/kernel/rings/pixel_geometry.hpp"
 #include "rashpa/kernel/sigma_clip/device_method.hpp"
 #include "rashpa/kernel/sigma_clip/geometry_kernel.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/peakfinder/peakfinder_cuda.hpp"
 #endif
 #ifdef RASHPA_HAVE_OPENCL
-#include "rashpa/kernel/peaks_opencl.hpp"
-#include "rashpa/kernel/rings_opencl.hpp"
+#include "rashpa/kernel/peaks/peaks_opencl.hpp"
+#include "rashpa/kernel/rings/rings_opencl.hpp"
 #endif
 
 namespace rashpa::kernel::peakfinder {

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/kernel/beam_parameters.hpp"
+#include "rashpa/kernel/rings/beam_parameters.hpp"
 
 namespace rashpa::kernel::peakfinder8 {
 

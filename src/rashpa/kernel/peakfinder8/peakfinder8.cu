@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/kernel/early_launch.cuh"
+#include "rashpa/kernel/device/early_launch.cuh"
 #include "rashpa/kernel/peakfinder8/peakfinder8_device.cuh"
 
 namespace rashpa::kernel::peakfinder8::cuda {

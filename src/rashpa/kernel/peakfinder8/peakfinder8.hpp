@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/kernel/peak.hpp"
-#include "rashpa/kernel/pixel_geometry.hpp"
-#include "rashpa/kernel/ring_values.hpp"
-#include "rashpa/kernel/rings.hpp"
-#include "rashpa/kernel/step.hpp"
+#include "rashpa/kernel/contract/step.hpp"
+#include "rashpa/kernel/peaks/peak.hpp"
+#include "rashpa/kernel/rings/pixel_geometry.hpp"
+#include "rashpa/kernel/rings/ring_values.hpp"
+#include "rashpa/kernel/rings/rings.hpp"
 
 namespace rashpa::kernel::peakfinder8 {
 

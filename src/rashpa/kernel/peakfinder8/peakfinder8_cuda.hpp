@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "rashpa/kernel/device_pass.hpp"
+#include "rashpa/kernel/contract/device_pass.hpp"
 #include "rashpa/kernel/peakfinder8/peakfinder8.hpp"
 
 namespace rashpa::kernel::peakfinder8::cuda {

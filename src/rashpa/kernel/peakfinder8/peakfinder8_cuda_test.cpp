@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The kernel on a GPU against unit cpu: run by `make test-device`. Peaks of whole numbers are the same, bit for bit.
-#include "rashpa/kernel/cuda_testing.hpp"
 #include "rashpa/kernel/peakfinder8/peakfinder8.hpp"
-#include "rashpa/kernel/spots_testing.hpp"
+#include "rashpa/kernel/testing/cuda_testing.hpp"
+#include "rashpa/kernel/testing/spots_testing.hpp"
 
 namespace rashpa::kernel::peakfinder8 {
 namespace {

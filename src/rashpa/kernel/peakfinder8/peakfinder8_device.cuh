@@ -8,9 +8,9 @@
 #include <cmath>
 #include <cstdint>
 
-#include "rashpa/kernel/peak_room.cuh"
 #include "rashpa/kernel/peakfinder8/peakfinder8_pass.hpp"
-#include "rashpa/kernel/rings_device.cuh"
+#include "rashpa/kernel/peaks/peak_room.cuh"
+#include "rashpa/kernel/rings/rings_device.cuh"
 
 namespace rashpa::kernel::peakfinder8::cuda {
 

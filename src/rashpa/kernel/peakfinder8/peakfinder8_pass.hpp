@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/kernel/divisor.cuh"
+#include "rashpa/kernel/device/divisor.cuh"
 #include "rashpa/kernel/peakfinder8/peakfinder8_cuda.hpp"
-#include "rashpa/kernel/peaks_cuda.hpp"
-#include "rashpa/kernel/pixel_value.cuh"
-#include "rashpa/kernel/ring_limits.hpp"
-#include "rashpa/kernel/rings_cuda.hpp"
+#include "rashpa/kernel/peaks/peaks_cuda.hpp"
+#include "rashpa/kernel/photons/pixel_value.cuh"
+#include "rashpa/kernel/rings/ring_limits.hpp"
+#include "rashpa/kernel/rings/rings_cuda.hpp"
 
 namespace rashpa::kernel::peakfinder8::cuda {
 

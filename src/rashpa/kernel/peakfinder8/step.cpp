@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/kernel/beam_parameters.hpp"
 #include "rashpa/kernel/peakfinder8/peakfinder8.hpp"
-#include "rashpa/kernel/peaks_pass.hpp"
-#include "rashpa/kernel/pixel_geometry.hpp"
+#include "rashpa/kernel/peaks/peaks_pass.hpp"
+#include "rashpa/kernel/rings/beam_parameters.hpp"
+#include "rashpa/kernel/rings/pixel_geometry.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/peakfinder8/peakfinder8_cuda.hpp"
 #endif
 #ifdef RASHPA_HAVE_OPENCL
-#include "rashpa/kernel/peaks_opencl.hpp"
-#include "rashpa/kernel/rings_opencl.hpp"
+#include "rashpa/kernel/peaks/peaks_opencl.hpp"
+#include "rashpa/kernel/rings/rings_opencl.hpp"
 #endif
 
 namespace rashpa::kernel::peakfinder8 {

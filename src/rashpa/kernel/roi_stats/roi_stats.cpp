@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 
 namespace rashpa::kernel::roi_stats {
 

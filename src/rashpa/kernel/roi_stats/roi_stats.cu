@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "rashpa/kernel/divisor.cuh"
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/device/divisor.cuh"
+#include "rashpa/kernel/photons/photons.hpp"
 #include "rashpa/kernel/roi_stats/roi_stats_cuda.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
 

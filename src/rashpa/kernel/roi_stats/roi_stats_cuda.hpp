@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "rashpa/kernel/device_pass.hpp"
+#include "rashpa/kernel/contract/device_pass.hpp"
 #include "rashpa/kernel/roi_stats/roi_stats.hpp"
 
 namespace rashpa::kernel::roi_stats::cuda {

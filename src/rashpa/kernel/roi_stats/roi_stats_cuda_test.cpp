@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The kernel on a GPU against unit cpu: run by `make test-device`.
-#include "rashpa/kernel/cuda_testing.hpp"
 #include "rashpa/kernel/roi_stats/roi_stats.hpp"
+#include "rashpa/kernel/testing/cuda_testing.hpp"
 
 namespace rashpa::kernel::roi_stats {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "rashpa/kernel/opencl_pass.hpp"
+#include "rashpa/kernel/contract/opencl_pass.hpp"
 #include "rashpa/kernel/roi_stats/roi_stats.hpp"
 
 namespace rashpa::kernel::roi_stats::opencl {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Statistics of regions on an OpenCL device against unit cpu.
-#include "rashpa/kernel/opencl_testing.hpp"
 #include "rashpa/kernel/roi_stats/roi_stats.hpp"
+#include "rashpa/kernel/testing/opencl_testing.hpp"
 
 namespace rashpa::kernel::roi_stats {
 namespace {

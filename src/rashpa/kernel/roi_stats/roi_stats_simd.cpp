@@ -3,7 +3,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 #include "rashpa/kernel/roi_stats/roi_stats.hpp"
 
 // Highway compiles this file once for each instruction set (foreach_target) and chooses at run time.

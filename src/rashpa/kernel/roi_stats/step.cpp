@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/kernel/plain_kernel.hpp"
+#include "rashpa/kernel/contract/plain_kernel.hpp"
 #include "rashpa/kernel/roi_stats/roi_stats.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/roi_stats/roi_stats_cuda.hpp"

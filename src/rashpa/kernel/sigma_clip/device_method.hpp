@@ -3,7 +3,7 @@
 /// Sigma clipping on devices, as the MarkedRings of OpenCL and of CUDA do it.
 #include <span>
 
-#include "rashpa/kernel/ring_limits.hpp"
+#include "rashpa/kernel/rings/ring_limits.hpp"
 #include "rashpa/kernel/sigma_clip/sigma_clip.hpp"
 
 namespace rashpa::kernel::sigma_clip {

@@ -2,8 +2,8 @@
 #pragma once
 #include <memory>
 
-#include "rashpa/kernel/pixel_geometry.hpp"
-#include "rashpa/kernel/step.hpp"
+#include "rashpa/kernel/contract/step.hpp"
+#include "rashpa/kernel/rings/pixel_geometry.hpp"
 
 namespace rashpa::kernel::sigma_clip {
 

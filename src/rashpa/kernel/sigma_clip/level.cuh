@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "rashpa/kernel/pixel_value.cuh"
-#include "rashpa/kernel/rings_cuda.hpp"
+#include "rashpa/kernel/photons/pixel_value.cuh"
+#include "rashpa/kernel/rings/rings_cuda.hpp"
 #include "rashpa/kernel/sigma_clip/sigma_clip.hpp"
 
 namespace rashpa::kernel::sigma_clip::cuda {

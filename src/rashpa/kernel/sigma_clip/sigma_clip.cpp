@@ -9,7 +9,7 @@
 #include <numbers>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/kernel/beam_parameters.hpp"
+#include "rashpa/kernel/rings/beam_parameters.hpp"
 
 namespace rashpa::kernel::sigma_clip {
 

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "rashpa/kernel/beam_parameters.hpp"
-#include "rashpa/kernel/pixel_geometry.hpp"
-#include "rashpa/kernel/ring_values.hpp"
-#include "rashpa/kernel/rings.hpp"
-#include "rashpa/kernel/step.hpp"
+#include "rashpa/kernel/contract/step.hpp"
+#include "rashpa/kernel/rings/beam_parameters.hpp"
+#include "rashpa/kernel/rings/pixel_geometry.hpp"
+#include "rashpa/kernel/rings/ring_values.hpp"
+#include "rashpa/kernel/rings/rings.hpp"
 
 namespace rashpa::kernel::sigma_clip {
 

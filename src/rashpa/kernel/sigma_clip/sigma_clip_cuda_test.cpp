@@ -6,10 +6,10 @@
 #include <cmath>
 #include <memory>
 
-#include "rashpa/kernel/cuda_testing.hpp"
 #include "rashpa/kernel/peakfinder/peakfinder.hpp"
 #include "rashpa/kernel/sparsify/sparsify.hpp"
-#include "rashpa/kernel/spots_testing.hpp"
+#include "rashpa/kernel/testing/cuda_testing.hpp"
+#include "rashpa/kernel/testing/spots_testing.hpp"
 
 namespace rashpa::kernel::sigma_clip {
 namespace {

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/target_testing.hpp"
+#include "rashpa/core/testing/target_testing.hpp"
 #include "rashpa/kernel/peakfinder/peakfinder.hpp"
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 #include "rashpa/kernel/sparsify/sparsify.hpp"
 
 namespace rashpa::kernel::sigma_clip {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "rashpa/kernel/csr/csr_cuda.hpp"
-#include "rashpa/kernel/early_launch.cuh"
+#include "rashpa/kernel/device/early_launch.cuh"
 #include "rashpa/kernel/sigma_clip/device_method.hpp"
 #include "rashpa/kernel/sigma_clip/level.cuh"
 #include "rashpa/kernel/sparsify/sparsify_cuda.hpp"

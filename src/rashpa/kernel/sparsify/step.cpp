@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "rashpa/kernel/pixel_geometry.hpp"
+#include "rashpa/kernel/rings/pixel_geometry.hpp"
 #include "rashpa/kernel/sigma_clip/device_method.hpp"
 #include "rashpa/kernel/sigma_clip/geometry_kernel.hpp"
 #include "rashpa/kernel/sparsify/sparsify.hpp"
@@ -18,8 +18,8 @@
 #include "rashpa/kernel/sparsify/sparsify_cuda.hpp"
 #endif
 #ifdef RASHPA_HAVE_OPENCL
-#include "rashpa/kernel/opencl_pass.hpp"
-#include "rashpa/kernel/rings_opencl.hpp"
+#include "rashpa/kernel/contract/opencl_pass.hpp"
+#include "rashpa/kernel/rings/rings_opencl.hpp"
 #endif
 
 namespace rashpa::kernel::sparsify {

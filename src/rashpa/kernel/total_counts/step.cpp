@@ -3,7 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include "rashpa/kernel/plain_kernel.hpp"
+#include "rashpa/kernel/contract/plain_kernel.hpp"
 #include "rashpa/kernel/total_counts/total_counts.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/total_counts/total_counts_cuda.hpp"

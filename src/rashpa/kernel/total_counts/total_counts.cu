@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "rashpa/kernel/photons.cuh"
+#include "rashpa/kernel/photons/photons.cuh"
 #include "rashpa/kernel/total_counts/total_counts_cuda.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
 

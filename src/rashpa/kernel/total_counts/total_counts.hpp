@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "rashpa/kernel/step.hpp"
+#include "rashpa/kernel/contract/step.hpp"
 
 namespace rashpa::kernel::total_counts {
 

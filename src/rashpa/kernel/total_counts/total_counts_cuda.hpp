@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "rashpa/kernel/device_pass.hpp"
+#include "rashpa/kernel/contract/device_pass.hpp"
 #include "rashpa/kernel/total_counts/total_counts.hpp"
 
 namespace rashpa::kernel::total_counts::cuda {

@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "rashpa/kernel/device_testing.hpp"
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
+#include "rashpa/kernel/testing/device_testing.hpp"
 
 namespace rashpa::kernel::total_counts {
 namespace {

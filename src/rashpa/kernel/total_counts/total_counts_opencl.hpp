@@ -3,7 +3,7 @@
 /// The veto on sums on OpenCL devices.
 #include <memory>
 
-#include "rashpa/kernel/opencl_pass.hpp"
+#include "rashpa/kernel/contract/opencl_pass.hpp"
 #include "rashpa/kernel/total_counts/total_counts.hpp"
 
 namespace rashpa::kernel::total_counts::opencl {

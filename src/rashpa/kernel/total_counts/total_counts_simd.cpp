@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 #include "rashpa/kernel/total_counts/total_counts.hpp"
 
 // Highway compiles this file once for each instruction set (foreach_target) and chooses at run time.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/kernel/plain_kernel.hpp"
+#include "rashpa/kernel/contract/plain_kernel.hpp"
 #include "rashpa/kernel/unpack/unpack.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/unpack/unpack_cuda.hpp"

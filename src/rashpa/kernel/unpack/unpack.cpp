@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 
 namespace rashpa::kernel::unpack {
 

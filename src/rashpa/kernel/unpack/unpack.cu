@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "rashpa/kernel/divisor.cuh"
+#include "rashpa/kernel/device/divisor.cuh"
 #include "rashpa/kernel/unpack/edges.hpp"
 #include "rashpa/kernel/unpack/unpack_cuda.hpp"
 #include "rashpa/memory/cuda/resources.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The kernel on a GPU against unit cpu: run by `make test-device`.
-#include "rashpa/kernel/cuda_testing.hpp"
+#include "rashpa/kernel/testing/cuda_testing.hpp"
 #include "rashpa/kernel/unpack/unpack.hpp"
 
 namespace rashpa::kernel::unpack {

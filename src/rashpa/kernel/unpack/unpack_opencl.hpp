@@ -3,7 +3,7 @@
 /// Unpacking on OpenCL devices.
 #include <memory>
 
-#include "rashpa/kernel/opencl_pass.hpp"
+#include "rashpa/kernel/contract/opencl_pass.hpp"
 #include "rashpa/kernel/unpack/unpack.hpp"
 
 namespace rashpa::kernel::unpack::opencl {

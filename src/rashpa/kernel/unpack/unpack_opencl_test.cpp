@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Unpacking on an OpenCL device against unit cpu.
-#include "rashpa/kernel/opencl_testing.hpp"
+#include "rashpa/kernel/testing/opencl_testing.hpp"
 #include "rashpa/kernel/unpack/unpack.hpp"
 
 namespace rashpa::kernel::unpack {

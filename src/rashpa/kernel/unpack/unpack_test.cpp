@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/target_testing.hpp"
+#include "rashpa/core/testing/target_testing.hpp"
 
 namespace rashpa::kernel::unpack {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rashpa/core/results.hpp"
+#include "rashpa/core/frame/results.hpp"
 
 namespace rashpa::kernel::veto {
 

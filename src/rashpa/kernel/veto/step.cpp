@@ -5,14 +5,14 @@
 #include <utility>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/kernel/plain_kernel.hpp"
+#include "rashpa/kernel/contract/plain_kernel.hpp"
 #include "rashpa/kernel/veto/rule.hpp"
 #include "rashpa/kernel/veto/veto.hpp"
 #ifdef RASHPA_HAVE_CUDA
 #include "rashpa/kernel/veto/veto_cuda.hpp"
 #endif
 #ifdef RASHPA_HAVE_OPENCL
-#include "rashpa/kernel/opencl_pass.hpp"
+#include "rashpa/kernel/contract/opencl_pass.hpp"
 #endif
 
 namespace rashpa::kernel::veto {

@@ -2,7 +2,7 @@
 // Compiled without fused multiply-adds (CMakeLists.txt): a rule says what it says on unit cpu.
 #include <cuda_runtime_api.h>
 
-#include "rashpa/kernel/rings_cuda.hpp"
+#include "rashpa/kernel/rings/rings_cuda.hpp"
 #include "rashpa/kernel/veto/veto_pass.hpp"
 
 namespace rashpa::kernel::veto::cuda {

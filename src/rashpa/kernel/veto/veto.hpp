@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "rashpa/kernel/step.hpp"
+#include "rashpa/kernel/contract/step.hpp"
 
 namespace rashpa::kernel::veto {
 

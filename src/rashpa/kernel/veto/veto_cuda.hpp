@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "rashpa/kernel/device_pass.hpp"
+#include "rashpa/kernel/contract/device_pass.hpp"
 #include "rashpa/kernel/veto/rule.hpp"
 
 namespace rashpa::kernel::veto::cuda {

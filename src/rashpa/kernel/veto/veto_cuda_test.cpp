@@ -9,8 +9,8 @@
 #include <random>
 #include <vector>
 
-#include "rashpa/kernel/device_array.hpp"
-#include "rashpa/kernel/device_testing.hpp"
+#include "rashpa/kernel/device/device_array.hpp"
+#include "rashpa/kernel/testing/device_testing.hpp"
 
 namespace rashpa::kernel::veto {
 namespace {

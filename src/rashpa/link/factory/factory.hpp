@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/doorbell.hpp"
+#include "rashpa/core/system/doorbell.hpp"
 #include "rashpa/link/arrival_queue.hpp"
+#include "rashpa/link/arrivals/receiver_memory.hpp"
 #include "rashpa/link/factory/link_options.hpp"
 #include "rashpa/link/link.hpp"
-#include "rashpa/link/receiver_memory.hpp"
 
 namespace rashpa::link {
 

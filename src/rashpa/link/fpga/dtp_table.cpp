@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "rashpa/core/checksum.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/runs.hpp"
+#include "rashpa/core/image/runs.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 
 namespace rashpa::link::fpga {
 

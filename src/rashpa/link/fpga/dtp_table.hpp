@@ -8,9 +8,9 @@
 #include <string>
 
 #include "rashpa/card/registers.hpp"
-#include "rashpa/core/frame_record.hpp"
-#include "rashpa/core/placement.hpp"
-#include "rashpa/core/region.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
+#include "rashpa/core/image/placement.hpp"
+#include "rashpa/core/image/region.hpp"
 #include "rashpa/link/words.hpp"
 
 namespace rashpa::link::fpga {

@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "rashpa/core/checksum.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 
 namespace rashpa::link::fpga {
 namespace {

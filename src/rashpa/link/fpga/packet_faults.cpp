@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "rashpa/core/checksum.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/frame_record.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/wire/headers.hpp"
 #include "rashpa/wire/icrc.hpp"
 

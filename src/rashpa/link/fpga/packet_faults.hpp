@@ -11,7 +11,7 @@
 #include "rashpa/link/faults.hpp"
 #include "rashpa/link/roce/faults/faults.hpp"
 #include "rashpa/link/words.hpp"
-#include "rashpa/wire/opcode.hpp"
+#include "rashpa/wire/packet/opcode.hpp"
 
 namespace rashpa::link::fpga {
 

@@ -11,10 +11,10 @@
 #include <thread>
 #include <utility>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
-#include "rashpa/core/pause.hpp"
+#include "rashpa/core/system/pause.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/link/fpga/descriptor_ring.hpp"
 #include "rashpa/link/fpga/dtp_table.hpp"
 #include "rashpa/link/roce/sockets/route.hpp"

@@ -8,10 +8,10 @@
 
 #include "rashpa/core/log.hpp"
 #include "rashpa/link/counters.hpp"
-#include "rashpa/link/credit_bound.hpp"
 #include "rashpa/link/fpga/options.hpp"
 #include "rashpa/link/fpga/packet_faults.hpp"
 #include "rashpa/link/link.hpp"
+#include "rashpa/link/sending/credit_bound.hpp"
 
 namespace rashpa::link::fpga {
 

@@ -11,11 +11,11 @@
 #include <numeric>
 #include <thread>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/link/assembly.hpp"
-#include "rashpa/link/queue_output.hpp"
-#include "rashpa/link/told.hpp"
+#include "rashpa/core/time/clock.hpp"
+#include "rashpa/link/arrivals/assembly.hpp"
+#include "rashpa/link/arrivals/queue_output.hpp"
+#include "rashpa/link/arrivals/told.hpp"
 
 namespace rashpa::link {
 

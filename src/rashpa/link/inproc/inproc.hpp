@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "rashpa/core/doorbell.hpp"
+#include "rashpa/core/system/doorbell.hpp"
 #include "rashpa/link/arrival_queue.hpp"
-#include "rashpa/link/receiver_memory.hpp"
+#include "rashpa/link/arrivals/receiver_memory.hpp"
 
 namespace rashpa::link {
 

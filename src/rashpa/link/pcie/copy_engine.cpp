@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "rashpa/core/clock.hpp"
+#include "rashpa/core/time/clock.hpp"
 
 namespace rashpa::link::pcie {
 

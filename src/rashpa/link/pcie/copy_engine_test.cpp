@@ -12,7 +12,7 @@
 
 #include "rashpa/link/pcie/copy_engine_testing.hpp"
 #include "rashpa/link/pcie/cpu_engine.hpp"
-#include "rashpa/link/testing.hpp"
+#include "rashpa/link/testing/testing.hpp"
 
 namespace rashpa::link::pcie {
 namespace {

@@ -7,11 +7,11 @@
 #include <thread>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/testing/testing.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
 #include "rashpa/link/pcie/sender-inl.hpp"
 #include "rashpa/link/pcie/sender.hpp"
-#include "rashpa/link/testing.hpp"
+#include "rashpa/link/testing/testing.hpp"
 
 namespace rashpa::link::pcie {
 namespace {

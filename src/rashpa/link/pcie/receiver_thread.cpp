@@ -5,8 +5,8 @@
 #include <chrono>
 #include <utility>
 
-#include "rashpa/core/clock.hpp"
-#include "rashpa/core/pause.hpp"
+#include "rashpa/core/system/pause.hpp"
+#include "rashpa/core/time/clock.hpp"
 
 namespace rashpa::link::pcie {
 

@@ -4,12 +4,12 @@
 #include <span>
 #include <vector>
 
-#include "rashpa/core/doorbell.hpp"
-#include "rashpa/link/event_handler.hpp"
+#include "rashpa/core/system/doorbell.hpp"
+#include "rashpa/link/arrivals/event_handler.hpp"
+#include "rashpa/link/arrivals/queue_output.hpp"
+#include "rashpa/link/arrivals/threaded_receiver.hpp"
 #include "rashpa/link/pcie/control_block.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
-#include "rashpa/link/queue_output.hpp"
-#include "rashpa/link/threaded_receiver.hpp"
 
 namespace rashpa::link::pcie {
 

@@ -7,8 +7,8 @@
 #include <thread>
 #include <utility>
 
-#include "rashpa/core/clock.hpp"
-#include "rashpa/core/pause.hpp"
+#include "rashpa/core/system/pause.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/link/pcie/sender.hpp"
 
 namespace rashpa::link::pcie {

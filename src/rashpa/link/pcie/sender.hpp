@@ -8,11 +8,11 @@
 #include <span>
 
 #include "rashpa/link/counters.hpp"
-#include "rashpa/link/credit_bound.hpp"
 #include "rashpa/link/link.hpp"
 #include "rashpa/link/pcie/control_block.hpp"
 #include "rashpa/link/pcie/copy_engine.hpp"
 #include "rashpa/link/pcie/cpu_engine.hpp"
+#include "rashpa/link/sending/credit_bound.hpp"
 
 namespace rashpa::link::pcie {
 

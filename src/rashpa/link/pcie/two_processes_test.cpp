@@ -10,7 +10,7 @@
 
 #include "rashpa/link/pcie/receiver.hpp"
 #include "rashpa/link/pcie/sender.hpp"
-#include "rashpa/link/testing.hpp"
+#include "rashpa/link/testing/testing.hpp"
 
 namespace rashpa::link::pcie {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <numeric>
 
-#include "rashpa/core/cache_line.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/parameter.hpp"
+#include "rashpa/core/system/cache_line.hpp"
 #include "rashpa/wire/headers.hpp"
 
 namespace rashpa::link::roce {

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "rashpa/core/placement.hpp"
+#include "rashpa/core/image/placement.hpp"
 #include "rashpa/link/line_map.hpp"
 #include "rashpa/link/words.hpp"
 #include "rashpa/wire/framing.hpp"

@@ -10,13 +10,13 @@
 #include <variant>
 #include <vector>
 
-#include "rashpa/link/assembly.hpp"
+#include "rashpa/link/arrivals/assembly.hpp"
+#include "rashpa/link/arrivals/told.hpp"
 #include "rashpa/link/roce/options.hpp"
 #include "rashpa/link/roce/packet_counters.hpp"
 #include "rashpa/link/roce/transports/rc_responder.hpp"
 #include "rashpa/link/roce/transports/uc_responder.hpp"
 #include "rashpa/link/roce/transports/ud_responder.hpp"
-#include "rashpa/link/told.hpp"
 #include "rashpa/wire/address.hpp"
 #include "rashpa/wire/icrc.hpp"
 

@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "rashpa/core/checksum.hpp"
-#include "rashpa/link/testing.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
+#include "rashpa/link/testing/testing.hpp"
 #include "rashpa/wire/icrc.hpp"
-#include "rashpa/wire/packet.hpp"
+#include "rashpa/wire/packet/packet.hpp"
 
 namespace rashpa::link::roce {
 namespace {

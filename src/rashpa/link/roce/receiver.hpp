@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/doorbell.hpp"
-#include "rashpa/link/receiver_memory.hpp"
+#include "rashpa/core/system/doorbell.hpp"
+#include "rashpa/link/arrivals/receiver_memory.hpp"
+#include "rashpa/link/arrivals/threaded_receiver.hpp"
 #include "rashpa/link/roce/options.hpp"
-#include "rashpa/link/threaded_receiver.hpp"
 
 namespace rashpa::link::roce {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "rashpa/core/clock.hpp"
-#include "rashpa/core/pause.hpp"
+#include "rashpa/core/system/pause.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/wire/random_numbers.hpp"
 
 namespace rashpa::link::roce {

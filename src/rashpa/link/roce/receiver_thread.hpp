@@ -5,9 +5,10 @@
 #include <optional>
 #include <vector>
 
-#include "rashpa/core/doorbell.hpp"
+#include "rashpa/core/system/doorbell.hpp"
+#include "rashpa/link/arrivals/queue_output.hpp"
+#include "rashpa/link/arrivals/threaded_receiver.hpp"
 #include "rashpa/link/file_sleep.hpp"
-#include "rashpa/link/queue_output.hpp"
 #include "rashpa/link/roce/answer_packets.hpp"
 #include "rashpa/link/roce/credits/congestion.hpp"
 #include "rashpa/link/roce/credits/credits.hpp"
@@ -15,7 +16,6 @@
 #include "rashpa/link/roce/packet_handler.hpp"
 #include "rashpa/link/roce/receiver.hpp"
 #include "rashpa/link/roce/sockets/receiver_socket.hpp"
-#include "rashpa/link/threaded_receiver.hpp"
 
 namespace rashpa::link::roce {
 

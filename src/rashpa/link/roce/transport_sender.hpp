@@ -7,14 +7,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "rashpa/core/clock.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/link/counters.hpp"
-#include "rashpa/link/credit_bound.hpp"
 #include "rashpa/link/roce/credits/return_path.hpp"
 #include "rashpa/link/roce/packet_sender.hpp"
 #include "rashpa/link/roce/sockets/packet_batch.hpp"
 #include "rashpa/link/roce/sockets/source_socket.hpp"
 #include "rashpa/link/roce/transports/requester.hpp"
+#include "rashpa/link/sending/credit_bound.hpp"
 
 namespace rashpa::link::roce {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rashpa/link/shim/ibverbs.hpp"
 
-#include "rashpa/core/shared_library.hpp"
+#include "rashpa/core/libraries/shared_library.hpp"
 
 namespace rashpa::link::shim {
 

@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/page.hpp"
+#include "rashpa/core/system/page.hpp"
 #include "rashpa/link/verbs/device.hpp"
 
 namespace rashpa::link::verbs {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/pause.hpp"
+#include "rashpa/core/system/pause.hpp"
+#include "rashpa/core/time/clock.hpp"
 
 namespace rashpa::link::verbs {
 

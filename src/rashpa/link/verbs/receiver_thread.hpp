@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/doorbell.hpp"
-#include "rashpa/link/event_handler.hpp"
+#include "rashpa/core/system/doorbell.hpp"
+#include "rashpa/link/arrivals/event_handler.hpp"
+#include "rashpa/link/arrivals/queue_output.hpp"
+#include "rashpa/link/arrivals/threaded_receiver.hpp"
 #include "rashpa/link/file_sleep.hpp"
-#include "rashpa/link/queue_output.hpp"
-#include "rashpa/link/threaded_receiver.hpp"
 #include "rashpa/link/verbs/queue_pair.hpp"
 #include "rashpa/link/verbs/receiver.hpp"
 

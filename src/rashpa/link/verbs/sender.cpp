@@ -11,11 +11,11 @@
 #include <thread>
 #include <utility>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/pause.hpp"
+#include "rashpa/core/system/pause.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/link/counters.hpp"
-#include "rashpa/link/credit_bound.hpp"
+#include "rashpa/link/sending/credit_bound.hpp"
 #include "rashpa/link/verbs/queue_pair.hpp"
 #include "rashpa/link/verbs/send_order.hpp"
 #include "rashpa/memory/buffer.hpp"

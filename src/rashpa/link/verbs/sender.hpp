@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "rashpa/link/link.hpp"
-#include "rashpa/link/sender_window.hpp"
+#include "rashpa/link/sending/sender_window.hpp"
 #include "rashpa/link/verbs/device.hpp"
 #include "rashpa/link/verbs/options.hpp"
 

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <thread>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/shared_library.hpp"
+#include "rashpa/core/libraries/shared_library.hpp"
+#include "rashpa/core/time/clock.hpp"
 
 namespace rashpa::memory::cuda {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/results.hpp"
+#include "rashpa/core/frame/results.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
 
 struct ncclComm;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/shared_library.hpp"
+#include "rashpa/core/libraries/shared_library.hpp"
 
 namespace rashpa::memory::opencl {
 

@@ -12,8 +12,8 @@
 #include <ctime>
 #include <utility>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/time/clock.hpp"
 
 namespace rashpa::sink::stream2 {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rashpa/core/clock.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
 #include "rashpa/sink/value_range.hpp"
 

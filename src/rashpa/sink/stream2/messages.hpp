@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "rashpa/core/books.hpp"
-#include "rashpa/core/stack.hpp"
+#include "rashpa/core/books/books.hpp"
+#include "rashpa/core/frame/stack.hpp"
 #include "rashpa/sink/nxmx_metadata.hpp"
 #include "rashpa/sink/output.hpp"
 #include "rashpa/sink/stream2/cbor.hpp"

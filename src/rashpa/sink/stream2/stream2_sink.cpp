@@ -10,9 +10,9 @@
 #include <thread>
 #include <utility>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
+#include "rashpa/core/time/clock.hpp"
 
 namespace rashpa::sink {
 

@@ -11,8 +11,8 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
-#include "rashpa/kernel/jungfrau/synthetic.hpp"
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/jungfrau/testing/synthetic.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 
 namespace rashpa::unit::contract {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "rashpa/core/doorbell.hpp"
+#include "rashpa/core/system/doorbell.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"

@@ -2,8 +2,8 @@
 /// Every stack comes back, in order, and every image is accounted for: missing, dark, partial, errored, stopped.
 #include <algorithm>
 
-#include "rashpa/core/fill.hpp"
-#include "rashpa/core/frame_record.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
+#include "rashpa/core/image/fill.hpp"
 #include "rashpa/unit/contract/bench.hpp"
 
 namespace rashpa::unit {

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/doorbell.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/frame_record.hpp"
-#include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
+#include "rashpa/core/system/doorbell.hpp"
+#include "rashpa/kernel/jungfrau/testing/synthetic.hpp"
 #include "rashpa/kernel/registry.hpp"
 #include "rashpa/unit/contract/bench.hpp"
 #include "rashpa/unit/factory.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What comes out of every unit: pixels, lists and verdicts of the plain references, fused and apart.
-#include "rashpa/kernel/photons.hpp"
+#include "rashpa/kernel/photons/photons.hpp"
 #include "rashpa/unit/contract/bench.hpp"
 
 namespace rashpa::unit {

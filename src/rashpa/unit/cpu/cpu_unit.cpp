@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "rashpa/core/cache_line.hpp"
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/frame_record.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
+#include "rashpa/core/system/cache_line.hpp"
+#include "rashpa/core/time/clock.hpp"
 
 namespace rashpa::unit {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/kernel/jungfrau/testing/synthetic.hpp"
 #include "rashpa/unit/unit_contract.hpp"
 
 namespace rashpa::unit {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rashpa/unit/cpu/team.hpp"
 
-#include "rashpa/core/pause.hpp"
+#include "rashpa/core/system/pause.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 
 namespace rashpa::unit {

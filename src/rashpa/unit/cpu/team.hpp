@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "rashpa/core/doorbell.hpp"
+#include "rashpa/core/system/doorbell.hpp"
 
 namespace rashpa::unit {
 

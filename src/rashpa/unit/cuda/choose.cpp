@@ -5,7 +5,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/unit/cuda/dispatch.hpp"
-#include "rashpa/unit/cuda/resident.hpp"
+#include "rashpa/unit/cuda/resident/resident.hpp"
 
 namespace rashpa::unit::cuda {
 

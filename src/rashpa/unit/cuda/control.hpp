@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "rashpa/core/results.hpp"
-#include "rashpa/kernel/step.hpp"
+#include "rashpa/core/frame/results.hpp"
+#include "rashpa/kernel/contract/step.hpp"
 
 namespace rashpa::unit::cuda {
 

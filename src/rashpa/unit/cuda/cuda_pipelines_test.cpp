@@ -8,11 +8,11 @@
 #include <random>
 #include <vector>
 
-#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/kernel/checksum/checksum.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
-#include "rashpa/kernel/device_testing.hpp"
 #include "rashpa/kernel/roi_stats/roi_stats.hpp"
+#include "rashpa/kernel/testing/device_testing.hpp"
 #include "rashpa/kernel/total_counts/total_counts.hpp"
 #include "rashpa/kernel/unpack/unpack.hpp"
 #include "rashpa/unit/contract/pipelines.hpp"

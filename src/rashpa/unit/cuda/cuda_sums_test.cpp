@@ -12,7 +12,7 @@
 #include "rashpa/kernel/azimuthal/testing.hpp"
 #include "rashpa/kernel/total_counts/total_counts.hpp"
 #include "rashpa/unit/cuda/cuda_unit.hpp"
-#include "rashpa/unit/cuda/nccl_joiner.hpp"
+#include "rashpa/unit/cuda/joint/nccl_joiner.hpp"
 #include "rashpa/unit/dealt/windows_testing.hpp"
 
 namespace rashpa::unit {

@@ -9,9 +9,9 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/pause.hpp"
+#include "rashpa/core/system/pause.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 #include "rashpa/memory/cuda/free_memory.hpp"
 #include "rashpa/unit/split/split_unit.hpp"

@@ -11,12 +11,12 @@
 #include <cstring>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/frame_record.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
 #include "rashpa/kernel/accumulate/accumulate.hpp"
 #include "rashpa/kernel/azimuthal/testing.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
-#include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/kernel/jungfrau/testing/synthetic.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/unit/stack_ring.hpp"
 #include "rashpa/unit/unit_contract.hpp"

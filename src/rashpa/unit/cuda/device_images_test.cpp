@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/frame_record.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
-#include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/kernel/jungfrau/testing/synthetic.hpp"
 #include "rashpa/kernel/total_counts/total_counts.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
 #include "rashpa/unit/factory.hpp"

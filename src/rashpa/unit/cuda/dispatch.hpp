@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "rashpa/unit/cuda/resident.hpp"
+#include "rashpa/unit/cuda/resident/resident.hpp"
 #include "rashpa/unit/cuda/stack_work.hpp"
 #include "rashpa/unit/factory.hpp"
 

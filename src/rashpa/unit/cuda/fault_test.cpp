@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 
-#include "rashpa/core/doorbell.hpp"
+#include "rashpa/core/system/doorbell.hpp"
 #include "rashpa/kernel/accumulate/accumulate.hpp"
 #include "rashpa/unit/cuda/cuda_unit.hpp"
 #include "rashpa/unit/cuda/faulty_kernel.hpp"

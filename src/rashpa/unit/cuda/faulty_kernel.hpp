@@ -3,7 +3,7 @@
 /// For tests: a kernel that faults when it meets an image whose first pixel is `poison`.
 #include <cstdint>
 
-#include "rashpa/kernel/device_pass.hpp"
+#include "rashpa/kernel/contract/device_pass.hpp"
 
 namespace rashpa::unit::cuda {
 

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "rashpa/core/doorbell.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/kernel/device_array.hpp"
+#include "rashpa/core/system/doorbell.hpp"
+#include "rashpa/kernel/device/device_array.hpp"
 #include "rashpa/unit/factory.hpp"
 #include "rashpa/unit/stack_ring.hpp"
 

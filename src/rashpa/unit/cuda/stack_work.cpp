@@ -7,7 +7,7 @@
 #include <atomic>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/kernel/settle_counts.hpp"
+#include "rashpa/kernel/device/settle_counts.hpp"
 
 namespace rashpa::unit::cuda {
 

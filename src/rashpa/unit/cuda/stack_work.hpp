@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4_cuda.hpp"
-#include "rashpa/kernel/device_pass.hpp"
+#include "rashpa/kernel/contract/device_pass.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
 #include "rashpa/unit/cuda/control.hpp"
-#include "rashpa/unit/cuda/joint.hpp"
-#include "rashpa/unit/cuda/stage_kernels.hpp"
+#include "rashpa/unit/cuda/joint/joint.hpp"
+#include "rashpa/unit/cuda/streams/stage_kernels.hpp"
 #include "rashpa/unit/steps.hpp"
 #include "rashpa/unit/windows.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/stack.hpp"
+#include "rashpa/core/frame/stack.hpp"
 #include "rashpa/unit/dealt/joiner.hpp"
 #include "rashpa/unit/unit.hpp"
 #include "rashpa/unit/windows.hpp"

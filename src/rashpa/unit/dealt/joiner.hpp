@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/core/results.hpp"
-#include "rashpa/kernel/join.hpp"
+#include "rashpa/core/frame/results.hpp"
+#include "rashpa/kernel/contract/join.hpp"
 
 namespace rashpa::unit {
 

@@ -8,8 +8,8 @@
 #include <exception>
 #include <span>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 
 namespace rashpa::unit::fpga {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "rashpa/card/unit_card.hpp"
-#include "rashpa/core/doorbell.hpp"
+#include "rashpa/core/system/doorbell.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/memory/ring.hpp"
 #include "rashpa/unit/factory.hpp"

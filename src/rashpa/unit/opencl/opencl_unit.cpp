@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 
 namespace rashpa::unit::opencl {

@@ -14,14 +14,14 @@
 #include <utility>
 #include <vector>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/frame_record.hpp"
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
+#include "rashpa/core/testing/testing.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/kernel/accumulate/accumulate.hpp"
 #include "rashpa/kernel/azimuthal/testing.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
-#include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/kernel/jungfrau/testing/synthetic.hpp"
 #include "rashpa/kernel/peakfinder8/peakfinder8.hpp"
 #include "rashpa/kernel/roi_stats/roi_stats.hpp"
 #include "rashpa/kernel/total_counts/total_counts.hpp"

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <utility>
 
-#include "rashpa/core/clock.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/time/clock.hpp"
 
 namespace rashpa::unit::opencl {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/kernel/opencl_pass.hpp"
+#include "rashpa/kernel/contract/opencl_pass.hpp"
 #include "rashpa/memory/opencl/device.hpp"
 #include "rashpa/unit/factory.hpp"
 #include "rashpa/unit/steps.hpp"

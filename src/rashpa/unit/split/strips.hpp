@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "rashpa/kernel/strip.hpp"
+#include "rashpa/kernel/contract/strip.hpp"
 #include "rashpa/unit/steps.hpp"
 #include "rashpa/unit/unit.hpp"
 

@@ -14,7 +14,7 @@
 #include "rashpa/kernel/accumulate/accumulate.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
-#include "rashpa/kernel/jungfrau/synthetic.hpp"
+#include "rashpa/kernel/jungfrau/testing/synthetic.hpp"
 #include "rashpa/kernel/roi_stats/roi_stats.hpp"
 #include "rashpa/kernel/total_counts/total_counts.hpp"
 #include "rashpa/kernel/veto/veto.hpp"

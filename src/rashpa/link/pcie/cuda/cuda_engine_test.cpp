@@ -13,12 +13,12 @@
 #include <tuple>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/link/link_contract.hpp"
 #include "rashpa/link/pcie/cuda/cuda_source.hpp"
 #include "rashpa/link/pcie/cuda/faulty_kernel.hpp"
 #include "rashpa/link/pcie/cuda/testing.hpp"
 #include "rashpa/link/pcie/receiver.hpp"
 #include "rashpa/link/pcie/sender.hpp"
+#include "rashpa/link/testing/link_contract.hpp"
 
 namespace rashpa::link {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/image/lost_value.hpp"
 #include "rashpa/core/log.hpp"
-#include "rashpa/core/lost_value.hpp"
 #include "rashpa/link/pcie/cuda/line_kernels.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
 

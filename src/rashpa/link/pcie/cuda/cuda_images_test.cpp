@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/lost_value.hpp"
+#include "rashpa/core/image/lost_value.hpp"
 #include "rashpa/link/pcie/cuda/cuda_source.hpp"
 #include "rashpa/link/pcie/cuda/faulty_kernel.hpp"
 #include "rashpa/link/pcie/cuda/line_kernels.hpp"

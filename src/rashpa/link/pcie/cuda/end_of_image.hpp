@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "rashpa/core/frame_record.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
 
 namespace rashpa::link::pcie {
 

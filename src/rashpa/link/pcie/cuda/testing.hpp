@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <cstring>
 
-#include "rashpa/core/checksum.hpp"
-#include "rashpa/core/clock.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
+#include "rashpa/core/time/clock.hpp"
 #include "rashpa/link/factory/factory.hpp"
-#include "rashpa/link/testing.hpp"
+#include "rashpa/link/testing/testing.hpp"
 #include "rashpa/memory/buffer.hpp"
 
 namespace rashpa::link::pcie::testing {

@@ -5,7 +5,7 @@
 
 #include "rashpa/link/roce/credits/credits.hpp"
 #include "rashpa/wire/gid.hpp"
-#include "rashpa/wire/packet.hpp"
+#include "rashpa/wire/packet/packet.hpp"
 
 namespace rashpa::link::roce {
 namespace {

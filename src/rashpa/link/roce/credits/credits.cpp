@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/link/roce/credits/congestion.hpp"
 
 namespace rashpa::link::roce {

@@ -8,7 +8,7 @@
 #include "rashpa/link/roce/receiver.hpp"
 #include "rashpa/link/roce/sender.hpp"
 #include "rashpa/link/roce/sockets/udp_socket.hpp"
-#include "rashpa/link/testing.hpp"
+#include "rashpa/link/testing/testing.hpp"
 
 namespace rashpa::link::roce {
 namespace {

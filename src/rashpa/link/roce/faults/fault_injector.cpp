@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "rashpa/core/checksum.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 
 namespace rashpa::link::roce {
 

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "rashpa/core/books.hpp"
-#include "rashpa/core/completeness_table.hpp"
-#include "rashpa/core/page_array.hpp"
-#include "rashpa/core/random_words.hpp"
+#include "rashpa/core/books/books.hpp"
+#include "rashpa/core/books/completeness_table.hpp"
+#include "rashpa/core/books/page_array.hpp"
+#include "rashpa/core/numbers/random_words.hpp"
 #include "rashpa/link/faults.hpp"
 
 namespace rashpa::link::roce {

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/wire/dual_crc.hpp"
 
 namespace rashpa::link::roce {

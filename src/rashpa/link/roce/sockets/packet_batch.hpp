@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "rashpa/core/frame_record.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
 #include "rashpa/link/roce/options.hpp"
 #include "rashpa/wire/frame_header.hpp"
 #include "rashpa/wire/headers.hpp"

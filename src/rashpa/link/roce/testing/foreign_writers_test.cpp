@@ -6,8 +6,8 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/roce/packet_handler.hpp"
-#include "rashpa/link/testing.hpp"
-#include "rashpa/wire/packet.hpp"
+#include "rashpa/link/testing/testing.hpp"
+#include "rashpa/wire/packet/packet.hpp"
 
 namespace rashpa::link::roce {
 namespace {

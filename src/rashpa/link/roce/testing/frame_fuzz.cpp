@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "rashpa/link/roce/packet_handler.hpp"
-#include "rashpa/link/testing.hpp"
+#include "rashpa/link/testing/testing.hpp"
 #include "rashpa/wire/frame_parser.hpp"
 
 namespace rashpa::link::roce {

@@ -10,7 +10,7 @@
 
 #include "rashpa/link/roce/receiver.hpp"
 #include "rashpa/link/roce/sender.hpp"
-#include "rashpa/link/testing.hpp"
+#include "rashpa/link/testing/testing.hpp"
 
 namespace rashpa::link::roce::testing {
 

@@ -5,13 +5,13 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "rashpa/core/checksum.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/link/roce/credits/credits.hpp"
 #include "rashpa/link/roce/packet_handler.hpp"
 #include "rashpa/link/roce/transports/rc_requester.hpp"
-#include "rashpa/link/testing.hpp"
-#include "rashpa/wire/packet.hpp"
+#include "rashpa/link/testing/testing.hpp"
+#include "rashpa/wire/packet/packet.hpp"
 
 namespace rashpa::link::roce {
 namespace {

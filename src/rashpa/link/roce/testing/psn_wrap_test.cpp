@@ -8,8 +8,8 @@
 #include "rashpa/link/roce/packet_handler.hpp"
 #include "rashpa/link/roce/sender.hpp"
 #include "rashpa/link/roce/sockets/udp_socket.hpp"
-#include "rashpa/link/testing.hpp"
-#include "rashpa/wire/packet.hpp"
+#include "rashpa/link/testing/testing.hpp"
+#include "rashpa/wire/packet/packet.hpp"
 
 namespace rashpa::link::roce {
 namespace {

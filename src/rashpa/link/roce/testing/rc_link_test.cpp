@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "rashpa/core/testing.hpp"
+#include "rashpa/core/testing/testing.hpp"
 #include "rashpa/link/roce/sockets/udp_socket.hpp"
 #include "rashpa/link/roce/testing/loopback_chain.hpp"
 

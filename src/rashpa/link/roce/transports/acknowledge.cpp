@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "rashpa/core/checksum.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
 
 namespace rashpa::link::roce {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "rashpa/core/frame_record.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
 #include "rashpa/link/counters.hpp"
 #include "rashpa/link/roce/sockets/packet_batch.hpp"
 #include "rashpa/link/roce/transports/acknowledge.hpp"

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rashpa/wire/packet.hpp"
+#include "rashpa/wire/packet/packet.hpp"
 
 namespace rashpa::link::roce {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "rashpa/link/link.hpp"
 #include "rashpa/link/roce/sockets/packet_batch.hpp"
-#include "rashpa/link/sender_window.hpp"
+#include "rashpa/link/sending/sender_window.hpp"
 #include "rashpa/wire/headers.hpp"
 
 namespace rashpa::link::roce {

@@ -8,7 +8,7 @@
 
 #include "rashpa/link/roce/transports/accepted_write.hpp"
 #include "rashpa/wire/headers.hpp"
-#include "rashpa/wire/packet_numbers.hpp"
+#include "rashpa/wire/packet/packet_numbers.hpp"
 
 namespace rashpa::link::roce {
 

@@ -6,7 +6,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/roce/options.hpp"
-#include "rashpa/wire/packet.hpp"
+#include "rashpa/wire/packet/packet.hpp"
 #include "rashpa/wire/testing.hpp"
 
 namespace rashpa::link::roce {

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Frames of images that are dealt among receivers: any of a slice's, in any order; only their records tell which.
+#include <cstdint>
+
+#include "rashpa/core/image/region.hpp"
+
+namespace rashpa {
+
+/// The number of a frame that nobody has told.
+inline constexpr std::uint64_t kUnknownFrame = ~std::uint64_t{0};
+
+/// In place of the slice of images that are dealt: each has an unknown frame until its record tells it.
+inline constexpr Slice kToldByRecords{0, kUnknownFrame};
+
+/// Whether the frame is one of the slice's first `images`.
+constexpr bool holds(const Slice& slice, std::uint64_t frame, std::uint64_t images) noexcept {
+  return frame >= slice.phase && (frame - slice.phase) % slice.every == 0 &&
+         (frame - slice.phase) / slice.every < images;
+}
+
+}  // namespace rashpa

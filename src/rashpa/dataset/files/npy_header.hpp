@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rashpa/core/image/pixel_type.hpp"
+
+namespace rashpa::dataset {
+
+/// What the head of a NumPy `.npy` file says (format versions 1 to 3).
+struct NpyHeader {
+  PixelType pixel = PixelType::u16;
+  std::vector<std::uint64_t> shape;  ///< slowest axis first
+};
+
+/// Bytes that npy_prefix needs: magic, version, length of the header.
+inline constexpr std::size_t kNpyPrefix = 12;
+
+/// True when the bytes begin as a `.npy` file does.
+bool is_npy(std::span<const std::byte> bytes) noexcept;
+/// Where the pixels begin, from the file's first kNpyPrefix bytes; never before kNpyPrefix. Throws FileError (without
+/// the file's name) when the bytes are no `.npy` file, the version is unknown, or the header cannot be a dictionary or
+/// is longer than 64 KiB.
+std::size_t npy_data_offset(std::span<const std::byte, kNpyPrefix> prefix);
+/// Parses the header from untrusted bytes, of which there must be npy_data_offset. Accepts little-endian arrays of the
+/// pixel types in C order with up to 8 axes; anything else throws FileError (without the file's name).
+NpyHeader parse_npy_header(std::span<const std::byte> bytes);
+
+}  // namespace rashpa::dataset

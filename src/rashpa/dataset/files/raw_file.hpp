@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "rashpa/dataset/dataset.hpp"
+#include "rashpa/dataset/files/byte_stream.hpp"
+
+namespace rashpa::dataset {
+
+/// How a file of raw frames is stored. automatic: by its name, `.npy`, `.npy.zst`, `.zst` (headerless inside), anything
+/// else headerless. zst: zstd of a headerless or a `.npy` file, told apart by the `.npy` magic.
+enum class RawFormat : std::uint8_t { automatic, bin, zst, npy };
+
+/// "auto", "bin", "zst" or "npy"; throws ConfigError for any other name.
+RawFormat raw_format(std::string_view name);
+
+/// What a file's name and the format asked for say of its bytes.
+struct RawStorage {
+  enum class Content : std::uint8_t { bin, npy, by_magic };
+  Compression compression = Compression::none;
+  Content content = Content::bin;
+};
+
+RawStorage raw_storage(std::string_view path, RawFormat format) noexcept;
+
+/// Where the frames of a file lie in its bytes.
+struct RawPlan {
+  std::uint64_t skip = 0;          ///< bytes before the first frame
+  std::uint64_t header_bytes = 0;  ///< bytes before each frame
+  std::uint64_t frames = 0;
+};
+
+/// Looks at all bytes of a file that may come from anywhere, without keeping them. `header_bytes`: before each frame of
+/// a headerless file. `shape` is checked, or set when it is still empty and the file has a `.npy` header. No more than
+/// `most_bytes` of frames are accepted, nor unpacked to be counted. Throws FileError with path and reason, ConfigError
+/// for an impossible request.
+RawPlan plan_raw(ByteStream& file, RawStorage::Content content, std::uint32_t header_bytes, ModuleShape& shape,
+                 std::uint64_t most_bytes);
+
+/// Reads the frames of a file, opened anew, each to where `place` says. Throws FileError when it is not as planned.
+void read_raw(ByteStream& file, const RawPlan& plan,
+              const std::function<std::span<std::byte>(std::uint64_t frame)>& place);
+
+}  // namespace rashpa::dataset

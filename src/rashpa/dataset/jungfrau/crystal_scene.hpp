@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "rashpa/core/image/orientation.hpp"
+
+namespace rashpa::dataset {
+
+/// A Bragg spot on the detector: photons expected in all, around a position in detector pixels.
+struct Spot {
+  float x = 0;
+  float y = 0;
+  float photons = 0;
+  float sigma = 1;  ///< pixels
+};
+
+/// Where a module lies in the assembled image: the first pixel of its frame as it is turned.
+struct ModulePlace {
+  std::uint32_t x = 0;
+  std::uint32_t y = 0;
+  Orientation orientation{};
+};
+
+/// Modules of 1024 × 512 pixels without gaps: one column of them, two columns from three modules on.
+[[nodiscard]] std::vector<ModulePlace> gapless_places(std::uint32_t modules);
+
+/// The synthetic experiment: a crystal of the tetragonal lysozyme cell (79.1, 79.1, 37.9 Å) in a water background, on a
+/// flat detector 100 mm away with 75 µm pixels. Modules of 1024 × 512 pixels lie at their places, with whatever gaps
+/// there are between them; the beam goes through the middle of the assembled image, whose pixels the coordinates are.
+class CrystalScene {
+ public:
+  /// `places` of at least one module.
+  CrystalScene(std::vector<ModulePlace> places, double energy_kev, double background_photons);
+
+  [[nodiscard]] float module_x(std::uint32_t module) const noexcept { return static_cast<float>(places_[module].x); }
+  [[nodiscard]] float module_y(std::uint32_t module) const noexcept { return static_cast<float>(places_[module].y); }
+  /// The spot where the module sees it that lies upright at its place, whichever way it is turned.
+  [[nodiscard]] Spot seen_by(std::uint32_t module, const Spot& spot) const noexcept;
+  /// Expected background photons of a pixel of a module.
+  [[nodiscard]] float background(std::uint32_t module, std::uint32_t column, std::uint32_t row) const noexcept;
+  /// Expected background photons of a pixel of the image: falls off with the angle, has water's ring at 3.3 Å, and the
+  /// beam stop's shadow. Its mean over the pixels of all modules is the one asked for.
+  [[nodiscard]] float background(float x, float y) const noexcept { return scale_ * shape(x, y); }
+  /// The reflections of a crystal in a random orientation that `seed` and `frame` name: those `count` that lie nearest
+  /// to the Ewald sphere and meet the detector.
+  [[nodiscard]] std::vector<Spot> spots(std::uint64_t seed, std::uint64_t frame, std::uint32_t count) const;
+
+ private:
+  [[nodiscard]] float shape(float x, float y) const noexcept;
+  std::vector<ModulePlace> places_;
+  float width_;
+  float height_;
+  float wavelength_;  // Å
+  float ring_;        // pixels from the beam
+  float scale_ = 1;
+};
+
+}  // namespace rashpa::dataset

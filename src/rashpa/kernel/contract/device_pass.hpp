@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The work of one step on a CUDA device. Without CUDA headers, so that the contract is the same in every build: a
+/// stream is a pointer, an error is a cudaError_t as int, 0 when all is well.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "rashpa/core/frame/results.hpp"
+#include "rashpa/core/frame/stack.hpp"
+#include "rashpa/kernel/contract/step.hpp"
+
+struct CUstream_st;
+
+namespace rashpa::kernel::cuda {
+
+/// DeviceFinding::entries of an image that has more than there is room for.
+inline constexpr std::uint32_t kListOverflow = ~0U;
+
+/// What is known on the device of one image; the unit clears it before the first step.
+struct DeviceFinding {
+  std::uint32_t counted = 0;  ///< Tap::count
+  std::uint32_t entries = 0;  ///< of its list; kListOverflow
+  std::uint8_t verdict = 0;   ///< 0: kept; n: the n-th reason of step `step`
+  std::uint8_t step = 0;      ///< which step's verdict it is
+  std::uint8_t failed = 0;    ///< n: step n - 1 could not do its work: the image is errored
+  std::uint8_t lost = 0;      ///< not 0: what other devices have found of the image has not come: it is errored
+};
+
+/// A stack in device memory. Images at regular distances; image i is worked on when work[i] is not 0. A step clears
+/// work[i] of images that it does not keep or cannot work on.
+struct DeviceStack {
+  const std::byte* in = nullptr;   ///< aligned to 16 bytes, as is the distance
+  std::size_t in_stride = 0;       ///< bytes
+  std::byte* out = nullptr;        ///< when it makes pixels; the same alignment
+  std::size_t out_stride = 0;      ///< bytes
+  std::uint64_t* marks = nullptr;  ///< Tap::mark, image i at word i · marks_stride
+  std::size_t marks_stride = 0;
+  std::uint8_t* work = nullptr;        ///< [count]
+  const std::uint8_t* dark = nullptr;  ///< [count]: not 0, the detector saw no light; null: it always did
+  Scalar* scalars = nullptr;           ///< [count], scalars_stride apart: those of this step
+  std::size_t scalars_stride = 0;
+  DeviceFinding* findings = nullptr;  ///< [count]
+  std::uint32_t count = 0;
+  std::uint32_t place = 0;  ///< of image 0 among Setup::places; the others follow
+  std::uint8_t step = 0;    ///< number of this step in the pipeline
+  std::int32_t device = 0;  ///< number of the device
+  /// DevicePass::adds_on_device(): where the quantities go if a window ends with this stack; the first is null when
+  /// none does. In device memory, and the host's addresses that it holds are the device's, too. Null: windows never end
+  /// with a stack.
+  std::byte* const* ended = nullptr;
+};
+
+/// Where the list of a place is, in host memory.
+struct HostList {
+  const std::uint32_t* index = nullptr;
+  const void* value = nullptr;
+};
+
+/// Owns memory of the device that was the current one when it was made. One for each stack in flight works at a time
+/// on its bench: `bench` counts from 0.
+class DevicePass {
+ public:
+  virtual ~DevicePass() = default;
+  /// On the host, before the stack of an image that will be worked on is submitted: what has to be known of it besides
+  /// its pixels. enqueue() copies that from `place`. Nothing allocates or waits.
+  virtual void prepare(std::uint32_t place, const StackImage& image) noexcept {
+    static_cast<void>(place), static_cast<void>(image);
+  }
+  /// Puts the work into the stream; all addresses are fixed, so that this can be captured once. Nothing allocates or
+  /// waits.
+  virtual int enqueue(const DeviceStack& stack, std::uint32_t bench, CUstream_st* stream) const noexcept = 0;
+  /// For steps that make lists.
+  [[nodiscard]] virtual HostList list(std::uint32_t place) const noexcept {
+    static_cast<void>(place);
+    return {};
+  }
+  /// Why images have failed, as CpuPass::failure().
+  [[nodiscard]] virtual std::string failure() const { return {}; }
+  /// What a person should know of how it works, when it is made; empty: nothing.
+  [[nodiscard]] virtual std::string words() const { return {}; }
+  /// For steps that make profiles: of an image that enqueue() has worked on, in host memory.
+  [[nodiscard]] virtual ProfileView profile(std::uint32_t place) const noexcept {
+    static_cast<void>(place);
+    return {};
+  }
+  /// For steps that make tables: of an image that enqueue() has worked on and that has not failed, in host memory.
+  [[nodiscard]] virtual TableView table(std::uint32_t place) const noexcept {
+    static_cast<void>(place);
+    return {};
+  }
+  /// Of a step that accumulates on the host: an image that it has kept, in the order of images, when all is done with
+  /// its stack. One thread.
+  virtual void add(std::uint32_t place) noexcept { static_cast<void>(place); }
+  /// The same thread, when a window has ended: writes the quantities, each from element 0, and starts them anew.
+  virtual void write(const AccumulatedArrays& to) noexcept { static_cast<void>(to); }
+  /// Of a step that leaves something to the next stack: what enqueue() puts into streams is then done for one stack at
+  /// a time, in the order of stacks.
+  [[nodiscard]] virtual bool in_turn() const { return adds_on_device(); }
+  /// As CpuPass::notice(). Any thread.
+  [[nodiscard]] virtual std::string notice() const { return {}; }
+  /// Of a step that accumulates: whether it does so on the device, from `work` as it finds it. What enqueue() puts into
+  /// streams is then done for one stack at a time, in the order of stacks; it also writes the quantities, where
+  /// DeviceStack::ended asks for them, and starts them anew. add() and write() are not called.
+  [[nodiscard]] virtual bool adds_on_device() const noexcept { return false; }
+  /// Where that is so, and all stacks are done: puts the writing of what has been added up since the last window ended
+  /// into the stream; behind it quantities start anew. `to`: addresses of the host that are the device's, too.
+  virtual int conclude(const AccumulatedArrays& to, CUstream_st* stream) const noexcept {
+    static_cast<void>(to), static_cast<void>(stream);
+    return 0;
+  }
+};
+
+}  // namespace rashpa::kernel::cuda

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// What a kernel is made of besides its parameters: maps of the calibration, and arrays that are made at set-up from
+/// the files that its parameters name (a geometry, a mask). The control plane reads the files and makes the arrays; a
+/// kernel declares which, and gets them by name. Does not change once it is made; any thread may read it.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "rashpa/kernel/contract/calibration_maps.hpp"
+
+namespace rashpa::kernel {
+
+/// Numbers of a given array, little-endian as the machine has them.
+enum class Number : std::uint8_t { u8, u16, u32, u64, i32, i64, f32, f64 };
+
+std::string_view name_of(Number number) noexcept;  ///< "uint8" … "float64"
+std::size_t bytes_of(Number number) noexcept;
+
+/// An array that a kernel is given, as it declares it.
+struct Input {
+  enum class Shape : std::uint8_t {
+    image,   ///< [height][width], a value for each pixel of the image
+    values,  ///< as many as there are
+  };
+  std::string name;
+  Number type = Number::u16;
+  Shape shape = Shape::image;
+  bool needed = true;
+  std::string doc{};
+};
+
+/// One array by value, row-major.
+class GivenArray {
+ public:
+  GivenArray() = default;
+  /// Copies `bytes`, which must be those of `shape`.
+  GivenArray(Number type, std::vector<std::size_t> shape, std::span<const std::byte> bytes);
+  /// A copy of plain numbers, for tests and benchmarks.
+  template <typename T>
+  static GivenArray of(const std::vector<T>& values, std::vector<std::size_t> shape = {}) {
+    if (shape.empty()) shape = {values.size()};
+    return {number_of<T>(), std::move(shape), std::as_bytes(std::span(values))};
+  }
+  template <typename T>
+  static constexpr Number number_of() noexcept {
+    if constexpr (std::is_same_v<T, std::uint8_t>) return Number::u8;
+    if constexpr (std::is_same_v<T, std::uint16_t>) return Number::u16;
+    if constexpr (std::is_same_v<T, std::uint32_t>) return Number::u32;
+    if constexpr (std::is_same_v<T, std::uint64_t>) return Number::u64;
+    if constexpr (std::is_same_v<T, std::int32_t>) return Number::i32;
+    if constexpr (std::is_same_v<T, std::int64_t>) return Number::i64;
+    if constexpr (std::is_same_v<T, float>) return Number::f32;
+    return Number::f64;
+  }
+
+  [[nodiscard]] Number type() const noexcept { return type_; }
+  [[nodiscard]] const std::vector<std::size_t>& shape() const noexcept { return shape_; }
+  [[nodiscard]] std::size_t size() const noexcept { return bytes_.size() / bytes_of(type_); }
+  /// Its numbers; empty when they are of another type.
+  template <typename T>
+  [[nodiscard]] std::span<const T> as() const noexcept {
+    if (number_of<T>() != type_) return {};
+    return {reinterpret_cast<const T*>(bytes_.data()), size()};
+  }
+
+ private:
+  Number type_ = Number::u16;
+  std::vector<std::size_t> shape_{};
+  std::vector<std::byte> bytes_{};
+};
+
+using GivenArrays = std::map<std::string, GivenArray, std::less<>>;
+
+struct Given {
+  std::shared_ptr<const CalibrationMaps> calibration{};
+  std::shared_ptr<const GivenArrays> arrays{};
+
+  /// Null when it is not there.
+  [[nodiscard]] const GivenArray* array(std::string_view name) const noexcept;
+};
+
+/// Throws ConfigError that names kernel and array when one is missing, of another type, of another number of
+/// dimensions, not of the shape that the other images have, or not declared.
+void check_given(std::string_view kernel, const std::vector<Input>& inputs, const Given& given);
+
+}  // namespace rashpa::kernel

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The contract of kernels: a step of a pipeline is a kernel with its parameters. Units ask it once, at set-up, for an
+/// object that does the work; docs/how-to/add_a_kernel.md shows how one is made.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rashpa/core/frame/stack.hpp"
+#include "rashpa/core/image/region.hpp"
+#include "rashpa/core/image/special_value.hpp"
+#include "rashpa/kernel/contract/declaration.hpp"
+#include "rashpa/kernel/contract/fpga_tables.hpp"
+#include "rashpa/kernel/contract/given.hpp"
+#include "rashpa/kernel/contract/strip.hpp"
+
+namespace rashpa::memory::opencl {
+class Device;  // memory/opencl/device.hpp
+}
+
+namespace rashpa::kernel {
+
+/// Which values of a pixel say that it has none.
+enum class Masked : std::uint8_t {
+  maximum,       ///< unsigned, as detectors deliver them
+  negative,      ///< signed, as detectors deliver them
+  minimum,       ///< signed, as kernels make them: small negative values are noise
+  not_a_number,  ///< float32
+  none,          ///< integers whose numbers all count: those of an array of which nothing else is said
+};
+
+struct PixelFormat {
+  PixelType type = PixelType::u16;
+  Masked masked = Masked::maximum;
+  std::int64_t largest_count = kNoLargestCount;  ///< delivered: values above it are special ones of the detector
+  friend bool operator==(const PixelFormat&, const PixelFormat&) = default;
+};
+
+/// Returns whether values may be below zero; reals are not asked for.
+constexpr bool is_signed(PixelFormat format) noexcept {
+  return format.type == PixelType::i16 || format.type == PixelType::i32;
+}
+
+/// What a detector delivers; `largest_count` as largest_count_of() says it of its special values.
+constexpr PixelFormat delivered(PixelType type, std::int64_t largest_count = kNoLargestCount) noexcept {
+  switch (type) {
+    case PixelType::f32:
+      return {type, Masked::not_a_number};
+    case PixelType::i16:
+    case PixelType::i32:
+      return {type, Masked::negative, largest_count};
+    default:
+      return {type, Masked::maximum, largest_count};
+  }
+}
+
+/// An array of which nothing is said: what its numbers say. Of float32 that is NaN where there is none.
+constexpr PixelFormat plain(PixelType type) noexcept {
+  return {type, type == PixelType::f32 ? Masked::not_a_number : Masked::none};
+}
+
+/// The values of a photon image that are counts: `least` to `most`, all others are masked.
+struct PhotonRange {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+};
+constexpr PhotonRange photon_range(PixelFormat format) noexcept {
+  const auto range = [&]<typename T>(T) -> PhotonRange {
+    constexpr std::int64_t kLeast = std::numeric_limits<T>::min();
+    constexpr std::int64_t kMost = std::numeric_limits<T>::max();
+    if (format.masked == Masked::none) return {kLeast, kMost};
+    if (format.masked == Masked::maximum) return {kLeast, std::min(kMost - 1, format.largest_count)};
+    return {format.masked == Masked::negative ? 0 : kLeast + 1, std::min(kMost, format.largest_count)};
+  };
+  switch (format.type) {
+    case PixelType::u8:
+      return range(std::uint8_t{});
+    case PixelType::u16:
+      return range(std::uint16_t{});
+    case PixelType::u32:
+      return range(std::uint32_t{});
+    case PixelType::i16:
+      return range(std::int16_t{});
+    default:
+      return range(std::int32_t{});
+  }
+}
+
+struct Shape {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  [[nodiscard]] std::size_t pixels() const noexcept { return std::size_t{width} * height; }
+  friend bool operator==(const Shape&, const Shape&) = default;
+};
+
+/// What a step that changes the shape of images does to everything that is said in pixels. Does not change; any thread.
+class Reshape {
+ public:
+  virtual ~Reshape() = default;
+  /// Of the images made.
+  [[nodiscard]] virtual Shape shape() const noexcept = 0;
+  /// The smallest region that holds all that becomes of `region`.
+  [[nodiscard]] virtual Region place(const Region& region) const = 0;
+  /// The NXmx pixel_mask of the images made, from that of the images seen.
+  [[nodiscard]] virtual std::vector<std::uint32_t> mask(std::span<const std::uint32_t> seen) const = 0;
+};
+
+/// What a pass is made for.
+struct Setup {
+  Shape shape{};  ///< of the images that it sees
+  Shape made{};   ///< of those that it makes; the same unless the step has a Reshape
+  PixelFormat in{};
+  std::uint32_t stack = 0;                 ///< most images at once
+  std::uint32_t places = 0;                ///< images in the ring: room for what outlives the pass
+  unsigned workers = 1;                    ///< cpu: threads
+  std::uint32_t benches = 1;               ///< cuda, opencl: stacks in flight, each on a bench of its own
+  std::optional<std::int32_t> count_at{};  ///< Tap::count is wanted of it: pixels at or above
+  std::optional<std::int32_t> mark_at{};   ///< Tap::mark is wanted of it
+  bool marked = false;                     ///< Tap::mark is there for it
+  bool only_learned = false;               ///< of dark images nothing is wanted but that it learns from them
+  std::span<const Column> before{};        ///< of the steps before it; valid while the pass is made
+};
+
+/// Some images of a stack, as a pass sees them. Arrays of pointers, one entry an image.
+struct Items {
+  std::size_t first = 0;  ///< item number of entry 0
+  std::size_t count = 0;
+  const std::byte* const* in = nullptr;   ///< row-major, without gaps
+  std::byte* const* out = nullptr;        ///< what it makes of them, aligned to 64 bytes; when it makes pixels
+  std::uint64_t* const* marks = nullptr;  ///< Tap::mark: bit p mod 64 of word p / 64; written or read
+  const std::uint32_t* place = nullptr;   ///< below Setup::places
+  const std::span<const PayloadSum>* sums = nullptr;  ///< of the image as it was delivered; null: nobody says them
+  const std::uint8_t* dark = nullptr;                 ///< not 0: a dark image. Null: none is
+};
+
+/// What a pass found in one image.
+struct Finding {
+  Scalar* scalars = nullptr;       ///< its columns, in the order of the declaration
+  const Scalar* before = nullptr;  ///< those of Setup::before
+  std::uint8_t verdict = 0;        ///< 0: kept; n: its n-th reason
+  bool failed = false;             ///< it could not do its work (list full): the image is errored
+  SparseView list{};               ///< memory of its own, valid until the place is processed again
+  TableView table{};               ///< the same
+  ProfileView profile{};           ///< the same
+  std::uint32_t counted = 0;       ///< Tap::count
+};
+
+/// Where the quantities of an accumulation go, each aligned to 64 bytes.
+using AccumulatedArrays = std::array<std::byte*, kMostQuantities>;
+
+/// The work of one step on processor cores. Nothing throws or allocates. Of a step that takes no pixels finish() alone
+/// is called.
+class CpuPass {
+ public:
+  enum class Grain : std::uint8_t {
+    block,  ///< blocks of pixels across all images, so that what belongs to a pixel is read once a stack
+    image,  ///< one image at a time
+  };
+  virtual ~CpuPass() = default;
+  [[nodiscard]] virtual Grain grain() const noexcept { return Grain::block; }
+  /// Before the first run() of a stack with `items` images. One thread.
+  virtual void begin(std::size_t items) noexcept = 0;
+  /// Pixels [first, last) of the images seen; `first` is a multiple of 4096. Several threads at once, each with its
+  /// `worker` number, for different pixels (block) or items (image: one item, all pixels).
+  virtual void run(unsigned worker, const Items& items, std::size_t first, std::size_t last) noexcept = 0;
+  /// After the last run() of the stack, once an item. One thread.
+  virtual void finish(std::size_t item, Finding& finding) noexcept = 0;
+  /// Of a step that accumulates, when a window has ended and finish() has been called for all its images: writes
+  /// elements [first, last) of each quantity, `first` a multiple of 4096, and starts them anew. Several threads at
+  /// once, each with its `worker` number, for different elements; `to`: by quantity, element 0.
+  virtual void conclude(unsigned worker, const AccumulatedArrays& to, std::size_t first, std::size_t last) noexcept {
+    static_cast<void>(worker), static_cast<void>(to), static_cast<void>(first), static_cast<void>(last);
+  }
+  /// Why it could not do its work, the first reason; empty when it could, or has nothing to say. Any thread.
+  [[nodiscard]] virtual std::string failure() const { return {}; }
+  /// What a person should know of it now: an alarm, in words; empty: nothing. Any thread.
+  [[nodiscard]] virtual std::string notice() const { return {}; }
+};
+
+/// A step that is nothing but a count: pixels at or above `threshold`, which is its first column; kept from `least` to
+/// `most`, its first and second reason say below and above. Any unit can do it from Tap::count.
+struct CountTap {
+  std::int32_t threshold = 1;
+  std::uint32_t least = 0;
+  std::uint32_t most = 0;
+  /// 0: kept; 1, 2: the reason.
+  [[nodiscard]] constexpr std::uint8_t verdict(std::uint32_t counted) const noexcept {
+    if (counted < least) return 1;
+    return counted > most ? 2 : 0;
+  }
+};
+
+namespace cuda {
+class DevicePass;  // device_pass.hpp
+}
+namespace opencl {
+class DevicePass;  // opencl_pass.hpp
+}
+
+/// Of which images a step keeps something that shows in what it says of later ones. Those it gets proved: before it has
+/// them, it is known that none was written over.
+enum class Keeps : std::uint8_t { nothing, of_darks, of_images };
+
+/// A kernel with its parameters. Does not change; used by any number of units.
+class Step {
+ public:
+  virtual ~Step();
+  [[nodiscard]] virtual const Declaration& declaration() const noexcept = 0;
+  /// What it makes of pixels `in`: the same where it makes none. Throws ConfigError when shape or pixels do not fit;
+  /// that their type is one that it takes is known before.
+  [[nodiscard]] virtual PixelFormat fit(const Shape& shape, PixelFormat in) const = 0;
+  /// Throws ConfigError when it cannot work on the columns of the steps before it.
+  virtual void fit_columns(std::span<const Column> before) const { static_cast<void>(before); }
+  /// How images of shape `in`, which fits, become others; null: they keep their shape. Only of steps that make pixels.
+  [[nodiscard]] virtual std::unique_ptr<const Reshape> reshape(const Shape& in) const;
+  /// Whether it hands `tap` to steps behind it, as far as its declaration does.
+  [[nodiscard]] virtual bool offers(Tap tap) const { return declaration().offers_tap(tap); }
+  [[nodiscard]] virtual std::optional<CountTap> count_tap() const { return std::nullopt; }
+  /// Whether it sees dark images that the pipeline does not keep: they are vetoed behind it. Stacks come in order.
+  [[nodiscard]] virtual bool learns_from_darks() const { return false; }
+  /// What it adds up over images (accumulation()) needs no word here. Nobody knows what code from outside keeps.
+  [[nodiscard]] virtual Keeps keeps() const { return declaration().origin.empty() ? Keeps::nothing : Keeps::of_images; }
+  /// The threshold of Tap::mark that spares it its own pass.
+  [[nodiscard]] virtual std::optional<std::int32_t> mark_tap() const { return std::nullopt; }
+  /// Room for entries in the list of an image; 0: it makes none.
+  [[nodiscard]] virtual std::size_t list_capacity(const Shape& shape) const {
+    static_cast<void>(shape);
+    return 0;
+  }
+  /// Room for rows in the table of an image; 0: it makes none.
+  [[nodiscard]] virtual std::uint32_t table_capacity() const { return 0; }
+  /// The axes of its profile with their bins; none: it makes none.
+  [[nodiscard]] virtual std::vector<Axis> axes() const { return {}; }
+  /// What it accumulates of pixels `in`, if anything: CpuPass::conclude writes that. An image that it vetoes or fails
+  /// is not counted; unless Accumulation::accepted is off, no step behind it may refuse an image that it has added.
+  [[nodiscard]] virtual std::optional<Accumulation> accumulation(const Shape& shape, PixelFormat in) const {
+    static_cast<void>(shape), static_cast<void>(in);
+    return std::nullopt;
+  }
+  /// The same on `rows` of images of shape `whole`, which fits. Nothing: an image must be in one piece for it.
+  [[nodiscard]] virtual std::optional<Strip> strip(const Shape& whole, const Rows& rows) const {
+    static_cast<void>(whole), static_cast<void>(rows);
+    return std::nullopt;
+  }
+  /// Throws ResourceError when there is no memory.
+  [[nodiscard]] virtual std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const = 0;
+  /// Whether its pass for CUDA has to be asked for each stack what it puts into the stream, so that nothing of it can
+  /// be captured.
+  [[nodiscard]] virtual bool enqueued_each_time() const noexcept { return false; }
+  /// For the current device; null when there is none or the program was built without CUDA. Throws as on_cpu().
+  [[nodiscard]] virtual std::unique_ptr<cuda::DevicePass> on_cuda(const Setup& setup) const;
+  /// For the processing unit in hardware, which converts and counts; nothing: it cannot do this step. Throws
+  /// ConfigError when it cannot do it with these parameters.
+  [[nodiscard]] virtual std::optional<FpgaTables> on_fpga() const { return std::nullopt; }
+  /// For the device, which outlives it; null when there is none. Throws ResourceError with what the compiler of the
+  /// device says, too.
+  [[nodiscard]] virtual std::unique_ptr<opencl::DevicePass> on_opencl(const Setup& setup,
+                                                                      const memory::opencl::Device& device) const;
+};
+
+/// A step by value, made of a kernel's Config: its folder has `step_of(const Config&)`.
+class StepOf {
+ public:
+  template <typename Config>
+  requires requires(const Config& config) { step_of(config); }
+  StepOf(const Config& config) : step_(step_of(config)) {}  // NOLINT(google-explicit-constructor): a list of configs
+  StepOf(std::shared_ptr<const Step> step) : step_(std::move(step)) {}  // NOLINT(google-explicit-constructor)
+  const Step& operator*() const noexcept { return *step_; }
+  const Step* operator->() const noexcept { return step_.get(); }
+  [[nodiscard]] const std::shared_ptr<const Step>& shared() const noexcept { return step_; }
+
+ private:
+  std::shared_ptr<const Step> step_;
+};
+
+/// A kernel, as the registry knows it.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  [[nodiscard]] virtual const Declaration& declaration() const noexcept = 0;
+  /// `given` has passed check_given(). Throws ConfigError that names the parameter.
+  [[nodiscard]] virtual std::shared_ptr<const Step> make(const NamedValues& values, const Given& given) const = 0;
+};
+
+}  // namespace rashpa::kernel

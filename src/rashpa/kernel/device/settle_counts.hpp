@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "rashpa/kernel/contract/device_pass.hpp"
+#include "rashpa/kernel/contract/step.hpp"
+
+namespace rashpa::kernel::cuda {
+
+/// What a CountTap makes of counts, image by image: its column, its verdict; images that are not kept leave the work.
+/// `counts`: [stack.count] in device memory; null: DeviceFinding::counted.
+cudaError_t settle_counts(const DeviceStack& stack, const std::uint32_t* counts, const CountTap& tap,
+                          cudaStream_t stream) noexcept;
+
+}  // namespace rashpa::kernel::cuda

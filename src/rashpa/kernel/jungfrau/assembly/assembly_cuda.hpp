@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The assembled image on CUDA devices: converted images are gathered, the bits of assemble_reference().
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "rashpa/kernel/contract/device_pass.hpp"
+#include "rashpa/kernel/jungfrau/assembly/assembly.hpp"
+#include "rashpa/memory/cuda/resources.hpp"
+
+namespace rashpa::kernel::jungfrau::cuda {
+
+class DeviceAssembly {
+ public:
+  /// Throws ConfigError when there are more pixels than it can name, ResourceError when the device has no memory.
+  DeviceAssembly(const Assembly& assembly, Output output, const Setup& setup);
+
+  /// Where the images of a stack are converted to, stride() pixels apart.
+  [[nodiscard]] std::byte* converted(std::uint32_t bench) const noexcept { return converted_[bench].as<std::byte>(); }
+  [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
+  /// From there to DeviceStack::out, all images that have work.
+  cudaError_t assemble(const kernel::cuda::DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept;
+
+ private:
+  Output output_;
+  std::size_t stride_;
+  std::uint32_t pixels_;                               // of the assembled image, rounded up to pairs
+  memory::cuda::DeviceMemory origins_;                 // a word a pixel, for whole tiles
+  std::vector<memory::cuda::DeviceMemory> converted_;  // by bench
+};
+
+}  // namespace rashpa::kernel::jungfrau::cuda

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Tables of peaks on CUDA devices: what kernels that find them have in common.
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rashpa/kernel/contract/device_pass.hpp"
+#include "rashpa/memory/cuda/resources.hpp"
+
+namespace rashpa::kernel::cuda {
+
+struct PeakRoom;
+
+/// The rows of all images, in host memory, with columns as peaks::columns() has them. An image with more peaks than
+/// there is room for has failed.
+class PeakTable {
+ public:
+  /// `kernel`: its name, for errors. Throws ResourceError.
+  PeakTable(std::string kernel, const Setup& setup, std::uint32_t most);
+
+  /// Put into the stream right behind the kernel that finds peaks, which lets it begin early (early_launch.cuh). Leaves
+  /// room for those of the next stack.
+  [[nodiscard]] cudaError_t settle(const DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept;
+  [[nodiscard]] PeakRoom room(std::uint32_t bench) const noexcept;
+  /// Where rows go, for a kernel that puts them in order itself.
+  struct Rows {
+    double* intensities = nullptr;      ///< device, [image][most]: by row
+    Scalar* table = nullptr;            ///< host, [place][row][column]
+    std::uint32_t* found = nullptr;     ///< host, [place]: rows
+    std::uint32_t* too_many = nullptr;  ///< host: peaks of an image that has failed
+  };
+  [[nodiscard]] Rows rows(std::uint32_t bench) const noexcept;
+
+  [[nodiscard]] TableView table(std::uint32_t place) const noexcept;
+  [[nodiscard]] std::string failure() const;
+
+ private:
+  std::string kernel_;
+  std::uint32_t places_, stack_, most_;
+  bool early_;                        // kernels begin before the ones in front of them have ended
+  memory::cuda::PinnedMemory table_;  // Scalar [place][row][column]
+  memory::cuda::PinnedMemory found_;  // by place; then how many were too many
+  std::vector<memory::cuda::DeviceMemory> entries_, intensities_;  // by bench
+  // By bench, 0 between stacks: peaks by image, then blocks that are done with it.
+  std::vector<memory::cuda::DeviceMemory> counts_;
+};
+
+}  // namespace rashpa::kernel::cuda

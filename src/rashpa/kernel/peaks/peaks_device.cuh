@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Peaks in any order to the rows of a table and its numbers: what threads of a block do, for every kernel that does
+/// so, whether it runs over a stack (peaks_cuda.cu) or stays resident.
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "rashpa/core/frame/results.hpp"
+#include "rashpa/kernel/peaks/peak_room.cuh"
+
+namespace rashpa::kernel::cuda {
+
+inline constexpr unsigned kPeakColumns = 7;
+
+__device__ inline void put_row(Scalar* row, const Peak& peak) {
+  row[0] = Scalar::of_real(peak.x);
+  row[1] = Scalar::of_real(peak.y);
+  row[2] = Scalar::of_real(peak.intensity);
+  row[3] = Scalar::of_real(peak.snr);
+  row[4] = Scalar::of_count(peak.pixels);
+  row[5] = Scalar::of_real(peak.largest);
+  row[6] = Scalar::of_real(peak.background);
+}
+
+/// All threads of a block of kThreads: the rows of every peak of its share, which are those from first · kThreads on,
+/// some times kThreads apart. `intensities`: in the order of rows. `done`: called by all threads when all intensities
+/// of the block are stored; its last rows follow.
+template <std::uint32_t kThreads, typename Done>
+__device__ void put_in_order(const PeakEntry* entries, std::uint32_t count, std::uint32_t first, std::uint32_t blocks,
+                             std::uint64_t (&keys)[kThreads], double* intensities, Scalar* rows, Done done) {
+  constexpr std::uint32_t kNone = ~0U;
+  std::uint32_t i = kNone, rank = 0;
+  for (std::uint32_t begin = first * kThreads; begin < count; begin += blocks * kThreads) {
+    if (i < count) put_row(rows + std::size_t{rank} * kPeakColumns, entries[i].peak);
+    i = begin + threadIdx.x;
+    const std::uint64_t key = i < count ? entries[i].key : 0;
+    rank = 0;
+    for (std::uint32_t some = 0; some < count; some += kThreads) {
+      const std::uint32_t here = min(count - some, kThreads);
+      __syncthreads();
+      if (threadIdx.x < here) keys[threadIdx.x] = entries[some + threadIdx.x].key;
+      __syncthreads();
+#pragma unroll 8
+      for (std::uint32_t k = 0; k < here; ++k) rank += keys[k] < key ? 1 : 0;
+    }
+    if (i < count) intensities[rank] = entries[i].peak.intensity;
+  }
+  done();
+  if (i < count) put_row(rows + std::size_t{rank} * kPeakColumns, entries[i].peak);
+}
+
+/// A warp: the sum of `count` numbers in their order, as unit cpu adds them up. All lanes get it.
+__device__ inline double sum_in_order(const double* intensities, std::uint32_t count) {
+  constexpr unsigned kAll = ~0U;
+  double sum = 0;
+  for (std::uint32_t first = 0; first < count; first += 32) {
+    // What is added behind the last one is +0, which changes no sum that began with it.
+    const std::uint32_t at = first + threadIdx.x % 32;
+    const double mine = at < count ? __ldcg(&intensities[at]) : 0;
+#pragma unroll
+    for (int k = 0; k < 32; ++k) sum += __shfl_sync(kAll, mine, k);
+  }
+  return sum;
+}
+
+}  // namespace rashpa::kernel::cuda

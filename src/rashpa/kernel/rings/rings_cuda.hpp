@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The background of images ring by ring on CUDA devices, and the pixels above it: the first half of what peak finders
+/// do. Limits and marks are those of unit cpu, bit for bit, where pixels are whole numbers.
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "rashpa/kernel/contract/device_pass.hpp"
+#include "rashpa/kernel/rings/ring_limits.hpp"
+#include "rashpa/kernel/rings/rings.hpp"
+#include "rashpa/memory/cuda/resources.hpp"
+
+namespace rashpa::kernel::cuda {
+
+template <typename T>
+memory::cuda::DeviceMemory copy_to_device(const std::vector<T>& values, const char* what) {
+  memory::cuda::DeviceMemory memory(values.size() * sizeof(T));
+  if (values.empty()) return memory;
+  memory::cuda::check(cudaMemcpy(memory.as<void>(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice),
+                      what);
+  return memory;
+}
+
+/// Memory of the current device, for all benches of a pass. What it enqueues is for one stack at a time on a bench.
+class MarkedRings {
+ public:
+  /// Throws ResourceError.
+  MarkedRings(const Rings& rings, const RingMethod& method, const Setup& setup);
+
+  /// Puts the work into the stream: limits, then marks, of the images that are worked on. A kernel right behind it may
+  /// begin early (early_launch.cuh).
+  [[nodiscard]] cudaError_t enqueue(const DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept;
+
+  /// What kernels behind it read, in device memory; pixels in no ring are not marked.
+  struct Seen {
+    const std::uint16_t* ring_of = nullptr;  ///< [pixel]
+    const RingLimit* limits = nullptr;       ///< [image][ring]
+    std::uint32_t* marks = nullptr;          ///< [image][word], a bit a pixel; 0 behind the last pixel
+    std::uint32_t rings = 0;
+    std::uint32_t words = 0;  ///< from one image to the next: even
+  };
+  [[nodiscard]] Seen seen(std::uint32_t bench) const noexcept;
+
+  /// What those limits are made of, for a kernel that makes them itself; in device memory.
+  struct Made {
+    const std::uint32_t* order = nullptr;   ///< pixels, ring by ring
+    const std::uint32_t* firsts = nullptr;  ///< [ring], and behind the last one: where it begins among those
+    RingLimit* limits = nullptr;            ///< [image][ring]
+    std::uint32_t longest = 0;              ///< pixels of a ring that shared memory holds
+  };
+  [[nodiscard]] Made made(std::uint32_t bench) const noexcept {
+    return {order_.as<std::uint32_t>(), firsts_.as<std::uint32_t>(), limits_[bench].as<RingLimit>(), room_};
+  }
+
+ private:
+  RingMethod method_;
+  PixelFormat format_;
+  std::uint32_t rings_;
+  Shape shape_;
+  std::uint32_t pixels_, words_, stack_;
+  std::uint32_t room_ = 0;  // values of a ring in shared memory
+  bool early_;              // kernels begin before the ones in front of them have ended
+  memory::cuda::DeviceMemory order_, firsts_, ring_of_, reaches_, lowest_;
+  std::vector<memory::cuda::DeviceMemory> limits_, above_, marks_;  // by bench
+  std::vector<memory::cuda::DeviceMemory> bins_, others_, states_;  // by bench, where images are counted
+};
+
+}  // namespace rashpa::kernel::cuda

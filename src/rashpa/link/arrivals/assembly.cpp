@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/link/arrivals/assembly.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/core/frame/dealt.hpp"
+#include "rashpa/core/frame/dtp_id.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
+#include "rashpa/memory/stream_copy.hpp"
+#include "rashpa/wire/headers.hpp"
+
+namespace rashpa::link {
+
+namespace {
+
+// A network reorders packets by a few places: an event is given up when a later event and this many packets have come,
+// or nothing has come for this long.
+constexpr std::uint64_t kReorderPackets = 8;
+constexpr std::int64_t kReorderNs = 5'000'000;
+constexpr std::uint64_t kNone = ~std::uint64_t{0};
+constexpr unsigned kIndexBits = 24;  // of an immediate
+
+// a·b + c without overflow, or the largest value.
+std::uint64_t bounded(std::uint64_t a, std::uint64_t b, std::uint64_t c) noexcept {
+  std::uint64_t product = 0;
+  std::uint64_t sum = 0;
+  if (__builtin_mul_overflow(a, b, &product) || __builtin_add_overflow(product, c, &sum)) return kNone;
+  return sum;
+}
+
+}  // namespace
+
+void check(const ReceiverDtp& dtp, std::uint64_t line_bytes, std::uint64_t record_bytes) {
+  const Placement& p = dtp.placement;
+  const auto refuse = [&](const std::string& what) {
+    throw ConfigError(fmt::format("link: DTP {}: {}", dtp.id, what));
+  };
+  if (dtp.id > kLargestDtpId) refuse(fmt::format("the id must be 0 … {}", kLargestDtpId));
+  if (p.slots == 0 || p.lines == 0 || p.line_bytes == 0) refuse("slots, lines and line_bytes must not be 0");
+  if (p.lines > 1 && p.pitch < p.line_bytes) {
+    refuse(fmt::format("pitch {} is less than a line of {} bytes", p.pitch, p.line_bytes));
+  }
+  const std::uint64_t last_line = bounded(p.lines - 1, p.lines > 1 ? p.pitch : 0, p.line_bytes);
+  const std::uint64_t in_slot = bounded(1, p.first_line_offset, last_line);
+  if (in_slot > p.slot_bytes) refuse(fmt::format("its lines end at byte {} of a slot of {}", in_slot, p.slot_bytes));
+  if (bounded(p.slots, p.slot_bytes, p.pixels_offset) > line_bytes) {
+    refuse(fmt::format("{} slots of {} bytes from {} do not fit the region of {} bytes", p.slots, p.slot_bytes,
+                       p.pixels_offset, line_bytes));
+  }
+  if (bounded(p.slots + 1ULL, FrameRecord::kBytes, p.records_offset) > record_bytes) {
+    refuse(fmt::format("{} records and one of skipped images from {} do not fit the region of {} bytes", p.slots,
+                       p.records_offset, record_bytes));
+  }
+}
+
+Assembly::Assembly(const ReceiverDtp& dtp, std::uint32_t list_index, MapUnit unit, const ReceiverMemory& memory,
+                   NotFree not_free, ReceiverCounters& counters, Sight sight, Verify verify)
+    : dtp_(dtp),
+      placement_(dtp.placement),
+      list_index_(list_index),
+      unit_(unit.bytes),
+      finest_(unit.finest),
+      lines_(memory.lines.data),
+      records_(memory.records.data()),
+      not_free_(not_free),
+      sight_(sight),
+      verify_(verify),
+      counters_(&counters),
+      payload_bytes_(dtp.placement.payload_bytes()) {
+  check(dtp, memory.lines.bytes, memory.records.size());
+  if (placement_.lines == 1) placement_.pitch = placement_.line_bytes;  // one line has no pitch
+  images_.resize(placement_.slots);
+  if (unit_ == 0 || finest_ == 0 || unit_ % finest_ != 0 || placement_.line_bytes % unit_ != 0) {
+    throw ConfigError(fmt::format("link: DTP {}: a unit of {} bytes does not divide a line of {} bytes", dtp.id, unit_,
+                                  placement_.line_bytes));
+  }
+  for (Image& image : images_) {
+    image.map = LineMap(placement_.lines, placement_.line_bytes / unit_, placement_.line_bytes / finest_);
+  }
+  overrun_.assign(placement_.slots, kNone);
+}
+
+Target Assembly::locate(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  const Placement& p = placement_;
+  std::uint64_t slot = 0;
+  Target target;
+  if (const std::uint64_t in_pixels = offset - p.pixels_offset;
+      offset >= p.pixels_offset && in_pixels < p.slots * p.slot_bytes) {
+    slot = in_pixels / p.slot_bytes;
+    const std::uint64_t in_slot = in_pixels - slot * p.slot_bytes;
+    if (in_slot >= p.first_line_offset) {
+      const std::uint64_t from_first = in_slot - p.first_line_offset;
+      if (p.contiguous()) {
+        target.linear = from_first;
+        if (from_first < payload_bytes_ && bytes <= payload_bytes_ - from_first) target.kind = Target::Kind::lines;
+      } else {
+        const std::uint64_t line = from_first / p.pitch;
+        const std::uint64_t column = from_first - line * p.pitch;
+        target.linear = line * p.line_bytes + column;
+        if (line < p.lines && column < p.line_bytes && bytes <= p.line_bytes - column)
+          target.kind = Target::Kind::lines;
+      }
+    }
+  }
+  if (target.kind == Target::Kind::refused) {
+    if (bytes != FrameRecord::kBytes || offset < p.records_offset) return target;
+    const std::uint64_t in_records = offset - p.records_offset;
+    slot = in_records / FrameRecord::kBytes;
+    if (slot > p.slots || in_records % FrameRecord::kBytes != 0) return target;
+    if (slot == p.slots) {
+      target.kind = Target::Kind::skip;
+      return target;
+    }
+    target.kind = Target::Kind::record;
+  }
+  const std::uint64_t ahead = slot >= next_slot_ ? slot - next_slot_ : slot + p.slots - next_slot_;
+  target.index = next_ + ahead;
+  return target;
+}
+
+void Assembly::count_not_free(std::uint64_t index) noexcept {
+  if (index < next_ || not_free_ == NotFree::late) {
+    counters_->late_packets.add(1);
+  } else {
+    counters_->overrun_packets.add(1);
+  }
+}
+
+void Assembly::mark(std::uint64_t index) noexcept {
+  if (!numbered_ || (marked_ && !after(mark_psn_))) return;
+  marked_ = true;
+  mark_psn_ = psn_;
+  mark_index_ = index;
+}
+
+// Whether the lines in hand can be of this image, and not of one a ring before or behind.
+bool Assembly::belongs(const Image& image) noexcept {
+  if (!numbered_) return true;
+  const bool passed = marked_ && image.index <= mark_index_;
+  if ((passed && after(mark_psn_)) || (image.event && !image.bare && after(image.event_psn))) {
+    count_not_free(image.index);
+    return false;
+  }
+  if (marked_ && !passed && !after(mark_psn_)) {
+    counters_->late_packets.add(1);
+    return false;
+  }
+  return true;
+}
+
+Assembly::Image& Assembly::open_image(std::uint64_t index) noexcept {
+  Image& image = images_[index % placement_.slots];
+  if (image.index != index) {
+    image.index = index;
+    image.map.clear(placement_.line_bytes / unit_);
+    image.crc_bytes = 0;
+    image.crc = 0;
+    image.event = false;
+    image.bare = false;
+    image.begun = false;
+  }
+  return image;
+}
+
+// A packet that does not lie on whole units, as only a foreign sender makes them: from now on the maps count in finer
+// ones, if that helps. Maps of images that are decided belong to whoever took them, and stay as they are.
+bool Assembly::refine_for(std::uint64_t linear, std::uint64_t bytes) noexcept {
+  if (unit_ == finest_ || linear % finest_ != 0 || bytes % finest_ != 0) return false;
+  for (Image& image : images_) {
+    if (image.index != kNone && image.index >= next_) image.map.refine(unit_ / finest_);
+  }
+  unit_ = finest_;
+  return true;
+}
+
+void Assembly::put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_t linear,
+                         std::span<const std::byte> bytes, std::optional<std::uint32_t> crc,
+                         std::int64_t now) noexcept {
+  ++packets_;
+  if (index < next_ || index >= granted() || index >= dtp_.images) {
+    if (sight_ == Sight::lines && not_free_ == NotFree::overrun && index >= granted() && index < dtp_.images) {
+      overrun_[index % placement_.slots] = index;
+    }
+    return count_not_free(index);
+  }
+  if (linear % unit_ != 0 || bytes.size() % unit_ != 0) [[unlikely]] {
+    if (!refine_for(linear, bytes.size())) return counters_->refused_alignment.add(1);
+  }
+  Image& image = open_image(index);
+  if (!belongs(image)) return;
+  if (!image.begun || after(image.line_psn)) image.line_psn = psn_;
+  image.begun = true;
+  memory::stream_copy(lines_ + offset, bytes);  // emit() comes behind a fence
+  const std::uint64_t units = bytes.size() / unit_;
+  const std::uint64_t fresh = image.map.set(linear / unit_, units);
+  if (sight_ == Sight::lines && !image.event) put_bare_event(index, now);
+  if (linear == image.crc_bytes) {
+    image.crc = crc ? join_(image.crc, *crc, bytes.size()) : crc32c(bytes, image.crc);
+    image.crc_bytes += bytes.size();
+  } else if (linear < image.crc_bytes) {
+    // Bytes that the checksum covers were written again, perhaps with others: it is made anew from memory at the end.
+    image.crc = 0;
+    image.crc_bytes = 0;
+  }
+  if (image.event) image.last_packet_ns = now;
+  counters_->payload_bytes.add(bytes.size());
+  if (fresh != units) counters_->duplicate_packets.add(1);
+}
+
+bool Assembly::valid(const FrameRecord& record, std::uint64_t offset, std::uint32_t immediate) const noexcept {
+  return record.dtp == dtp_.id && record.run == dtp_.run && record.index < dtp_.images &&
+         record.slot == record.index % placement_.slots && offset == placement_.record_offset(record.index) &&
+         (dtp_.dealt ? holds(dtp_.slice, record.frame_number, dtp_.images)
+                     : record.frame_number == dtp_.slice.frame(record.index)) &&
+         record.lines == placement_.lines && record.payload_bytes == payload_bytes_ &&
+         immediate == immediate_of(dtp_.id, record.index);
+}
+
+void Assembly::put_event(std::uint64_t offset, std::span<const std::byte> bytes, std::uint32_t immediate,
+                         std::int64_t now) noexcept {
+  if (put_event(offset, decode_frame_record(bytes), immediate, now)) {
+    std::memcpy(records_ + offset, bytes.data(), FrameRecord::kBytes);
+  }
+}
+
+bool Assembly::put_event(std::uint64_t offset, const std::optional<FrameRecord>& record, std::uint32_t immediate,
+                         std::int64_t now) noexcept {
+  ++packets_;
+  if (!record || !valid(*record, offset, immediate)) {
+    counters_->bad_records.add(1);
+    return false;
+  }
+  const std::uint64_t index = record->index;
+  if (index < next_) {
+    counters_->duplicate_packets.add(1);
+    return false;
+  }
+  mark(index);
+  if (index >= granted()) {
+    count_not_free(index);
+    if (not_free_ == NotFree::late) return false;
+    overrun_[index % placement_.slots] = index;
+    note_event(index, now);
+    return false;
+  }
+  Image& image = open_image(index);
+  if (image.event && !image.bare) {
+    counters_->duplicate_packets.add(1);
+    return false;
+  }
+  if (numbered_ && image.begun && image.line_psn > psn_) {
+    // Some of its lines were sent after it: they are of an image a ring behind, and nobody knows which they are.
+    image.map.clear(placement_.line_bytes / unit_);
+    image.crc = 0;
+    image.crc_bytes = 0;
+  }
+  image.event_psn = psn_;
+  image.event = true;
+  image.bare = false;
+  image.record = *record;
+  image.last_packet_ns = now;
+  counters_->events.add(1);
+  counters_->payload_bytes.add(FrameRecord::kBytes + (sight_ == Sight::events ? payload_bytes_ : 0));
+  note_event(index, now);
+  return true;
+}
+
+bool Assembly::put_skip(const std::optional<FrameRecord>& record, std::uint32_t immediate, std::int64_t now) noexcept {
+  ++packets_;
+  const bool ours = record && (record->flags & FrameRecord::skipped) != 0 && record->dtp == dtp_.id &&
+                    record->run == dtp_.run && record->index < dtp_.images &&
+                    record->frame_number == dtp_.slice.frame(record->index) && record->user[0] <= record->index + 1;
+  // The next one may have taken its place before it was read.
+  if (!ours || immediate >> kIndexBits != (dtp_.id & 0xFFU)) {
+    counters_->bad_records.add(1);
+    return false;
+  }
+  skipped_ = std::max(skipped_, record->user[0]);
+  skips_ = std::max(skips_, record->user[1]);
+  mark(record->index);
+  counters_->skip_events.add(1);
+  note_event(record->index + 1, now);
+  return true;
+}
+
+std::uint64_t Assembly::sent_up_to(std::uint64_t index) const noexcept {
+  return (index + 1 - std::min(index + 1, skipped_)) * (payload_bytes_ + FrameRecord::kBytes) +
+         skips_ * FrameRecord::kBytes;
+}
+
+void Assembly::put_bare_event(std::uint64_t index, std::int64_t now) noexcept {
+  if (index < next_ || index >= dtp_.images) return counters_->late_packets.add(1);
+  if (index >= granted()) {
+    count_not_free(index);
+    if (not_free_ == NotFree::late) return;
+    overrun_[index % placement_.slots] = index;
+  } else {
+    Image& image = open_image(index);
+    if (image.event) {
+      if (sight_ != Sight::lines) counters_->duplicate_packets.add(1);
+      return;
+    }
+    image.event = image.bare = true;
+    image.last_packet_ns = now;
+    if (sight_ != Sight::lines) counters_->events.add(1);
+  }
+  note_event(index, now);
+}
+
+void Assembly::note_event(std::uint64_t index, std::int64_t now) noexcept {
+  if (any_event_ && index <= latest_event_) return;
+  any_event_ = true;
+  latest_event_ = index;
+  latest_event_packet_ = packets_;
+  latest_event_ns_ = now;
+}
+
+// What the event's record would have said, where one came without: all but time, flags and checksum is known.
+FrameRecord Assembly::record_of(const Image& image) const noexcept {
+  if (!image.bare) return image.record;
+  FrameRecord record;
+  record.dtp = dtp_.id;
+  record.frame_number = dtp_.dealt ? kUnknownFrame : dtp_.slice.frame(image.index);
+  record.index = image.index;
+  record.slot = static_cast<std::uint32_t>(image.index % placement_.slots);
+  record.lines = placement_.lines;
+  record.payload_bytes = payload_bytes_;
+  record.run = dtp_.run;
+  return record;
+}
+
+std::uint32_t Assembly::payload_crc(const Image& image) const noexcept {
+  std::uint32_t crc = image.crc;
+  const Placement& p = placement_;
+  const std::byte* base = lines_ + p.image_offset(image.index);
+  if (p.contiguous()) return crc32c({base + image.crc_bytes, payload_bytes_ - image.crc_bytes}, crc);
+  std::uint64_t column = image.crc_bytes % p.line_bytes;
+  for (std::uint64_t line = image.crc_bytes / p.line_bytes; line < p.lines; ++line) {
+    crc = crc32c({base + line * p.pitch + column, p.line_bytes - column}, crc);
+    column = 0;
+  }
+  return crc;
+}
+
+// True when the image's checksum is compared before it is called complete.
+bool Assembly::verified(std::uint64_t index) const noexcept {
+  constexpr std::uint64_t kSample = 16;
+  if (sight_ != Sight::events || verify_ == Verify::all) return true;
+  return verify_ == Verify::sampled && index % kSample == 0;
+}
+
+// True when the event of image next_ cannot come any more.
+bool Assembly::given_up(std::int64_t now, bool timed) const noexcept {
+  if (!any_event_ || latest_event_ <= next_) return false;
+  return latest_event_ >= next_ + 2 || packets_ >= latest_event_packet_ + kReorderPackets ||
+         (timed && now - latest_event_ns_ > kReorderNs);
+}
+
+Arrival Assembly::judge(const Image& image, bool event) noexcept {
+  Arrival arrival;
+  arrival.dtp = list_index_;
+  arrival.index = next_;
+  arrival.lines_missing = placement_.lines;
+  if (!event) {
+    arrival.loss = Loss::event;
+    return arrival;
+  }
+  arrival.record = record_of(image);
+  arrival.last_packet_ns = image.last_packet_ns;
+  arrival.completeness = Completeness::partial;
+  const bool lines_lost = sight_ != Sight::events && !image.map.full();
+  if (lines_lost && sight_ == Sight::unchecked_packets) {
+    // Only the CRC32C of all lines could prove those that came.
+    arrival.loss = Loss::corrupt;
+  } else if (lines_lost) {
+    arrival.loss = Loss::lines;
+    arrival.lines_missing = image.map.lines_missing();
+    arrival.map = &image.map;
+  } else if (image.bare) {
+    arrival.completeness = Completeness::complete;
+    arrival.proof = sight_ == Sight::unchecked_packets ? Proof::none : Proof::lines;
+    arrival.lines_missing = 0;
+  } else if (verified(next_) && payload_crc(image) != image.record.payload_crc32c) {
+    counters_->crc_mismatches.add(1);
+    arrival.loss = Loss::corrupt;
+  } else {
+    arrival.completeness = Completeness::complete;
+    arrival.proof = verified(next_) ? Proof::crc : Proof::none;
+    arrival.lines_missing = 0;
+  }
+  return arrival;
+}
+
+void Assembly::decide_by(std::uint64_t closed, std::uint64_t released, std::int64_t now, bool timed,
+                         ArrivalOutput& out) noexcept {
+  if (released > released_) released_ = released < next_ ? released : next_;
+  held_up_ = false;
+  while (next_ < dtp_.images) {
+    const Image& image = images_[next_slot_];
+    const bool event = image.index == next_ && image.event;
+    const bool close = next_ < closed;
+    const bool whole = sight_ == Sight::events || image.map.full();
+    const bool overrun = overrun_[next_slot_] == next_;
+    const bool passed = !event && !overrun && next_ < passed_;
+    // Without events an image that has begun is as open as one that nobody has heard of: until it is given up.
+    const bool ended = event && sight_ != Sight::lines;
+    const bool settled =
+        (event && whole) || (ended ? latest_event_ > next_ : overrun || passed || given_up(now, timed));
+    if (!settled && !close) break;
+    if (event && !out.ready(list_index_)) {
+      held_up_ = true;
+      break;
+    }
+    Arrival arrival = judge(image, event);
+    if (!event) {
+      arrival.last_packet_ns = now;
+      const bool overwritten = passed && not_free_ == NotFree::overrun;
+      if (overrun || overwritten) {
+        arrival.loss = Loss::overrun;
+      } else if (!settled) {
+        arrival.loss = Loss::deadline;
+      }
+      if (!out.emit(arrival)) {
+        held_up_ = true;
+        break;
+      }
+      if (overwritten) counters_->overrun_packets.add(1);
+    } else {
+      memory::stream_fence();
+      out.emit(arrival);
+    }
+    ++next_;
+    next_slot_ = next_slot_ + 1 == placement_.slots ? 0 : next_slot_ + 1;
+  }
+}
+
+}  // namespace rashpa::link

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/link/arrivals/assembly.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+#include "rashpa/core/numbers/checksum.hpp"
+#include "rashpa/link/testing/testing.hpp"
+
+namespace rashpa::link {
+namespace {
+
+constexpr std::uint32_t kLines = 4;
+constexpr std::uint32_t kBytes = 1024;
+constexpr std::uint32_t kSlots = 8;
+
+/// Takes all that is decided.
+struct Decided final : ArrivalOutput {
+  bool ready(std::uint32_t) noexcept override { return true; }
+  bool emit(const Arrival& arrival) noexcept override {
+    counts[static_cast<std::size_t>(arrival.completeness)] += 1;
+    return true;
+  }
+  [[nodiscard]] std::uint64_t of(Completeness completeness) const {
+    return counts.at(static_cast<std::size_t>(completeness));
+  }
+  std::array<std::uint64_t, 4> counts{};
+};
+
+/// One DTP, whose images come whole in numbered packets, and whose user takes each at once.
+struct Bench {
+  void send(std::uint64_t index) {
+    now += 1'000'000;
+    std::uint32_t crc = 0;
+    for (std::uint32_t l = 0; l < kLines; ++l) {
+      crc = crc32c(line, crc);
+      const std::uint64_t offset = dtp.placement.image_offset(index) + l * dtp.placement.pitch;
+      const Target target = assembly.locate(offset, kBytes);
+      assembly.number(packet++ & 0xFFFFFF);
+      assembly.put_lines(target.index, offset, target.linear, line, std::nullopt, now);
+    }
+    FrameRecord record;
+    record.dtp = dtp.id;
+    record.frame_number = dtp.slice.frame(index);
+    record.index = index;
+    record.slot = index % kSlots;
+    record.lines = kLines;
+    record.payload_bytes = dtp.placement.payload_bytes();
+    record.payload_crc32c = crc;
+    record.run = dtp.run;
+    std::array<std::byte, FrameRecord::kBytes> bytes{};
+    encode(record, bytes);
+    assembly.number(packet++ & 0xFFFFFF);
+    assembly.put_event(dtp.placement.record_offset(index), bytes, immediate_of(dtp.id, index), now);
+    for (int turn = 0; turn < 2; ++turn) assembly.decide(0, assembly.undecided(), now, out);
+  }
+
+  ReceiverDtp dtp = testing::small_dtp(3, 1ULL << 40, kLines, kBytes, kSlots);
+  std::vector<std::byte> memory = std::vector<std::byte>(testing::end_of(dtp));
+  std::vector<std::byte> line = std::vector<std::byte>(kBytes, std::byte{7});
+  ReceiverCounters counters;
+  Decided out;
+  Assembly assembly{dtp, 0, kBytes, ReceiverMemory(std::span<std::byte>(memory)), NotFree::overrun, counters};
+  std::uint64_t packet = 0;
+  std::int64_t now = 1'000'000'000;
+};
+
+TEST(Assembly, images_behind_an_outage_of_any_number_of_packets_are_complete) {
+  constexpr std::uint64_t kRound = 1U << 24;
+  for (const std::uint64_t outage : {std::uint64_t{1'000}, kRound / 2 - 1'000, kRound / 2 + 1'000, kRound / 4 * 3,
+                                     kRound - 100'000, kRound + 1'000, 3 * kRound / 2 + 1'000}) {
+    Bench bench;
+    std::uint64_t index = 0;
+    for (; index < 100; ++index) bench.send(index);
+    EXPECT_EQ(bench.out.of(Completeness::complete), 100U);
+    const std::uint64_t lost = outage / (kLines + 1);
+    index += lost;
+    bench.packet += lost * (kLines + 1);
+    // The first ring behind it shares slots with images of which nothing came.
+    for (std::uint64_t n = 0; n < 2 * kSlots; ++n) bench.send(index++);
+    const std::uint64_t before = bench.out.of(Completeness::complete);
+    for (std::uint64_t n = 0; n < 100; ++n) bench.send(index++);
+    EXPECT_EQ(bench.out.of(Completeness::complete), before + 100) << outage;
+  }
+}
+
+}  // namespace
+}  // namespace rashpa::link

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/link/arrivals/receiver_memory.hpp"
+
+#include <fmt/format.h>
+
+#include "rashpa/core/error.hpp"
+
+namespace rashpa::link {
+
+std::span<std::byte> host_block(std::string_view link, const ReceiverMemory& memory) {
+  if (memory.lines.accelerator) {
+    throw ConfigError(
+        fmt::format("{}: this link writes to host memory only, and the lines lie in an accelerator's; put the buffer "
+                    "into host memory, from where unit = \"cuda\" copies it",
+                    link));
+  }
+  if (!memory.one_block()) {
+    throw ConfigError(fmt::format(
+        "{}: this link has one key for lines and records, and they lie in two blocks; put both into one", link));
+  }
+  return memory.records;
+}
+
+}  // namespace rashpa::link

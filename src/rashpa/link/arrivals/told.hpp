@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "rashpa/link/arrivals/assembly.hpp"
+
+namespace rashpa::link {
+
+/// What a link's thread has taken of what had arrived when it last said so.
+enum class Taken : std::uint8_t {
+  some,     ///< more may have arrived
+  a_queue,  ///< as much as can lie there, since it said so before; more may have arrived since
+  all,      ///< everything
+};
+
+/// What a link's user has told it of one DTP (release() and close() of the contract): any thread writes, the link's
+/// thread reads. On a cache line of its own. Sequentially consistent, because links compare the words with a flag of
+/// theirs that says whether they sleep.
+struct alignas(64) Told {
+  /// Any thread.
+  void release(std::uint64_t end) noexcept { raise(released, end); }
+  void close(std::uint64_t end) noexcept { raise(closed, end); }
+
+  /// The link's thread: decides what can be decided by the latest words. What is only late is given up when all that
+  /// had arrived before the thread was told so has been taken: a thread that did not run for a while first looks.
+  void apply_to(Assembly& assembly, std::int64_t now, ArrivalOutput& out, Taken taken = Taken::all) noexcept {
+    if (taken == Taken::some) return assembly.settle(released.load(std::memory_order_acquire), now, out);
+    const std::uint64_t latest = closed.load(std::memory_order_acquire);
+    close_at(assembly, taken == Taken::all ? latest : seen_, now, out);
+    seen_ = latest;
+  }
+  /// The same by what was read of `closed` before the thread looked for the last time.
+  void close_at(Assembly& assembly, std::uint64_t end, std::int64_t now, ArrivalOutput& out) const noexcept {
+    assembly.decide(end, released.load(std::memory_order_acquire), now, out);
+  }
+  /// The link's thread: true when they say something that the images have not been told yet, or those that found no
+  /// room in `out` do so now. Nobody wakes the thread for the latter: it looks when it wakes anyway.
+  [[nodiscard]] bool news_for(const Assembly& assembly, ArrivalOutput& out) const noexcept {
+    const std::uint64_t decided = assembly.undecided();
+    if (assembly.held_up()) {
+      if (out.ready(assembly.list_index())) return true;
+    } else if (closed.load(std::memory_order_seq_cst) > decided && !assembly.finished()) {
+      return true;
+    }
+    const std::uint64_t ended = std::min(released.load(std::memory_order_seq_cst), decided);
+    return ended + assembly.dtp().placement.slots > assembly.granted();
+  }
+
+  std::atomic<std::uint64_t> released{0};
+  std::atomic<std::uint64_t> closed{0};
+
+ private:
+  static void raise(std::atomic<std::uint64_t>& word, std::uint64_t value) noexcept {
+    std::uint64_t seen = word.load(std::memory_order_relaxed);
+    while (seen < value && !word.compare_exchange_weak(seen, value, std::memory_order_seq_cst)) {
+    }
+  }
+  std::uint64_t seen_ = 0;  // the link's thread: of `closed`, at the last look that was no Taken::some
+};
+
+}  // namespace rashpa::link

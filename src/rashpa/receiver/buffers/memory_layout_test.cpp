@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/receiver/buffers/memory_layout.hpp"
+
+#include <gtest/gtest.h>
+
+#include "rashpa/core/error.hpp"
+
+namespace rashpa::receiver {
+namespace {
+
+BufferConfig buffer() {
+  BufferConfig config;
+  config.name = "full";
+  config.width = 1030;
+  config.height = 20;
+  config.slots = 8;
+  config.stack = 4;
+  config.images = 100;
+  config.deadline_ns = 1;
+  config.dtps = {{.id = 0, .module = 0, .x = 0, .y = 0, .width = 1024, .height = 8},
+                 {.id = 1, .module = 1, .x = 6, .y = 10, .width = 1024, .height = 8}};
+  config.sinks.emplace_back([](const Output&) -> std::unique_ptr<sink::Sink> { return nullptr; });
+  return config;
+}
+
+TEST(MemoryLayout, rings_and_records_lie_one_after_the_other) {
+  BufferConfig second = buffer();
+  second.dtps[0].id = 2;
+  second.dtps[1].id = 3;
+  const MemoryLayout layout = lay_out({buffer(), second});
+  const std::uint64_t slot = 45056;  // 1030 · 20 · 2 = 41200, rounded up to pages
+  ASSERT_EQ(layout.buffers[0].slot_bytes, slot);
+  EXPECT_EQ(layout.dtps[1].first_line_offset, 10U * 2060 + 12);
+  EXPECT_EQ(layout.dtps[0].records_offset, 8 * slot);
+  EXPECT_EQ(layout.dtps[1].records_offset, 8 * slot + 4096);
+  EXPECT_EQ(layout.buffers[1].pixels_offset, 8 * slot + 2UL * 4096);
+  EXPECT_EQ(layout.bytes, 2 * (8 * slot + 2UL * 4096));
+}
+
+TEST(MemoryLayout, images_on_a_device_and_records_count_from_the_beginning_of_their_own_memory) {
+  BufferConfig second = buffer();
+  second.dtps[0].id = 2;
+  second.dtps[1].id = 3;
+  const MemoryLayout layout = lay_out({buffer(), second}, unit::ImagesIn::device);
+  const std::uint64_t slot = layout.buffers[0].slot_bytes;
+  EXPECT_EQ(layout.buffers[1].pixels_offset, 8 * slot);
+  EXPECT_EQ(layout.dtps[3].pixels_offset, 8 * slot);
+  EXPECT_EQ(layout.device_bytes, 16 * slot);
+  EXPECT_EQ(layout.dtps[0].records_offset, 0U);
+  EXPECT_EQ(layout.dtps[3].records_offset, 3 * 4096U);
+  EXPECT_EQ(layout.bytes, 4 * 4096U);
+}
+
+TEST(MemoryLayout, what_cannot_work_is_refused) {
+  const auto refused = [](auto&& spoil) {
+    BufferConfig bad = buffer();
+    spoil(bad);
+    EXPECT_THROW(lay_out({bad}), ConfigError);
+  };
+  refused([](BufferConfig& b) { b.width = 0; });
+  refused([](BufferConfig& b) { b.slots = 6; });
+  refused([](BufferConfig& b) { b.slots = 4; });
+  refused([](BufferConfig& b) { b.stack = 0; });
+  refused([](BufferConfig& b) { b.images = 0; });
+  refused([](BufferConfig& b) { b.deadline_ns = 0; });
+  refused([](BufferConfig& b) { b.sinks.clear(); });
+  refused([](BufferConfig& b) { b.dtps.clear(); });
+  refused([](BufferConfig& b) { b.dtps[1].x = 7; });
+  refused([](BufferConfig& b) { b.dtps[1].y = 7; });
+  refused([](BufferConfig& b) { b.dtps[1].id = 0; });
+  refused([](BufferConfig& b) { b.dtps[1].id = 65536; });
+  EXPECT_THROW(lay_out({}), ConfigError);
+  EXPECT_NO_THROW(lay_out({buffer()}));
+}
+
+}  // namespace
+}  // namespace rashpa::receiver

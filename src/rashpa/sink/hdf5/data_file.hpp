@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <sys/types.h>
+
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "rashpa/sink/hdf5/hdf5_io.hpp"
+
+namespace rashpa::sink {
+
+/// One HDF5 file that grows while readers follow it (SWMR), and what tells that it is still the one at its path. Used
+/// by the sink's thread.
+class DataFile {
+ public:
+  /// Creates it; throws FileError, also when it exists.
+  explicit DataFile(const std::filesystem::path& path);
+  /// Closes it; see discard().
+  ~DataFile() = default;
+  DataFile(DataFile&&) = default;
+  DataFile& operator=(DataFile&&) = default;
+
+  [[nodiscard]] hid_t get() const noexcept { return file_.get(); }
+  [[nodiscard]] bool open() const noexcept { return file_.valid(); }
+  /// From here on readers may follow; objects are made before. Throws FileError.
+  void follow();
+  [[nodiscard]] bool flush() noexcept;
+  /// False when something could not be written.
+  bool close() noexcept { return file_.close(); }
+  /// Closes and removes a file that was never of use.
+  void discard(const std::filesystem::path& path) noexcept;
+
+  /// Whether the file at `path` is this one.
+  [[nodiscard]] bool is_at(const std::filesystem::path& path) const noexcept;
+
+ private:
+  h5::Handle file_;
+  ::dev_t device_ = 0;
+  ::ino_t inode_ = 0;
+};
+
+/// What is said of a file that is_at() does not find.
+std::string says_gone(const std::filesystem::path& path);
+
+/// Brings a file to the disk; the system's reason when that failed, else empty.
+std::string sync_to_disk(const std::filesystem::path& path);
+
+/// Opens a data file for reading as another process would find it: nothing of what this process still holds in memory
+/// is seen. Throws FileError.
+h5::Handle open_afresh(const std::filesystem::path& path);
+
+/// Makes a file that can be opened of one whose writer was killed. Throws FileError when it is damaged.
+void let_be_opened(const std::filesystem::path& path);
+
+/// How many elements along the first dimension of `dataset` lie in chunks that are wholly in the file, counted until
+/// the first that is not. 0 when the file cannot be read.
+std::uint64_t readable(const std::filesystem::path& path, const char* dataset);
+
+}  // namespace rashpa::sink

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The bytes of a journal, for who writes and who reads it: a head, a block with what the columns are, and records of
+/// fixed length but for their lost lines, each with a checksum of its own.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rashpa/core/frame/results.hpp"
+#include "rashpa/core/frame/stack.hpp"
+#include "rashpa/core/numbers/checksum.hpp"
+#include "rashpa/sink/journal/frame_rows.hpp"
+
+namespace rashpa::sink {
+
+template <typename T>
+std::span<const std::byte> bytes_of(const T& value) noexcept {
+  return std::as_bytes(std::span(&value, 1));
+}
+
+/// In the byte order of the machine: a journal is read where it was written, or on its like.
+struct JournalHead {
+  std::uint64_t magic = 0x314C4E4A41485352;  // "RSHAJNL1" in memory
+  std::uint64_t images = 0, every = 1, phase = 0;
+  std::uint32_t width = 0, height = 0;
+  std::uint32_t pixel = 0, form = 0;
+  std::uint32_t version = 2;  // 1: three columns that all pipelines had, in the row itself
+  std::uint32_t crc = 0;
+  [[nodiscard]] std::uint32_t own_crc() const noexcept {
+    return crc32c(bytes_of(*this).first(sizeof(*this) - sizeof(crc)));
+  }
+};
+static_assert(std::is_trivially_copyable_v<FrameRow> && sizeof(FrameRow) == 64);
+static_assert(std::is_trivially_copyable_v<LostRun> && sizeof(LostRun) == 12);
+static_assert(std::is_trivially_copyable_v<RawPlace> && sizeof(RawPlace) == 24);
+static_assert(std::is_trivially_copyable_v<Scalar> && sizeof(Scalar) == 8);
+
+/// Bytes of a record without its lost runs.
+constexpr std::size_t record_bytes(std::size_t columns, ImageForm form) noexcept {
+  return sizeof(FrameRow) + columns * sizeof(Scalar) + (form == ImageForm::raw ? sizeof(RawPlace) : 0) +
+         sizeof(std::uint32_t);
+}
+
+/// Columns and reasons as lines, behind the head: so many bytes, the text, its checksum.
+[[nodiscard]] std::vector<std::byte> block_of(const Results& results);
+/// Of a block that begins like this, how many bytes it has; 0: so few bytes do not say it.
+[[nodiscard]] std::uint64_t block_bytes(std::span<const std::byte> begin) noexcept;
+/// What block_of() wrote. False when it is damaged.
+[[nodiscard]] bool read_block(std::span<const std::byte> block, Results& results);
+
+}  // namespace rashpa::sink

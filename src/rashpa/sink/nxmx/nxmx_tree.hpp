@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rashpa/core/image/pixel_type.hpp"
+#include "rashpa/core/image/special_value.hpp"
+#include "rashpa/sink/hdf5/hdf5_io.hpp"
+#include "rashpa/sink/nxmx_metadata.hpp"
+
+namespace rashpa::sink {
+
+/// What NXmx needs to know of the images besides the metadata.
+struct NxmxImages {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  PixelType pixel = PixelType::u16;
+  bool delivered = false;  ///< the detector's own pixels
+  std::int64_t largest_count = kNoLargestCount;
+  std::vector<SpecialValue> special{};
+  std::optional<std::uint64_t> expected{};  ///< empty: finish_nxmx_tree() says it
+  bool lists = false;                       ///< no images, but lists of pixels: no NXmx
+};
+
+/// The part of /entry that is known before the first image: everything but data, tables and end time. Returns the
+/// detector's group.
+h5::Handle write_nxmx_tree(hid_t file, hid_t entry, const NxmxMetadata& metadata, const NxmxImages& images);
+
+/// What is known at the end: `end_time`, the counts of detectorSpecific, and what was not known at the beginning.
+void finish_nxmx_tree(hid_t entry, hid_t detector, std::uint64_t expected, std::uint64_t collected,
+                      std::uint64_t written, const std::string& end_time);
+
+}  // namespace rashpa::sink

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "rashpa/core/image/special_value.hpp"
+#include "rashpa/sink/hdf5/hdf5_io.hpp"
+#include "rashpa/sink/journal/frame_rows.hpp"
+
+namespace rashpa::sink {
+
+/// /entry/rashpa/special_values: what the detector has declared. Nothing when it is empty.
+void write_special_values(hid_t parent, std::span<const SpecialValue> special);
+
+/// What write_special_values() wrote in the master; empty when there is nothing.
+std::vector<SpecialValue> read_special_values(const std::filesystem::path& master);
+
+/// The bits that the first stored image of a dense run says, for a run whose receiver was killed; empty when no image
+/// can be read, or when nothing was declared.
+std::vector<std::uint32_t> special_mask_of(const std::filesystem::path& prefix, const FrameRows& rows);
+
+/// Adds bits to the pixel_mask of the detector's group. `bits` empty: leaves it. Throws FileError.
+void add_to_pixel_mask(hid_t detector, std::span<const std::uint32_t> bits);
+
+}  // namespace rashpa::sink

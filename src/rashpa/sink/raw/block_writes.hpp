@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "rashpa/sink/raw/block_writer.hpp"
+
+namespace rashpa::sink {
+
+/// Long writes through a BlockWriter: cut into its requests, short ones continued, never more than `in_flight` at a
+/// time. Takes all memory when it is made. Used by one thread.
+class BlockWrites {
+ public:
+  /// Says of bytes [offset, offset + bytes) of a file that they could not be written, and why (errno).
+  using Failed = std::function<void(int file, std::uint64_t offset, std::size_t bytes, int error)>;
+
+  BlockWrites(std::unique_ptr<BlockWriter> writer, unsigned in_flight, Failed failed);
+
+  /// `owner`, when there is one, counts the requests that read these bytes; 0: they may be used for something else.
+  void write(int file, const std::byte* data, std::size_t bytes, std::uint64_t offset, unsigned* owner = nullptr);
+  /// Writes that were asked for until now are those before the mark.
+  void mark() noexcept {
+    marked_ += 1;
+    before_mark_ = requests_.size() - free_.size();
+  }
+  /// How many of them are still on their way, as far as one has looked.
+  [[nodiscard]] std::size_t before_mark() const noexcept { return before_mark_; }
+  /// Begins a sync; finished_sync() tells of it. No more than BlockWriter::kMostSyncs at a time.
+  void sync(int file, std::uint64_t token);
+  struct Sync {
+    std::uint64_t token = 0;
+    int error = 0;
+  };
+  /// A sync that has ended, in any order; false when there is none.
+  [[nodiscard]] bool finished_sync(Sync& sync);
+  /// Returns when a request more has ended; one must be on its way.
+  void wait();
+  /// Returns when no write is on its way.
+  void drain();
+  [[nodiscard]] bool syncing() const noexcept { return syncs_ > 0; }
+  [[nodiscard]] std::string_view name() const noexcept { return writer_->name(); }
+
+ private:
+  struct Request {
+    BlockRequest what{};
+    unsigned* owner = nullptr;
+    std::uint64_t marked = 0;
+  };
+  static constexpr std::uint64_t kSync = std::uint64_t{1} << 63;
+  void look();
+  void end(const BlockAnswer& answer);
+
+  std::vector<Request> requests_;    // by token
+  std::vector<std::uint64_t> free_;  // tokens
+  std::vector<Sync> ended_;          // syncs that nobody was told of
+  unsigned syncs_ = 0;
+  std::uint64_t marked_ = 0;     // how often
+  std::size_t before_mark_ = 0;  // writes on their way
+  Failed failed_;
+  std::unique_ptr<BlockWriter> writer_;  // last: ends before what it reads
+};
+
+}  // namespace rashpa::sink

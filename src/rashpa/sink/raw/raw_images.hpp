@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "rashpa/sink/journal/frame_rows.hpp"
+#include "rashpa/sink/raw/raw_file.hpp"
+
+namespace rashpa::sink {
+
+/// The stored images of a raw run, read in their order.
+class RawImages {
+ public:
+  /// `rows` outlives this object; it may come from anywhere, as the files may.
+  RawImages(std::filesystem::path prefix, const FrameRows& rows);
+  /// The image of row `image` into `out`. False when it is not in its file as it was written.
+  [[nodiscard]] bool read(std::size_t image, std::span<std::byte> out);
+  /// Whether it is.
+  [[nodiscard]] bool read(std::size_t image);
+
+ private:
+  std::filesystem::path prefix_;
+  const FrameRows& rows_;
+  std::uint32_t number_ = 0;
+  std::optional<RawFile> file_;
+  std::vector<std::byte> scratch_;
+};
+
+}  // namespace rashpa::sink

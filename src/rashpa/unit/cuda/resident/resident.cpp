@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/unit/cuda/resident/resident.hpp"
+
+#include <fmt/core.h>
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "rashpa/core/time/clock.hpp"
+#include "rashpa/kernel/csr/csr_pass.hpp"
+#include "rashpa/kernel/jungfrau/jungfrau_pass.hpp"
+#include "rashpa/kernel/peakfinder8/peakfinder8_pass.hpp"
+#include "rashpa/kernel/veto/veto_pass.hpp"
+#include "rashpa/unit/cuda/dispatch.hpp"
+#include "rashpa/unit/cuda/resident/resident_kernel.hpp"
+
+namespace rashpa::unit::cuda {
+
+namespace {
+
+bool is(const PlannedStep& planned, const char* name) {
+  const kernel::Declaration& declaration = planned.step->declaration();
+  return declaration.name == name && declaration.origin.empty();
+}
+
+}  // namespace
+
+std::string resident_refusal(const Steps& steps, const Layout& layout) {
+  const auto refuse = [](const std::string& why) {
+    return "it runs jungfrau, a count and a list of its photons, peakfinder8 and rules, and " + why;
+  };
+  if (steps.steps.empty() || !is(steps.steps.front(), "jungfrau")) {
+    return refuse("the pipeline does not begin with jungfrau");
+  }
+  if (steps.learned > 0) return refuse("its pedestals follow dark images");
+  if (steps.steps.front().step->reshape(steps.steps.front().in_shape) != nullptr) {
+    return refuse("the image is assembled");
+  }
+  for (std::size_t i = 1; i < steps.steps.size(); ++i) {
+    const PlannedStep& step = steps.steps[i];
+    const bool listed = is(step, "csr") && step.marked;
+    const bool looked_at = is(step, "peakfinder8") && step.in.type == PixelType::i16;
+    if (!step.rides && !listed && !looked_at && !is(step, "veto")) {
+      return refuse(step.step->declaration().name + " needs a pass of its own");
+    }
+  }
+  if (steps.steps.size() > kResidentSteps + 1) {
+    return fmt::format("{} steps are more than {}", steps.steps.size(), kResidentSteps + 1);
+  }
+  if (layout.images_in == ImagesIn::device) {
+    return "it reads images in host memory, and these lie in the device's own";
+  }
+  if (layout.stack > kResidentImages) {
+    return fmt::format("a stack of {} images is more than {}", layout.stack, kResidentImages);
+  }
+  return {};
+}
+
+class Resident final : public Dispatch {
+ public:
+  Resident(const StackWork& work, const ResidentOptions& options)
+      : work_(work),
+        watchers_(options.watchers),
+        state_(sizeof(ResidentState)),
+        go_(work.layout_.stacks * sizeof(std::uint64_t)),
+        counts_(std::size_t{kCountSets} * work.layout_.stack * sizeof(ResidentCounts)) {
+    const StackWork::Bench& bench = work.bench_.front();
+    const auto& conversion = static_cast<const kernel::jungfrau::cuda::Pass&>(*work.passes_.front());
+    const Steps& steps = work.steps_;
+    ResidentTask task{};
+    task.tables = conversion.tables();
+    task.output = conversion.output();
+    task.taps = conversion.taps();
+    task.columns = work.columns_;
+    task.first_column = static_cast<std::uint32_t>(steps.steps.front().first_column);
+    for (std::size_t i = 1; i < steps.steps.size(); ++i) task.steps[task.step_count++] = step_of(i, task);
+    task.stack = work.layout_.stack;
+    task.stacks = work.layout_.stacks;
+    task.watchers = watchers_;
+    task.even = options.even;
+    task.one_block = options.one_block;
+    task.tells_first = options.tells_first;
+    task.control = &work.control();
+    task.triggers = work.triggers_.as<SlotTrigger>();
+    task.images = work.layout_.images;
+    task.image_stride = work.layout_.image_stride;
+    task.out = bench.made.front().as<std::byte>();
+    task.host_out = steps.output.pixels ? work.images_.as<std::byte>() : nullptr;
+    task.out_stride = work.out_bytes_;
+    task.host_findings = work.findings_.as<DeviceFinding>();
+    task.host_scalars = work.scalars_.as<Scalar>();
+    task.host_decided = work.decided_.as<Word>();
+    task.host_done = work.done_.as<Word>();
+    task.host_clocks = options.clocks;
+    task.counts = counts_.as<ResidentCounts>();
+    task.peaks = peaks_ ? peaks_->as<ResidentPeaks>() : nullptr;
+    task.chunks = chunks_ ? chunks_->as<std::uint32_t>() : nullptr;
+    task.go = go_.as<std::uint64_t>();
+    task.state = state_.as<ResidentState>();
+    check(cudaStreamSynchronize(nullptr), "clear the resident kernel's state");
+    check(start_resident(task, peaks_pass_, stream_.get()), "start the resident kernel");
+  }
+  cudaError_t submit(std::uint32_t slot, std::uint32_t ticket) noexcept override {
+    if (slot != next_slot_) return cudaErrorInvalidValue;
+    next_slot_ = slot + 1 == work_.layout_.stacks ? 0 : slot + 1;
+    Order& order = work_.order(slot);
+    std::uint32_t work = 0;
+    for (std::uint32_t i = 0; i < order.images; ++i) work |= std::uint32_t{order.work()[i]} << i;
+    SlotTrigger& trigger = work_.triggers_.as<SlotTrigger>()[slot];
+    for (std::uint32_t watcher = 0; watcher < watchers_; ++watcher) {
+      std::atomic_ref(trigger.copies[watcher].value).store(slot_trigger(ticket, work), std::memory_order_release);
+    }
+    return cudaSuccess;
+  }
+  [[nodiscard]] cudaError_t look(std::uint32_t /*slot*/) const noexcept override {
+    return cudaStreamQuery(stream_.get());
+  }
+  void stop() noexcept override {
+    std::atomic_ref(work_.control().abort.value).store(1, std::memory_order_release);
+    const std::int64_t end = now_ns() + kStopNs;
+    while (cudaStreamQuery(stream_.get()) == cudaErrorNotReady && now_ns() < end) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+
+ private:
+  /// Step `number` of the pipeline as the kernel does it; what a list needs besides goes into `task`.
+  ResidentStep step_of(std::size_t number, ResidentTask& task) {
+    const PlannedStep& planned = work_.steps_.steps[number];
+    ResidentStep step{};
+    step.number = static_cast<std::uint8_t>(number);
+    step.column = static_cast<std::uint32_t>(planned.first_column);
+    if (planned.rides) {
+      step.kind = ResidentStep::Kind::count;
+      step.tap = *planned.rides;
+    } else if (planned.makes_list) {
+      step.kind = ResidentStep::Kind::list;
+      const kernel::csr::cuda::Lists lists =
+          static_cast<const kernel::csr::cuda::Pass&>(*work_.passes_[number]).lists();
+      task.index = lists.index;
+      task.value = reinterpret_cast<std::int16_t*>(lists.value);
+      task.list_stride = lists.stride;
+      task.list_capacity = static_cast<std::uint32_t>(lists.capacity);
+      chunks_.emplace(std::size_t{2} * work_.layout_.stack * resident_chunks(task.tables.pixels) *
+                      sizeof(std::uint32_t));
+    } else if (planned.table) {
+      step.kind = ResidentStep::Kind::peaks;
+      peaks_pass_ = static_cast<const kernel::peakfinder8::cuda::Pass*>(work_.passes_[number].get());
+      peaks_.emplace(work_.layout_.stack * sizeof(ResidentPeaks));
+    } else {
+      const auto& rule = static_cast<const kernel::veto::cuda::Pass&>(*work_.passes_[number]);
+      step.kind = ResidentStep::Kind::rule;
+      step.operation = rule.operations();
+      step.operations = rule.operation_count();
+    }
+    return step;
+  }
+
+  const StackWork& work_;
+  std::uint32_t watchers_;
+  DeviceMemory state_;
+  DeviceMemory go_;
+  DeviceMemory counts_;
+  std::optional<DeviceMemory> chunks_;
+  std::optional<DeviceMemory> peaks_;
+  const kernel::peakfinder8::cuda::Pass* peaks_pass_ = nullptr;
+  Stream stream_;
+  std::uint32_t next_slot_ = 0;
+};
+
+std::unique_ptr<Dispatch> make_resident(const StackWork& work, const ResidentOptions& options) {
+  return std::make_unique<Resident>(work, options);
+}
+
+}  // namespace rashpa::unit::cuda

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The blocks of the resident kernel among themselves and with the host: who watches for triggers, who works on what
+/// they let go, where they meet, and how they all leave.
+#include <cstdint>
+#include <cuda/atomic>
+
+#include "rashpa/kernel/jungfrau/jungfrau_device.cuh"
+#include "rashpa/unit/cuda/resident/resident_kernel.hpp"
+
+namespace rashpa::unit::cuda::resident_device {
+
+namespace device = kernel::jungfrau::cuda;
+
+constexpr unsigned kThreads = 256;  // of a block that work
+constexpr unsigned kWarps = kThreads / 32;
+constexpr unsigned kLooksAtTrigger = 16;
+
+template <typename T>
+using OnDevice = ::cuda::atomic_ref<T, ::cuda::thread_scope_device>;
+template <typename T>
+using OnSystem = ::cuda::atomic_ref<T, ::cuda::thread_scope_system>;
+template <typename T>
+using OnBlock = ::cuda::atomic_ref<T, ::cuda::thread_scope_block>;
+
+/// Between warps of a block that watch, and those that they let go.
+struct Watched {
+  unsigned long long claimed;  ///< of the block that watches: the last ticket; kClosed: there will be no other
+  std::uint64_t go;            ///< one block: the trigger as it was seen
+  std::uint32_t taken;         ///< one block: `go` up to this ticket has been read by all
+  std::uint32_t end;           ///< one block: leave
+  std::uint32_t gone;          ///< several blocks, that which watches: let go up to this ticket
+  std::uint32_t period;        ///< clock cycles from one question of a watcher to its next; 0: not measured yet
+  long long epoch;             ///< clock64() when the first watcher asked
+};
+
+/// Where a warp puts the pixels of its run that are listed.
+struct RunRoom {
+  std::uint8_t offset[device::kWarpPixels];  ///< in the run
+  std::int16_t value[device::kWarpPixels];
+};
+
+/// What a block of several shares of the stack in hand.
+struct Shared : Watched {
+  std::uint64_t trigger;  ///< of that stack; 0: none, leave
+  std::uint32_t accepted;
+  std::uint32_t reached;                   ///< images that peaks are looked for in
+  ResidentCounts counts[kResidentImages];  ///< of this block
+  ResidentStep steps[kResidentSteps];      ///< of the task: parameters of a kernel are slow to read
+  DeviceFinding findings[kResidentImages];
+  RunRoom runs[kWarps];
+};
+
+constexpr unsigned long long kClosed = 1ULL << 32U;
+
+__device__ inline std::uint32_t ticket_of(std::uint64_t trigger) { return static_cast<std::uint32_t>(trigger); }
+__device__ inline std::uint32_t work_of(std::uint64_t trigger) { return static_cast<std::uint32_t>(trigger >> 32U); }
+
+/// The stacks that the host triggers, one after the other.
+struct Turn {
+  std::uint32_t ticket = 1;
+  std::uint32_t slot = 0;
+  __device__ void next(std::uint32_t stacks) {
+    ticket = next_ticket(ticket);
+    slot = slot + 1 == stacks ? 0 : slot + 1;
+  }
+};
+
+/// No ticket is claimed from here on; the end is told behind the last that was, so that all blocks agree on it.
+template <bool kOneBlock>
+__device__ void close(const ResidentTask& task, Watched& shared) {
+  const unsigned long long before = atomicOr(&shared.claimed, kClosed);
+  if ((before & kClosed) != 0) return;
+  const auto last = static_cast<std::uint32_t>(before);
+  // Another warp may be about to let the last one go.
+  if constexpr (kOneBlock) {
+    OnBlock<std::uint64_t> go(shared.go);
+    while (ticket_of(go.load(::cuda::memory_order_acquire)) != last) {
+    }
+    OnBlock<std::uint32_t>(shared.end).store(1, ::cuda::memory_order_release);
+  } else {
+    OnBlock<std::uint32_t> gone(shared.gone);
+    while (gone.load(::cuda::memory_order_acquire) != last) {
+    }
+    OnDevice<std::uint32_t>(task.state->end).store(1, ::cuda::memory_order_release);
+  }
+}
+
+/// When a watcher asks: at even distances from the others. Left to themselves they ask at any moment, several at once
+/// and then none for half a microsecond. A question that comes back late is followed by the next one at once.
+class Pace {
+ public:
+  __device__ Pace(const ResidentTask& task, Watched& watched, std::uint32_t watcher)
+      : watched_(watched), watcher_(watcher), watchers_(task.watchers), even_(task.even && task.watchers > 1) {}
+  __device__ void wait() {
+    if (!even_) return;
+    if (period_ == 0) {
+      if (!begin()) return;
+    }
+    next_ += period_;
+    long long now = clock64();
+    if (now < next_) {
+      while (clock64() < next_) {
+      }
+      return;
+    }
+    while (next_ + period_ < now) next_ += period_;
+  }
+
+ private:
+  static constexpr std::uint32_t kMeasured = 64;  // questions
+  /// The first watcher measures; false: it has not yet.
+  __device__ bool begin() {
+    OnBlock<std::uint32_t> period(watched_.period);
+    if (watcher_ == 0) {
+      if (looks_ == 0) next_ = clock64();
+      if (looks_++ != kMeasured) return false;
+      const auto taken = static_cast<std::uint32_t>(clock64() - next_) / kMeasured;
+      watched_.epoch = next_;
+      period.store(taken + taken / 8, ::cuda::memory_order_release);
+    }
+    period_ = period.load(::cuda::memory_order_acquire);
+    if (period_ == 0) return false;
+    next_ = watched_.epoch + period_ * watcher_ / watchers_;
+    // Behind now, on the grid; once.
+    next_ += (clock64() - next_) / period_ * period_;
+    return true;
+  }
+  Watched& watched_;
+  std::uint32_t watcher_, watchers_;
+  bool even_;
+  std::uint32_t looks_ = 0;
+  long long period_ = 0, next_ = 0;
+};
+
+/// One thread of some warps, each with its own copy of the trigger words, asks the host's memory for the next ticket. A
+/// question takes longer than a microsecond over the bus; several that are under way at different times see the trigger
+/// sooner than one would. Whoever sees it first claims the ticket and lets those go that work.
+template <bool kOneBlock>
+__device__ void watch(const ResidentTask& task, Watched& shared, std::uint32_t watcher) {
+  if (threadIdx.x % 32 != 0 || watcher >= task.watchers) return;
+  OnSystem<std::uint32_t> abort(task.control->abort.value);
+  OnSystem<std::uint32_t> first_effect(task.control->seen.value);
+  std::uint32_t last = 0;
+  Turn turn;
+  Pace pace(task, shared, watcher);
+  for (std::uint32_t looks = 1;; ++looks) {
+    pace.wait();
+    // What the host wrote before the trigger is seen by everybody who sees that this thread lets them go.
+    const std::uint64_t seen =
+        OnSystem<std::uint64_t>(task.triggers[turn.slot].copies[watcher].value).load(::cuda::memory_order_acquire);
+    if (static_cast<std::int32_t>(ticket_of(seen) - turn.ticket) >= 0) {
+      if (atomicCAS(&shared.claimed, static_cast<unsigned long long>(last),
+                    static_cast<unsigned long long>(turn.ticket)) == last) {
+        first_effect.store(turn.ticket, ::cuda::memory_order_relaxed);
+        if constexpr (kOneBlock) {
+          OnBlock<std::uint32_t> taken(shared.taken);
+          while (taken.load(::cuda::memory_order_acquire) != last) {
+          }
+          OnBlock<std::uint64_t>(shared.go).store(seen, ::cuda::memory_order_release);
+        } else {
+          OnDevice<std::uint64_t>(task.go[turn.slot]).store(seen, ::cuda::memory_order_release);
+          OnBlock<std::uint32_t> gone(shared.gone);
+          while (gone.load(::cuda::memory_order_acquire) != last) {
+          }
+          gone.store(turn.ticket, ::cuda::memory_order_release);
+        }
+      }
+      last = turn.ticket;
+      turn.next(task.stacks);
+    } else if (looks % kLooksAtTrigger == 0 && abort.load(::cuda::memory_order_relaxed) != 0) {
+      return close<kOneBlock>(task, shared);
+    }
+  }
+}
+
+/// Those that work: all blocks but the first.
+struct Team {
+  const ResidentTask& task;
+  Shared& shared;
+  std::uint32_t arrivals = 0;
+  std::uint32_t out = 0;
+
+  __device__ static std::uint32_t block() { return blockIdx.x - 1; }
+  __device__ static std::uint32_t blocks() { return gridDim.x - 1; }
+
+  /// The trigger of `turn` when it has come; 0: the end has.
+  __device__ std::uint64_t await(Turn turn) {
+    if (threadIdx.x == 0) {
+      std::uint64_t seen = 0;
+      OnDevice<std::uint64_t> go(task.go[turn.slot]);
+      OnDevice<std::uint32_t> end(task.state->end);
+      for (std::uint32_t looks = 1; ticket_of(seen = go.load(::cuda::memory_order_acquire)) != turn.ticket; ++looks) {
+        if (looks % kLooksAtTrigger != 0 || end.load(::cuda::memory_order_acquire) == 0) continue;
+        // What was let go before the end is done by all blocks.
+        seen = go.load(::cuda::memory_order_acquire);
+        if (ticket_of(seen) != turn.ticket) seen = 0;
+        break;
+      }
+      shared.trigger = seen;
+    }
+    __syncthreads();
+    return shared.trigger;
+  }
+
+  /// All threads: what any of them has stored is seen by all of them.
+  __device__ void meet() {
+    __syncthreads();
+    arrivals += blocks();
+    if (threadIdx.x == 0) {
+      OnDevice<std::uint32_t> seen(task.state->arrivals);
+      seen.fetch_add(1, ::cuda::memory_order_acq_rel);
+      while (static_cast<std::int32_t>(seen.load(::cuda::memory_order_acquire) - arrivals) < 0) {
+      }
+    }
+    __syncthreads();
+  }
+
+  /// All threads, behind everything that they have stored in host memory: tells the host, once all blocks are here.
+  __device__ void finish(Turn turn) {
+    __syncthreads();
+    out += blocks();
+    if (threadIdx.x != 0) return;
+    __threadfence_system();
+    if (OnDevice<std::uint32_t>(task.state->out).fetch_add(1, ::cuda::memory_order_acq_rel) + 1 != out) return;
+    OnSystem<std::uint32_t>(task.host_done[turn.slot].value).store(turn.ticket, ::cuda::memory_order_release);
+  }
+};
+
+}  // namespace rashpa::unit::cuda::resident_device
