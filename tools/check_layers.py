@@ -35,11 +35,34 @@ CXX: Mapping[str, frozenset[str]] = {
     }.items()
 }
 # Says how this processor waits; what else has it does not compile on another kind of processor.
-PAUSE = Path("src/rashpa/core/pause.hpp")
+PAUSE = Path("src/rashpa/core/system/pause.hpp")
 # Of these folders, only the contract: the headers that lie directly in the folder, not those of one implementation.
 CXX_CONTRACT_ONLY = {("scheduler", "link"), ("scheduler", "unit"), ("transfer", "link")}
 # Headers that lie directly in these folders are a contract: they include no header of one implementation.
 CXX_CONTRACTS = frozenset({"link"})
+
+# Rooms of a folder of src/rashpa from the ground up: of its own folder a room includes what lies in itself, below, or directly in the folder.
+CXX_ROOMS: Mapping[str, tuple[str, ...]] = {
+    folder: tuple(rooms.split())
+    for folder, rooms in {
+        "core": "system time numbers libraries image books frame testing",
+        "memory": "cuda opencl",
+        "wire": "packet",
+        "dataset": "files jungfrau",
+        "link": "sending arrivals shim inproc pcie roce fpga verbs factory testing",
+        "kernel": "contract device photons rings peaks testing",
+        "unit": "split dealt cpu cuda opencl fpga contract",
+        "sink": "journal hdf5 raw stores nxmx repair simple stream2 testing",
+        "receiver": "views buffers sinks",
+    }.items()
+}
+# Every other folder of kernel is a kernel: it includes from the rooms, and from no other kernel but these.
+KERNELS_BELOW: Mapping[str, frozenset[str]] = {
+    "peakfinder": frozenset({"sigma_clip"}),
+    "sparsify": frozenset({"sigma_clip", "csr"}),
+}
+# A folder of src with more files than this is searched, not read.
+MOST_FILES = 25
 
 # Which packages of rashpa a package imports from, besides itself; `cli | dashboard | beamline → node → control → data`.
 _BELOW_NODE = "control data"
@@ -74,6 +97,7 @@ PUBLIC: Mapping[str, frozenset[str]] = {
 NATIVE = "_native"
 NATIVE_USERS = frozenset({"node", "data"})
 
+_OF_TESTS = re.compile(r"_(test|fuzz)\.(cpp|cu)$|/testing/|testing\.hpp$")
 _INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -110,13 +134,48 @@ def _include_problems(folder: str, included: str) -> Iterator[str]:
         yield f'includes "{included}"; {folder} uses the contract of {target} only, not {"/".join(parts[1:3])}'
 
 
+def cxx_room_violations(root: Path) -> Iterator[str]:
+    """Includes between rooms of a folder that point up, and rooms that are in no list. Tests include what they test together."""
+    source = root / "src" / "rashpa"
+    for path in sorted(p for p in source.glob("*/*/**/*") if p.suffix in {".hpp", ".cpp", ".cu", ".cuh"}):
+        name, (folder, room) = path.relative_to(root), path.relative_to(source).parts[:2]
+        below = _rooms_below(folder, room)
+        if below is None:
+            yield f"{name}: room {room} is not in the list of rooms of {folder}; name it in tools/check_layers.py"
+            continue
+        if _OF_TESTS.search(str(name)):
+            continue
+        for included in _INCLUDE.findall(path.read_text(encoding="utf-8")):
+            parts = included.split("/")
+            if parts[:2] == ["rashpa", folder] and len(parts) > 3 and parts[2] not in below | {room}:
+                known = ", ".join(sorted(below)) or "no other room"
+                yield f'{name}: includes "{included}"; {room} may use {known}'
+
+
+def _rooms_below(folder: str, room: str) -> frozenset[str] | None:
+    """Rooms that a room includes from, besides itself; None when nobody knows it."""
+    rooms = CXX_ROOMS.get(folder, ())
+    if room in rooms:
+        return frozenset(rooms[: rooms.index(room)])
+    return frozenset(rooms) - {"testing"} | KERNELS_BELOW.get(room, frozenset()) if folder == "kernel" else None
+
+
+def size_violations(root: Path) -> Iterator[str]:
+    """Folders of src in which there are too many files to know them by their names."""
+    source = root / "src"
+    for folder in sorted(path for path in (source, *source.rglob("*")) if path.is_dir()):
+        files = sum(path.is_file() for path in folder.iterdir())
+        if files > MOST_FILES:
+            yield f"{folder.relative_to(root)}: holds {files} files, more than {MOST_FILES}; give those that belong together a room"
+
+
 def pause_violations(root: Path) -> Iterator[str]:
     """Yield files that spin with an instruction of one kind of processor instead of core's pause_spinning()."""
     for top in ("src", "tests", "bench"):
         for path in sorted(p for p in (root / top).rglob("*") if p.suffix in {".hpp", ".cpp", ".cu", ".cuh"}):
             name = path.relative_to(root)
             if name != PAUSE and re.search(r"__builtin_ia32_pause|\b_mm_pause\b", path.read_text(encoding="utf-8")):
-                yield f"{name}: spins with an instruction of its own; use pause_spinning() of core/pause.hpp"
+                yield f"{name}: spins with an instruction of its own; use pause_spinning() of core/system/pause.hpp"
 
 
 def python_violations(root: Path) -> Iterator[str]:
@@ -217,6 +276,8 @@ def violations(root: Path) -> list[str]:
     """Return all violations, in the order of the files."""
     return [
         *cxx_violations(root),
+        *cxx_room_violations(root),
+        *size_violations(root),
         *pause_violations(root),
         *python_violations(root),
         *room_violations(root),

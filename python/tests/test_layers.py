@@ -35,7 +35,7 @@ def test_the_project_itself_has_no_violation(check: ModuleType) -> None:
 @pytest.mark.parametrize(
     ("name", "line", "says"),
     [
-        ("core/books.hpp", '#include "rashpa/memory/buffer.hpp"', "core may use no other folder"),
+        ("core/books/books.hpp", '#include "rashpa/memory/buffer.hpp"', "core may use no other folder"),
         ("memory/buffer.cpp", "  # include <rashpa/link/link.hpp>", "memory may use core"),
         ("kernel/csr/csr.cpp", '#include "rashpa/unit/unit.hpp"', "kernel may use core, memory"),
         ("scheduler/scheduler.hpp", '#include "rashpa/link/roce/receiver.hpp"', "the contract of link only"),
@@ -43,6 +43,13 @@ def test_the_project_itself_has_no_violation(check: ModuleType) -> None:
         ("transfer/source.cpp", '#include "../core/books.hpp"', "write the path from src"),
         ("receiver/receiver.cpp", '#include "bindings/bindings.hpp"', "does not know its bindings"),
         ("extras/x.hpp", "", "folder extras is not in the list of layers"),
+        ("core/time/x.cpp", '#include "rashpa/core/books/books.hpp"', "time may use system"),
+        ("link/roce/sockets/x.cpp", '#include "rashpa/link/verbs/device.hpp"', "roce may use"),
+        ("kernel/contract/x.hpp", '#include "rashpa/kernel/csr/csr.hpp"', "contract may use no other room"),
+        ("kernel/veto/x.cpp", '#include "rashpa/kernel/csr/csr.hpp"', "veto may use contract, device, peaks"),
+        ("kernel/veto/x.cu", '#include "rashpa/kernel/testing/opencl_testing.hpp"', "veto may use"),
+        ("sink/journal/x.hpp", '#include "rashpa/sink/stores/peak_lists.hpp"', "journal may use no other room"),
+        ("sink/extras/x.hpp", "", "room extras is not in the list of rooms of sink"),
     ],
 )
 def test_an_include_against_the_flow_is_found(
@@ -66,9 +73,35 @@ def test_includes_along_the_flow_pass(check: ModuleType, tmp_path: Path) -> None
     assert check.violations(tmp_path) == []
 
 
+def test_includes_between_rooms_that_point_down_pass(check: ModuleType, tmp_path: Path) -> None:
+    tree(
+        tmp_path,
+        {
+            "src/rashpa/kernel/sparsify/x.hpp": '#include "rashpa/kernel/csr/csr.hpp"\n#include "rashpa/kernel/rings/rings.hpp"\n',
+            "src/rashpa/kernel/rings/rings.cpp": '#include "rashpa/kernel/photons/photons.hpp"\n',
+            "src/rashpa/kernel/rings/rings_test.cpp": '#include "rashpa/kernel/testing/opencl_testing.hpp"\n',
+            "src/rashpa/kernel/csr/testing/x.hpp": '#include "rashpa/kernel/jungfrau/testing/synthetic.hpp"\n',
+            "src/rashpa/sink/stores/x.cpp": '#include "rashpa/sink/image_store.hpp"\n#include "rashpa/sink/hdf5/hdf5_io.hpp"\n',
+        },
+    )
+    assert check.violations(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "folder", ["src/rashpa/core", "src/rashpa/kernel/csr", "src/bindings", "src/rashpa/link/roce/sockets"]
+)
+def test_a_folder_with_too_many_files_is_found(check: ModuleType, tmp_path: Path, folder: str) -> None:
+    tree(tmp_path, {f"{folder}/file_{number}.hpp": "" for number in range(check.MOST_FILES)})
+    assert check.violations(tmp_path) == []
+    tree(tmp_path, {f"{folder}/CMakeLists.txt": ""})
+    assert check.violations(tmp_path) == [
+        f"{folder}: holds 26 files, more than 25; give those that belong together a room"
+    ]
+
+
 def test_a_spinning_wait_of_one_kind_of_processor_is_found(check: ModuleType, tmp_path: Path) -> None:
     spin = "void f() { __builtin_ia32_pause(); }\n"
-    tree(tmp_path, {"src/rashpa/core/pause.hpp": spin, "tests/net/x.cpp": spin})
+    tree(tmp_path, {"src/rashpa/core/system/pause.hpp": spin, "tests/net/x.cpp": spin})
     (found,) = check.violations(tmp_path)
     assert found.startswith("tests/net/x.cpp: spins")
 

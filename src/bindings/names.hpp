@@ -17,7 +17,7 @@
 #include "rashpa/link/factory/link_options.hpp"
 #include "rashpa/receiver/receiver.hpp"
 #include "rashpa/scheduler/scheduler.hpp"
-#include "rashpa/sink/nxmx/hdf5_sink.hpp"
+#include "rashpa/sink/hdf5_config.hpp"
 #include "rashpa/transfer/dtp_source.hpp"
 #include "rashpa/unit/unit.hpp"
 

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/sink/nxmx/hdf5_sink.hpp"
 #include "rashpa/sink/series_sink.hpp"
 #include "rashpa/sink/simple/memory_sink.hpp"
 #include "rashpa/sink/simple/null_sink.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "rashpa/core/parameter.hpp"
-#include "rashpa/sink/nxmx/hdf5_sink.hpp"
+#include "rashpa/sink/hdf5_config.hpp"
 #include "rashpa/sink/nxmx_metadata.hpp"
 #include "rashpa/sink/output.hpp"
 #include "rashpa/sink/sink.hpp"

@@ -7,11 +7,13 @@
 
 #include "rashpa/core/frame/stack.hpp"
 #include "rashpa/sink/hdf5/hdf5_io.hpp"
+#include "rashpa/sink/hdf5_config.hpp"
 #include "rashpa/sink/journal/frame_rows.hpp"
-#include "rashpa/sink/nxmx/hdf5_sink.hpp"
 #include "rashpa/sink/output_files.hpp"
 
 namespace rashpa::sink {
+
+class BlockWriter;  // raw/block_writer.hpp
 
 /// Stores the accepted images of an Hdf5Sink in data files. Used by its thread only.
 class ImageStore {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "rashpa/sink/nxmx/hdf5_sink.hpp"
+#include "rashpa/sink/hdf5_config.hpp"
 
 namespace rashpa::sink {
 

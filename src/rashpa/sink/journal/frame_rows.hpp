@@ -12,7 +12,7 @@
 #include "rashpa/core/frame/stack.hpp"
 #include "rashpa/core/image/pixel_type.hpp"
 #include "rashpa/core/image/region.hpp"
-#include "rashpa/sink/nxmx/hdf5_sink.hpp"
+#include "rashpa/sink/hdf5_config.hpp"
 #include "rashpa/sink/sink.hpp"
 
 namespace rashpa::sink {

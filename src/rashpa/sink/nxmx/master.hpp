@@ -8,8 +8,8 @@
 
 #include "rashpa/core/books/books.hpp"
 #include "rashpa/sink/hdf5/hdf5_io.hpp"
+#include "rashpa/sink/hdf5_config.hpp"
 #include "rashpa/sink/journal/frame_rows.hpp"
-#include "rashpa/sink/nxmx/hdf5_sink.hpp"
 
 namespace rashpa::sink {
 

@@ -7,24 +7,14 @@
 #include <string>
 #include <string_view>
 
+#include "rashpa/sink/hdf5_config.hpp"
+
 namespace rashpa::sink {
 
 /// Offsets and lengths in raw files are multiples of it; so are addresses, where the file system does not say less.
 inline constexpr std::size_t kBlockAlignment = 4096;
 /// Longer writes are cut into these.
 inline constexpr std::size_t kLargestWrite = std::size_t{4} << 20;
-
-/// Who writes.
-enum class BlockWay : std::uint8_t {
-  automatic,  ///< io_uring where the kernel allows it, else threads
-  io_uring,
-  threads,  ///< pwrite() in threads
-};
-
-struct BlockWriting {
-  BlockWay way = BlockWay::automatic;
-  unsigned in_flight = 16;  ///< most writes at a time
-};
 
 /// One request. `data` null: a sync of what was written to `file` before, and finished.
 struct BlockRequest {

@@ -18,6 +18,7 @@
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/sink/factory.hpp"
 #include "rashpa/sink/hdf5/data_file.hpp"
+#include "rashpa/sink/nxmx/hdf5_sink.hpp"
 #include "rashpa/sink/raw/raw_images.hpp"
 #include "rashpa/sink/raw/raw_part.hpp"
 #include "rashpa/sink/repair/convert.hpp"

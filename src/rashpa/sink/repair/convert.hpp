@@ -4,7 +4,7 @@
 #include <string>
 
 #include "rashpa/core/books/books.hpp"
-#include "rashpa/sink/nxmx/hdf5_sink.hpp"
+#include "rashpa/sink/hdf5_config.hpp"
 
 namespace rashpa::sink {
 

@@ -37,7 +37,8 @@ void count(Books& books, const StackImage& image) {
 void put_and_mark(Sink& sink, Stack& stack) {
   std::vector<ErrorReason> results(stack.count);
   if (sink.put(stack, results) == Put::later) {
-    while (sink.take() == nullptr) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    // A sink gives a stack back when its storage has it, and rings nobody.
+    while (sink.take() == nullptr) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // wait: no bell
   }
   const auto images = stack.view();
   for (std::size_t i = 0; i < images.size(); ++i) {
