@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that includes and imports point the way ARCHITECTURE.md says: C++ data flows down a list of folders, Python layers look down only.
+"""Checks that includes and imports point the way ARCHITECTURE.md says: C++ data flows down a list of folders, Python layers look down only, and no module imports itself by others.
 
 Usage: check_layers.py [ROOT]. Prints one line a violation; exit 1 when there is one.
 """
@@ -8,7 +8,7 @@ Usage: check_layers.py [ROOT]. Prints one line a violation; exit 1 when there is
 import ast
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 # Which folders of src/rashpa a folder includes from, besides itself.
@@ -211,6 +211,15 @@ def room_violations(root: Path) -> Iterator[str]:
 
 def _rooms_of(tree: ast.Module, package: str) -> Iterator[tuple[int, str]]:
     """Yield line and room of every import of this package at the time when the module is imported."""
+    for line, modules in _imported(tree):
+        for parts in (module.split(".") for module in modules):
+            if parts[:2] == ["rashpa", package] and len(parts) > 2 and parts[2] in ROOMS[package]:
+                yield line, parts[2]
+                break
+
+
+def _imported(tree: ast.Module) -> Iterator[tuple[int, list[str]]]:
+    """Yield line and names, which may be of modules, of every absolute import at the time when the module is imported."""
     left: list[ast.AST] = list(tree.body)
     while left:
         node = left.pop()
@@ -220,15 +229,58 @@ def _rooms_of(tree: ast.Module, package: str) -> Iterator[tuple[int, str]]:
             left += node.orelse
             continue
         left += ast.iter_child_nodes(node)
-        modules: list[str] = []
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            modules = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            yield node.lineno, [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         elif isinstance(node, ast.Import):
-            modules = [alias.name for alias in node.names]
-        for parts in (module.split(".") for module in modules):
-            if parts[:2] == ["rashpa", package] and len(parts) > 2 and parts[2] in ROOMS[package]:
-                yield getattr(node, "lineno", 0), parts[2]
-                break
+            yield from ((node.lineno, [alias.name]) for alias in node.names)
+
+
+def circle_violations(root: Path) -> Iterator[str]:
+    """Find modules that import one another when they are imported, wherever they lie: each circle once, from its first name on."""
+    package_root = root / "python" / "rashpa"
+    paths = {
+        ".".join(("rashpa", *path.relative_to(package_root).with_suffix("").parts)).removesuffix(".__init__"): path
+        for path in package_root.rglob("*.py")
+    }
+    uses = {
+        name: sorted(
+            {
+                module
+                for _, modules in _imported(ast.parse(path.read_text(encoding="utf-8"), str(path)))
+                for module in _modules_meant(modules, paths)
+                if module != name
+            }
+        )
+        for name, path in paths.items()
+    }
+    found = {circle for name in sorted(uses) if (circle := _circle_of(name, uses))}
+    for circle in sorted(found):
+        yield f"{paths[circle[0]].relative_to(root)}: imports itself by {' → '.join((*circle, circle[0]))}"
+
+
+def _modules_meant(names: list[str], modules: Collection[str]) -> list[str]:
+    """Give, of `from A import B`, B where it is a module, else A."""
+    first, *others = names
+    meant = [name for name in others if name in modules]
+    return meant + ([first] if first in modules and len(meant) < max(1, len(others)) else [])
+
+
+def _circle_of(name: str, uses: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Give the shortest way from a module to itself, from the first of its names on; empty where there is none."""
+    ways: list[tuple[str, ...]] = [(name,)]
+    seen = {name}
+    while ways:
+        further: list[tuple[str, ...]] = []
+        for way in ways:
+            for target in uses.get(way[-1], ()):
+                if target == name:
+                    first = way.index(min(way))
+                    return (*way[first:], *way[:first])
+                if target not in seen:
+                    seen.add(target)
+                    further.append((*way, target))
+        ways = further
+    return ()
 
 
 def _imports(tree: ast.AST, relative: Path) -> Iterator[tuple[int, str]]:
@@ -281,6 +333,7 @@ def violations(root: Path) -> list[str]:
         *pause_violations(root),
         *python_violations(root),
         *room_violations(root),
+        *circle_violations(root),
         *folder_violations(root),
     ]
 

@@ -138,6 +138,33 @@ def test_what_a_function_imports_may_lie_above(check: ModuleType, tmp_path: Path
     assert check.violations(tmp_path) == []
 
 
+@pytest.mark.parametrize(
+    ("lines", "circle"),
+    [
+        ({"x": "from rashpa.data.base.y import f", "y": "import rashpa.data.base.x"}, "x y x"),
+        ({"x": "import json, rashpa.data.base.y", "y": "from rashpa.data.base import x, z", "z": ""}, "x y x"),
+        (
+            {
+                "x": "class C:\n    from rashpa.data.base import y",
+                "y": "try:\n    from rashpa.data.base.z import f\nexcept ImportError:\n    f = None",
+                "z": "from rashpa.data.base.x import C",
+            },
+            "x y z x",
+        ),
+        ({"x": "from rashpa.data.base import y", "y": "def f():\n    from rashpa.data.base import x"}, ""),
+        ({"x": "from rashpa.data.base import y", "y": "if TYPE_CHECKING:\n    from rashpa.data.base import x"}, ""),
+        ({"x": "from rashpa.data.base import y, z", "y": "from rashpa.data.base import z", "z": ""}, ""),
+    ],
+)
+def test_modules_of_one_room_that_import_one_another_are_found(
+    check: ModuleType, tmp_path: Path, lines: dict[str, str], circle: str
+) -> None:
+    tree(tmp_path, {f"python/rashpa/data/base/{name}.py": text + "\n" for name, text in lines.items()})
+    way = " → ".join(f"rashpa.data.base.{name}" for name in circle.split())
+    expected = [f"python/rashpa/data/base/x.py: imports itself by {way}"] if circle else []
+    assert check.violations(tmp_path) == expected
+
+
 def test_imports_that_point_down_pass(check: ModuleType, tmp_path: Path) -> None:
     tree(
         tmp_path,
