@@ -164,8 +164,20 @@ class Rows:
 
 
 def measure_telegrams(plan: Plan, rows: Rows) -> None:
-    place = Placement(0, 4096, 4, 0, 64, 64, 8, 65536)
-    ends = {dtp.id: (Endpoint("127.0.0.1", 4791, dtp.id, 1, 0), place) for dtp in plan.dtps}
+    place = Placement(
+        pixels_offset=0,
+        slot_bytes=4096,
+        slots=4,
+        first_line_offset=0,
+        pitch=64,
+        line_bytes=64,
+        lines=8,
+        records_offset=65536,
+    )
+    ends = {
+        dtp.id: (Endpoint(address="127.0.0.1", port=4791, qpn=dtp.id, rkey=1, credit_offset=0), place)
+        for dtp in plan.dtps
+    }
     with rows.timed("telegrams Configure made"):
         orders = [destination_telegram(plan, one) for one in plan.receivers]
         orders += [source_telegram(plan, one, ends) for one in plan.emulators]

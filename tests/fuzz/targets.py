@@ -178,7 +178,7 @@ def _packet(data: bytes) -> None:
             with suppress(PacketError):
                 encode(packet)
     else:
-        part = telegram.Dataset("files", (telegram.Parameter("files", said),))
+        part = telegram.Dataset(kind="files", parameters=(telegram.Parameter(name="files", value=said),))
         with suppress(EngineError):
             spec_of(part)
 

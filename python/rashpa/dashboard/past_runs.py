@@ -155,4 +155,4 @@ def _books_of(said: dict[str, Any]) -> Books:
 def _counts_of(buffer: dict[str, Any]) -> Iterator[Count]:
     for group, where in (("veto", "vetoes"), ("error", "errors")):
         for reason, count in buffer[where].items():
-            yield Count(group, str(reason), _count_of(count))
+            yield Count(group=group, name=str(reason), value=_count_of(count))

@@ -65,7 +65,13 @@ class FakeSource:
         self._injected = dict.fromkeys(("drop", "duplicate", "reorder", "corrupt", "stall", "dead_images"), 0)
 
     def configured(self, node: str) -> Configured:
-        return Configured(node, tuple(Endpoint("127.0.0.1", 1, 100 + dtp.id, 7, 0) for dtp in self._order.dtps))
+        return Configured(
+            node=node,
+            endpoints=tuple(
+                Endpoint(address="127.0.0.1", port=1, qpn=100 + dtp.id, rkey=7, credit_offset=0)
+                for dtp in self._order.dtps
+            ),
+        )
 
     def arm(self, order: telegram.Arm) -> None:
         pass
@@ -118,23 +124,30 @@ class FakeSource:
     def status(self) -> SourceStatus:
         dtps = tuple(
             telegram.SourceDtpStatus(
-                dtp.id,
-                self._sent[dtp.id],
-                0,
-                self._sent[dtp.id] * dtp.width * dtp.height * 2,
-                self._sent[dtp.id],
-                0,
-                0,
-                0,
-                0,
+                id=dtp.id,
+                images_sent=self._sent[dtp.id],
+                images_skipped=0,
+                payload_bytes=self._sent[dtp.id] * dtp.width * dtp.height * 2,
+                packets=self._sent[dtp.id],
+                waits=0,
+                window_timeouts=0,
+                late_ns=0,
+                cnps_received=0,
                 images_due=self._sent[dtp.id],
             )
             for dtp in self._order.dtps
         )
-        injected = tuple(Count("injected", name, value) for name, value in self._injected.items())
+        injected = tuple(Count(group="injected", name=name, value=value) for name, value in self._injected.items())
         if self._order.trigger == "software":
-            injected += tuple(Count("trigger", name, value) for name, value in self._triggers.items())
-        return SourceStatus(self._elapsed, injected, dtps, self._order.emulator, self._rate_hz, self._begun)
+            injected += tuple(Count(group="trigger", name=name, value=value) for name, value in self._triggers.items())
+        return SourceStatus(
+            elapsed_s=self._elapsed,
+            counts=injected,
+            dtps=dtps,
+            emulator=self._order.emulator,
+            rate_hz=self._rate_hz,
+            frames_begun=self._begun,
+        )
 
     def table(self, name: str, key: str) -> Table:
         if name != "fates" or not key.isdigit() or int(key) not in self._fates:
@@ -223,15 +236,24 @@ class FakeDestination:
 
     def configured(self, node: str) -> Configured:
         port = self._listener.getsockname()[1]
-        endpoints = tuple(Endpoint("127.0.0.1", port, 200 + key, 9, 0) for key in self._arrived)
+        endpoints = tuple(
+            Endpoint(address="127.0.0.1", port=port, qpn=200 + key, rkey=9, credit_offset=0) for key in self._arrived
+        )
         places = tuple(
             Placement(
-                0, buffer.width * buffer.height * 2, buffer.slots, 0, buffer.width * 2, dtp.width * 2, dtp.height, 0
+                pixels_offset=0,
+                slot_bytes=buffer.width * buffer.height * 2,
+                slots=buffer.slots,
+                first_line_offset=0,
+                pitch=buffer.width * 2,
+                line_bytes=dtp.width * 2,
+                lines=dtp.height,
+                records_offset=0,
             )
             for buffer in self._order.buffers
             for dtp in buffer.dtps
         )
-        return Configured(node, endpoints, places)
+        return Configured(node=node, endpoints=endpoints, placements=places)
 
     def arm(self, order: telegram.Arm) -> None:
         if len(order.endpoints) != len(self._arrived):
@@ -367,12 +389,15 @@ class FakeDestination:
                 first = f"buffer {buffer.name} image {bad[0]} (frame {buffer.phase + bad[0] * buffer.every}) is not complete"
         events = sum(int((table != OPEN).sum()) for table in self._arrived.values())
         return DestinationStatus(
-            self._order.receiver,
-            0.5,
-            "pageable",
-            first,
-            (Count("link", "events", events), Count("link", "payload_bytes", events * 100)),
-            buffers,
+            receiver=self._order.receiver,
+            elapsed_s=0.5,
+            memory="pageable",
+            first_incomplete=first,
+            counts=(
+                Count(group="link", name="events", value=events),
+                Count(group="link", name="payload_bytes", value=events * 100),
+            ),
+            buffers=buffers,
         )
 
     def _buffer_status(self, buffer: telegram.Buffer) -> telegram.BufferStatus:
@@ -382,23 +407,52 @@ class FakeDestination:
         dtps = []
         for dtp in buffer.dtps:
             whole, part, none = (int((self._arrived[dtp.id] == state).sum()) for state in (COMPLETE, PARTIAL, MISSING))
-            loss = (Count("loss", "lines", part),)
+            loss = (Count(group="loss", name="lines", value=part),)
             dtps.append(
-                telegram.DestinationDtpStatus(dtp.id, dtp.module, completeness.size, whole, part, none, part, loss)
+                telegram.DestinationDtpStatus(
+                    id=dtp.id,
+                    module=dtp.module,
+                    expected=completeness.size,
+                    complete=whole,
+                    partial=part,
+                    missing=none,
+                    lines_missing=part,
+                    counts=loss,
+                )
             )
         return telegram.BufferStatus(
-            buffer.name,
-            "",
-            "fake",
-            "",
-            accepted * 100,
-            accepted * 50,
-            telegram.Books(completeness.size, complete, partial, missing, accepted, vetoed, 0, accepted),
-            (Count("veto", "too_few", vetoed),),
-            tuple(_latency_of(stage, complete) for stage in ("ready", "decision", "written")),
-            tuple(dtps),
+            name=buffer.name,
+            sink_error="",
+            unit="fake",
+            unit_error="",
+            bytes_written=accepted * 100,
+            bytes_stored=accepted * 50,
+            books=telegram.Books(
+                expected=completeness.size,
+                complete=complete,
+                partial=partial,
+                missing=missing,
+                accepted=accepted,
+                vetoed=vetoed,
+                errored=0,
+                written=accepted,
+            ),
+            counts=(Count(group="veto", name="too_few", value=vetoed),),
+            latencies=tuple(_latency_of(stage, complete) for stage in ("ready", "decision", "written")),
+            dtps=tuple(dtps),
             sinks=tuple(
-                telegram.SinkStatus(sink.kind, "wait", accepted, accepted, 0, 0, 0, accepted * 100, accepted * 50, "")
+                telegram.SinkStatus(
+                    name=sink.kind,
+                    on_full="wait",
+                    accepted=accepted,
+                    written=accepted,
+                    dropped=0,
+                    errored=0,
+                    waiting=0,
+                    bytes_written=accepted * 100,
+                    bytes_stored=accepted * 50,
+                    error="",
+                )
                 for sink in buffer.sinks
             ),
             slots=buffer.slots,
@@ -424,7 +478,7 @@ class FakeDestination:
 def _latency_of(stage: str, count: int) -> telegram.Latency:
     """Return latencies of which half are 10 µs and half 30 µs."""
     below = tuple(sum(bound > of for of in (10e-6, 30e-6)) * count // 2 for bound in BOUNDS_S)
-    return telegram.Latency(stage, count, 10.0, 30.0, 30.0, 20.0 * count, below)
+    return telegram.Latency(stage=stage, count=count, p50=10.0, p99=30.0, max=30.0, sum=20.0 * count, below=below)
 
 
 class FakeFactory:
@@ -443,24 +497,24 @@ class FakeFactory:
         return ()
 
     def capabilities(self, node: str) -> Capabilities:
-        links = (Link("roce", self._bytes_per_s, (256, 512, 1024, 2048, 4096)),)
+        links = (Link(name="roce", bytes_per_s=self._bytes_per_s, pmtus=(256, 512, 1024, 2048, 4096)),)
         pixels = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
         kernels, sinks = tuple(declarations()), ("hdf5", "raw", "memory", "null")
         return Capabilities(
-            node,
-            self._role,
-            "fake",
-            os.cpu_count() or 1,
-            self._memory_bytes,
-            256,
-            pixels,
-            kernels,
-            sinks,
-            links,
-            (
-                telegram.Unit("cpu", True, "fake"),
-                telegram.Unit("cuda", False, "fake"),
-                telegram.Unit("opencl", False, "fake"),
+            node=node,
+            role=self._role,
+            software="fake",
+            processors=os.cpu_count() or 1,
+            memory_bytes=self._memory_bytes,
+            max_dtps=256,
+            pixels=pixels,
+            kernels=kernels,
+            sinks=sinks,
+            links=links,
+            units=(
+                telegram.Unit(name="cpu", usable=True, what="fake"),
+                telegram.Unit(name="cuda", usable=False, what="fake"),
+                telegram.Unit(name="opencl", usable=False, what="fake"),
             ),
         )
 

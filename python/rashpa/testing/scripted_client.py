@@ -28,10 +28,21 @@ class ScriptedClient(NodeClient):
 
     def __init__(self, name: str, role: str, state: str = "running", holder: str = HOLDER, url: str = "") -> None:
         super().__init__(name, url or f"http://{name.replace(' ', '-')}")
-        self.status_now = Status(name, role, state, holder=holder)
+        self.status_now = Status(node=name, role=role, state=state, holder=holder)
         self.fails: dict[str, NodeError] = {}
         self.orders: list[str] = []
-        self.capable = Capabilities(name, role, "test", 1, 1 << 30, 64, (), (), (), ())
+        self.capable = Capabilities(
+            node=name,
+            role=role,
+            software="test",
+            processors=1,
+            memory_bytes=1 << 30,
+            max_dtps=64,
+            pixels=(),
+            kernels=(),
+            sinks=(),
+            links=(),
+        )
         self.configured: Callable[[Configure | Join], Configured] | None = None
         self.hear: Callable[[Telegram], None] = _unheard
 

@@ -21,74 +21,120 @@ _OWNER = "3f6c0a52d1e94b7f8a2b5c6d7e8f9012"
 
 def telegram_samples() -> dict[str, t.Telegram]:
     """Return the telegrams by file name without .xml."""
-    placement = t.Placement(4096, 2097152, 40, 1048576, 2048, 2048, 256, 83890176)
-    receiver_end = t.Endpoint("127.0.0.1", 4791, 17, 3735928559, 0, psn=4660)
-    emulator_end = t.Endpoint("127.0.0.1", 49152, 18, 48879, 128, psn=16777215)
+    placement = t.Placement(
+        pixels_offset=4096,
+        slot_bytes=2097152,
+        slots=40,
+        first_line_offset=1048576,
+        pitch=2048,
+        line_bytes=2048,
+        lines=256,
+        records_offset=83890176,
+    )
+    receiver_end = t.Endpoint(address="127.0.0.1", port=4791, qpn=17, rkey=3735928559, credit_offset=0, psn=4660)
+    emulator_end = t.Endpoint(address="127.0.0.1", port=49152, qpn=18, rkey=48879, credit_offset=128, psn=16777215)
     return {
         "get_capabilities": t.GetCapabilities(),
         "capabilities": t.Capabilities(
-            "receiver",
-            "receiver",
-            "rashpa 0.1.0",
-            2,
-            8589934592,
-            256,
-            ("uint16", "float32"),
-            ("jungfrau",),
-            ("hdf5", "null"),
-            (t.Link("roce", 3000000000, (1024, 4096)),),
-            (
-                t.Unit("cpu", True, "2 processors"),
-                t.Unit("cuda", False, "no CUDA device"),
-                t.Unit("opencl", False, "no OpenCL device"),
+            node="receiver",
+            role="receiver",
+            software="rashpa 0.1.0",
+            processors=2,
+            memory_bytes=8589934592,
+            max_dtps=256,
+            pixels=("uint16", "float32"),
+            kernels=("jungfrau",),
+            sinks=("hdf5", "null"),
+            links=(t.Link(name="roce", bytes_per_s=3000000000, pmtus=(1024, 4096)),),
+            units=(
+                t.Unit(name="cpu", usable=True, what="2 processors"),
+                t.Unit(name="cuda", usable=False, what="no CUDA device"),
+                t.Unit(name="opencl", usable=False, what="no OpenCL device"),
             ),
-            (t.Interface("eth0", "mlx5_0", 100000000000, ("10.0.0.7", "fe80::1")),),
-            (
+            interfaces=(
+                t.Interface(name="eth0", device="mlx5_0", bits_per_s=100000000000, addresses=("10.0.0.7", "fe80::1")),
+            ),
+            throughputs=(
                 t.Throughput(
-                    "0123456789abcdef", "jungfrau on cpu, 2 threads, stacks of 10", 1024, 1060, 812.5, "2026-11-23"
+                    pipeline="0123456789abcdef",
+                    what="jungfrau on cpu, 2 threads, stacks of 10",
+                    width=1024,
+                    height=1060,
+                    images_per_s=812.5,
+                    date="2026-11-23",
                 ),
             ),
-            (t.UnitDevice("cuda", 0, "NVIDIA H200", 150121545728, 149000000000, False),),
+            devices=(
+                t.UnitDevice(
+                    unit="cuda",
+                    number=0,
+                    name="NVIDIA H200",
+                    memory_bytes=150121545728,
+                    free_bytes=149000000000,
+                    unified=False,
+                ),
+            ),
         ),
-        "claim": t.Claim("run first_light of alice@beamline", owner=_OWNER),
-        "configure_source": t.Configure(7, "first_light", source=_source(placement, receiver_end), owner=_OWNER),
+        "claim": t.Claim(holder="run first_light of alice@beamline", owner=_OWNER),
+        "configure_source": t.Configure(
+            run=7, name="first_light", source=_source(placement, receiver_end), owner=_OWNER
+        ),
         "configure_card": t.Configure(
-            7, "first_light", source=_of_card(_source(placement, receiver_end)), owner=_OWNER
+            run=7, name="first_light", source=_of_card(_source(placement, receiver_end)), owner=_OWNER
         ),
         "configure_destination": t.Configure(
-            7, "first_light", destination=_destination(), orphaned=t.Orphaned(9.5, 3600.0)
+            run=7, name="first_light", destination=_destination(), orphaned=t.Orphaned(quiet_s=9.5, keep_s=3600.0)
         ),
-        "configured": t.Configured("receiver", (receiver_end,), (placement,)),
-        "arm": t.Arm((emulator_end,)),
+        "configured": t.Configured(node="receiver", endpoints=(receiver_end,), placements=(placement,)),
+        "arm": t.Arm(endpoints=(emulator_end,)),
         "start": t.Start(owner=_OWNER),
         "pause": t.Pause(frame=400),
         "resume": t.Resume(rate_hz=120.0),
-        "trigger": t.Trigger(25),
-        "stop": t.Stop((t.DtpEnd(0, 1200), t.DtpEnd(1, 1199))),
-        "join": t.Join("farm", t.GroupMember("c", 10, (2,)), _source(placement, receiver_end).dtps),
-        "resend": t.Resend("farm", "b", 120),
-        "feed": t.Feed("farm", "b", True),
-        "hold_deadlines": t.HoldDeadlines(True),
+        "trigger": t.Trigger(frames=25),
+        "stop": t.Stop(ends=(t.DtpEnd(dtp=0, images=1200), t.DtpEnd(dtp=1, images=1199))),
+        "join": t.Join(
+            group="farm",
+            member=t.GroupMember(name="c", stack=10, dtps=(2,)),
+            dtps=_source(placement, receiver_end).dtps,
+        ),
+        "resend": t.Resend(group="farm", member="b", image=120),
+        "feed": t.Feed(group="farm", member="b", fed=True),
+        "hold_deadlines": t.HoldDeadlines(held=True),
         "abort": t.Abort(force=True),
         "reset": t.Reset(),
         "get_status": t.GetStatus(),
-        "status_idle": t.Status("emulator", "emulator", "idle"),
-        "status_configuring": t.Status("emulator", "emulator", "idle", holder="run a of b", prepared=0.25),
+        "status_idle": t.Status(node="emulator", role="emulator", state="idle"),
+        "status_configuring": t.Status(
+            node="emulator", role="emulator", state="idle", holder="run a of b", prepared=0.25
+        ),
         "status_emulator": t.Status(
-            "emulator", "emulator", "running", holder="run first_light of alice@beamline", source=_source_status()
+            node="emulator",
+            role="emulator",
+            state="running",
+            holder="run first_light of alice@beamline",
+            source=_source_status(),
         ),
         "status_receiver": t.Status(
-            "receiver",
-            "receiver",
-            "finished",
-            "",
+            node="receiver",
+            role="receiver",
+            state="finished",
+            message="",
             destination=_destination_status(),
             notifications=(
-                t.Notify("receiver", "incomplete", "buffer full image 3 (frame 3): DTP 2 module 1 lost 4 lines"),
+                t.Notify(
+                    node="receiver",
+                    what="incomplete",
+                    text="buffer full image 3 (frame 3): DTP 2 module 1 lost 4 lines",
+                ),
             ),
         ),
-        "notify": t.Notify("receiver", "overrun", "2 images of DTPs came while their slot was not free"),
-        "fault": t.Fault("emulator", "idle", "state", "emulator is idle; Start is obeyed when armed <& not before>"),
+        "notify": t.Notify(node="receiver", what="overrun", text="2 images of DTPs came while their slot was not free"),
+        "fault": t.Fault(
+            node="emulator",
+            state="idle",
+            code="state",
+            text="emulator is idle; Start is obeyed when armed <& not before>",
+        ),
     }
 
 
@@ -106,21 +152,57 @@ def _source(placement: t.Placement, end: t.Endpoint) -> t.Source:
         first_processor=-1,
         numa="off",
         dataset=_dataset(),
-        faults=t.Faults(1, 0.001, 0.0, 0.0, 1e-05, 0.0, 1000, (t.DeadModule(1, 2000),)),
-        dtps=(t.SourceDtp(2, 1, 0, 256, 1024, 256, 1, 0, 2400, placement, end),),
+        faults=t.Faults(
+            seed=1,
+            drop=0.001,
+            duplicate=0.0,
+            reorder=0.0,
+            corrupt=1e-05,
+            stall=0.0,
+            stall_us=1000,
+            dead_modules=(t.DeadModule(module=1, from_frame=2000),),
+        ),
+        dtps=(
+            t.SourceDtp(
+                id=2,
+                module=1,
+                x=0,
+                y=256,
+                width=1024,
+                height=256,
+                every=1,
+                phase=0,
+                images=2400,
+                placement=placement,
+                destination=end,
+            ),
+        ),
         options=(options_of(Link(), "roce", ""), options_of(Link(), "pcie", "")),
         emulator="right",
-        groups=(t.Group("farm", 2000, 100, (t.GroupMember("a", 10, (2,)), t.GroupMember("b", 10, (3, 4)))),),
+        groups=(
+            t.Group(
+                name="farm",
+                replay_frames=2000,
+                response_ms=100,
+                members=(t.GroupMember(name="a", stack=10, dtps=(2,)), t.GroupMember(name="b", stack=10, dtps=(3, 4))),
+            ),
+        ),
     )
 
 
 def _of_card(source: t.Source) -> t.Source:
-    card = t.Card("/dev", "02:00:00:00:00:01", (t.Neighbour("10.0.0.7", "0c:42:a1:00:00:07"),))
+    card = t.Card(
+        directory="/dev",
+        mac="02:00:00:00:00:01",
+        neighbours=(t.Neighbour(address="10.0.0.7", mac="0c:42:a1:00:00:07"),),
+    )
     return dataclasses.replace(source, card=card)
 
 
 def _dataset() -> t.Dataset:
-    return t.Dataset("jungfrau", (t.Parameter("modules", "2"), t.Parameter("seed", "1")))
+    return t.Dataset(
+        kind="jungfrau", parameters=(t.Parameter(name="modules", value="2"), t.Parameter(name="seed", value="1"))
+    )
 
 
 def _destination() -> t.Destination:
@@ -141,7 +223,7 @@ def _destination() -> t.Destination:
         unit="cuda",
         trigger="graph",
         device="0",
-        dtps=(t.DestinationDtp(2, 1, 0, 256, 1024, 256, 0, 256),),
+        dtps=(t.DestinationDtp(id=2, module=1, x=0, y=256, width=1024, height=256, source_x=0, source_y=256),),
         kernels=(
             _kernel(name="jungfrau", photon_energy_kev=12.4),
             _kernel(name="bragg_count", threshold=3, min_pixels=10),
@@ -153,9 +235,9 @@ def _destination() -> t.Destination:
             _kernel(name="python", function="hits:spots"),
         ),
         sinks=(_files(), NullSink(kind="null")),
-        special=(t.SpecialValue(65535, "gap"), t.SpecialValue(65534, "saturated")),
+        special=(t.SpecialValue(value=65535, meaning="gap"), t.SpecialValue(value=65534, meaning="saturated")),
         masked="delivered",
-        feedback=t.Feedback("hits", "tcp://127.0.0.1:0", 4096),
+        feedback=t.Feedback(ring="hits", zmq="tcp://127.0.0.1:0", images=4096),
     )
     return t.Destination(
         receiver="whole",
@@ -173,7 +255,7 @@ def _destination() -> t.Destination:
         dataset=_dataset(),
         buffers=(buffer,),
         options=options_of(Link(verify="sampled"), "verbs", "rxe0"),
-        calibration=t.Calibration((t.Parameter("pedestal", '["jf.h5", "jf.h5:1"]'),)),
+        calibration=t.Calibration(parameters=(t.Parameter(name="pedestal", value='["jf.h5", "jf.h5:1"]'),)),
     )
 
 
@@ -215,26 +297,59 @@ def _files() -> Hdf5Order:
 
 
 def _source_status() -> t.SourceStatus:
-    dtp = t.SourceDtpStatus(2, 1000, 0, 524288000, 130000, 12, 0, 25000, 3)
-    member = t.MemberStatus("a", "late", 520, 500, 20, 0, 3, 1, 12.5, 104.25, 250.5)
-    group = t.GroupStatus("farm", 1040, 4, 16, 3, 0, 0, False, (member,))
+    dtp = t.SourceDtpStatus(
+        id=2,
+        images_sent=1000,
+        images_skipped=0,
+        payload_bytes=524288000,
+        packets=130000,
+        waits=12,
+        window_timeouts=0,
+        late_ns=25000,
+        cnps_received=3,
+    )
+    member = t.MemberStatus(
+        name="a",
+        state="late",
+        dealt=520,
+        done=500,
+        taken=20,
+        resent=0,
+        duplicates=3,
+        lates=1,
+        response_ms=12.5,
+        silent_ms=104.25,
+        given_ago_ms=250.5,
+    )
+    group = t.GroupStatus(
+        name="farm", fresh=1040, waiting=4, resent=16, duplicates=3, lost=0, skipped=0, settled=False, members=(member,)
+    )
     return t.SourceStatus(
-        10.5,
-        (
-            t.Count("trigger", "accepted", 4),
-            t.Count("trigger", "refused", 1),
-            t.Count("trigger", "frames", 100),
-            t.Count("injected", "drop", 3),
+        elapsed_s=10.5,
+        counts=(
+            t.Count(group="trigger", name="accepted", value=4),
+            t.Count(group="trigger", name="refused", value=1),
+            t.Count(group="trigger", name="frames", value=100),
+            t.Count(group="injected", name="drop", value=3),
         ),
-        (dtp,),
-        "right",
-        100.0,
+        dtps=(dtp,),
+        emulator="right",
+        rate_hz=100.0,
         groups=(group,),
     )
 
 
 def _destination_status() -> t.DestinationStatus:
-    dtp = t.DestinationDtpStatus(2, 1, 2400, 2398, 1, 1, 4, (t.Count("loss", "lines", 1), t.Count("loss", "event", 1)))
+    dtp = t.DestinationDtpStatus(
+        id=2,
+        module=1,
+        expected=2400,
+        complete=2398,
+        partial=1,
+        missing=1,
+        lines_missing=4,
+        counts=(t.Count(group="loss", name="lines", value=1), t.Count(group="loss", name="event", value=1)),
+    )
     buffer = t.BufferStatus(
         name="full",
         sink_error="",
@@ -242,12 +357,16 @@ def _destination_status() -> t.DestinationStatus:
         unit_error="",
         bytes_written=629145600,
         bytes_stored=104857600,
-        books=t.Books(2400, 2398, 1, 1, 598, 1799, 2, 598),
-        counts=(t.Count("veto", "too_few", 1799), t.Count("error", "storage", 2)),
-        latencies=(t.Latency("ready", 240, 11.5, 80.25, 412.0, 4100.5, (*range(24), 240)),),
+        books=t.Books(
+            expected=2400, complete=2398, partial=1, missing=1, accepted=598, vetoed=1799, errored=2, written=598
+        ),
+        counts=(t.Count(group="veto", name="too_few", value=1799), t.Count(group="error", name="storage", value=2)),
+        latencies=(
+            t.Latency(stage="ready", count=240, p50=11.5, p99=80.25, max=412.0, sum=4100.5, below=(*range(24), 240)),
+        ),
         dtps=(dtp,),
         to_write=10,
-        first_errored=t.FirstErrored(70, 70, "storage", "No space left on device"),
+        first_errored=t.FirstErrored(index=70, frame=70, reason="storage", text="No space left on device"),
         busy="kernel python has been at work on image 71 (frame 71) for 4 s and does not come to its end",
         sinks=(
             t.SinkStatus(
@@ -261,34 +380,58 @@ def _destination_status() -> t.DestinationStatus:
                 bytes_written=616562688,
                 bytes_stored=104857600,
                 error="No space left on device",
-                first=t.FirstErrored(70, 70, "storage", "No space left on device"),
+                first=t.FirstErrored(index=70, frame=70, reason="storage", text="No space left on device"),
             ),
-            t.SinkStatus("memory", "drop", 600, 580, 20, 0, 0, 608174080, 608174080, ""),
             t.SinkStatus(
-                "stream2",
-                "wait",
-                600,
-                598,
-                2,
-                0,
-                0,
-                627048448,
-                106954752,
-                "",
+                name="memory",
+                on_full="drop",
+                accepted=600,
+                written=580,
+                dropped=20,
+                errored=0,
+                waiting=0,
+                bytes_written=608174080,
+                bytes_stored=608174080,
+                error="",
+            ),
+            t.SinkStatus(
+                name="stream2",
+                on_full="wait",
+                accepted=600,
+                written=598,
+                dropped=2,
+                errored=0,
+                waiting=0,
+                bytes_written=627048448,
+                bytes_stored=106954752,
+                error="",
                 consumers=(
-                    t.ConsumerStatus("tcp://127.0.0.1:31001", 1, 598, 2),
-                    t.ConsumerStatus("tcp://127.0.0.1:31002", 0, 0, 600),
+                    t.ConsumerStatus(endpoint="tcp://127.0.0.1:31001", connected=1, sent=598, missed=2),
+                    t.ConsumerStatus(endpoint="tcp://127.0.0.1:31002", connected=0, sent=0, missed=600),
                 ),
                 restarts=3,
             ),
         ),
         slots=400,
-        feedback=t.FeedbackStatus("/rings/rashpa.hits", "tcp://127.0.0.1:39001", 2400, 2390, 10, 2, 1),
+        feedback=t.FeedbackStatus(
+            ring="/rings/rashpa.hits",
+            zmq="tcp://127.0.0.1:39001",
+            published=2400,
+            sent=2390,
+            dropped=10,
+            full=2,
+            restarts=1,
+        ),
         file="/data/first_light_full_master.h5",
     )
     first = "buffer full image 3 (frame 3): DTP 2 module 1 lost 4 lines"
     return t.DestinationStatus(
-        "whole", 24.0, "transparent-huge", first, (t.Count("link", "packets", 312000),), (buffer,)
+        receiver="whole",
+        elapsed_s=24.0,
+        memory="transparent-huge",
+        first_incomplete=first,
+        counts=(t.Count(group="link", name="packets", value=312000),),
+        buffers=(buffer,),
     )
 
 

@@ -143,7 +143,14 @@ def test_nodes_that_are_asked_say_what_fits_and_force_tries_what_does_not(
     path = tmp_path / "slow.toml"
     path.write_text(SLOW)
     section = load_plan(path).buffers[0].section
-    measured = Throughput(fingerprint_of(section, "uint16"), words_of(section), 64, 32, 50.0, "2026-11-23")
+    measured = Throughput(
+        pipeline=fingerprint_of(section, "uint16"),
+        what=words_of(section),
+        width=64,
+        height=32,
+        images_per_s=50.0,
+        date="2026-11-23",
+    )
     store_measured(default_path(), [measured])
     done = CliRunner().invoke(app, ["plan", str(path), "--nodes"])
     assert done.exit_code == 2, done.output

@@ -182,7 +182,12 @@ def test_shares_of_states_add_up_and_no_image_is_lost_between_bins() -> None:
 
 
 def test_the_worst_buffer_counts_in_the_summary_of_latencies() -> None:
-    worst = worst_latencies([Latency("ready", 10, 1.0, 9.0, 10.0), Latency("ready", 5, 2.0, 3.0, 30.0)])
+    worst = worst_latencies(
+        [
+            Latency(stage="ready", count=10, p50=1.0, p99=9.0, max=10.0),
+            Latency(stage="ready", count=5, p50=2.0, p99=3.0, max=30.0),
+        ]
+    )
     assert worst["ready"] == {"count": 15, "p50": 2.0, "p99": 9.0, "max": 30.0}
     assert worst["written"]["count"] == 0
 
@@ -210,11 +215,46 @@ def test_each_sink_has_its_books_and_null_is_called_what_it_is(outcome: Outcome,
 
 
 def test_what_a_sink_drops_is_shown_and_what_it_loses_is_red(outcome: Outcome) -> None:
-    first = FirstErrored(7, 7, "storage", "no space")
+    first = FirstErrored(index=7, frame=7, reason="storage", text="no space")
     accepted = outcome.buffers[0].books.accepted
-    kept = SinkStatus("null", "wait", accepted, accepted, 0, 0, 0, 0, 0, "")
-    dropping = SinkStatus("memory", "drop", accepted, accepted - 4, 4, 0, 0, 0, 0, "", replace(first, reason="dropped"))
-    losing = SinkStatus("hdf5", "wait", accepted, accepted - 3, 0, 3, 0, 0, 0, "no space", first)
+    kept = SinkStatus(
+        name="null",
+        on_full="wait",
+        accepted=accepted,
+        written=accepted,
+        dropped=0,
+        errored=0,
+        waiting=0,
+        bytes_written=0,
+        bytes_stored=0,
+        error="",
+    )
+    dropping = SinkStatus(
+        name="memory",
+        on_full="drop",
+        accepted=accepted,
+        written=accepted - 4,
+        dropped=4,
+        errored=0,
+        waiting=0,
+        bytes_written=0,
+        bytes_stored=0,
+        error="",
+        first=replace(first, reason="dropped"),
+    )
+    losing = SinkStatus(
+        name="hdf5",
+        on_full="wait",
+        accepted=accepted,
+        written=accepted - 3,
+        dropped=0,
+        errored=3,
+        waiting=0,
+        bytes_written=0,
+        bytes_stored=0,
+        error="no space",
+        first=first,
+    )
 
     def with_sinks(*sinks: SinkStatus) -> Outcome:
         status = outcome.receivers["receiver"]

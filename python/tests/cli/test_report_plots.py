@@ -56,6 +56,6 @@ def test_no_hit_vanishes_and_limits_are_beside_the_curve(buffer: PlannedBuffer) 
 
 def test_a_histogram_counts_all_and_there_is_none_where_nobody_told_it() -> None:
     below = tuple(sum(bound > of for of in (3e-6, 5e-6, 40e-6)) for bound in BOUNDS_S)
-    plot = latency_plot([Latency("ready", 3, 5.0, 40.0, 40.0, 48.0, below)])
+    plot = latency_plot([Latency(stage="ready", count=3, p50=5.0, p99=40.0, max=40.0, sum=48.0, below=below)])
     assert sum(plot.renderers[0].data_source.data["y"]) == 3
-    assert latency_plot([Latency("ready", 3, 5.0, 40.0, 40.0)]) is None
+    assert latency_plot([Latency(stage="ready", count=3, p50=5.0, p99=40.0, max=40.0)]) is None

@@ -31,10 +31,25 @@ sink = [{ kind = "null" }]
 
 
 def progress(decided: int, to_write: int) -> Progress:
-    buffer = BufferStatus("full", "", "", "", 0, 0, Books(expected=800, complete=decided), to_write=to_write)
-    destination = DestinationStatus("receiver", 1.0, "", "", (), (buffer,))
+    buffer = BufferStatus(
+        name="full",
+        sink_error="",
+        unit="",
+        unit_error="",
+        bytes_written=0,
+        bytes_stored=0,
+        books=Books(expected=800, complete=decided),
+        to_write=to_write,
+    )
+    destination = DestinationStatus(
+        receiver="receiver", elapsed_s=1.0, memory="", first_incomplete="", counts=(), buffers=(buffer,)
+    )
     return Progress(
-        "finishing", 800, 1.0, {}, {"receiver": Status("r", "receiver", "running", destination=destination)}
+        "finishing",
+        800,
+        1.0,
+        {},
+        {"receiver": Status(node="r", role="receiver", state="running", destination=destination)},
     )
 
 
@@ -57,9 +72,26 @@ def test_a_slow_sink_at_the_end_says_how_far_it_is(tmp_path: Path, monkeypatch: 
 
 def running(decided: int, vetoed: int = 0, missing: int = 0) -> Progress:
     books = Books(expected=800, complete=decided, missing=missing, accepted=decided - vetoed, vetoed=vetoed)
-    counts = (Count("link", "payload_bytes", decided * 10_000_000),)
-    destination = DestinationStatus("receiver", 1.0, "", "", counts, (BufferStatus("full", "", "", "", 0, 0, books),))
-    return Progress("running", 800, 1.0, {}, {"receiver": Status("r", "receiver", "running", destination=destination)})
+    counts = (Count(group="link", name="payload_bytes", value=decided * 10_000_000),)
+    destination = DestinationStatus(
+        receiver="receiver",
+        elapsed_s=1.0,
+        memory="",
+        first_incomplete="",
+        counts=counts,
+        buffers=(
+            BufferStatus(
+                name="full", sink_error="", unit="", unit_error="", bytes_written=0, bytes_stored=0, books=books
+            ),
+        ),
+    )
+    return Progress(
+        "running",
+        800,
+        1.0,
+        {},
+        {"receiver": Status(node="r", role="receiver", state="running", destination=destination)},
+    )
 
 
 @pytest.fixture
@@ -90,8 +122,19 @@ def test_a_group_is_as_far_as_its_members_are_together(tmp_path: Path, clock: li
 
     def member(decided: int) -> Status:
         books = Books(expected=decided, complete=decided, accepted=decided)
-        destination = DestinationStatus("r", 1.0, "", "", (), (BufferStatus("b", "", "", "", 0, 0, books),))
-        return Status("r", "receiver", "running", destination=destination)
+        destination = DestinationStatus(
+            receiver="r",
+            elapsed_s=1.0,
+            memory="",
+            first_incomplete="",
+            counts=(),
+            buffers=(
+                BufferStatus(
+                    name="b", sink_error="", unit="", unit_error="", bytes_written=0, bytes_stored=0, books=books
+                ),
+            ),
+        )
+        return Status(node="r", role="receiver", state="running", destination=destination)
 
     said = io.StringIO()
     with RunDisplay(Console(file=said, width=40), plan, quiet=False) as display:
@@ -111,7 +154,7 @@ def test_how_much_of_the_dataset_is_made_is_said_while_it_is_configured(tmp_path
     said = io.StringIO()
     with RunDisplay(Console(file=said, width=40), load_plan(path), quiet=False) as display:
         clock[0] = 6.0
-        status = Status("e", "emulator", "idle", prepared=0.25)
+        status = Status(node="e", role="emulator", state="idle", prepared=0.25)
         display.show(Progress("configuring the emulator (dataset)", 800, 0.0, {"emulator": status}))
     assert said.getvalue() == "configuring the emulator (dataset): 25%\n"
 

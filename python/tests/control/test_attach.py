@@ -208,7 +208,7 @@ def test_who_attaches_may_die_too(tmp_path: Path) -> None:
         finally:
             second.kill()
             second.wait()
-        order(record, telegram.Trigger(30))  # the run cannot end before
+        order(record, telegram.Trigger(frames=30))  # the run cannot end before
         outcome = attach(out)
         assert outcome.good, outcome.problem
         assert outcome.books.expected == 30 + 15

@@ -42,7 +42,22 @@ def plan_of(tmp_path: Path, text: str, bands: int = 1) -> Plan:
 
 
 def told(plan: Plan) -> Source:
-    ends = {dtp.id: (Endpoint("127.0.0.1", 7000, 17, 1, 0), Placement(0, 1, 2, 0, 1, 1, 1, 9)) for dtp in plan.dtps}
+    ends = {
+        dtp.id: (
+            Endpoint(address="127.0.0.1", port=7000, qpn=17, rkey=1, credit_offset=0),
+            Placement(
+                pixels_offset=0,
+                slot_bytes=1,
+                slots=2,
+                first_line_offset=0,
+                pitch=1,
+                line_bytes=1,
+                lines=1,
+                records_offset=9,
+            ),
+        )
+        for dtp in plan.dtps
+    }
     order = source_telegram(plan, plan.emulators[0], ends)
     assert decode(encode(order)) == order
     assert order.source is not None
@@ -58,7 +73,7 @@ def test_threads_play_where_no_engine_is_named(tmp_path: Path) -> None:
 
 def test_a_simulated_card_is_told_and_granted_as_such(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, ON_CARD + 'card = "sim"\n')
-    assert told(plan).card == Card("sim")
+    assert told(plan).card == Card(directory="sim")
     assert grant_of(plan, "emulator", "t").cards == ("sim",)
     assert grant_of(plan, "receiver", "t").cards == ()
 
@@ -66,7 +81,7 @@ def test_a_simulated_card_is_told_and_granted_as_such(tmp_path: Path) -> None:
 def test_the_directory_of_a_card_counts_from_the_run_files_folder_and_is_all_that_is_granted(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, ON_CARD + 'card = "cards/one"\n')
     place = str(tmp_path / "cards" / "one")
-    assert told(plan).card == Card(place)
+    assert told(plan).card == Card(directory=place)
     grant = grant_of(plan, "emulator", "t")
     assert grant.cards == (place,)
     assert Grant.of_line(grant.line()) == grant
@@ -78,7 +93,9 @@ def test_a_card_in_a_network_is_told_the_mac_addresses(tmp_path: Path) -> None:
         'node = "https://far:4780"\n'
     )
     plan = plan_of(tmp_path, ON_CARD + keys)
-    assert told(plan).card == Card("/dev", "02:00:00:00:00:01", (Neighbour("127.0.0.1", "0c:42:a1:00:00:07"),))
+    assert told(plan).card == Card(
+        directory="/dev", mac="02:00:00:00:00:01", neighbours=(Neighbour(address="127.0.0.1", mac="0c:42:a1:00:00:07"),)
+    )
     assert grant_of(plan, "emulator", "t").cards == (), "a remote node is granted nothing by a run"
 
 

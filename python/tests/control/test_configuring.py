@@ -14,8 +14,10 @@ from rashpa.control.run.configuring import configure_emulator, configure_receive
 from rashpa.control.telegrams.telegram import Configured, Endpoint, Placement
 from rashpa.testing.group_plan import plan_of
 
-END = Endpoint("127.0.0.1", 9, 1, 2, 3)
-PLACE = Placement(0, 64, 4, 0, 16, 16, 4, 256)
+END = Endpoint(address="127.0.0.1", port=9, qpn=1, rkey=2, credit_offset=3)
+PLACE = Placement(
+    pixels_offset=0, slot_bytes=64, slots=4, first_line_offset=0, pitch=16, line_bytes=16, lines=4, records_offset=256
+)
 
 
 class Node:
@@ -25,7 +27,7 @@ class Node:
     run_id = ""
 
     def __init__(self, endpoints: int, placements: int = 0) -> None:
-        self._answer = Configured(self.name, (END,) * endpoints, (PLACE,) * placements)
+        self._answer = Configured(node=self.name, endpoints=(END,) * endpoints, placements=(PLACE,) * placements)
 
     async def configure(self, _: object) -> Configured:
         return self._answer

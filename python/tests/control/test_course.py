@@ -86,9 +86,21 @@ class Given:
     def _configured(self, plan: Plan, name: str) -> Callable[[Configure], Configured]:
         def answer(order: Configure) -> Configured:
             dtps = plan.dtps_from(name) if name in {one.name for one in plan.emulators} else plan.dtps_of(name)
-            places = tuple(Placement(0, 64, 4, 0, 8, 8, 4, 0) for _ in dtps)
-            ends = tuple(Endpoint("127.0.0.1", 1, dtp.id, 0, 0) for dtp in dtps)
-            return Configured(name, ends, places if name in self.fleet.receivers else ())
+            places = tuple(
+                Placement(
+                    pixels_offset=0,
+                    slot_bytes=64,
+                    slots=4,
+                    first_line_offset=0,
+                    pitch=8,
+                    line_bytes=8,
+                    lines=4,
+                    records_offset=0,
+                )
+                for _ in dtps
+            )
+            ends = tuple(Endpoint(address="127.0.0.1", port=1, qpn=dtp.id, rkey=0, credit_offset=0) for dtp in dtps)
+            return Configured(node=name, endpoints=ends, placements=places if name in self.fleet.receivers else ())
 
         return answer
 
@@ -194,7 +206,23 @@ def test_a_run_goes_on_without_a_member_and_its_images_are_sent_to_others(dealt:
 
 def test_a_run_that_is_ended_early_pauses_its_sources_and_ends_them_at_one_frame(plain: Given) -> None:
     for name, begun in (("upper", 7), ("lower", 9)):
-        source = SourceStatus(1.0, dtps=(SourceDtpStatus(0, 20, 0, 0, 0, 0, 0, 0, 0),), frames_begun=begun)
+        source = SourceStatus(
+            elapsed_s=1.0,
+            dtps=(
+                SourceDtpStatus(
+                    id=0,
+                    images_sent=20,
+                    images_skipped=0,
+                    payload_bytes=0,
+                    packets=0,
+                    waits=0,
+                    window_timeouts=0,
+                    late_ns=0,
+                    cnps_received=0,
+                ),
+            ),
+            frames_begun=begun,
+        )
         plain.clients[name].status_now = replace(
             plain.clients[name].status_now, state="running", holder=HOLDER, source=source
         )

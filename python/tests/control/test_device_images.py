@@ -14,7 +14,7 @@ from rashpa.control.telegrams.telegram import UnitDevice
 from rashpa.control.telegrams.telegram_xml import decode, encode
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "14_device_memory.toml"
-DEVICE = UnitDevice("cuda", 1, "GPU", 80 << 30, 79 << 30, unified=False)
+DEVICE = UnitDevice(unit="cuda", number=1, name="GPU", memory_bytes=80 << 30, free_bytes=79 << 30, unified=False)
 CONVERSION = EXAMPLE.read_text(encoding="utf-8").partition('name = "checksum"\n')[2].partition("[[buffer.sink]]")[0]
 
 

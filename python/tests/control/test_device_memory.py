@@ -20,7 +20,7 @@ from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.telegrams.telegram import Capabilities, Unit, UnitDevice
 from rashpa.testing.fake_engine import FakeFactory
 
-GPU = UnitDevice("cuda", 0, "NVIDIA H200", 150 << 30, 140 << 30, unified=False)
+GPU = UnitDevice(unit="cuda", number=0, name="NVIDIA H200", memory_bytes=150 << 30, free_bytes=140 << 30, unified=False)
 PIXELS = 1024 * 512
 JUNGFRAU = '[[buffer.kernel]]\nname = "jungfrau"\n'
 CSR = '[[buffer.kernel]]\nname = "csr"\nthreshold = 2\ncapacity = 0.5\n'
@@ -47,7 +47,11 @@ def stored(tmp_path: Path, sink: str, kernels: str = JUNGFRAU, unit: str = "cuda
 
 
 def nodes_of(plan: Plan, *devices: UnitDevice) -> dict[str, Capabilities]:
-    units = (Unit("cpu", True, ""), Unit("cuda", True, ""), Unit("opencl", True, ""))
+    units = (
+        Unit(name="cpu", usable=True, what=""),
+        Unit(name="cuda", usable=True, what=""),
+        Unit(name="opencl", usable=True, what=""),
+    )
     nodes = {node.name: FakeFactory(node.role).capabilities(node.name) for node in plan.nodes}
     return {name: replace(can, units=units, devices=devices) for name, can in nodes.items()}
 
@@ -68,7 +72,7 @@ def test_three_stacks_are_on_the_device_at_a_time_raw_and_as_steps_make_them_bes
         "calibration and tables": 24 * PIXELS,
     }
     opencl = plan_of(tmp_path, JUNGFRAU + CSR, unit="opencl")
-    device = UnitDevice("opencl", 0, "a card", 8 << 30, 0, unified=False)
+    device = UnitDevice(unit="opencl", number=0, name="a card", memory_bytes=8 << 30, free_bytes=0, unified=False)
     found = device_memory(opencl.buffers[0].section, 1024, 512, "uint16", device)
     assert found["lists"] == 3 * 16 * PIXELS * 6 // 2
     assert "work on images" not in found, "marks are made on the way"
@@ -182,7 +186,7 @@ def test_without_nodes_a_plan_says_what_is_needed_and_not_what_is_there(tmp_path
 
 def test_a_device_goes_by_its_number_or_a_part_of_its_name() -> None:
     cards = tuple(
-        UnitDevice("opencl", number, name, 1 << 30, 0, unified=False)
+        UnitDevice(unit="opencl", number=number, name=name, memory_bytes=1 << 30, free_bytes=0, unified=False)
         for number, name in enumerate(("Card A (Vendor)", "Card B (Vendor)"))
     )
     by = {wanted: device_of("opencl", str(wanted), cards) for wanted in (1, "card a", "vendor")}

@@ -51,8 +51,13 @@ def emulators(*tables: str, link: str = "", buffers: str = BUFFERS) -> str:
 
 
 def told(plan: Plan) -> dict[str, Source]:
-    place = Placement(0, 1, 2, 0, 1, 1, 1, 9)
-    ends = {dtp.id: (Endpoint("127.0.0.1", 7000 + dtp.id, dtp.id, 1, 0), place) for dtp in plan.dtps}
+    place = Placement(
+        pixels_offset=0, slot_bytes=1, slots=2, first_line_offset=0, pitch=1, line_bytes=1, lines=1, records_offset=9
+    )
+    ends = {
+        dtp.id: (Endpoint(address="127.0.0.1", port=7000 + dtp.id, qpn=dtp.id, rkey=1, credit_offset=0), place)
+        for dtp in plan.dtps
+    }
     found = {}
     for emulator in plan.emulators:
         order = source_telegram(plan, emulator, ends)

@@ -29,8 +29,24 @@ def fleet(tmp_path: Path, clients: dict[str, ScriptedClient]) -> Fleet:
 
 
 def receiver_status(busy: str) -> Status:
-    buffer = BufferStatus("full_a", "", "cpu", "", 0, 0, Books(), busy=busy)
-    return Status("a", "receiver", "running", destination=DestinationStatus("a", 1.0, "", "", (), (buffer,)))
+    buffer = BufferStatus(
+        name="full_a",
+        sink_error="",
+        unit="cpu",
+        unit_error="",
+        bytes_written=0,
+        bytes_stored=0,
+        books=Books(),
+        busy=busy,
+    )
+    return Status(
+        node="a",
+        role="receiver",
+        state="running",
+        destination=DestinationStatus(
+            receiver="a", elapsed_s=1.0, memory="", first_incomplete="", counts=(), buffers=(buffer,)
+        ),
+    )
 
 
 def test_names_labels_and_errors_lead_to_the_same_nodes(fleet: Fleet) -> None:

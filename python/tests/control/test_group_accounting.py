@@ -15,7 +15,18 @@ COMPLETE, PARTIAL, MISSING = 1, 2, 3
 
 
 def member(name: str) -> MemberStatus:
-    return MemberStatus(name, "fed", 0, 0, 0, 2, 0, 1, 1.0, 104.0)
+    return MemberStatus(
+        name=name,
+        state="fed",
+        dealt=0,
+        done=0,
+        taken=0,
+        resent=2,
+        duplicates=0,
+        lates=1,
+        response_ms=1.0,
+        silent_ms=104.0,
+    )
 
 
 def account(
@@ -27,7 +38,17 @@ def account(
     left_window: int = 0,
     joined: dict[str, float] | None = None,
 ) -> GroupAccount:
-    status = GroupStatus("farm", 10, 0, 2, 0, left_window, 0, True, (member("a"), member("b")))
+    status = GroupStatus(
+        name="farm",
+        fresh=10,
+        waiting=0,
+        resent=2,
+        duplicates=0,
+        lost=left_window,
+        skipped=0,
+        settled=True,
+        members=(member("a"), member("b")),
+    )
     tables = fates or {0: [COMPLETE] * len(dealt["a"]), 1: [COMPLETE] * len(dealt["b"])}
     (result,) = account_groups(
         plan,
@@ -35,7 +56,7 @@ def account(
         {dtp: np.asarray(table, np.uint8).tobytes() for dtp, table in tables.items()},
         {f"full_{name}": np.asarray(table, np.uint8).tobytes() for name, table in found.items()},
         lost or {},
-        {"emulator": SourceStatus(1.0, groups=(status,))},
+        {"emulator": SourceStatus(elapsed_s=1.0, groups=(status,))},
         joined or {},
     )
     return result

@@ -17,7 +17,18 @@ from rashpa.testing.scripted_client import ScriptedClient, clients_of, silent
 
 
 def member(name: str, dealt: int, done: int) -> MemberStatus:
-    return MemberStatus(name, "fed", dealt, done, 0, 0, 0, 0, 1.0, 0.0)
+    return MemberStatus(
+        name=name,
+        state="fed",
+        dealt=dealt,
+        done=done,
+        taken=0,
+        resent=0,
+        duplicates=0,
+        lates=0,
+        response_ms=1.0,
+        silent_ms=0.0,
+    )
 
 
 class Given:
@@ -29,9 +40,19 @@ class Given:
         self.stops: dict[str, Stop] = {}
         for name, client in self.clients.items():
             client.hear = self._heard(name)
-        group = GroupStatus("farm", 10, 0, 0, 0, 0, 0, settled, (member("a", 6, 6), member("b", 4, 2)))
+        group = GroupStatus(
+            name="farm",
+            fresh=10,
+            waiting=0,
+            resent=0,
+            duplicates=0,
+            lost=0,
+            skipped=0,
+            settled=settled,
+            members=(member("a", 6, 6), member("b", 4, 2)),
+        )
         emulator = self.clients["emulator"]
-        emulator.status_now = replace(emulator.status_now, source=SourceStatus(1.0, groups=(group,)))
+        emulator.status_now = replace(emulator.status_now, source=SourceStatus(elapsed_s=1.0, groups=(group,)))
         self.fleet = Fleet(plan_of(folder), dict[str, ScriptedClient](self.clients))  # type: ignore[arg-type]
         self.fleet.keep("emulator", emulator.status_now)
         self.course = GroupCourse(self.fleet)

@@ -92,7 +92,19 @@ def test_who_cannot_join_is_told_why(tmp_path: Path, joined: Joined, said: str) 
 
 def test_the_emulator_is_told_of_the_new_dtps_alone(tmp_path: Path) -> None:
     plan = joined_plan(plan_of(tmp_path), ONE_MORE)
-    end, placement = Endpoint("127.0.0.1", 9, 1, 2, 3), Placement(0, 64, 4, 0, 16, 16, 4, 256)
+    end, placement = (
+        Endpoint(address="127.0.0.1", port=9, qpn=1, rkey=2, credit_offset=3),
+        Placement(
+            pixels_offset=0,
+            slot_bytes=64,
+            slots=4,
+            first_line_offset=0,
+            pitch=16,
+            line_bytes=16,
+            lines=4,
+            records_offset=256,
+        ),
+    )
     order = join_telegram(plan, "c", {2: (end, placement)})
     assert (order.group, order.member.name, order.member.dtps, order.member.stack) == ("farm", "c", (2,), 2)
     (dtp,) = order.dtps
@@ -186,7 +198,7 @@ class _Nodes(RunNodes):
         self.left: list[str] = []
 
     async def reach(self, plan: Plan, node: PlannedNode, holder: str) -> NodeClient:
-        await self.client.order(telegram.Claim(holder))
+        await self.client.order(telegram.Claim(holder=holder))
         return self.client
 
     async def let_go(self, node: PlannedNode, client: NodeClient) -> None:
@@ -200,10 +212,25 @@ class _Joins:
         plan = plan_of(folder)
         self.client = ScriptedClient("receiver c", "receiver", "idle")
         self.client.configured = lambda order: Configured(
-            "c", (Endpoint("127.0.0.1", 1, 0, 0, 0),), (Placement(0, 64, 4, 0, 8, 8, 4, 0),)
+            node="c",
+            endpoints=(Endpoint(address="127.0.0.1", port=1, qpn=0, rkey=0, credit_offset=0),),
+            placements=(
+                Placement(
+                    pixels_offset=0,
+                    slot_bytes=64,
+                    slots=4,
+                    first_line_offset=0,
+                    pitch=8,
+                    line_bytes=8,
+                    lines=4,
+                    records_offset=0,
+                ),
+            ),
         )
         self.clients = clients_of([("a", "receiver"), ("b", "receiver"), ("emulator", "emulator")])
-        self.clients["emulator"].configured = lambda order: Configured("emulator", (Endpoint("127.0.0.1", 2, 0, 0, 0),))
+        self.clients["emulator"].configured = lambda order: Configured(
+            node="emulator", endpoints=(Endpoint(address="127.0.0.1", port=2, qpn=0, rkey=0, credit_offset=0),)
+        )
         self.nodes, self.fleet = _Nodes(self.client), Fleet(plan, dict(self.clients), HOLDER)
         self.groups, self.capabilities, self.followed = GroupCourse(self.fleet), dict[str, Capabilities](), []
         desk = JoinDesk(journal)

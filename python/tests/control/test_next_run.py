@@ -163,10 +163,21 @@ def test_an_engine_that_hangs_is_given_up_by_its_deadline_and_the_next_run_works
 
 def test_modules_of_which_less_has_come_than_of_others_are_what_an_image_waits_for() -> None:
     def of(module: int, complete: int, missing: int) -> telegram.DestinationDtpStatus:
-        return telegram.DestinationDtpStatus(module, module, 40, complete, 0, missing, 0)
+        return telegram.DestinationDtpStatus(
+            id=module, module=module, expected=40, complete=complete, partial=0, missing=missing, lines_missing=0
+        )
 
     def buffer(*dtps: telegram.DestinationDtpStatus) -> telegram.BufferStatus:
-        return telegram.BufferStatus("full", "", "", "", 0, 0, telegram.Books(), dtps=dtps)
+        return telegram.BufferStatus(
+            name="full",
+            sink_error="",
+            unit="",
+            unit_error="",
+            bytes_written=0,
+            bytes_stored=0,
+            books=telegram.Books(),
+            dtps=dtps,
+        )
 
     assert modules_behind(buffer(of(0, 9, 1), of(1, 9, 0), of(2, 8, 2), of(3, 0, 0))) == (1, 3)
     assert modules_behind(buffer(of(0, 9, 1), of(1, 10, 0))) == ()

@@ -108,9 +108,11 @@ class _AtState:
         order = telegram_xml.decode(request.content)
         name = type(order).__name__
         if name in TRANSITIONS and self._state not in TRANSITIONS[name].sources:
-            fault = telegram.Fault("it", self._state.value, "state", f"it is {self._state}")
+            fault = telegram.Fault(node="it", state=self._state.value, code="state", text=f"it is {self._state}")
             return httpx.Response(409, content=telegram_xml.encode(fault))
-        return httpx.Response(200, content=telegram_xml.encode(Status("it", "emulator", self._state.value)))
+        return httpx.Response(
+            200, content=telegram_xml.encode(Status(node="it", role="emulator", state=self._state.value))
+        )
 
 
 @pytest.mark.parametrize("state", list(RunState))

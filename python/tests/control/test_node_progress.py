@@ -21,7 +21,7 @@ def received(elapsed_s: float, complete: int, stored: int) -> Status:
     base = status("status_receiver")
     assert base.destination is not None
     (buffer,) = base.destination.buffers
-    buffer = dataclasses.replace(buffer, books=Books(2400, complete), bytes_stored=stored)
+    buffer = dataclasses.replace(buffer, books=Books(expected=2400, complete=complete), bytes_stored=stored)
     return dataclasses.replace(
         base, destination=dataclasses.replace(base.destination, elapsed_s=elapsed_s, buffers=(buffer,))
     )

@@ -117,9 +117,9 @@ def carry_through_triggers(plan: Plan, factory: Callable[[str], EngineFactory]) 
         clients = [NodeClient(name, "http://node", transport=transports[name]) for name in ("upper", "lower")]
         for number in range(1, 4):
             for client in clients:
-                await client.order(telegram.Trigger(4))
+                await client.order(telegram.Trigger(frames=4))
             try:
-                await clients[0].order(telegram.Trigger(1))
+                await clients[0].order(telegram.Trigger(frames=1))
             except NodeError as error:
                 refused.append(str(error))
             async with asyncio.timeout(20):

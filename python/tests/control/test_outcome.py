@@ -42,13 +42,37 @@ sink = [{ kind = "null" }]
 def outcome(tmp_path: Path, full: Books, tenth: Books, skipped: int = 0, problem: str = "") -> Outcome:
     path = tmp_path / "run.toml"
     path.write_text(RUN)
-    buffers = tuple(BufferStatus(name, "", "", "", 0, 0, books) for name, books in (("full", full), ("tenth", tenth)))
+    buffers = tuple(
+        BufferStatus(name=name, sink_error="", unit="", unit_error="", bytes_written=0, bytes_stored=0, books=books)
+        for name, books in (("full", full), ("tenth", tenth))
+    )
     made = Outcome(load_plan(path), problem=problem)
     made.receivers["receiver"] = Status(
-        "receiver", "receiver", "finished", destination=DestinationStatus("receiver", 5.0, "", "", (), buffers)
+        node="receiver",
+        role="receiver",
+        state="finished",
+        destination=DestinationStatus(
+            receiver="receiver", elapsed_s=5.0, memory="", first_incomplete="", counts=(), buffers=buffers
+        ),
     )
-    source = SourceStatus(5.0, (), (SourceDtpStatus(0, 1000, skipped, 0, 0, 0, 0, 0, 0),))
-    made.emulators["emulator"] = Status("emulator", "emulator", "finished", source=source)
+    source = SourceStatus(
+        elapsed_s=5.0,
+        counts=(),
+        dtps=(
+            SourceDtpStatus(
+                id=0,
+                images_sent=1000,
+                images_skipped=skipped,
+                payload_bytes=0,
+                packets=0,
+                waits=0,
+                window_timeouts=0,
+                late_ns=0,
+                cnps_received=0,
+            ),
+        ),
+    )
+    made.emulators["emulator"] = Status(node="emulator", role="emulator", state="finished", source=source)
     return made
 
 

@@ -208,17 +208,45 @@ kind = "null"
 
 def look(plan: Plan, skipped: int, lost: int, written: tuple[int, ...], at: float) -> Look:
     """After statuses of a group that has skipped, of members and a receiver alone that have written and lost so many."""
-    status = telegram.GroupStatus("farm", sum(written[:2]), 0, 0, 0, 0, skipped, False)
+    status = telegram.GroupStatus(
+        name="farm", fresh=sum(written[:2]), waiting=0, resent=0, duplicates=0, lost=0, skipped=skipped, settled=False
+    )
     alone = next(buffer for buffer in plan.buffers if buffer.section.name == "full").dtps[0].id
-    dtps = (telegram.SourceDtpStatus(alone, written[2], 1, 0, 0, 0, 0, 0, 0, images_due=written[2] + 1),)
-    source = telegram.SourceStatus(1.0, dtps=dtps, groups=(status,))
-    last = {"emulator": telegram.Status("emulator", "emulator", "running", source=source)}
+    dtps = (
+        telegram.SourceDtpStatus(
+            id=alone,
+            images_sent=written[2],
+            images_skipped=1,
+            payload_bytes=0,
+            packets=0,
+            waits=0,
+            window_timeouts=0,
+            late_ns=0,
+            cnps_received=0,
+            images_due=written[2] + 1,
+        ),
+    )
+    source = telegram.SourceStatus(elapsed_s=1.0, dtps=dtps, groups=(status,))
+    last = {"emulator": telegram.Status(node="emulator", role="emulator", state="running", source=source)}
     for name, buffer, count in zip("abc", ("dealt_a", "dealt_b", "full"), written, strict=True):
-        loss = (telegram.Count("loss", "overrun", lost),)
-        dtp = telegram.DestinationDtpStatus(0, 0, count, count, 0, 0, 0, loss)
-        known = telegram.BufferStatus(buffer, "", "", "", 0, 0, telegram.Books(written=count), dtps=(dtp,))
-        destination = telegram.DestinationStatus(name, 1.0, "pageable", "", (), (known,))
-        last[name] = telegram.Status(name, "receiver", "running", destination=destination)
+        loss = (telegram.Count(group="loss", name="overrun", value=lost),)
+        dtp = telegram.DestinationDtpStatus(
+            id=0, module=0, expected=count, complete=count, partial=0, missing=0, lines_missing=0, counts=loss
+        )
+        known = telegram.BufferStatus(
+            name=buffer,
+            sink_error="",
+            unit="",
+            unit_error="",
+            bytes_written=0,
+            bytes_stored=0,
+            books=telegram.Books(written=count),
+            dtps=(dtp,),
+        )
+        destination = telegram.DestinationStatus(
+            receiver=name, elapsed_s=1.0, memory="pageable", first_incomplete="", counts=(), buffers=(known,)
+        )
+        last[name] = telegram.Status(node=name, role="receiver", state="running", destination=destination)
     return replace(look_at(plan, streams_of(plan), last), at=at)
 
 
@@ -252,7 +280,32 @@ def test_an_image_is_through_however_it_ends(
     books: telegram.Books, sinks: tuple[tuple[int, int, int, int], ...], through: int
 ) -> None:
     known = tuple(
-        telegram.SinkStatus("s", "wait", accepted, written, dropped, errored, 0, 0, 0, "")
+        telegram.SinkStatus(
+            name="s",
+            on_full="wait",
+            accepted=accepted,
+            written=written,
+            dropped=dropped,
+            errored=errored,
+            waiting=0,
+            bytes_written=0,
+            bytes_stored=0,
+            error="",
+        )
         for accepted, written, dropped, errored in sinks
     )
-    assert overrun_look.through(telegram.BufferStatus("full", "", "", "", 0, 0, books, sinks=known)) == through
+    assert (
+        overrun_look.through(
+            telegram.BufferStatus(
+                name="full",
+                sink_error="",
+                unit="",
+                unit_error="",
+                bytes_written=0,
+                bytes_stored=0,
+                books=books,
+                sinks=known,
+            )
+        )
+        == through
+    )

@@ -74,14 +74,21 @@ def _node(plan: Plan, name: str, role: str, dice: random.Random) -> Capabilities
             mark = fingerprint_of(buffer.section, "uint16")
             # measured with images of another size
             known.append(
-                Throughput(mark, words_of(buffer.section), 2 * buffer.width, buffer.height, made / 2, "2026-11-23")
+                Throughput(
+                    pipeline=mark,
+                    what=words_of(buffer.section),
+                    width=2 * buffer.width,
+                    height=buffer.height,
+                    images_per_s=made / 2,
+                    date="2026-11-23",
+                )
             )
     return replace(
         can,
         processors=dice.choice((2, 2, 8)),
         memory_bytes=about(memory_taken(plan)),
-        links=(Link("roce", about(payload[name]), can.links[0].pmtus),),
-        interfaces=(Interface("eth0", "", about(8 * wire), ("127.0.0.1",)),),
+        links=(Link(name="roce", bytes_per_s=about(payload[name]), pmtus=can.links[0].pmtus),),
+        interfaces=(Interface(name="eth0", device="", bits_per_s=about(8 * wire), addresses=("127.0.0.1",)),),
         throughputs=tuple(known),
     )
 
@@ -197,7 +204,7 @@ def test_where_many_limits_are_broken_all_that_takes_part_is_cut_down_in_proport
     link = 64 * 64 * 2 * 1000.0
     nodes = {node.name: FakeFactory(node.role).capabilities(node.name) for node in plan.nodes}
     for number, receiver in enumerate(plan.receivers):
-        slow = Link("roce", int(link / (1.1 + number % 3)), (4096,))
+        slow = Link(name="roce", bytes_per_s=int(link / (1.1 + number % 3)), pmtus=(4096,))
         nodes[receiver.name] = replace(nodes[receiver.name], links=(slow,))
     planned = 0
 

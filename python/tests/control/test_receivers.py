@@ -87,8 +87,25 @@ def test_a_receiver_is_told_its_own_buffers_with_its_own_values_and_the_links_wh
 def test_the_emulator_is_told_the_destination_of_each_dtp(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, TWO + BUFFERS)
     assert [[dtp.id for dtp in plan.dtps_of(name)] for name in ("a", "b")] == [[0, 2], [1]]
-    ends = [Endpoint("127.0.0.1", 7000 + number, number, 1, 0) for number in range(3)]
-    places = {number: (end, Placement(0, 1, 2, 0, 1, 1, 1, 9)) for number, end in enumerate(ends)}
+    ends = [
+        Endpoint(address="127.0.0.1", port=7000 + number, qpn=number, rkey=1, credit_offset=0) for number in range(3)
+    ]
+    places = {
+        number: (
+            end,
+            Placement(
+                pixels_offset=0,
+                slot_bytes=1,
+                slots=2,
+                first_line_offset=0,
+                pitch=1,
+                line_bytes=1,
+                lines=1,
+                records_offset=9,
+            ),
+        )
+        for number, end in enumerate(ends)
+    }
     source = source_telegram(plan, plan.emulators[0], places).source
     assert source is not None
     assert [(dtp.id, dtp.destination.port) for dtp in source.dtps] == [(0, 7000), (1, 7001), (2, 7002)]

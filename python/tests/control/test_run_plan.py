@@ -193,7 +193,22 @@ def test_the_examples_can_be_planned(name: str) -> None:
     order = destination_telegram(plan, plan.receivers[0])
     assert decode(encode(order)) == order
     count = len(plan.dtps)
-    ends = {number: (Endpoint("127.0.0.1", 1, 2, 3, 4), Placement(0, 1, 2, 0, 1, 1, 1, 9)) for number in range(count)}
+    ends = {
+        number: (
+            Endpoint(address="127.0.0.1", port=1, qpn=2, rkey=3, credit_offset=4),
+            Placement(
+                pixels_offset=0,
+                slot_bytes=1,
+                slots=2,
+                first_line_offset=0,
+                pitch=1,
+                line_bytes=1,
+                lines=1,
+                records_offset=9,
+            ),
+        )
+        for number in range(count)
+    }
     for emulator in plan.emulators:
         source = source_telegram(plan, emulator, ends)
         assert decode(encode(source)) == source
@@ -228,8 +243,19 @@ def test_each_side_is_told_its_own_link_and_that_of_the_other(tmp_path: Path) ->
     assert (destination.link, destination.peer_link) == ("verbs", "roce")
     said = parameters_of(destination.options)
     assert (said["device"], said["verify"]) == ("rxe0", "sampled")
-    place = Placement(0, 4096, 4, 0, 64, 64, 8, 65536)
-    ends = {dtp.id: (Endpoint("127.0.0.1", 4791, 17, 1, 0), place) for dtp in plan.dtps}
+    place = Placement(
+        pixels_offset=0,
+        slot_bytes=4096,
+        slots=4,
+        first_line_offset=0,
+        pitch=64,
+        line_bytes=64,
+        lines=8,
+        records_offset=65536,
+    )
+    ends = {
+        dtp.id: (Endpoint(address="127.0.0.1", port=4791, qpn=17, rkey=1, credit_offset=0), place) for dtp in plan.dtps
+    }
     source = source_telegram(plan, plan.emulators[0], ends).source
     assert source is not None
     assert {(dtp.link, dtp.peer_link) for dtp in source.dtps} == {("roce", "verbs")}
@@ -263,8 +289,19 @@ def test_a_receiver_may_have_a_link_of_its_own(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, HEAD + "[link]\nport = 0\n" + nodes + FULL + far)
     told = [destination_telegram(plan, one).destination for one in plan.receivers]
     assert [(one.link, one.peer_link) for one in told if one] == [("pcie", "pcie"), ("roce", "roce")]
-    place = Placement(0, 4096, 4, 0, 64, 64, 8, 65536)
-    ends = {dtp.id: (Endpoint("127.0.0.1", 4791, 17, 1, 0), place) for dtp in plan.dtps}
+    place = Placement(
+        pixels_offset=0,
+        slot_bytes=4096,
+        slots=4,
+        first_line_offset=0,
+        pitch=64,
+        line_bytes=64,
+        lines=8,
+        records_offset=65536,
+    )
+    ends = {
+        dtp.id: (Endpoint(address="127.0.0.1", port=4791, qpn=17, rkey=1, credit_offset=0), place) for dtp in plan.dtps
+    }
     order = source_telegram(plan, plan.emulators[0], ends)
     assert order.source is not None
     assert [one.kind for one in order.source.options] == ["pcie", "roce"]
@@ -299,8 +336,20 @@ def test_shared_memory_is_one_link_for_both_sides(tmp_path: Path) -> None:
     assert destination is not None
     assert (destination.link, destination.peer_link) == ("pcie", "pcie")
     assert parameters_of(destination.options) == {"verify": "off", "engine": "cuda", "engine_device": 1}
-    place = Placement(0, 4096, 4, 0, 64, 64, 8, 65536)
-    ends = {dtp.id: (Endpoint("/proc/4711/fd/12", 0, dtp.id, 3735928559, 0), place) for dtp in plan.dtps}
+    place = Placement(
+        pixels_offset=0,
+        slot_bytes=4096,
+        slots=4,
+        first_line_offset=0,
+        pitch=64,
+        line_bytes=64,
+        lines=8,
+        records_offset=65536,
+    )
+    ends = {
+        dtp.id: (Endpoint(address="/proc/4711/fd/12", port=0, qpn=dtp.id, rkey=3735928559, credit_offset=0), place)
+        for dtp in plan.dtps
+    }
     order = source_telegram(plan, plan.emulators[0], ends)
     assert decode(encode(order)) == order
 

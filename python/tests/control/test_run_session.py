@@ -84,7 +84,7 @@ def test_counts_stand_when_the_nodes_are_reset(tmp_path: Path) -> None:
 
     class Reset:
         async def status(self) -> Status:
-            return Status("node", "receiver", "idle")
+            return Status(node="node", role="receiver", state="idle")
 
     clients = session._manager.clients
     node = clients[plan.receivers[0].name]
@@ -94,7 +94,8 @@ def test_counts_stand_when_the_nodes_are_reset(tmp_path: Path) -> None:
     clients[plan.receivers[0].name] = node
     assert session.stop().result(WAIT_S).good
     session.progress = replace(
-        session.progress, receivers={name: Status("node", "receiver", "idle") for name in session.progress.receivers}
+        session.progress,
+        receivers={name: Status(node="node", role="receiver", state="idle") for name in session.progress.receivers},
     )
     assert session.counts("b").decided == 4
 

@@ -46,18 +46,38 @@ class Watched:
     def __init__(self, plan: Plan) -> None:
         self.now = 100.0
         (self.name,) = (receiver.name for receiver in plan.receivers)
-        dtp = telegram.SourceDtpStatus(plan.dtps[0].id, 5, 0, 0, 0, 0, 0, 0, 0)
-        buffer = telegram.BufferStatus("full", "", "", "", 0, 0, telegram.Books(expected=800))
-        counts = (telegram.Count("link", "packets", 0),)
-        self.source = telegram.SourceStatus(0.0, dtps=(dtp,))
-        self.destination = telegram.DestinationStatus(self.name, 0.0, "", "", counts, (buffer,))
+        dtp = telegram.SourceDtpStatus(
+            id=plan.dtps[0].id,
+            images_sent=5,
+            images_skipped=0,
+            payload_bytes=0,
+            packets=0,
+            waits=0,
+            window_timeouts=0,
+            late_ns=0,
+            cnps_received=0,
+        )
+        buffer = telegram.BufferStatus(
+            name="full",
+            sink_error="",
+            unit="",
+            unit_error="",
+            bytes_written=0,
+            bytes_stored=0,
+            books=telegram.Books(expected=800),
+        )
+        counts = (telegram.Count(group="link", name="packets", value=0),)
+        self.source = telegram.SourceStatus(elapsed_s=0.0, dtps=(dtp,))
+        self.destination = telegram.DestinationStatus(
+            receiver=self.name, elapsed_s=0.0, memory="", first_incomplete="", counts=counts, buffers=(buffer,)
+        )
         self.watch = StallWatch(plan, lambda: self.now)
 
     def stalled_after(self, seconds: float) -> bool:
         self.now += seconds
         last = {
-            EMULATOR: Status(EMULATOR, "emulator", "running", source=self.source),
-            self.name: Status(self.name, "receiver", "running", destination=self.destination),
+            EMULATOR: Status(node=EMULATOR, role="emulator", state="running", source=self.source),
+            self.name: Status(node=self.name, role="receiver", state="running", destination=self.destination),
         }
         return self.watch.stalled(last, [EMULATOR]) is not None
 
@@ -66,7 +86,9 @@ class Watched:
         (dtp,) = self.source.dtps
         repeated = replace(dtp, packets=packets, rnr_naks=packets, retransmitted_packets=packets)
         self.source = replace(self.source, dtps=(repeated,))
-        self.destination = replace(self.destination, counts=(telegram.Count("link", "packets", packets),))
+        self.destination = replace(
+            self.destination, counts=(telegram.Count(group="link", name="packets", value=packets),)
+        )
 
 
 @pytest.fixture
@@ -89,7 +111,9 @@ def test_an_image_that_is_sent_skipped_decided_or_written_is_news(watched: Watch
     assert not watched.stalled_after(0)
     (dtp,) = watched.source.dtps
     (buffer,) = watched.destination.buffers
-    decided = telegram.DestinationDtpStatus(0, 0, 800, 1, 0, 0, 0)
+    decided = telegram.DestinationDtpStatus(
+        id=0, module=0, expected=800, complete=1, partial=0, missing=0, lines_missing=0
+    )
     for source, destination in (
         (replace(dtp, images_sent=6), buffer),
         (replace(dtp, images_sent=6, images_skipped=1), buffer),
@@ -105,11 +129,22 @@ def test_an_image_that_is_sent_skipped_decided_or_written_is_news(watched: Watch
 
 def statuses(to_write: int, decided: int = 400, stored: int = 0) -> dict[str, Status]:
     books = Books(expected=800, complete=decided, accepted=decided, written=decided)
-    buffer = BufferStatus("full", "", "", "", 0, stored, books, to_write=to_write)
-    destination = DestinationStatus("receiver", 1.0, "", "", (), (buffer,))
+    buffer = BufferStatus(
+        name="full",
+        sink_error="",
+        unit="",
+        unit_error="",
+        bytes_written=0,
+        bytes_stored=stored,
+        books=books,
+        to_write=to_write,
+    )
+    destination = DestinationStatus(
+        receiver="receiver", elapsed_s=1.0, memory="", first_incomplete="", counts=(), buffers=(buffer,)
+    )
     return {
-        "emulator": Status("emulator", "emulator", "finished", source=SourceStatus(1.0)),
-        "receiver": Status("receiver", "receiver", "running", destination=destination),
+        "emulator": Status(node="emulator", role="emulator", state="finished", source=SourceStatus(elapsed_s=1.0)),
+        "receiver": Status(node="receiver", role="receiver", state="running", destination=destination),
     }
 
 
@@ -194,11 +229,32 @@ def heard_of(plan: Plan, names: tuple[str, ...]) -> dict[str, Status]:
     found = {}
     for node in plan.nodes:
         if node.name in names:
-            dtps = tuple(telegram.SourceDtpStatus(dtp.id, 5, 0, 0, 0, 0, 0, 0, 0) for dtp in plan.dtps)
+            dtps = tuple(
+                telegram.SourceDtpStatus(
+                    id=dtp.id,
+                    images_sent=5,
+                    images_skipped=0,
+                    payload_bytes=0,
+                    packets=0,
+                    waits=0,
+                    window_timeouts=0,
+                    late_ns=0,
+                    cnps_received=0,
+                )
+                for dtp in plan.dtps
+            )
             is_source = node.role == "emulator"
-            source = SourceStatus(0.0, dtps=dtps) if is_source else None
-            destination = None if is_source else DestinationStatus(node.name, 0.0, "", "", (), ())
-            found[node.name] = Status(node.name, node.role, "running", source=source, destination=destination)
+            source = SourceStatus(elapsed_s=0.0, dtps=dtps) if is_source else None
+            destination = (
+                None
+                if is_source
+                else DestinationStatus(
+                    receiver=node.name, elapsed_s=0.0, memory="", first_incomplete="", counts=(), buffers=()
+                )
+            )
+            found[node.name] = Status(
+                node=node.name, role=node.role, state="running", source=source, destination=destination
+            )
     return found
 
 

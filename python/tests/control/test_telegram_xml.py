@@ -4,13 +4,14 @@ import os
 import random
 import time
 from pathlib import Path
+from types import ModuleType
 from typing import Any, get_args
 
 import pytest
 from lxml import etree
 
 from rashpa.control.runfile.schemas import schema_path
-from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams import telegram, telegram_capabilities, telegram_orders, telegram_plan, telegram_status
 from rashpa.control.telegrams.telegram_xml import MAX_BYTES, TelegramError, decode, encode
 from rashpa.testing.telegram_samples import telegram_samples
 
@@ -123,14 +124,15 @@ def test_the_largest_run_is_within_the_limits() -> None:
     assert sample.destination is not None
     buffer = sample.destination.buffers[0]
     dtp = dataclasses.replace(
-        buffer.dtps[0], counts=tuple(telegram.Count("loss", f"cause{number}", 1) for number in range(10))
+        buffer.dtps[0],
+        counts=tuple(telegram.Count(group="loss", name=f"cause{number}", value=1) for number in range(10)),
     )
-    counts = tuple(telegram.Count("veto", f"reason{number}", 1) for number in range(20))
+    counts = tuple(telegram.Count(group="veto", name=f"reason{number}", value=1) for number in range(20))
     sinks = (buffer.sinks[0],) * 6  # with the first image that each has lost
     buffers = (
         dataclasses.replace(buffer, dtps=(dtp,), counts=counts, latencies=buffer.latencies * 3, sinks=sinks),
     ) * 256
-    notices = tuple(telegram.Notify("r", "fault", "x" * 1000) for _ in range(64))
+    notices = tuple(telegram.Notify(node="r", what="fault", text="x" * 1000) for _ in range(64))
     destination = dataclasses.replace(sample.destination, buffers=buffers, counts=sample.destination.counts * 100)
     status = dataclasses.replace(sample, destination=destination, notifications=notices)
     assert decode(encode(status)) == status
@@ -162,16 +164,34 @@ def test_a_value_outside_the_schema_is_not_sent() -> None:
 
 
 def test_text_that_xml_cannot_hold_is_replaced() -> None:
-    fault = telegram.Fault("emulator", "idle", "internal", "bell \x07 and newline\nand ümlaut \U0001f52c")
+    fault = telegram.Fault(
+        node="emulator", state="idle", code="internal", text="bell \x07 and newline\nand ümlaut \U0001f52c"
+    )
     reply = decode(encode(fault))
     assert reply == dataclasses.replace(fault, text="bell \ufffd and newline\nand ümlaut \U0001f52c")
 
 
 def test_numbers_keep_their_exact_value() -> None:
-    latency = telegram.Latency("ready", 2**63, 0.1, 1e-300, float("inf"))
-    buffer = telegram.BufferStatus("b", "", "", "", 0, 0, telegram.Books(), (), (latency,), ())
+    latency = telegram.Latency(stage="ready", count=2**63, p50=0.1, p99=1e-300, max=float("inf"))
+    buffer = telegram.BufferStatus(
+        name="b",
+        sink_error="",
+        unit="",
+        unit_error="",
+        bytes_written=0,
+        bytes_stored=0,
+        books=telegram.Books(),
+        counts=(),
+        latencies=(latency,),
+        dtps=(),
+    )
     status = telegram.Status(
-        "r", "receiver", "idle", destination=telegram.DestinationStatus("receiver", 1 / 3, "", "", (), (buffer,))
+        node="r",
+        role="receiver",
+        state="idle",
+        destination=telegram.DestinationStatus(
+            receiver="receiver", elapsed_s=1 / 3, memory="", first_incomplete="", counts=(), buffers=(buffer,)
+        ),
     )
     assert decode(encode(status)) == status
 
@@ -232,3 +252,16 @@ def test_mutated_telegrams_are_read_or_refused_and_nothing_else() -> None:
         else:
             assert decode(encode(message)) == message
     assert refused > 1000
+
+
+@pytest.mark.parametrize(
+    "module", [telegram_capabilities, telegram_orders, telegram_plan, telegram_status], ids=lambda one: one.__name__
+)
+def test_no_part_of_a_telegram_is_built_by_position(module: ModuleType) -> None:
+    parts = [
+        one for one in vars(module).values() if dataclasses.is_dataclass(one) and one.__module__ == module.__name__
+    ]
+    assert parts
+    assert {
+        (part.__name__, field.name) for part in parts for field in dataclasses.fields(part) if not field.kw_only
+    } == set()

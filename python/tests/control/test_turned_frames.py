@@ -58,10 +58,20 @@ def test_a_copy_of_all_different_frames_is_counted_once_a_module_and_orientation
 
 def test_a_machine_without_room_for_them_is_refused_with_the_number(tmp_path: Path) -> None:
     plan = plan_of(tmp_path)
-    link, unit = Link("roce", 0, (4096,)), Unit("cpu", True, "")
+    link, unit = Link(name="roce", bytes_per_s=0, pmtus=(4096,)), Unit(name="cpu", usable=True, what="")
     can = {
         node.name: Capabilities(
-            node.label, node.role, "test", 2, 500_000_000, 256, ("uint16",), (), ("null",), (link,), (unit,)
+            node=node.label,
+            role=node.role,
+            software="test",
+            processors=2,
+            memory_bytes=500_000_000,
+            max_dtps=256,
+            pixels=("uint16",),
+            kernels=(),
+            sinks=("null",),
+            links=(link,),
+            units=(unit,),
         )
         for node in plan.nodes
     }

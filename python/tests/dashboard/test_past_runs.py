@@ -57,7 +57,9 @@ def test_an_ending_is_that_of_the_run_and_not_of_one_before(tmp_path: Path) -> N
     found = ending_of(str(tmp_path / "a"), 150.0)
     assert found is not None
     assert found.books == {"full": Books(**BOOKS)}
-    assert found.counts == {"full": (Count("veto", "too_few", 6), Count("error", "no_room", 0))}
+    assert found.counts == {
+        "full": (Count(group="veto", name="too_few", value=6), Count(group="error", name="no_room", value=0))
+    }
     assert found.lines == ("lost", "Frame 3")
     assert not found.good
     assert ending_of(str(tmp_path / "a"), 250.0) is None

@@ -13,9 +13,26 @@ EVIL = "<script>alert(1)</script>"
 
 def _scene(decided: int = 10, accepted: int = 4) -> Scene:
     books = Books(expected=100, complete=decided, accepted=accepted, vetoed=decided - accepted, written=accepted)
-    counts = (Count("veto", "too_few", decided - accepted),)
-    buffer = BufferStatus("full", "", "cpu", "", 0, 0, books, counts, slots=10)
-    status = Status("r", "receiver", "running", destination=DestinationStatus("r", 1.0, "", "", (), (buffer,)))
+    counts = (Count(group="veto", name="too_few", value=decided - accepted),)
+    buffer = BufferStatus(
+        name="full",
+        sink_error="",
+        unit="cpu",
+        unit_error="",
+        bytes_written=0,
+        bytes_stored=0,
+        books=books,
+        counts=counts,
+        slots=10,
+    )
+    status = Status(
+        node="r",
+        role="receiver",
+        state="running",
+        destination=DestinationStatus(
+            receiver="r", elapsed_s=1.0, memory="", first_incomplete="", counts=(), buffers=(buffer,)
+        ),
+    )
     return Scene(0.0, None, going=True, managed=True, nodes=(NodeScene("r", "http://r", status),))
 
 
@@ -24,7 +41,7 @@ def test_what_a_node_says_is_no_html() -> None:
     node = replace(scene.nodes[0], name=EVIL, problem=EVIL)
     assert node.status is not None
     assert node.status.destination is not None
-    buffer = replace(node.status.destination.buffers[0], name=EVIL, counts=(Count("veto", EVIL, 3),))
+    buffer = replace(node.status.destination.buffers[0], name=EVIL, counts=(Count(group="veto", name=EVIL, value=3),))
     status = replace(node.status, destination=replace(node.status.destination, buffers=(buffer,)))
     evil = replace(scene, nodes=(replace(node, status=status),))
     for text in (books_table(evil), nodes_table(evil), vetoes_table(evil)):
@@ -41,7 +58,7 @@ def test_books_are_those_of_the_report_when_the_run_has_ended() -> None:
 def test_vetoes_are_those_of_the_report_when_the_run_has_ended() -> None:
     # the node's last status may be of a moment before its last image
     books = Books(expected=100, complete=100, accepted=23, vetoed=77)
-    counts = {"full": (Count("veto", "too_few", 77), Count("error", "no_room", 0))}
+    counts = {"full": (Count(group="veto", name="too_few", value=77), Count(group="error", name="no_room", value=0))}
     ended = replace(_scene(), going=False, ending=Ending("x", True, (), {"full": books}, "", counts))
     for scene in (ended, replace(ended, nodes=())):  # with and without a node to look at
         text = vetoes_table(scene)

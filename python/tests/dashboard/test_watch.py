@@ -207,10 +207,24 @@ def test_a_journal_that_is_none_is_no_run(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("state", ["idle", "finished"])
 def test_counters_stay_when_a_node_has_none_any_more_whatever_its_state_is(state: str) -> None:
-    said = Status("r", "receiver", "running", destination=DestinationStatus("r", 1.0, "", "", (), ()))
-    reset = Status("r", "receiver", state)  # its engine is gone before it is idle
+    said = Status(
+        node="r",
+        role="receiver",
+        state="running",
+        destination=DestinationStatus(
+            receiver="r", elapsed_s=1.0, memory="", first_incomplete="", counts=(), buffers=()
+        ),
+    )
+    reset = Status(node="r", role="receiver", state=state)  # its engine is gone before it is idle
     assert _with_last_words(reset, said).destination == said.destination
     assert _with_last_words(reset, said).state == state
     assert _with_last_words(reset, None) == reset
-    newer = Status("r", "receiver", "running", destination=DestinationStatus("r", 2.0, "", "", (), ()))
+    newer = Status(
+        node="r",
+        role="receiver",
+        state="running",
+        destination=DestinationStatus(
+            receiver="r", elapsed_s=2.0, memory="", first_incomplete="", counts=(), buffers=()
+        ),
+    )
     assert _with_last_words(newer, said) == newer

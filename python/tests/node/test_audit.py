@@ -19,7 +19,7 @@ from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.telegram_samples import telegram_samples
 
-FAULT = telegram.Fault("r", "idle", "denied", "no")
+FAULT = telegram.Fault(node="r", state="idle", code="denied", text="no")
 SECRETS = ("theownerssecret", "thetoken")
 
 
@@ -46,7 +46,7 @@ def test_orders_are_recorded_with_who_when_what_and_the_answer_and_without_secre
     audit = Audit(audit_into(file))
 
     async def work(client: httpx.AsyncClient) -> None:
-        await send(client, telegram.Claim("run a of bob", owner="theownerssecret"))
+        await send(client, telegram.Claim(holder="run a of bob", owner="theownerssecret"))
         await send(client, telegram.GetStatus(owner="theownerssecret"))
         configure = telegram_samples()["configure_destination"]
         assert isinstance(configure, telegram.Configure)

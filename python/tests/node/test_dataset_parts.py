@@ -8,9 +8,9 @@ from rashpa.node.engine.engine import EngineError
 
 @pytest.mark.parametrize("value", ["{", "[" * 100_000, "", "nothing"])
 def test_a_value_that_is_no_json_is_named(value: str) -> None:
-    parameter = telegram.Parameter("capacity", value)
+    parameter = telegram.Parameter(name="capacity", value=value)
     with pytest.raises(EngineError, match="capacity is no JSON"):
-        spec_of(telegram.Dataset("pattern", (parameter,)))
+        spec_of(telegram.Dataset(kind="pattern", parameters=(parameter,)))
 
 
 @pytest.mark.parametrize(
@@ -26,17 +26,17 @@ def test_a_value_that_is_no_json_is_named(value: str) -> None:
     ],
 )
 def test_a_parameter_that_cannot_be_is_named(kind: str, values: dict[str, str], says: str) -> None:
-    parameters = tuple(telegram.Parameter(name, value) for name, value in values.items())
+    parameters = tuple(telegram.Parameter(name=name, value=value) for name, value in values.items())
     with pytest.raises(EngineError) as caught:
-        spec_of(telegram.Dataset(kind, parameters))
+        spec_of(telegram.Dataset(kind=kind, parameters=parameters))
     assert caught.value.code == "config"
     assert str(caught.value).startswith(says)
 
 
 def test_a_parameter_given_twice_is_refused() -> None:
-    twice = (telegram.Parameter("width", "1"), telegram.Parameter("width", "2"))
+    twice = (telegram.Parameter(name="width", value="1"), telegram.Parameter(name="width", value="2"))
     with pytest.raises(EngineError, match="dataset pattern: width is given twice"):
-        spec_of(telegram.Dataset("pattern", twice))
+        spec_of(telegram.Dataset(kind="pattern", parameters=twice))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_parameter_given_twice_is_refused() -> None:
     ],
 )
 def test_a_calibration_that_cannot_be_is_named(values: dict[str, str], says: str) -> None:
-    parameters = tuple(telegram.Parameter(name, value) for name, value in values.items())
+    parameters = tuple(telegram.Parameter(name=name, value=value) for name, value in values.items())
     with pytest.raises(EngineError) as caught:
-        calibration_spec_of(telegram.Calibration(parameters))
+        calibration_spec_of(telegram.Calibration(parameters=parameters))
     assert str(caught.value).startswith(says)

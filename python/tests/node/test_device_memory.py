@@ -96,7 +96,7 @@ def test_the_plan_knows_what_a_unit_takes_of_its_device(
     (config,) = buffer_configs(order, Folders((Path("/"),), (Path("/"),), tmp_path), "measured")
     config.images_copied = True  # also by PoCL, which could do without
     taken = _native.Recorder(config, plan.file.run.number).device_bytes
-    device = telegram.UnitDevice(unit, 0, "", 0, 0, unified=False)
+    device = telegram.UnitDevice(unit=unit, number=0, name="", memory_bytes=0, free_bytes=0, unified=False)
     planned = device_memory(buffer.section, buffer.width, buffer.height, plan.file.detector.pixel, device)
     assert abs(sum(planned.values()) - taken) < SMALL, (planned, taken)
     assert taken > 8 * SMALL, "so that what is left out cannot hide what is not"

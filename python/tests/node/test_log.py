@@ -103,7 +103,7 @@ def test_a_run_stands_in_the_logs_of_its_nodes_and_its_secrets_do_not(tmp_path: 
 def test_a_refused_order_and_an_order_by_force_are_in_the_log() -> None:
     async def play() -> list[str]:
         node = Node("r", "receiver", FakeFactory("receiver"))
-        await node.obey(telegram.Claim("run a of bob", owner="secretowner"))
+        await node.obey(telegram.Claim(holder="run a of bob", owner="secretowner"))
         await node.obey(telegram.Start())
         await node.obey(telegram.Reset(force=True))
         return [str(entry["text"]) for entry in node.log.newest(10)]

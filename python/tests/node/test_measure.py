@@ -190,7 +190,16 @@ def test_files_that_a_disk_cannot_take_are_refused_with_what_it_can(tmp_path: Pa
     plan = load_plan(path)
     section = plan.buffers[0].section
     pipeline = file_fingerprint_of(section, "uint16", plan.file.run.output)
-    known = (Throughput(pipeline, "files", plan.buffers[0].width, plan.buffers[0].height, 400.0, "2026-11-23"),)
+    known = (
+        Throughput(
+            pipeline=pipeline,
+            what="files",
+            width=plan.buffers[0].width,
+            height=plan.buffers[0].height,
+            images_per_s=400.0,
+            date="2026-11-23",
+        ),
+    )
     nodes = {
         node.name: Node(node.label, node.role, NativeFactory(node.role, throughputs=known)).capabilities()
         for node in plan.nodes

@@ -40,7 +40,7 @@ def whole(name: str) -> telegram.Status:
         dataclasses.replace(buffer.latencies[0], stage=stage)
         for stage in ("ready", "decision", "written", "published", "sent")
     )
-    counts = (*status.destination.counts, telegram.Count("link", "payload_bytes", 5))
+    counts = (*status.destination.counts, telegram.Count(group="link", name="payload_bytes", value=5))
     buffers = (dataclasses.replace(buffer, latencies=latencies),)
     return dataclasses.replace(
         status, destination=dataclasses.replace(status.destination, counts=counts, buffers=buffers)
@@ -49,9 +49,9 @@ def whole(name: str) -> telegram.Status:
 
 def requests() -> RequestCounts:
     counts = RequestCounts()
-    counts.answered(telegram.Start(), telegram.Fault("r", "idle", "state", "no"), 0.003)
-    counts.answered(telegram.Start(), telegram.Status("r", "receiver", "running"), 0.003)
-    counts.answered(telegram.Start(), telegram.Status("r", "receiver", "running"), 300.0)
+    counts.answered(telegram.Start(), telegram.Fault(node="r", state="idle", code="state", text="no"), 0.003)
+    counts.answered(telegram.Start(), telegram.Status(node="r", role="receiver", state="running"), 0.003)
+    counts.answered(telegram.Start(), telegram.Status(node="r", role="receiver", state="running"), 300.0)
     counts.refused[401] += 2
     return counts
 

@@ -121,8 +121,20 @@ def test_a_gpu_as_engine_is_refused_in_words_where_there_is_none(tmp_path: Path)
     text = RUN.format(frames=20, output=tmp_path / "out", port=0)
     path.write_text(text.replace("[link]\n", '[link]\nkind = "pcie"\nengine = "cuda"\nengine_device = 63\n'))
     plan = load_plan(path)
-    place = Placement(0, 1 << 20, 4, 0, 64, 64, 8, 8 << 20)
-    ends = {dtp.id: (Endpoint("/proc/1/fd/12", 0, dtp.id, 1, 0), place) for dtp in plan.dtps}
+    place = Placement(
+        pixels_offset=0,
+        slot_bytes=1 << 20,
+        slots=4,
+        first_line_offset=0,
+        pitch=64,
+        line_bytes=64,
+        lines=8,
+        records_offset=8 << 20,
+    )
+    ends = {
+        dtp.id: (Endpoint(address="/proc/1/fd/12", port=0, qpn=dtp.id, rkey=1, credit_offset=0), place)
+        for dtp in plan.dtps
+    }
     with pytest.raises(EngineError, match=r"pcie: .*(use engine cpu|engine_device)"):
         NativeFactory("emulator").make(source_telegram(plan, plan.emulators[0], ends))
 

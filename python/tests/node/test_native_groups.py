@@ -70,7 +70,7 @@ class Farm:
         self.emulator: Engine = NativeFactory("emulator").make(source_telegram(plan, plan.emulators[0], ends))
         sources = self.emulator.configured("emulator").endpoints
         for name, engine in self.receivers.items():
-            engine.arm(telegram.Arm(tuple(sources[dtp.id] for dtp in plan.dtps_of(name))))
+            engine.arm(telegram.Arm(endpoints=tuple(sources[dtp.id] for dtp in plan.dtps_of(name))))
             engine.start()
 
     def configure(self, plan: Plan, name: str) -> Ends:
@@ -111,13 +111,13 @@ def test_one_that_joins_is_held_until_it_is_fed_and_then_has_its_share(tmp_path:
     order = join_telegram(more, "c", farm.configure(more, "c"))
     sources = farm.emulator.join(order)
     assert len(sources) == 2
-    farm.receivers["c"].arm(telegram.Arm(sources))
+    farm.receivers["c"].arm(telegram.Arm(endpoints=sources))
     farm.receivers["c"].start()
     assert [(one.name, one.state, one.dealt) for one in farm.status().members][2] == ("c", "held", 0)
     status = farm.emulator.status()
     assert isinstance(status, telegram.SourceStatus)
     assert [dtp.id for dtp in status.dtps] == [0, 1, 2, 3, 4, 5]
-    farm.emulator.deal(telegram.Feed("farm", "c", True))
+    farm.emulator.deal(telegram.Feed(group="farm", member="c", fed=True))
     until_settled(farm)
     farm.end()
     dealt = [farm.emulator.table("dealt", str(dtp)).view("<u8") for dtp in (0, 2, 4)]

@@ -112,8 +112,8 @@ def test_a_flood_of_bad_packets_is_said_once_and_counted(tmp_path: Path) -> None
     own = engine.configured("r").endpoints[0]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as source:
         source.bind(("127.0.0.1", 0))
-        ends = (telegram.Endpoint("127.0.0.1", source.getsockname()[1], 5, 0, 0),)
-        engine.arm(telegram.Arm(ends))
+        ends = (telegram.Endpoint(address="127.0.0.1", port=source.getsockname()[1], qpn=5, rkey=0, credit_offset=0),)
+        engine.arm(telegram.Arm(endpoints=ends))
         engine.start()
         for _ in range(20):
             for _ in range(200):

@@ -40,7 +40,7 @@ def receiver() -> Node:
 
 
 def arm() -> telegram.Arm:
-    return telegram.Arm((telegram.Endpoint("127.0.0.1", 1, 2, 3, 4),))
+    return telegram.Arm(endpoints=(telegram.Endpoint(address="127.0.0.1", port=1, qpn=2, rkey=3, credit_offset=4),))
 
 
 def test_a_receiver_goes_through_its_states() -> None:
@@ -71,8 +71,8 @@ def test_a_receiver_goes_through_its_states() -> None:
         ([CONFIGURE_EMULATOR], "config", "r is receiver; it cannot be configured as emulator"),
         ([CONFIGURE_RECEIVER, telegram.Arm()], "config", "0 sources for 1 DTPs"),
         ([CONFIGURE_RECEIVER, arm(), telegram.Start(), telegram.Pause()], "state", "send Pause to the emulator"),
-        ([telegram.Configured("x")], "telegram", "Configured is an answer; r takes orders"),
-        ([telegram.Fault("x", "idle", "state", "")], "telegram", "Fault is an answer"),
+        ([telegram.Configured(node="x")], "telegram", "Configured is an answer; r takes orders"),
+        ([telegram.Fault(node="x", state="idle", code="state", text="")], "telegram", "Fault is an answer"),
     ],
 )
 def test_what_is_not_obeyed_is_answered_with_a_fault(orders: list[telegram.Telegram], code: str, says: str) -> None:
@@ -92,7 +92,7 @@ def test_after_a_refused_configuration_the_node_is_idle_and_takes_the_next() -> 
 
     node = Node("r", "receiver", Picky("receiver"))
     refused, taken = answers_of(node, dataclasses.replace(CONFIGURE_RECEIVER, run=13), CONFIGURE_RECEIVER)
-    assert refused == telegram.Fault("r", "idle", "resource", "no huge pages today")
+    assert refused == telegram.Fault(node="r", state="idle", code="resource", text="no huge pages today")
     assert isinstance(taken, telegram.Configured)
 
 

@@ -20,19 +20,49 @@ from rashpa.testing.waiting import eventually_in_loop
 
 ORDER = Orphaned(quiet_s=10.0, keep_s=60.0)
 MINE, ITS = "1" * 32, "2" * 32
-ARM = telegram.Arm((telegram.Endpoint("127.0.0.1", 1, 2, 3, 4),), owner=MINE)
+ARM = telegram.Arm(
+    endpoints=(telegram.Endpoint(address="127.0.0.1", port=1, qpn=2, rkey=3, credit_offset=4),), owner=MINE
+)
 HOLDER = "run alpha of ann@here (process 1)"
 
 
 def source(sent: int, state: str = "running") -> Status:
-    dtp = SourceDtpStatus(0, sent, 0, 0, 0, 0, 0, 0, 0)
-    return Status("e", "emulator", state, source=SourceStatus(1.0, dtps=(dtp,)))
+    dtp = SourceDtpStatus(
+        id=0,
+        images_sent=sent,
+        images_skipped=0,
+        payload_bytes=0,
+        packets=0,
+        waits=0,
+        window_timeouts=0,
+        late_ns=0,
+        cnps_received=0,
+    )
+    return Status(node="e", role="emulator", state=state, source=SourceStatus(elapsed_s=1.0, dtps=(dtp,)))
 
 
 def destination(decided: int, state: str = "running", to_write: int = 0) -> Status:
-    books = Books(100, decided, 0, 0, decided, 0, 0, decided)
-    buffer = BufferStatus("full", "", "", "", 0, 0, books, to_write=to_write)
-    return Status("r", "receiver", state, destination=DestinationStatus("receiver", 1.0, "", "", buffers=(buffer,)))
+    books = Books(
+        expected=100, complete=decided, partial=0, missing=0, accepted=decided, vetoed=0, errored=0, written=decided
+    )
+    buffer = BufferStatus(
+        name="full",
+        sink_error="",
+        unit="",
+        unit_error="",
+        bytes_written=0,
+        bytes_stored=0,
+        books=books,
+        to_write=to_write,
+    )
+    return Status(
+        node="r",
+        role="receiver",
+        state=state,
+        destination=DestinationStatus(
+            receiver="receiver", elapsed_s=1.0, memory="", first_incomplete="", buffers=(buffer,)
+        ),
+    )
 
 
 def test_a_run_that_goes_on_is_left_alone() -> None:
@@ -73,7 +103,7 @@ async def until(node: Node, state: str) -> None:
 
 async def running(order: Orphaned | None, lease_s: float = 0.2) -> Node:
     node = Node("r", "receiver", FakeFactory("receiver"), lease_s)
-    orders = (telegram.Claim(HOLDER, owner=MINE), configure(order), ARM, telegram.Start(owner=MINE))
+    orders = (telegram.Claim(holder=HOLDER, owner=MINE), configure(order), ARM, telegram.Start(owner=MINE))
     for each in orders:
         answer = await node.obey(each)
         assert not isinstance(answer, telegram.Fault), answer
@@ -89,8 +119,8 @@ def test_a_run_that_may_go_on_has_its_end_and_its_books_without_its_owner() -> N
         assert status.message.startswith(
             f"{HOLDER} was not heard for 0.2 s: the run goes on to its end, and its books are kept 60 s"
         )
-        assert isinstance(await node.obey(telegram.Claim("run beta", owner=ITS)), telegram.Fault)
-        taken = await node.obey(telegram.Claim("run alpha of bob@here (process 2)", owner=MINE))
+        assert isinstance(await node.obey(telegram.Claim(holder="run beta", owner=ITS)), telegram.Fault)
+        taken = await node.obey(telegram.Claim(holder="run alpha of bob@here (process 2)", owner=MINE))
         assert isinstance(taken, Status)
         assert (taken.state, taken.holder, taken.message) == ("finished", "run alpha of bob@here (process 2)", "")
         assert taken.destination is not None

@@ -418,7 +418,7 @@ def slow_engine(tmp_path: Path) -> Iterator[Any]:
     ids = [dtp.id for buffer in plan.buffers for dtp in buffer.dtps]
     ends = dict(zip(ids, zip(made.endpoints, made.placements, strict=True), strict=True))
     emulator = NativeFactory("emulator").make(source_telegram(plan, plan.emulators[0], ends))
-    receiver.arm(Arm(emulator.configured("emulator").endpoints))
+    receiver.arm(Arm(endpoints=emulator.configured("emulator").endpoints))
     receiver.start()
     emulator.start()
     eventually(lambda: receiver.status().buffers[0].books.complete >= 10)  # type: ignore[union-attr]

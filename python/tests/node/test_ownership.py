@@ -21,11 +21,13 @@ HOLDER = "run alpha of alice@there (process 7)"
 def configure(owner: str) -> telegram.Configure:
     order = telegram_samples()["configure_destination"]
     assert isinstance(order, telegram.Configure)
-    return telegram.Configure(7, order.name, destination=order.destination, owner=owner)
+    return telegram.Configure(run=7, name=order.name, destination=order.destination, owner=owner)
 
 
 def arm(owner: str) -> telegram.Arm:
-    return telegram.Arm((telegram.Endpoint("127.0.0.1", 1, 2, 3, 4),), owner=owner)
+    return telegram.Arm(
+        endpoints=(telegram.Endpoint(address="127.0.0.1", port=1, qpn=2, rkey=3, credit_offset=4),), owner=owner
+    )
 
 
 def receiver(lease_s: float = 0.0) -> Node:
@@ -44,7 +46,7 @@ def answers_of(node: Node, *orders: telegram.Telegram) -> list[telegram.Telegram
 @pytest.mark.parametrize(
     "order",
     [
-        telegram.Claim("run beta", owner=ITS),
+        telegram.Claim(holder="run beta", owner=ITS),
         configure(ITS),
         configure(""),
         arm(ITS),
@@ -60,7 +62,7 @@ def answers_of(node: Node, *orders: telegram.Telegram) -> list[telegram.Telegram
     ids=lambda order: f"{type(order).__name__} of {'another' if order.owner else 'nobody'}",
 )
 def test_a_node_that_is_owned_refuses_the_orders_of_others_and_says_whose_it_is(order: telegram.Telegram) -> None:
-    begin = (telegram.Claim(HOLDER, owner=MINE), configure(MINE), arm(MINE), telegram.Start(owner=MINE))
+    begin = (telegram.Claim(holder=HOLDER, owner=MINE), configure(MINE), arm(MINE), telegram.Start(owner=MINE))
     answers = answers_of(receiver(), *begin, order, telegram.GetStatus())
     fault, status = answers[-2:]
     assert isinstance(fault, telegram.Fault)
@@ -74,7 +76,7 @@ def test_a_node_that_is_owned_refuses_the_orders_of_others_and_says_whose_it_is(
 
 
 def test_a_person_frees_a_node_by_force() -> None:
-    begin = (telegram.Claim(HOLDER, owner=MINE), configure(MINE), arm(MINE), telegram.Start(owner=MINE))
+    begin = (telegram.Claim(holder=HOLDER, owner=MINE), configure(MINE), arm(MINE), telegram.Start(owner=MINE))
     answers = answers_of(receiver(), *begin, telegram.Abort(force=True), telegram.Reset(force=True), configure(ITS))
     states = [answer.state for answer in answers if isinstance(answer, telegram.Status)]
     assert states == ["idle", "armed", "running", "finished", "idle"]
@@ -94,19 +96,19 @@ def test_configure_claims_a_node_that_is_nobodys_and_a_refused_one_does_not() ->
     assert isinstance(answers[3], telegram.Status)
     assert answers[3].holder == ""
     source = telegram_samples()["configure_source"]  # which a receiver refuses
-    answers = answers_of(receiver(), source, telegram.Claim(HOLDER, owner=ITS))
+    answers = answers_of(receiver(), source, telegram.Claim(holder=HOLDER, owner=ITS))
     assert isinstance(answers[0], telegram.Fault)
     assert isinstance(answers[1], telegram.Status)
 
 
 def test_what_runs_for_nobody_in_particular_cannot_be_claimed() -> None:
-    answers = answers_of(receiver(), configure(""), telegram.Claim(HOLDER, owner=MINE))
+    answers = answers_of(receiver(), configure(""), telegram.Claim(holder=HOLDER, owner=MINE))
     assert isinstance(answers[1], telegram.Fault)
     assert "Claim is obeyed when idle, finished, fault" in answers[1].text
 
 
 def test_a_claim_gives_back_what_an_earlier_run_left() -> None:
-    answers = answers_of(receiver(), configure(""), telegram.Abort(), telegram.Claim(HOLDER, owner=MINE))
+    answers = answers_of(receiver(), configure(""), telegram.Abort(), telegram.Claim(holder=HOLDER, owner=MINE))
     assert isinstance(answers[-1], telegram.Status)
     assert answers[-1].state == "idle"
     assert answers[-1].destination is None
@@ -139,11 +141,16 @@ def test_a_silent_owners_run_is_aborted_in_order_and_the_node_is_free(monkeypatc
 
     async def abandon() -> telegram.Status:
         node = receiver(lease_s=0.2)
-        for order in (telegram.Claim(HOLDER, owner=MINE), configure(MINE), arm(MINE), telegram.Start(owner=MINE)):
+        for order in (
+            telegram.Claim(holder=HOLDER, owner=MINE),
+            configure(MINE),
+            arm(MINE),
+            telegram.Start(owner=MINE),
+        ):
             assert not isinstance(await node.obey(order), telegram.Fault)
         await eventually_in_loop(lambda: node.status().message)
         status = node.status()
-        assert not isinstance(await node.obey(telegram.Claim("run beta", owner=ITS)), telegram.Fault)
+        assert not isinstance(await node.obey(telegram.Claim(holder="run beta", owner=ITS)), telegram.Fault)
         await node.close()
         return status
 
@@ -156,7 +163,7 @@ def test_a_silent_owners_run_is_aborted_in_order_and_the_node_is_free(monkeypatc
 def test_the_status_of_its_owner_renews_the_lease_and_that_of_others_does_not() -> None:
     async def ask(owner: str) -> str:
         node = receiver(lease_s=1.0)
-        await node.obey(telegram.Claim(HOLDER, owner=MINE))
+        await node.obey(telegram.Claim(holder=HOLDER, owner=MINE))
         async with asyncio.timeout(3.0) as enough:  # three leases
             while not (said := node.status().message):
                 await node.obey(telegram.GetStatus(owner=owner))

@@ -46,7 +46,7 @@ async def _trigger(urls: list[str], frames: int, token: str, authority: str) -> 
     async def one(url: str) -> Status | NodeError:
         client = NodeClient("the emulator", url, token, authority)
         try:
-            return await client.order(telegram.Trigger(frames))
+            return await client.order(telegram.Trigger(frames=frames))
         except NodeError as error:
             return error
         finally:

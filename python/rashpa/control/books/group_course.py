@@ -68,7 +68,9 @@ class GroupCourse:
         emulator = self._fleet.plan.emulators_of(group)[0]
         done = self._proven(group, receiver)
         self._fleet.lost[receiver] = LostMember(reason, time.monotonic() - self._began, done)
-        status = await self._fleet.clients[emulator].order(telegram.Resend(group.name, receiver, done))
+        status = await self._fleet.clients[emulator].order(
+            telegram.Resend(group=group.name, member=receiver, image=done)
+        )
         groups = status.source.groups if status.source else ()
         after = (
             one.done for found in groups if found.name == group.name for one in found.members if one.name == receiver
@@ -98,7 +100,7 @@ class GroupCourse:
                 chosen = owing[:1] or left
                 for name in chosen:
                     self._fleet.last[emulator] = await self._fleet.clients[emulator].order(
-                        telegram.Feed(group.name, name, False)
+                        telegram.Feed(group=group.name, member=name, fed=False)
                     )
                 held = {one.name: one for one in self._status_of(group).members}
                 await self._stop(chosen, held)
@@ -119,7 +121,7 @@ class GroupCourse:
             dealt = (
                 known[name].dealt if name in known else 0
             )  # one of which its emulator knows nothing was given nothing
-            ends = tuple(telegram.DtpEnd(dtp.id, dealt) for dtp in self._fleet.plan.dtps_of(name))
+            ends = tuple(telegram.DtpEnd(dtp=dtp.id, images=dealt) for dtp in self._fleet.plan.dtps_of(name))
             try:
                 await self._fleet.clients[name].order(telegram.Stop(ends=ends))
             except NodeError as error:

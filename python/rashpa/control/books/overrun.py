@@ -149,7 +149,7 @@ class OverrunGuard:
         else:
             await self._pause(playing)
             await self._drain(playing)
-            await self._order(playing, telegram.Stop() if stop else telegram.Resume(new_hz))
+            await self._order(playing, telegram.Stop() if stop else telegram.Resume(rate_hz=new_hz))
         entry = self._entry(self._now(), elapsed_s, "stopped" if stop else "slowed")
         paused_s = time.monotonic() - began
         self.found.append(
@@ -169,7 +169,7 @@ class OverrunGuard:
             await self._order(playing, telegram.Pause())
             sources = [source for name in playing if (source := self._fleet.status(name).source)]
             if len(playing) > 1:
-                await self._order(playing, telegram.Pause(max(source.frames_begun for source in sources)))
+                await self._order(playing, telegram.Pause(frame=max(source.frames_begun for source in sources)))
 
     def _receivers(self) -> list[NodeClient]:
         return [

@@ -71,7 +71,10 @@ def planned_devices(buffer: PlannedBuffer, can: Capabilities | None) -> tuple[Un
         return ()
     if can is None:
         numbers = [int(name) if name.isdecimal() else 0 for name in section.device_names]
-        return tuple(UnitDevice(section.unit, number, "", 0, 0, unified=False) for number in numbers)
+        return tuple(
+            UnitDevice(unit=section.unit, number=number, name="", memory_bytes=0, free_bytes=0, unified=False)
+            for number in numbers
+        )
     found = [device_of(section.unit, name, can.devices) for name in section.device_names]
     return tuple(one for one in found if one is not None)
 

@@ -177,13 +177,13 @@ class Steering:
             frame = self._stack_end(self._begun(playing) + ahead)
             if attempt == 0:
                 self._check_end(frame)
-            await self._order(playing, telegram.Pause(frame))
+            await self._order(playing, telegram.Pause(frame=frame))
             if frame == 0 or self._begun(playing) <= frame:
                 break
             ahead = 2 * (self._begun(playing) - frame + ahead)  # it was faster than the order
         begun = self._begun(playing)
         if begun > frame and len(playing) > 1:
-            await self._order(playing, telegram.Pause(begun))  # who is behind goes on to there
+            await self._order(playing, telegram.Pause(frame=begun))  # who is behind goes on to there
         self._check_end(frame)
         return max(frame, begun)
 
@@ -201,7 +201,7 @@ class Steering:
         for name in paused:  # with the rate that it has, told again: what was not sent meanwhile is not made up for
             source = self._fleet.status(name).source
             rate_hz = source.rate_hz if source is not None and name not in cards else 0.0
-            await self._order([name], telegram.Resume(rate_hz))
+            await self._order([name], telegram.Resume(rate_hz=rate_hz))
         return "the run goes on"
 
     def _ahead(self) -> int:

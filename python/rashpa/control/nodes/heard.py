@@ -10,4 +10,4 @@ UNHEARD = "not heard of yet"
 
 def status_of(last: Mapping[str, Status], name: str) -> Status:
     """Return the node's last status; before the first one, the state UNHEARD, without source or destination."""
-    return last.get(name) or Status(name, "", UNHEARD)
+    return last.get(name) or Status(node=name, role="", state=UNHEARD)

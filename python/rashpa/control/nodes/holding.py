@@ -21,7 +21,7 @@ async def deadlines_held(receivers: Collection[NodeClient]) -> AsyncIterator[Non
 
 async def hold_deadlines(receivers: Collection[NodeClient], *, held: bool) -> None:
     """Tell all receivers at once. The observer of the receivers reports one that does not obey."""
-    await gather_all(_tell(receiver, telegram.HoldDeadlines(held)) for receiver in receivers)
+    await gather_all(_tell(receiver, telegram.HoldDeadlines(held=held)) for receiver in receivers)
 
 
 async def _tell(receiver: NodeClient, order: telegram.HoldDeadlines) -> None:

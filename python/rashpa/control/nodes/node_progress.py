@@ -51,7 +51,7 @@ def progress_of(before: Status | None, now: Status) -> tuple[Sending | Receiving
 
 
 def _sending(before: SourceStatus | None, now: SourceStatus) -> Sending:
-    seconds, earlier = now.elapsed_s, SourceStatus(0.0)
+    seconds, earlier = now.elapsed_s, SourceStatus(elapsed_s=0.0)
     if before is not None and before.elapsed_s < now.elapsed_s and len(before.dtps) == len(now.dtps):
         seconds, earlier = now.elapsed_s - before.elapsed_s, before
     images = sum(dtp.images_sent for dtp in now.dtps)

@@ -34,18 +34,20 @@ STANDSTILL_MS = 7000.0  # so long may all processes of a run stand still without
 def _dataset(plan: Plan, node: str) -> telegram.Dataset:
     values = resolved_dataset(plan.file, plan.source, node).model_dump(mode="json")
     kind = values.pop("kind")
-    return telegram.Dataset(kind, _parameters(values))
+    return telegram.Dataset(kind=kind, parameters=_parameters(values))
 
 
 def _calibration(plan: Plan, node: str) -> telegram.Calibration | None:
     spec = resolved_calibration(plan.file, plan.source, node)
     return (
-        None if spec is None else telegram.Calibration(_parameters(spec.model_dump(mode="json", exclude_defaults=True)))
+        None
+        if spec is None
+        else telegram.Calibration(parameters=_parameters(spec.model_dump(mode="json", exclude_defaults=True)))
     )
 
 
 def _parameters(values: Mapping[str, object]) -> tuple[telegram.Parameter, ...]:
-    return tuple(telegram.Parameter(name, json.dumps(value)) for name, value in values.items())
+    return tuple(telegram.Parameter(name=name, value=json.dumps(value)) for name, value in values.items())
 
 
 def _kernel(kernel: Kernel, plan: Plan, buffer: PlannedBuffer, node: str) -> Kernel:
@@ -171,22 +173,22 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver, run_id: str = ""
             card=unit_card_of(plan, buffer, receiver.node) if buffer.section.unit == "fpga" else "",
             dtps=tuple(
                 telegram.DestinationDtp(
-                    dtp.id,
-                    dtp.module,
-                    dtp.x,
-                    dtp.y,
-                    dtp.region.width,
-                    dtp.region.height,
-                    dtp.region.x,
-                    dtp.region.y,
-                    dtp.orientation.turn,
-                    dtp.orientation.flip,
+                    id=dtp.id,
+                    module=dtp.module,
+                    x=dtp.x,
+                    y=dtp.y,
+                    width=dtp.region.width,
+                    height=dtp.region.height,
+                    source_x=dtp.region.x,
+                    source_y=dtp.region.y,
+                    turn=dtp.orientation.turn,
+                    flip=dtp.orientation.flip,
                 )
                 for dtp in buffer.dtps
             ),
             kernels=tuple(_kernel(kernel, plan, buffer, receiver.node) for kernel in buffer.section.kernel),
             sinks=tuple(_sink(sink, plan, buffer, run_id) for sink in buffer.section.sink),
-            special=tuple(telegram.SpecialValue(one.value, one.meaning) for one in file.detector.special),
+            special=tuple(telegram.SpecialValue(value=one.value, meaning=one.meaning) for one in file.detector.special),
             feedback=_feedback(buffer.section.feedback),
             dealt=dealt,
             quiet_ms=_quiet_ms(plan, buffer),
@@ -212,11 +214,17 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver, run_id: str = ""
         buffers=buffers,
         options=options_of(file.link, receiver.destination_kind, receiver.device),
     )
-    return telegram.Configure(file.run.number, file.run.name, destination=destination, orphaned=_orphaned(plan))
+    return telegram.Configure(
+        run=file.run.number, name=file.run.name, destination=destination, orphaned=_orphaned(plan)
+    )
 
 
 def _feedback(section: Feedback | None) -> telegram.Feedback | None:
-    return None if section is None else telegram.Feedback(section.ring or "", section.zmq or "", section.images)
+    return (
+        None
+        if section is None
+        else telegram.Feedback(ring=section.ring or "", zmq=section.zmq or "", images=section.images)
+    )
 
 
 def source_telegram(
@@ -243,14 +251,16 @@ def source_telegram(
         numa=str(emulator.numa),
         dataset=_dataset(plan, emulator.node),
         faults=telegram.Faults(
-            faults.seed,
-            faults.drop,
-            faults.duplicate,
-            faults.reorder,
-            faults.corrupt,
-            faults.stall,
-            faults.stall_us,
-            tuple(telegram.DeadModule(dead.module, dead.from_frame) for dead in faults.dead_modules),
+            seed=faults.seed,
+            drop=faults.drop,
+            duplicate=faults.duplicate,
+            reorder=faults.reorder,
+            corrupt=faults.corrupt,
+            stall=faults.stall,
+            stall_us=faults.stall_us,
+            dead_modules=tuple(
+                telegram.DeadModule(module=dead.module, from_frame=dead.from_frame) for dead in faults.dead_modules
+            ),
         ),
         dtps=dtps,
         options=tuple(
@@ -260,7 +270,7 @@ def source_telegram(
         card=_card(plan, emulator) if emulator.engine == "fpga" else None,
         groups=tuple(_group(plan, group) for group in plan.groups if emulator.name in plan.emulators_of(group)),
     )
-    return telegram.Configure(file.run.number, file.run.name, source=source, orphaned=_orphaned(plan))
+    return telegram.Configure(run=file.run.number, name=file.run.name, source=source, orphaned=_orphaned(plan))
 
 
 def _source_dtp(
@@ -269,15 +279,15 @@ def _source_dtp(
     buffer = plan.buffer_of(dtp.id)
     receiver = plan.receiver(buffer.receiver)
     return telegram.SourceDtp(
-        dtp.id,
-        dtp.module,
-        dtp.region.x,
-        dtp.region.y,
-        dtp.region.width,
-        dtp.region.height,
-        buffer.section.every,
-        buffer.section.phase,
-        buffer.images,
+        id=dtp.id,
+        module=dtp.module,
+        x=dtp.region.x,
+        y=dtp.region.y,
+        width=dtp.region.width,
+        height=dtp.region.height,
+        every=buffer.section.every,
+        phase=buffer.section.phase,
+        images=buffer.images,
         placement=placement,
         destination=end,
         turn=dtp.orientation.turn,
@@ -291,7 +301,7 @@ def _orphaned(plan: Plan) -> telegram.Orphaned | None:
     run = plan.file.run
     if run.orphaned == "end":
         return None
-    return telegram.Orphaned(min(patience_s(plan.file, plan.buffers), MOST_PATIENCE_S), run.keep_books_s)
+    return telegram.Orphaned(quiet_s=min(patience_s(plan.file, plan.buffers), MOST_PATIENCE_S), keep_s=run.keep_books_s)
 
 
 def join_telegram(
@@ -300,22 +310,24 @@ def join_telegram(
     """Return the order to the emulator of a group for a member that joins; `ends`: of its DTPs."""
     group = plan.membership(member)
     dtps = tuple(_source_dtp(plan, dtp, *ends[dtp.id]) for dtp in plan.dtps_of(member))
-    return telegram.Join(group.name, _member(plan, member), dtps)
+    return telegram.Join(group=group.name, member=_member(plan, member), dtps=dtps)
 
 
 def _member(plan: Plan, member: str) -> telegram.GroupMember:
     stack = plan.buffers_of(member)[0].section.stack
-    return telegram.GroupMember(member, stack, tuple(dtp.id for dtp in plan.dtps_of(member)))
+    return telegram.GroupMember(name=member, stack=stack, dtps=tuple(dtp.id for dtp in plan.dtps_of(member)))
 
 
 def _group(plan: Plan, group: PlannedGroup) -> telegram.Group:
     members = tuple(_member(plan, member) for member in group.members)
-    return telegram.Group(group.name, group.replay_frames, group.response_ms, members)
+    return telegram.Group(
+        name=group.name, replay_frames=group.replay_frames, response_ms=group.response_ms, members=members
+    )
 
 
 def _card(plan: Plan, emulator: PlannedEmulator) -> telegram.Card:
-    neighbours = tuple(telegram.Neighbour(address, mac) for address, mac in emulator.neighbours.items())
-    return telegram.Card(card_of(plan, emulator), emulator.card_mac, neighbours)
+    neighbours = tuple(telegram.Neighbour(address=address, mac=mac) for address, mac in emulator.neighbours.items())
+    return telegram.Card(directory=card_of(plan, emulator), mac=emulator.card_mac, neighbours=neighbours)
 
 
 def card_of(plan: Plan, emulator: PlannedEmulator) -> str:

@@ -76,7 +76,7 @@ class AttachedCourse(Course):
                 if not await self.groups.give_up(name, reason):
                     raise trouble[name]
                 fleet.last.setdefault(
-                    name, Status(fleet.label(name), "receiver", "fault", reason)
+                    name, Status(node=fleet.label(name), role="receiver", state="fault", message=reason)
                 )  # nobody has heard more
         elif trouble:
             raise next(error for name, error in trouble.items() if name not in members)

@@ -106,7 +106,7 @@ class Course:
         for name, client in sorted(alive.items(), key=lambda known: (known[0] in emulators, known[1].url, known[0])):
             fleet.claimed.add(name)
             try:
-                await client.order(telegram.Claim(fleet.holder))
+                await client.order(telegram.Claim(holder=fleet.holder))
             except NodeError as error:
                 if not error.lost:
                     fleet.claimed.discard(name)
@@ -148,7 +148,7 @@ class Course:
                 sources.update(sent_from)
         dtps = {name: fleet.plan.dtps_of(name) for name in fleet.receivers}
         await fleet.order_each(
-            {name: telegram.Arm(tuple(sources[dtp.id] for dtp in own)) for name, own in dtps.items()}
+            {name: telegram.Arm(endpoints=tuple(sources[dtp.id] for dtp in own)) for name, own in dtps.items()}
         )
         await fleet.order_all(fleet.emulators, telegram.Arm())
 

@@ -56,7 +56,7 @@ class EndOfRun:
             images = {dtp.id: buffer.images for buffer in self._plan.buffers for dtp in buffer.dtps}
         dtps = {name: self._plan.dtps_of(name) for name in names}
         return {
-            name: telegram.Stop(tuple(telegram.DtpEnd(dtp.id, images.get(dtp.id, 0)) for dtp in own))
+            name: telegram.Stop(ends=tuple(telegram.DtpEnd(dtp=dtp.id, images=images.get(dtp.id, 0)) for dtp in own))
             for name, own in dtps.items()
         }
 

@@ -95,9 +95,9 @@ class Joining:
             fleet.take_in(plan, receiver, client, status)
             self._groups.follow(receiver.name)
             self._follow(joined)
-            await client.order(telegram.Arm(sources))
+            await client.order(telegram.Arm(endpoints=sources))
             await client.order(telegram.Start())
-            await emulator.order(telegram.Feed(group.name, receiver.name, True))
+            await emulator.order(telegram.Feed(group=group.name, member=receiver.name, fed=True))
         except NodeError as error:  # the run goes on without it, as without any member
             await self._groups.give_up(receiver.name, str(error))
             raise

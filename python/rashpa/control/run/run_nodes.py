@@ -56,7 +56,7 @@ class RunNodes:
             await self._start(plan, node)
         client = self._client_of(plan, node)
         try:
-            await client.order(telegram.Claim(holder))
+            await client.order(telegram.Claim(holder=holder))
         except BaseException:
             await self._part(node, client)
             raise

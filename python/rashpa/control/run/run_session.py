@@ -251,7 +251,7 @@ class RunSession:
             )
         clients = self._manager.clients
         await gather_limited(
-            lambda name: clients[name].order(telegram.Trigger(frames)), [one.name for one in self.plan.emulators]
+            lambda name: clients[name].order(telegram.Trigger(frames=frames)), [one.name for one in self.plan.emulators]
         )
         self._triggered = end
 

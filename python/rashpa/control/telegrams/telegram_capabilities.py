@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Unit:
     """A processing unit that the node has, or could have had: `what` is the device, or why it cannot be used."""
 
@@ -13,7 +13,7 @@ class Unit:
     what: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class UnitDevice:
     """A device that unit `unit` can use, by its number and name. `memory_bytes` in all; `free_bytes` now, 0: unknown. `unified`: it is memory of the machine,
     and counted there."""
@@ -26,7 +26,7 @@ class UnitDevice:
     unified: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Link:
     """A link that the node has. `bytes_per_s` of payload that it takes or gives in all; 0: not known, not checked."""
 
@@ -35,7 +35,7 @@ class Link:
     pmtus: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Interface:
     """A network interface of the machine, with its addresses; `device`: of RDMA, where it has one. `bits_per_s` each way; 0: not known, not checked."""
 
@@ -45,7 +45,7 @@ class Interface:
     addresses: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Throughput:
     """The measured rate of a pipeline on a unit of the node, without link and sinks: images a second of `width` × `height` pixels, the slowest of several
     rounds. `pipeline`: `throughput.fingerprint_of` of a buffer; `what`: in words; `date`: of the measurement."""
@@ -58,12 +58,12 @@ class Throughput:
     date: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GetCapabilities:
     """Asks a node what it can do."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Capabilities:
     """The capabilities of a node. `memory_bytes` is free now; `max_dtps` is the largest number of DTPs; `throughputs` are of this hardware and software."""
 

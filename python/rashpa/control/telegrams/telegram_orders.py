@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The orders to a node, in the order of a run, and the two answers that bring addresses and memory."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from rashpa.control.telegrams.telegram_plan import (
     Destination,
@@ -14,15 +14,15 @@ from rashpa.control.telegrams.telegram_plan import (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Order:
     """The common part of orders. `owner`: a secret of the manager that claimed the node for its run; empty: no owner. A node with an owner obeys its owner
     alone."""
 
-    owner: str = field(default="", kw_only=True)
+    owner: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Claim(Order):
     """Makes the node the owner's, when it is idle or nobody's; `holder` says to others whose it is. It stays so until Reset, or until nothing
     was heard of the owner for the node's lease. Of the owner itself: another process of his has taken the run over, as `holder` says."""
@@ -30,7 +30,7 @@ class Claim(Order):
     holder: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Orphaned:
     """The order to a node for the case that its owner is gone: it goes on to the end of the run, which has come when nothing has happened for `quiet_s`, and
     keeps the books for `keep_s`."""
@@ -39,7 +39,7 @@ class Orphaned:
     keep_s: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Configure(Order):
     """Gives a node its part of a run: `source` to an emulator, `destination` to a receiver. Claims a node that is nobody's. `orphaned`: absent,
     the run ends when the owner is gone."""
@@ -51,7 +51,7 @@ class Configure(Order):
     orphaned: Orphaned | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Configured:
     """The answer of a node that has taken memory, sockets and files. One endpoint per DTP in order; placements from receivers only."""
 
@@ -60,19 +60,19 @@ class Configured:
     placements: tuple[Placement, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Arm(Order):
     """Tells a receiver the sources of its DTPs, in order; an emulator needs none."""
 
     endpoints: tuple[Endpoint, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Start(Order):
     """Makes a receiver listen, and an emulator send."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Pause(Order):
     """Makes an emulator stop sending between two frames, the same for all its DTPs and groups: before `frame`, or behind the foremost that one has begun,
     whichever is later."""
@@ -80,7 +80,7 @@ class Pause(Order):
     frame: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class HoldDeadlines(Order):
     """Makes a receiver hold the deadlines of images, or let them pass again: its sources are told to pause or to end, one after the other. Stop ends it at
     the latest."""
@@ -88,14 +88,14 @@ class HoldDeadlines(Order):
     held: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Resume(Order):
     """Makes an emulator go on. `rate_hz`: the frames a second from now on; 0: as before. A card keeps its rate, and refuses another."""
 
     rate_hz: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Stop(Order):
     """Ends a run in order. An emulator stops sending; a receiver expects no more images and closes those that are open. `ends`: for buffers that are told
     their ends, which otherwise end with the last arrival. `frames`: a paused emulator that is told its end goes on until it has played so many; 0: it ends
@@ -105,7 +105,7 @@ class Stop(Order):
     frames: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Join(Order):
     """Adds a member with DTPs of its own to a group of an emulator, by links that it has already. The member gets no images until Feed. The answer,
     Configured, has the endpoints of these DTPs."""
@@ -115,7 +115,7 @@ class Join(Order):
     dtps: tuple[SourceDtp, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Resend(Order):
     """Makes an emulator give up a member of a group: its images from `image` on are dealt to others, as far as the window reaches."""
 
@@ -124,7 +124,7 @@ class Resend(Order):
     image: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Feed(Order):
     """Makes an emulator give images to a member of a group, or stop it. The member keeps its images."""
 
@@ -133,21 +133,21 @@ class Feed(Order):
     fed: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Abort(Order):
     """Ends a run at once: open images count as missing, files are completed. `force`: for any owner of the node."""
 
     force: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Reset(Order):
     """Gives everything back; the node is idle, and has no owner. `force`: for any owner."""
 
     force: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Trigger:
     """Lets an emulator that waits for triggers take so many more frames. Any sender with the node's token may give it. The node refuses it while frames of
     the trigger before are not sent."""
@@ -155,6 +155,6 @@ class Trigger:
     frames: int = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GetStatus(Order):
     """Asks a node for its state and counters; of its owner, renews the lease."""

@@ -12,7 +12,7 @@ PART = "part"
 """Key in the metadata of a field that holds parts of the run file: the element around each."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Endpoint:
     """An end of a queue pair; DTPs in the order of the Configure telegram. With pcie `address` is the receiver's control block, /proc/<process>/fd/<file>,
     and `qpn` the DTP's position."""
@@ -26,7 +26,7 @@ class Endpoint:
     psn: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Placement:
     """The place of a DTP's lines and records in the destination's registered memory; bytes, except slots and lines."""
 
@@ -40,7 +40,7 @@ class Placement:
     records_offset: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Parameter:
     """A named value of a dataset or a calibration, whose lists of files may be long; the value is JSON."""
 
@@ -48,7 +48,7 @@ class Parameter:
     value: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Dataset:
     """The dataset of an emulator, and the place of its calibration for a receiver without another: kind and parameters of a run file's [dataset]. Big data
     never travels in a telegram: the node loads or makes them."""
@@ -57,14 +57,14 @@ class Dataset:
     parameters: tuple[Parameter, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Calibration:
     """The place of pedestal and gain of the detector's modules, for a receiver: keys of a run file's [detector.calibration]."""
 
     parameters: tuple[Parameter, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DeadModule:
     """A module that sends nothing from frame number `from_frame` on."""
 
@@ -72,7 +72,7 @@ class DeadModule:
     from_frame: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Faults:
     """The faults that the emulator injects. Probabilities are per packet (stall: per image of a DTP)."""
 
@@ -86,7 +86,7 @@ class Faults:
     dead_modules: tuple[DeadModule, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Neighbour:
     """The MAC address that packets to a receiver's IP address go to."""
 
@@ -94,7 +94,7 @@ class Neighbour:
     mac: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Card:
     """The card that plays an emulator's DTPs. `directory`: of its device files, for which the node must have been started; "sim": one that the node
     simulates. A card in a network needs MAC addresses."""
@@ -104,7 +104,7 @@ class Card:
     neighbours: tuple[Neighbour, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SourceDtp:
     """A DTP from the emulator's side: a region of a module, which it has turned (data/geometry/orientation.py), a time slice, and its destination, with the
     links of this side and of the other."""
@@ -126,7 +126,7 @@ class SourceDtp:
     peer_link: str = "roce"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GroupMember:
     """A receiver of a group: the stack of its buffer, and the ids of the DTPs that bring it an image."""
 
@@ -135,7 +135,7 @@ class GroupMember:
     dtps: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Group:
     """Receivers among which images are dealt, each to one of them. `replay_frames`: frames behind the newest one that can be sent again; `response_ms`: the
     longest silence of a member that owes something."""
@@ -146,7 +146,7 @@ class Group:
     members: tuple[GroupMember, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Source:
     """The whole task of an emulator. `emulator`: its name in the run file. `options`: of each link that its DTPs take. `modules`: of the whole detector.
     `card`: none where threads play the DTPs. `end`: "told", `frames` come at most, and Stop says how many."""
@@ -173,7 +173,7 @@ class Source:
     numa: str = "auto"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DestinationDtp:
     """A DTP from the receiver's side: pixels (x, y, width, height) of the buffer's image, from (source_x, source_y) of the module as it was turned."""
 
@@ -194,7 +194,7 @@ class DestinationDtp:
         return Orientation(self.turn, self.flip)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SpecialValue:
     """A value of the detector's pixels that is no count."""
 
@@ -202,7 +202,7 @@ class SpecialValue:
     meaning: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Feedback:
     """The place where a buffer publishes its decisions: the name of a ring of so many images, the endpoint of a ZeroMQ socket; empty: not there."""
 
@@ -211,7 +211,7 @@ class Feedback:
     images: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Buffer:
     """A RASHPA buffer with its pipeline and sinks. `end`: "known", `images` are due; "told", at most so many, and Stop says how many. `dealt`: it is one of
     several among which images are dealt, and records tell their frames. `quiet_ms`: how long a begun stack waits for images that were not sent, although
@@ -247,7 +247,7 @@ class Buffer:
     masked: str = "delivered"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Destination:
     """The whole task of a receiver. `receiver`: its name in the run file. `modules`, `module_width`, `module_height`: the shape of the calibration.
     `peer_link`: the emulators'."""
@@ -276,7 +276,7 @@ class Destination:
         return self.options.kind
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DtpEnd:
     """Images of a DTP with an index below `images` were due, and no others."""
 

@@ -7,7 +7,7 @@ REPLAYED = ("expected", "made", "missing", "errored")
 """Of the images of a stored run that is played, as rashpa.data.base.books counts them."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Books:
     """The integers that must balance (docs/explanations/books.md)."""
 
@@ -42,18 +42,18 @@ class Books:
 
     def __add__(self, other: "Books") -> "Books":
         return Books(
-            self.expected + other.expected,
-            self.complete + other.complete,
-            self.partial + other.partial,
-            self.missing + other.missing,
-            self.accepted + other.accepted,
-            self.vetoed + other.vetoed,
-            self.errored + other.errored,
-            self.written + other.written,
+            expected=self.expected + other.expected,
+            complete=self.complete + other.complete,
+            partial=self.partial + other.partial,
+            missing=self.missing + other.missing,
+            accepted=self.accepted + other.accepted,
+            vetoed=self.vetoed + other.vetoed,
+            errored=self.errored + other.errored,
+            written=self.written + other.written,
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Count:
     """A counter of the node: of the link, of the injector, of vetoes, of errors or of losses, as `group` says."""
 
@@ -62,7 +62,7 @@ class Count:
     value: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Latency:
     """The latencies of one stage, in microseconds. `below`: the number below each of the bounds of `latency`; empty: unknown."""
 
@@ -75,7 +75,7 @@ class Latency:
     below: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SourceDtpStatus:
     """The emulator's counters of one DTP. `images_due`: images that had their turn, whether sent, skipped or withheld; `credits_refused`: packets at the
     place of its credits that were none, and words that cannot be credits."""
@@ -100,7 +100,7 @@ class SourceDtpStatus:
     credits_refused: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DestinationDtpStatus:
     """The receiver's counters of one DTP; counts: group `loss`, images by cause."""
 
@@ -114,7 +114,7 @@ class DestinationDtpStatus:
     counts: tuple[Count, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FirstErrored:
     """The lowest image of a buffer that is errored, or that a sink has not got; reason = unit | overwritten | storage | dropped, `text`: the first reported
     error."""
@@ -125,7 +125,7 @@ class FirstErrored:
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ConsumerStatus:
     """A consumer to which a sink sends images: `endpoint`, the address that it connects to; `connected`, the number of connections; `sent`, images that its
     queue has taken; `missed`, images for which it had no room, or that came without a connection (of pub: how often a client had no room)."""
@@ -136,7 +136,7 @@ class ConsumerStatus:
     missed: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SinkStatus:
     """The books of one sink: accepted = written + dropped + errored + waiting, and nothing waits at the end. `accepted`: images that it was to keep; `first`:
     the lowest that it has not got; `error`: the first one; `consumers`: the programs it sends to; `restarts`: times that the process which sends to them
@@ -157,7 +157,7 @@ class SinkStatus:
     restarts: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FeedbackStatus:
     """The published decisions of a buffer. `ring`: the file, `zmq`: the endpoint to connect to; empty: not there. `sent`: of the published images, given to
     ZeroMQ; `dropped`: never, as the process that publishes was behind; `full`: times that a subscriber had no room and began to lose images; `restarts`:
@@ -172,7 +172,7 @@ class FeedbackStatus:
     restarts: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BufferStatus:
     """The receiver's counters of one buffer; counts: groups `veto` and `error`, images by reason. `unit`: how it works, in words. `to_write`: images whose
     slots a sink or the unit holds, of `slots` in all (0: unknown). `file`: the master on the receiver's machine; empty: none. `busy`: the step that has
@@ -199,7 +199,7 @@ class BufferStatus:
     busy: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MemberStatus:
     """The emulator's knowledge of a member of a group, in images. state = fed | late | held | ejected | broken. `done`: images that it needs no more, by its
     credits; `taken`: from it, to be dealt again; `resent`: to it, that another had before; `duplicates`: that it finished after another; `lates`: how
@@ -218,7 +218,7 @@ class MemberStatus:
     given_ago_ms: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GroupStatus:
     """The emulator's counters of a group. `fresh`: images that have been due; `waiting`: images that are to be dealt again; `lost`: images that had left the
     window by then; `skipped`: images that were due while no member had a free slot; `settled`: all is dealt, and no member that is fed owes a whole stack."""
@@ -234,7 +234,7 @@ class GroupStatus:
     members: tuple[MemberStatus, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SourceStatus:
     """The status of an emulator, under the run file's name for it; counts: groups `injected`, `trigger` (accepted, refused, frames let through) where it
     waits for triggers, `dataset` (REPLAYED) where it plays a stored run, and `card` for a card's counters. `rate_hz`: the ordered frames a second; 0: as
@@ -249,7 +249,7 @@ class SourceStatus:
     groups: tuple[GroupStatus, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DestinationStatus:
     """The status of a receiver, under the run file's name for it; counts: group `link`."""
 
@@ -261,7 +261,7 @@ class DestinationStatus:
     buffers: tuple[BufferStatus, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Notify:
     """An event on a node: overrun, incomplete, finished or fault, with a text."""
 
@@ -270,7 +270,7 @@ class Notify:
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Status:
     """State and counters of a node, and the events since it was configured. Also the answer to every order. `holder`: the name of its owner. `prepared`:
     while it is configured, the share of its dataset that lies in memory."""
@@ -286,7 +286,7 @@ class Status:
     prepared: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Fault:
     """The answer to a telegram that was not obeyed: the node, its state, code (telegram | state | config | resource | file | deadline | denied | internal),
     and a remedy."""

@@ -74,7 +74,15 @@ def native_errors() -> Iterator[None]:
 
 
 def _endpoint_of(end: _native.Endpoint) -> Endpoint:
-    return Endpoint(end.address, end.port, end.qpn, end.rkey, end.credit_offset, end.window_bytes, end.psn)
+    return Endpoint(
+        address=end.address,
+        port=end.port,
+        qpn=end.qpn,
+        rkey=end.rkey,
+        credit_offset=end.credit_offset,
+        window_bytes=end.window_bytes,
+        psn=end.psn,
+    )
 
 
 class NativeSource:
@@ -132,7 +140,7 @@ class NativeSource:
             card.close()
 
     def configured(self, node: str) -> Configured:
-        return Configured(node, tuple(_endpoint_of(endpoint) for endpoint in self._engine.endpoints()))
+        return Configured(node=node, endpoints=tuple(_endpoint_of(endpoint) for endpoint in self._engine.endpoints()))
 
     def arm(self, order: telegram.Arm) -> None:
         """Do nothing: the destinations came with Configure."""
@@ -206,7 +214,15 @@ class NativeSource:
             counts += counts_of("dataset", {name: getattr(books, name) for name in REPLAYED})
         groups = tuple(map(group_status, self._groups, self._engine.groups()))
         begun = self._engine.begun()
-        return SourceStatus(status.elapsed_s, counts, dtps, self._emulator, self._rate_hz, begun, groups)
+        return SourceStatus(
+            elapsed_s=status.elapsed_s,
+            counts=counts,
+            dtps=dtps,
+            emulator=self._emulator,
+            rate_hz=self._rate_hz,
+            frames_begun=begun,
+            groups=groups,
+        )
 
     def table(self, name: str, key: str) -> Table:
         if name == "dealt" and key in self._seats:
@@ -318,7 +334,7 @@ class NativeDestination:
     def configured(self, node: str) -> Configured:
         endpoints = tuple(_endpoint_of(endpoint) for endpoint in self._engine.endpoints())
         places = tuple(_placement_of(place) for place in self._engine.placements())
-        return Configured(node, endpoints, places)
+        return Configured(node=node, endpoints=endpoints, placements=places)
 
     def arm(self, order: telegram.Arm) -> None:
         with native_errors():
@@ -369,7 +385,14 @@ class NativeDestination:
         buffers = tuple(self._with_card(buffer_status(*one)) for one in known)
         counts = counts_of("link", status.link)
         memory = ", ".join(filter(None, (status.memory, self._place.words)))
-        return DestinationStatus(self._receiver, status.elapsed_s, memory, status.first_incomplete, counts, buffers)
+        return DestinationStatus(
+            receiver=self._receiver,
+            elapsed_s=status.elapsed_s,
+            memory=memory,
+            first_incomplete=status.first_incomplete,
+            counts=counts,
+            buffers=buffers,
+        )
 
     def _with_card(self, buffer: telegram.BufferStatus) -> telegram.BufferStatus:
         """Return the status with an error when the unit's card has died: the unit itself waits for its answers."""
@@ -425,9 +448,12 @@ class NativeFactory:
             kernels=(*self._kernels(), *(OUTSIDE if self._folders.has_kernels else ())) if receives else (),
             sinks=tuple(_native.sink_names()) if receives else (),
             # Whether this machine has an RNIC is known when a run asks for one: the engine then says what is missing.
-            links=tuple(telegram.Link(kind, self._link_bytes_per_s, _PMTUS) for kind in ("roce", "verbs", "pcie")),
+            links=tuple(
+                telegram.Link(name=kind, bytes_per_s=self._link_bytes_per_s, pmtus=_PMTUS)
+                for kind in ("roce", "verbs", "pcie")
+            ),
             units=self._units() if receives else (),
-            devices=tuple(telegram.UnitDevice(*one) for one in _native.available_devices()) if receives else (),
+            devices=tuple(_unit_device(one) for one in _native.available_devices()) if receives else (),
             interfaces=interfaces(),
             throughputs=self._throughputs,
         )
@@ -436,7 +462,9 @@ class NativeFactory:
         return tuple(kernel.name for kernel in parse_declarations(_native.kernels_json()))
 
     def _units(self) -> tuple[telegram.Unit, ...]:
-        return tuple(telegram.Unit(name, usable, what) for name, usable, what in _native.available_units())
+        return tuple(
+            telegram.Unit(name=name, usable=usable, what=what) for name, usable, what in _native.available_units()
+        )
 
     def set_log_level(self, level: str) -> None:
         """Set the least severe level that native code logs."""
@@ -458,3 +486,10 @@ class NativeFactory:
                 os.chdir(self._started_in)  # kernels of an earlier run may have gone elsewhere
             return NativeDestination(rooted(order.destination, self._started_in), order.run, self._folders)
         raise EngineError("config", "Configure names neither source nor destination")
+
+
+def _unit_device(said: tuple[str, int, str, int, int, bool]) -> telegram.UnitDevice:
+    unit, number, name, memory_bytes, free_bytes, unified = said
+    return telegram.UnitDevice(
+        unit=unit, number=number, name=name, memory_bytes=memory_bytes, free_bytes=free_bytes, unified=unified
+    )

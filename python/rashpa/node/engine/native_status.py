@@ -8,7 +8,7 @@ from rashpa.control.telegrams.telegram import Count
 
 def counts_of(group: str, values: dict[str, int]) -> tuple[Count, ...]:
     """Return a group of counters."""
-    return tuple(Count(group, name, value) for name, value in values.items())
+    return tuple(Count(group=group, name=name, value=value) for name, value in values.items())
 
 
 def source_dtp_status(dtp: _native.DtpSourceStatus) -> telegram.SourceDtpStatus:
@@ -52,42 +52,50 @@ def buffer_status(buffer: _native.BufferStatus, slots: int = 0, file: str = "") 
     """Return the status of a buffer with its DTPs and sinks. `slots`: the number of its slots; `file`: its master."""
     books = _books_of(buffer.books)
     latencies = tuple(
-        telegram.Latency(stage, latency.count, latency.p50, latency.p99, latency.max, latency.sum, tuple(latency.below))
+        telegram.Latency(
+            stage=stage,
+            count=latency.count,
+            p50=latency.p50,
+            p99=latency.p99,
+            max=latency.max,
+            sum=latency.sum,
+            below=tuple(latency.below),
+        )
         for stage, latency in buffer.latency.items()
     )
     dtps = tuple(
         telegram.DestinationDtpStatus(
-            dtp.id,
-            dtp.module,
-            dtp.expected,
-            dtp.complete,
-            dtp.partial,
-            dtp.missing,
-            dtp.lines_missing,
-            counts_of("loss", dtp.losses),
+            id=dtp.id,
+            module=dtp.module,
+            expected=dtp.expected,
+            complete=dtp.complete,
+            partial=dtp.partial,
+            missing=dtp.missing,
+            lines_missing=dtp.lines_missing,
+            counts=counts_of("loss", dtp.losses),
         )
         for dtp in buffer.dtps
     )
     counts = counts_of("veto", buffer.vetoes) + counts_of("error", buffer.errors)
     return telegram.BufferStatus(
-        buffer.name,
-        buffer.sink_error,
-        buffer.unit,
-        buffer.unit_error,
-        buffer.bytes_written,
-        buffer.bytes_stored,
-        books,
-        counts,
-        latencies,
-        dtps,
-        buffer.to_write,
-        telegram.FirstErrored(*buffer.first_errored) if buffer.first_errored else None,
-        tuple(_sink_status(sink) for sink in buffer.sinks),
-        slots,
-        buffer.end_known,
-        _feedback_status(buffer.feedback),
-        file,
-        buffer.busy,
+        name=buffer.name,
+        sink_error=buffer.sink_error,
+        unit=buffer.unit,
+        unit_error=buffer.unit_error,
+        bytes_written=buffer.bytes_written,
+        bytes_stored=buffer.bytes_stored,
+        books=books,
+        counts=counts,
+        latencies=latencies,
+        dtps=dtps,
+        to_write=buffer.to_write,
+        first_errored=_first_errored(buffer.first_errored),
+        sinks=tuple(_sink_status(sink) for sink in buffer.sinks),
+        slots=slots,
+        end_known=buffer.end_known,
+        feedback=_feedback_status(buffer.feedback),
+        file=file,
+        busy=buffer.busy,
     )
 
 
@@ -95,7 +103,13 @@ def _feedback_status(known: _native.FeedbackStatus | None) -> telegram.FeedbackS
     if known is None:
         return None
     return telegram.FeedbackStatus(
-        known.ring, known.zmq, known.published, known.sent, known.dropped, known.full, known.restarts
+        ring=known.ring,
+        zmq=known.zmq,
+        published=known.published,
+        sent=known.sent,
+        dropped=known.dropped,
+        full=known.full,
+        restarts=known.restarts,
     )
 
 
@@ -111,9 +125,17 @@ def _sink_status(sink: _native.SinkStatus) -> telegram.SinkStatus:
         bytes_written=sink.bytes_written,
         bytes_stored=sink.bytes_stored,
         error=sink.error,
-        first=telegram.FirstErrored(*sink.first) if sink.first else None,
+        first=_first_errored(sink.first),
         consumers=tuple(
-            telegram.ConsumerStatus(one.endpoint, one.connected, one.sent, one.missed) for one in sink.consumers
+            telegram.ConsumerStatus(endpoint=one.endpoint, connected=one.connected, sent=one.sent, missed=one.missed)
+            for one in sink.consumers
         ),
         restarts=sink.restarts,
     )
+
+
+def _first_errored(said: tuple[int, int, str, str] | None) -> telegram.FirstErrored | None:
+    if said is None:
+        return None
+    index, frame, reason, text = said
+    return telegram.FirstErrored(index=index, frame=frame, reason=reason, text=text)

@@ -24,7 +24,7 @@ def interfaces(system: Path = Path("/sys"), processes: Path = Path("/proc")) -> 
         name = path.name
         device, rate = ports.get(name, ("", 0))
         addresses = (*_ipv4(name), *wide.get(name, ()))
-        found.append(Interface(name, device, _speed(path) or rate, addresses))
+        found.append(Interface(name=name, device=device, bits_per_s=_speed(path) or rate, addresses=addresses))
     return tuple(found)
 
 

@@ -100,7 +100,14 @@ def measure_files(path: Path, seconds: float, progress: Callable[[str], None] = 
         except (EngineError, OSError) as error:
             yield Measured(section.name, what, None, str(error))
             continue
-        found = telegram.Throughput(fingerprint, what[:1000], buffer.width, buffer.height, rate, _today())
+        found = telegram.Throughput(
+            pipeline=fingerprint,
+            what=what[:1000],
+            width=buffer.width,
+            height=buffer.height,
+            images_per_s=rate,
+            date=_today(),
+        )
         yield Measured(section.name, what, found)
 
 
@@ -119,7 +126,9 @@ def _measured(plan: Plan, buffer: PlannedBuffer, fingerprint: str, seconds: floa
         rate = _images_per_s(plan, buffer, seconds)
     except EngineError as error:
         return Measured(buffer.section.name, what, None, str(error))
-    found = telegram.Throughput(fingerprint, what, buffer.width, buffer.height, rate, _today())
+    found = telegram.Throughput(
+        pipeline=fingerprint, what=what, width=buffer.width, height=buffer.height, images_per_s=rate, date=_today()
+    )
     return Measured(buffer.section.name, what, found)
 
 

@@ -64,12 +64,12 @@ def load_measured(path: Path) -> tuple[Throughput, ...]:
 def _checked(values: dict[str, Any]) -> Throughput:
     """Return a figure. Raise ValueError, KeyError or TypeError when a telegram could not carry it."""
     one = Throughput(
-        str(values["pipeline"]),
-        str(values["what"])[:1000],
-        int(values["width"]),
-        int(values["height"]),
-        float(values["images_per_s"]),
-        str(values["date"]),
+        pipeline=str(values["pipeline"]),
+        what=str(values["what"])[:1000],
+        width=int(values["width"]),
+        height=int(values["height"]),
+        images_per_s=float(values["images_per_s"]),
+        date=str(values["date"]),
     )
     digits = len(one.pipeline) == 16 and set(one.pipeline) <= set("0123456789abcdef")
     if not digits or not 0 < one.images_per_s <= 1e12 or not (0 < one.width <= 2**20 and 0 < one.height <= 2**20):

@@ -224,7 +224,7 @@ def _as_stated(order: telegram.Destination, stated: Stated) -> telegram.Destinat
     (buffer,) = order.buffers
     raw = bool(buffer.kernels) and declaration_of(buffer.kernels[0]).calibration
     if buffer.masked == "delivered" and not buffer.special and not raw:
-        special = tuple(telegram.SpecialValue(value, meaning) for value, meaning in stated.special)
+        special = tuple(telegram.SpecialValue(value=value, meaning=meaning) for value, meaning in stated.special)
         buffer = replace(buffer, masked=stated.masked, special=special if stated.masked == "delivered" else ())
     return replace(order, buffers=(buffer,))
 

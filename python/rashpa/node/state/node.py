@@ -178,7 +178,7 @@ class Node:
         return About(run=self._run)
 
     def fault(self, code: str, text: str) -> Fault:
-        return Fault(self.name, self._state.value, code, text)
+        return Fault(node=self.name, state=self._state.value, code=code, text=text)
 
     def table(self, name: str, key: str) -> Table:
         """Return one byte per image. Raise KeyError when there is no such table."""
@@ -285,7 +285,7 @@ class Node:
     async def _join(self, order: telegram.Join, engine: Engine, transition: Transition) -> Telegram:
         ends = await self._bounded("Join", transition, lambda: engine.join(order))
         self.log.info(f"Join: {order.member.name} is a member of group {order.group}", self._about)
-        return telegram.Configured(self.name, ends)
+        return telegram.Configured(node=self.name, endpoints=ends)
 
     async def _configure(self, order: Configure, transition: Transition) -> Telegram:
         if (order.source is None) == (self.role == "emulator"):
@@ -417,7 +417,7 @@ class Node:
             kept = f"its books are kept {self._orphaned.keep_s:g} s for `rashpa attach`"
             self._message = f"{silent}: the run goes on to its end, and {kept}"
             self.log.warning(self._message, self._about)
-            await self._carry_out_if_possible(telegram.HoldDeadlines(False))  # nobody else would say so any more
+            await self._carry_out_if_possible(telegram.HoldDeadlines(held=False))  # nobody else would say so any more
         step = self._orphan.next_step(self.status(), seconds) if self._orphan is not None else "wait"
         if step == "free":
             await self._end_abandoned(f"{silent}, and nobody has asked for the books of its run: the node is free")
@@ -475,7 +475,7 @@ class Node:
         if what != "fault":
             self.log.info(f"{what}: {text}", self._about)
         if len(self._notifications) < _MAX_NOTIFICATIONS:
-            self._notifications.append(Notify(self.name, what, text[:_MAX_TEXT]))
+            self._notifications.append(Notify(node=self.name, what=what, text=text[:_MAX_TEXT]))
 
 
 def _overruns_of(counters: telegram.SourceStatus | telegram.DestinationStatus) -> int:
