@@ -255,6 +255,7 @@ reference: build  ## docs/reference and README's table, after a change of the ru
 	$(BIN)/python tools/make_reference.py
 	$(BIN)/python tools/make_works.py
 	$(BIN)/python tools/make_rooms.py
+	$(BIN)/python tools/bench_tables.py
 
 # Later layers take the versions of earlier ones.
 lock: $(VENV)/.requirements  ## pins the layers of requirements/ again
