@@ -38,11 +38,12 @@ def found(row: dict[str, Any]) -> tuple[float, str, str, float]:
             raise LookupError(f"{row['file']}: no row has {row['find']}")
         ratio = float(one[row["ratio"]]) if "ratio" in row else 0.0
         return float(one[row["value"]]), row["unit"], row.get("against", ""), ratio
+    name = row["what"]
     for one in rows:
-        if one["what"] == row["what"] and row.get("peer", one.get("against")) == one.get("against"):
+        if one["what"] == name and row.get("peer", one.get("against")) == one.get("against"):
             ratio = float(one.get("ratio") or 0)
             return float(one["value"]), one["unit"], (one.get("against") or "") if ratio else "", ratio
-    raise LookupError(f"{row['file']}: no row is {row['what']!r} against {row.get('peer', 'anything')!r}")
+    raise LookupError(f"{row['file']}: no row is {name!r} against {row.get('peer', 'anything')!r}")
 
 
 def machine(name: str) -> str:
