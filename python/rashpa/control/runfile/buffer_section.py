@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sections `[[buffer]]` of a run file."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from rashpa.control.runfile.kernels import Kernel
+from rashpa.control.runfile.key_types import ModuleNumber, Position, Rectangle
+from rashpa.control.runfile.section import Section
+from rashpa.control.runfile.sink_sections import Sink
+from rashpa.data.datasets.spec import PATH
+
+
+class Dtp(Section):
+    """A data transfer process that is placed by hand."""
+
+    module: ModuleNumber
+    region: Rectangle = Field(description="x, y, width, height in pixels of the module as it is turned")
+    place: Position = Field(description="x, y in pixels of the buffer's image")
+
+
+class Feedback(Section):
+    """The decision on each image, published at once for programs that steer the experiment: in a ring that programs of the receiver's machine read, by
+    ZeroMQ, or both."""
+
+    ring: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}$",
+        description="name of the ring, /dev/shm/rashpa.<name> where the receiver's --feedback names no other folder",
+    )
+    zmq: str | None = Field(
+        default=None,
+        pattern=r"^tcp://(\d{1,3}(\.\d{1,3}){3}|\[[0-9A-Fa-f:]{2,39}\]):\d{1,5}$",
+        description="where a PUB socket listens, port 0: any free one; other than loopback as the receiver's --publish allows. Nothing is encrypted",
+    )
+    images: int = Field(
+        default=4096,
+        ge=2,
+        le=1 << 20,
+        description="images in the ring: how far a reader may be behind before it loses some",
+    )
+
+    @model_validator(mode="after")
+    def _somewhere(self) -> "Feedback":
+        if self.ring is None and self.zmq is None:
+            raise ValueError("feedback goes nowhere: name a ring, a zmq endpoint, or both")
+        return self
+
+
+class Buffer(Section):
+    """A RASHPA buffer: the pixels and frames that go there, and their processing."""
+
+    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_\-]{0,31}$")
+    receiver: str | None = Field(default=None, description="where it lies; the first receiver when not given")
+    group: str | None = Field(
+        default=None, description="in place of receiver: there is one at each member, and images are dealt among them"
+    )
+    region: Rectangle | None = Field(
+        default=None, description="x, y, width, height in the assembled image; all of it when not given"
+    )
+    bands: int = Field(default=1, ge=1, le=255, description="DTPs a module, one above the other")
+    dtp: list[Dtp] = Field(default=[], description="DTPs by hand, in place of region and bands")
+    every: int = Field(default=1, ge=1, le=2**32 - 1, description="takes every n-th frame …")
+    phase: int = Field(default=0, ge=0, le=2**32 - 1, description="… beginning with this one")
+    slots: int = Field(
+        default=40, ge=2, le=1 << 20, description="images in the ring; a multiple of stack, at least 2 stacks"
+    )
+    stack: int = Field(default=10, ge=1, le=1 << 16, description="images processed as a whole")
+    deadline_ms: int = Field(
+        default=1000,
+        ge=1,
+        le=600_000,
+        description="an image of which some is missing is given up so long after it was sent, or part of it, or one after it",
+    )
+    partial: Literal["keep", "veto"] = "keep"
+    keep_darks: bool = False
+    threads: int = Field(default=1, ge=1, le=256, description="of the unit cpu")
+    unit: Literal["cpu", "cuda", "opencl", "fpga"] = Field(default="cpu", description="what runs the kernels")
+    trigger: Literal["auto", "launch", "graph", "stream", "persistent"] = Field(
+        default="auto", description="cuda: how a stack is started; auto: the fastest that fits"
+    )
+    device: Annotated[int, Field(ge=0, le=255)] | Annotated[str, Field(pattern=r"^[ -~]{1,64}$")] = Field(
+        default=0, description="cuda, opencl: number of the device; opencl: or a part of its name, whatever the case"
+    )
+    devices: list[Annotated[int, Field(ge=0, le=255)]] = Field(
+        default=[],
+        max_length=16,
+        description="in place of device: numbers of several, which share the work",
+    )
+    share: Literal["stacks", "rows"] = Field(
+        default="stacks",
+        description="of several devices: each stack goes to the one with the least to do; rows: each has a strip of every image, for images that one device cannot take in time (cuda)",
+    )
+    card: Annotated[str, Field(min_length=1, max_length=256)] | None = Field(
+        default=None,
+        json_schema_extra=PATH,
+        description='fpga, in place of device: "sim" for a simulated card that lasts as long as the run, or the directory of a card\'s nodes: /dev of a real one',
+    )
+    kernel: list[Kernel] = Field(default=[], max_length=64)
+    feedback: Feedback | None = Field(default=None, description="none: nothing is published")
+    sink: list[Sink] = Field(
+        min_length=1,
+        max_length=6,
+        description='where accepted images go, at least one; [[buffer.sink]] with kind = "null" counts them and stores nothing',
+    )
+
+    @property
+    def device_names(self) -> tuple[str, ...]:
+        """Return the names of the unit's devices, one or several."""
+        return tuple(map(str, self.devices)) or (str(self.device),)
+
+    @property
+    def splits_images(self) -> bool:
+        """Return True when each of its devices has a strip of every image."""
+        return self.share == "rows" and len(self.devices) > 1

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sections of a run file that name nodes: emulators, receivers, groups of these, and processes."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from rashpa.control.runfile.key_types import MOST_MODULES, LinkName, ModuleNumber, NodeName, Numa, Processor
+from rashpa.control.runfile.section import Section
+from rashpa.control.runfile.token import checked_token
+from rashpa.data.datasets.spec import PATH
+
+MacAddress = Annotated[str, Field(pattern=r"^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$")]
+
+
+class Emulator(Section):
+    """An emulator among several, each a process of its own; a key that is not given is as [link] and [nodes] say. Without any there is one, named "emulator"."""
+
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9_.\-]{1,64}$", description="what messages and reports call it; unique among all nodes"
+    )
+    modules: list[ModuleNumber] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MOST_MODULES,
+        description="those that it plays; when not given, its even share, in order, of those that no emulator names",
+    )
+    node: NodeName | None = Field(default=None, description='"local" or the URL of a running one; as nodes.emulator')
+    address: str | None = Field(default=None, description="as link.emulator_address")
+    device: str | None = Field(default=None, description="verbs; as link.emulator_device")
+    processor: Processor | None = Field(default=None, description="as link.emulator_processor")
+    numa: Numa | None = Field(default=None, description="as link.emulator_numa")
+    launch: list[Annotated[str, Field(min_length=1, max_length=256)]] = Field(
+        default=[],
+        max_length=32,
+        description="words for `rashpa run --launcher slurm`, of this node alone: --nodelist=…, --gres=…",
+    )
+    engine: Literal["software", "fpga"] = Field(
+        default="software",
+        description="what plays the DTPs: threads of the emulator, or a card, up to 16 of them; address is then the card's",
+    )
+    card: Annotated[str, Field(min_length=1, max_length=1024)] | None = Field(
+        default=None,
+        json_schema_extra=PATH,
+        description='fpga: "sim" for a simulated one that lasts as long as the run, or the directory of a card\'s nodes: /dev of a real one',
+    )
+    card_mac: MacAddress | None = Field(default=None, description="fpga, a card in a network: its MAC address")
+    neighbours: dict[str, MacAddress] | None = Field(
+        default=None,
+        max_length=64,
+        description="fpga, a card in a network: by IP address of a receiver, the MAC address that packets to it go to: its own, or the first router's",
+    )
+
+
+class Receiver(Section):
+    """A receiver among several; a key that is not given is as [link] and [nodes] say. Without any there is one, named "receiver"."""
+
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9_.\-]{1,64}$",
+        description="what buffers, messages and reports call it; unique among all nodes",
+    )
+    node: NodeName | None = Field(default=None, description='"local" or the URL of a running one; as nodes.receiver')
+    address: str | None = Field(default=None, description="as link.receiver_address")
+    port: int | None = Field(default=None, ge=0, le=65535, description="as link.port; roce, framing v2")
+    threads: int | None = Field(default=None, ge=1, le=64, description="receiving threads; as link.threads")
+    device: str | None = Field(default=None, description="verbs; as link.receiver_device")
+    processor: Processor | None = Field(default=None, description="as link.receiver_processor")
+    numa: Numa | None = Field(default=None, description="as link.receiver_numa")
+    launch: list[Annotated[str, Field(min_length=1, max_length=256)]] = Field(
+        default=[],
+        max_length=32,
+        description="words for `rashpa run --launcher slurm`, of this node alone: --nodelist=…, --gres=…",
+    )
+    link: LinkName | None = Field(
+        default=None, description="over which all emulators send to it, at both ends; as [link] says when not given"
+    )
+
+
+class Group(Section):
+    """Receivers among which the images of one buffer are dealt: each image goes to one of them, and images of a silent member are sent to others."""
+
+    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_\-]{0,31}$", description="what buffers and reports call it")
+    receivers: list[str] = Field(min_length=2, max_length=255, description="its members")
+    replay_frames: int | None = Field(
+        default=None,
+        ge=1,
+        le=2**32 - 1,
+        description="frames behind the newest one that the source can send again; when not given, twice what the members' rings hold and what comes until "
+        "a silent member is noticed; all of the run without detector.rate_hz",
+    )
+    response_ms: int = Field(
+        default=100,
+        ge=1,
+        le=600_000,
+        description="a member that owes something and is silent for so long is given nothing more",
+    )
+
+
+class Nodes(Section):
+    """The processes that take part: "local" starts one for the run, a URL names one that is running."""
+
+    emulator: NodeName = Field(default="local", description="of emulators that do not name their own")
+    receiver: NodeName = Field(default="local", description="of receivers that do not name their own")
+    token: str | None = Field(
+        default=None,
+        description="bearer token of nodes that are running; the environment's RASHPA_TOKEN when not given",
+    )
+    authority: str = Field(
+        default="",
+        description="certificate file that remote nodes are checked against, from the run file's folder; the system's when not given",
+        json_schema_extra=PATH,
+    )
+
+    @field_validator("token")
+    @classmethod
+    def _no_blank_token(cls, token: str | None) -> str | None:
+        return None if token is None else checked_token(token, "the token")

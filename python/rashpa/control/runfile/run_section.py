@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The section `[run]` of a run file."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+from pydantic_core import PydanticKnownError
+
+from rashpa.control.runfile.section import Section
+from rashpa.data.datasets.spec import PATH
+from rashpa.data.files.file_names import expanded
+
+UNTIL_STOPPED = "until stopped"
+MOST_FRAMES = 2**32  # of a run that nobody stops, src/rashpa/core/end.hpp
+MOST_PATIENCE_S = 30 * 86400.0
+
+
+class Run(Section):
+    """Describes the run, and where the results go."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9_.\-]{1,64}$", description="prefix of the output files")
+    frames: Annotated[int, Field(ge=1, le=2**40)] | Literal["until stopped"] = Field(
+        description="frame numbers 0 … frames-1; until stopped: as many as come until an interrupt or duration_s ends the run"
+    )
+    duration_s: float | None = Field(
+        default=None, gt=0.0, le=1e7, description="a run until stopped ends by itself after so long"
+    )
+    series_frames: int | None = Field(
+        default=None,
+        ge=1,
+        le=2**31,
+        description="a new series, with output files and books of its own, every so many frames",
+    )
+    number: int = Field(default=1, ge=0, le=2**32 - 1, description="run number, carried by every frame record")
+    output: str = Field(
+        default="out",
+        description="folder of the output files, relative to where the receiver runs; ~ is the home of who runs it",
+        json_schema_extra=PATH,
+    )
+    existing: Literal["refuse", "replace"] = Field(
+        default="refuse", description="what becomes of output files of the same name"
+    )
+    orphaned: Literal["end", "finish"] = Field(
+        default="end",
+        description="what nodes do when the manager is gone: end the run in order, or go on to its last frame and keep the books for `rashpa attach`",
+    )
+    keep_books_s: float = Field(
+        default=3600.0,
+        ge=1.0,
+        le=MOST_PATIENCE_S,
+        description='orphaned = "finish": how long nodes keep the books of a run that they have finished on their own; then they are free',
+    )
+    on_overrun: Literal["count", "slow", "stop"] = Field(
+        default="count",
+        description="when images find no free slot, or sources skip them: count them; pause the sources, drain, and go on at a rate that fits; or stop",
+    )
+    instrument: str = ""
+    source: str = ""
+    sample: str = ""
+
+    @field_validator("frames", mode="before")
+    @classmethod
+    def _one_complaint(cls, value: object) -> object:
+        """Check the value first, since a union complains for each of its kinds."""
+        if value == UNTIL_STOPPED:
+            return value
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise PydanticKnownError("int_type")
+        if value < 1:
+            raise PydanticKnownError("greater_than_equal", {"ge": 1})
+        if value > 2**40:
+            raise PydanticKnownError("less_than_equal", {"le": 2**40})
+        return value
+
+    @property
+    def folder(self) -> Path:
+        """Return `output` as a path on this machine."""
+        return Path(expanded(self.output))
+
+    @property
+    def open_ended(self) -> bool:
+        """Return True when the number of frames is unknown."""
+        return self.frames == UNTIL_STOPPED
+
+    @property
+    def most_frames(self) -> int:
+        """Return the number of frames, or its upper limit."""
+        return MOST_FRAMES if isinstance(self.frames, str) else self.frames
