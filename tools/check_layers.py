@@ -34,7 +34,7 @@ CXX: Mapping[str, frozenset[str]] = {
         "offline": "core memory kernel unit sink receiver",
     }.items()
 }
-# Says how this processor waits; what else has it does not compile on another kind of processor.
+# Says how this processor waits; other files with it do not compile on another kind of processor.
 PAUSE = Path("src/rashpa/core/system/pause.hpp")
 # Of these folders, only the contract: the headers that lie directly in the folder, not those of one implementation.
 CXX_CONTRACT_ONLY = {("scheduler", "link"), ("scheduler", "unit"), ("transfer", "link")}
@@ -79,7 +79,7 @@ PYTHON: Mapping[str, frozenset[str]] = {
         "dashboard": _BELOW_NODE + " node",
     }.items()
 }
-# Rooms of a package from the ground up: what a room imports when it is imported lies in itself or below.
+# Rooms of a package from the ground up: a room imports, when it is imported, from itself or from below.
 ROOMS: Mapping[str, tuple[str, ...]] = {
     package: tuple(rooms.split())
     for package, rooms in {
@@ -89,7 +89,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "cli": "bench doors files plan report node run",
     }.items()
 }
-# What users import, `rashpa.kernel` and the names of `rashpa` itself: names and nothing else, of these packages.
+# Names for users, `rashpa.kernel` and those of `rashpa` itself: names and nothing else, of these packages.
 PUBLIC: Mapping[str, frozenset[str]] = {
     "__init__.py": frozenset({"control", "data"}),
     "kernel.py": frozenset({"data"}),
@@ -179,7 +179,7 @@ def pause_violations(root: Path) -> Iterator[str]:
 
 
 def python_violations(root: Path) -> Iterator[str]:
-    """Imports under python/rashpa that point up, and imports of the native module outside node and data."""
+    """Yield imports under python/rashpa that point up, and imports of the native module outside node and data."""
     package_root = root / "python" / "rashpa"
     for path in sorted(package_root.rglob("*.py")):
         relative = path.relative_to(package_root)

@@ -31,7 +31,7 @@ def comment(path: Path) -> str | None:
 def sources(root: Path) -> Iterator[Path]:
     """Yield files that git knows or would add."""
     for name in git_files(root):
-        # What run files and corpora hold is input, written by a person or a program that tests something.
+        # Run files and corpora are input, written by a person or a program that tests something.
         if not name.startswith(("tests/fuzz/corpus/", "changes/")):
             yield root / name
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def main() -> None:
-    """Writes the picture anew, the same bytes for the same numbers."""
+    """Write the picture anew, the same bytes for the same numbers."""
     rows = {row["what"]: row for row in json.loads((ROOT / "bench/results/group.json").read_text())["rows"]}
     measured = {1: rows["1 receiver"], 2: rows["2 receivers"], 4: rows["4 receivers"]}
     mpl.rcParams["svg.hashsalt"] = "rashpa"

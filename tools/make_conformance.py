@@ -25,7 +25,7 @@ IMAGES = 5
 
 Kernels = tuple[dict[str, Any], ...]
 BRIGHT = {"name": "bragg_count", "threshold": 3, "min_pixels": 0}
-# What is tried of a kernel, in place of what its declaration gives: name of the case, kernels.
+# Cases of a kernel, in place of those of its declaration: name of the case, kernels.
 CASES: dict[str, dict[str, Kernels]] = {
     "jungfrau": {
         "photons": ({"name": "jungfrau", "photon_energy_kev": 12.4},),

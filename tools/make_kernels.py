@@ -51,7 +51,7 @@ def _without_vectors() -> bool:
 def main() -> int:
     """Exit status."""
     stale = [_stale("schema/kernels.json", _native.kernels_json()), _stale("schema/links.json", _native.links_json())]
-    from rashpa.control.telegrams.part_schema import schema_text  # whose models are made of the two files
+    from rashpa.control.telegrams.part_schema import schema_text  # its models are made of the two files
 
     stale.append(_stale("schema/telegram_parts.xsd", schema_text()))
     from rashpa.data.kernels.kernel_functions import stub_text

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write the list of files into the README of each room, from the first words of each file.
 
-A room is a folder of the source whose README.md has the two comments BEGIN and END. What stands around them is written by hand.
+A room is a folder of the source whose README.md has the two comments BEGIN and END. The text around them is written by hand.
 
 Usage: make_rooms.py [--check]. With --check nothing is written; exit 1 when a README lacks a file of its folder, or names one that is
 gone. Words of a list may be older than those of the files: they are renewed by the next run.
@@ -74,7 +74,7 @@ def listed(text: str) -> set[str]:
 
 
 def problems(room: Path) -> list[str]:
-    """Return what the list of a room lacks, and what it names that is gone."""
+    """Return the files that the list of a room lacks, and those that it names and that are gone."""
     name = (room / "README.md").relative_to(ROOT)
     known, text = set(described(room)), (room / "README.md").read_text(encoding="utf-8")
     return [f"{name}: lacks {one}; run tools/make_rooms.py" for one in sorted(known - listed(text))] + [

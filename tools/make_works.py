@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write the table of what works into README.md, from the registries of links, units, kernels, sinks, datasets and extras.
+"""Write the table of working parts into README.md, from the registries of links, units, kernels, sinks, datasets and extras.
 
-What each part was tried on stands below, since no registry knows it. A part without such words is an error, so that none is forgotten.
+The machines of each part's tests stand below, since no registry knows them. A part without such words is an error, so that none is forgotten.
 
 Usage: make_works.py [--check]. With --check nothing is written; exit 1 when the table differs.
 """
@@ -20,7 +20,7 @@ from rashpa.data.datasets import dataset_spec
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- works: made by tools/make_works.py -->", "<!-- /works -->"
 
-# Of each part of a registry: its page, and what it was tried on.
+# Of each part of a registry: its page, and the machines of its tests.
 LINKS = {
     "roce": ("docs/explanations/software_roce.md", "every CI run; Soft-RoCE of the kernel, both ways"),
     "verbs": ("docs/explanations/links.md", "Soft-RoCE in virtual machines; no RNIC"),

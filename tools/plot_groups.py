@@ -65,7 +65,7 @@ def _step(top: float) -> float:
 
 
 def main() -> None:
-    """Reads rows, writes the picture."""
+    """Read rows, write the picture."""
     results, picture = map(Path, sys.argv[1:3])
     rows = {row["what"]: float(row["value"]) for row in json.loads(results.read_text(encoding="utf-8"))["rows"]}
     picture.write_text(svg(rows), encoding="utf-8")

@@ -72,7 +72,7 @@ def svg(rows: list[dict[str, float | str]]) -> str:
 
 
 def main() -> None:
-    """Reads the rows, writes the picture."""
+    """Read the rows, write the picture."""
     rows_file, picture = sys.argv[1:]
     rows = [json.loads(line) for line in Path(rows_file).read_text(encoding="utf-8").splitlines()]
     Path(picture).write_text(svg(rows), encoding="utf-8")

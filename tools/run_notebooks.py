@@ -127,7 +127,7 @@ def run_notebook(path: Path, *, store: bool) -> int:
                 continue
             try:
                 outputs = run_cell("".join(cell["source"]), names)
-            except Exception:  # noqa: BLE001 (whatever a cell raises is what it is run for)
+            except Exception:  # noqa: BLE001 (any error of a cell is a result)
                 print(f"{path.name}: cell {number} fails:\n{traceback.format_exc()}")
                 return 1
             if not store and (differing := what_differs(cell, outputs)):

@@ -15,7 +15,7 @@ from pathlib import Path
 from compile_commands import ROOT, changed, entries
 
 MOST_CHANGED = 30  # about three minutes; a change of everything is checked by `make tidy`
-# What GCC knows and clang does not is no finding of ours.
+# Options that only GCC knows are no finding of ours.
 ARGUMENTS = ["--quiet", "--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-ignored-optimization-argument"]
 
 

@@ -64,7 +64,7 @@ def scattering(x: float, y: float) -> float:
 
 
 def frame(x: float, y: float, dice: np.random.Generator) -> NDArray[np.uint16]:
-    """What the detector sees with the beam there: scattering of the solvent, and the Bragg spots of what crystal there is."""
+    """Return the image with the beam there: scattering of the solvent, and the Bragg spots of a crystal, if there is one."""
     rows, columns = np.mgrid[0:SIDE, 0:SIDE] - SIDE / 2
     image = dice.poisson(1.0 + 3.0 * np.exp(-(rows**2 + columns**2) / (2 * (SIDE / 5) ** 2)))
     for _ in range(round(MOST_SPOTS * scattering(x, y))):
@@ -74,7 +74,7 @@ def frame(x: float, y: float, dice: np.random.Generator) -> NDArray[np.uint16]:
 
 
 def run_file(name: str, file: Path, images: int, ring: str, output: Path) -> dict[str, Any]:
-    """The acquisition of one scan: an image a point, all kept, and published as soon as it is decided."""
+    """Return the acquisition of one scan: an image a point, all kept, and published as soon as it is decided."""
     return {
         "run": {"name": name, "frames": images, "output": str(output), "existing": "replace"},
         "detector": {"width": SIDE, "height": SIDE, "rate_hz": RATE_HZ, "distance_m": 0.1},
@@ -117,7 +117,7 @@ def scan(name: str, grid: Grid, folder: Path, seed: int) -> tuple[NDArray[np.int
 
 
 def largest_crystal(grid: Grid, peaks: NDArray[np.int64]) -> Grid | None:
-    """A fine grid on the hits that touch one another and have most peaks, a cell more on each side; None without hits."""
+    """Return a fine grid on the hits that touch one another and have most peaks, a cell more on each side; None without hits."""
     left = {(int(j), int(i)) for j, i in np.argwhere(peaks >= HIT)}
     found: list[list[tuple[int, int]]] = []
     while left:
@@ -145,7 +145,7 @@ def largest_crystal(grid: Grid, peaks: NDArray[np.int64]) -> Grid | None:
 
 
 def draw(scans: list[tuple[str, Grid, NDArray[np.int64]]], file: Path) -> None:
-    """The sample, and what each scan has found of it."""
+    """Draw the sample, and the hits of each scan."""
     figure = Figure(figsize=(11, 3.6), layout="constrained")
     axes = figure.subplots(1, 3, sharex=True, sharey=True)
     steps = (np.arange(240) + 0.5) * SIZE_UM / 240

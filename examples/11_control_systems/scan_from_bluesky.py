@@ -27,7 +27,7 @@ POINTS, FRAMES = 5, 8
 
 
 def main() -> None:
-    """Scans, and says what was stored at each point."""
+    """Scan, and print the stored images of each point."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out/from_bluesky").absolute()
     folder.mkdir(parents=True, exist_ok=True)
     engine = RunEngine()
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def tell(documents: list[tuple[str, dict[str, Any]]]) -> None:
-    """A line for each point."""
+    """Print a line for each point."""
     resources = {one["data_key"]: one for name, one in documents if name == "stream_resource"}
     positions = [one["data"]["motor"] for name, one in documents if name == "event"]
     with h5py.File(resources["det"]["uri"].partition("localhost")[2]) as file:

@@ -22,7 +22,7 @@ from blocks import BUILD, RTL, Bench, benches
 from test_rtl import cpp_bench, python_bench, software
 
 LEAST = 0.95
-LONGEST_S = 1800  # of a bench: what is counted is slower
+LONGEST_S = 1800  # of a bench: counting makes it slower
 
 
 @dataclass

@@ -31,7 +31,7 @@ from blocks import BUILD, ROOT, RTL, Bench, benches, modules
 TREE = Path(os.environ.get("RASHPA_MUTANTS", BUILD / "mutants")).resolve()
 LONGEST_S = 540  # of a test without a bug
 EQUIVALENT = Path(__file__).resolve().parent / "mutate_equivalent.toml"
-# What is found, and what comes in its place; "+1": the number and one.
+# Patterns, and their replacements; "+1": the number and one.
 CHANGES: tuple[tuple[str, str], ...] = (
     (r"&&", "||"),
     (r"\|\|", "&&"),
@@ -204,7 +204,7 @@ def catching(bug: Bug, tests: dict[str, float]) -> str:
 
 
 def tried(bug: Bug, changed: str, tests: dict[str, float]) -> bool:
-    """Puts the line into the copy; whether a compiler takes it."""
+    """Put the line into the copy; return True when a compiler takes it."""
     path = TREE / bug.file
     original = path.read_text(encoding="utf-8")
     lines = original.splitlines()

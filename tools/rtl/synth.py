@@ -36,7 +36,7 @@ LONGEST_S = 540  # of one block
 # Blocks whose parameters differ from place to place: they belong to those that use them.
 SMALL = ("fifo", "table_word")
 PASSES = "synth_xilinx -family xcup -flatten -noiopad -noclkbuf -nowidelut -top {top}"
-# What a wire counts in the mapping beside 100 to 250 ps of a LUT: the fewest levels win.
+# The delay of a wire in the mapping beside 100 to 250 ps of a LUT: the fewest levels win.
 WIRE_PS = 1000
 # At most: of every block, and of the whole.
 BAR = {"levels": 4}
@@ -122,7 +122,7 @@ def yosys(top: str) -> None:
     design = libyosys.Design()
     read(top, design, without(top))
     for cell in design.top_module().cells_.values():
-        if str(cell.type).removeprefix("\\") in without(top):  # abc9 wants none of what has no inside
+        if str(cell.type).removeprefix("\\") in without(top):  # abc9 takes no cells without an inside
             for name in list(cell.parameters.keys()):
                 cell.unsetParam(name)
     libyosys.run_pass(f"scratchpad -set synth_xilinx.abc9.W {WIRE_PS}", design)

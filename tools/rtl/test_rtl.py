@@ -25,7 +25,7 @@ from blocks import BIN, BUILD, ROOT, RTL, Bench, benches, folders, modules, pack
 
 TOOLS = Path(__file__).resolve().parent
 LONGEST_S = 300  # of one command
-# Of src/rashpa: what the C++ benches compare with, and what that needs.
+# Of src/rashpa: the code that the C++ benches compare with, and its needs.
 SOFTWARE = (
     "core/numbers/checksum",
     "core/frame/frame_record",
@@ -185,7 +185,7 @@ def links() -> None:
 
 
 def other_tests() -> Iterator[Job]:
-    """Tests beside the blocks that need no simulator."""
+    """Yield tests beside the blocks that need no simulator."""
     cocotb = {bench.path for bench in benches(".py")}
     for path in sorted(RTL.glob("*/*_test.py")):
         if path not in cocotb:

@@ -118,7 +118,7 @@ class _Acquisition:
         await asyncio.gather(self.driver.exposure_time.set(exposure), self.driver.period_between_frames.set(period))
 
     async def open(self, folder: Path, name: str) -> Path:
-        """Begins a run whose frames wait for triggers; its master. StoredRunError, JournalError, SessionError."""
+        """Begin a run whose frames wait for triggers, and return its master. Raise StoredRunError, JournalError or SessionError."""
         await self.close()
         exposure, period = self._timing
         rate_hz = 1.0 / period if period else 0.0
@@ -144,12 +144,12 @@ class _Acquisition:
         return master
 
     async def take(self, frames: int) -> None:
-        """Lets so many be taken. SessionError."""
+        """Release so many frames. Raise SessionError when the run refuses."""
         await asyncio.wrap_future(self._session.trigger(frames))
         self.driver.set_status(DetectorStatus.RUNNING)
 
     async def close(self) -> None:
-        """Ends the run in order, and completes its files. SessionError when not all is stored or explained."""
+        """End the run in order, and complete its files. Raise SessionError when not all is stored or explained."""
         session, self.session = self.session, None
         if session is None:
             return

@@ -117,7 +117,7 @@ class Variables:
                 self._add(name, NTEnum(), {"index": value, "choices": choices})
             else:
                 self._add(name, NTScalar("s" if isinstance(value, str) else "l"), value)
-        # what is posted is made whole here: p4p's own wrapping knows neither frame numbers nor binning
+        # posted values are made whole here: p4p's own wrapping knows neither frame numbers nor binning
         nothing = NTNDArray().wrap(np.zeros((1, 1), self._images.pixel))
         self._variables[f"{ARRAYS}Image"] = SharedPV(handler=self._viewers, initial=nothing)
         for name, variable in self._variables.items():
@@ -125,7 +125,7 @@ class Variables:
         return made
 
     async def follow(self) -> None:
-        """Keeps the variables as the runs are, until it is cancelled; then ends a run that goes on."""
+        """Keep the variables equal to the state of the runs, until it is cancelled; then end a run that goes on."""
         showing = asyncio.create_task(self._show_images())
         try:
             while True:
@@ -217,7 +217,7 @@ class Variables:
         }
 
     def _tell(self) -> None:
-        """Posts what has changed."""
+        """Post the values that have changed."""
         self._look_at_state()
         values = self._readings()
         for name in _SETTINGS:

@@ -106,7 +106,7 @@ class Rashpa(Device):
         self._show()
 
     async def delete_device(self) -> None:
-        """Ends a run that goes on."""
+        """End a run that goes on."""
         session, self._session = self._session, None
         if session is not None and session.going:
             await asyncio.wrap_future(session.abort())
@@ -152,7 +152,7 @@ class Rashpa(Device):
     @command
     @_in_words
     async def stopAcq(self) -> None:  # noqa: N802
-        """Ends the run in order at the next frame; returns when its files are complete."""
+        """End the run in order at the next frame; return when its files are complete."""
         if (session := self._session) is not None and session.going:
             await asyncio.wrap_future(session.stop())
         self._show()
@@ -160,7 +160,7 @@ class Rashpa(Device):
     @command
     @_in_words
     async def abortAcq(self) -> None:  # noqa: N802
-        """Ends the run at once; its files are completed."""
+        """End the run at once; its files are completed."""
         if (session := self._session) is not None and session.going:
             await asyncio.wrap_future(session.abort())
         self._show()

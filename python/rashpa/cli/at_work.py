@@ -18,7 +18,7 @@ from rashpa.data.base.ended import ended_in_order
 
 INTERRUPTED = 130
 _LOOK_S = 0.1
-_PATIENCE_S = 0.3  # for what has been asked to end; a library that does not look ends with the process
+_PATIENCE_S = 0.3  # for work that was asked to end; a library that does not look ends with the process
 _T = TypeVar("_T")
 
 
@@ -70,7 +70,7 @@ class _Doing(Generic[_T]):
     def _run(self) -> None:
         try:
             self._made.append(self._do(self._work))
-        except BaseException as error:  # noqa: BLE001  (who waits for it gets it)
+        except BaseException as error:  # noqa: BLE001  (the waiting thread gets it)
             self._error = error
 
     def result(self) -> _T:

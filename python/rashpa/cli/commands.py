@@ -62,7 +62,7 @@ COMMANDS = {
     ),
     "receiver": Listed(
         "node.node",
-        "Takes images into memory, corrects, vetoes and stores them when a manager says so.",
+        "Take images into memory, correct, veto and store them when a manager says so.",
     ),
     "status": Listed(
         "run.status",
@@ -88,7 +88,7 @@ COMMANDS = {
     ),
     "free": Listed(
         "node.free",
-        "Free a node: end its run, whosever it is. Files are completed as by an interrupt.",
+        "Free a node: end its run, also one of another owner. Files are completed as by an interrupt.",
     ),
     "trigger": Listed(
         "node.trigger",

@@ -36,7 +36,7 @@ def main() -> None:
     """Run the console script."""
     # while a command is imported there is no node and no file yet to be put in order
     signal.signal(signal.SIGINT, _end)
-    with contextlib.suppress(OSError, ValueError):  # `stty tostop` would stop who tells from behind
+    with contextlib.suppress(OSError, ValueError):  # `stty tostop` would stop a writer in the background
         signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     gc.disable()
     telling.tell()
@@ -55,7 +55,7 @@ def main() -> None:
         _say(f"{type(error).__name__}: {error}; {limit}; raise that limit")
     finally:
         telling.drain()
-        signal.signal(signal.SIGINT, _end)  # all is done; what the interpreter still puts away needs nobody
+        signal.signal(signal.SIGINT, _end)  # all is done; no one needs the interpreter's clearing up
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ def _only(name: str, function: Any) -> typer.Typer:
     from rashpa.cli.files.limited import in_limited_process
 
     one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    # a stranger's file may end the library that reads it; what is repaired is our own
+    # a stranger's file may end the library that reads it; repaired files are our own
     one.command(name)(in_limited_process(function) if name in _READERS else function)
     return one
 

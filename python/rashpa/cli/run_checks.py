@@ -18,8 +18,8 @@ from rashpa.cli.report.report import PAGE_NEEDS, REPORT_FILES
 from rashpa.control.plan.run_plan import Plan
 
 _TRIAL_S, _LAST_WORDS_S = 120.0, 1.0
-_MOST_BYTES = 4 << 20  # of what a trial says
-_LONGEST = 2000  # of what a trial that ended says
+_MOST_BYTES = 4 << 20  # of a trial's answer
+_LONGEST = 2000  # of the words of a trial that ended
 
 
 def problems_before(plan: Plan, report: Path | None = None, *, page: bool = False) -> Iterator[str]:
@@ -70,7 +70,7 @@ def _carried_out(command: Sequence[str], said: bytearray, errors: bytearray) -> 
     except subprocess.TimeoutExpired:
         return None
     finally:
-        for _ in range(2):  # before what it has started is ended, and behind that
+        for _ in range(2):  # before its children are ended, and after that
             for reader in readers if trial.returncode is not None else ():
                 reader.join(_LAST_WORDS_S)
             with contextlib.suppress(ProcessLookupError):

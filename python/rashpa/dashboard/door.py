@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page's connections: so many at a time, each for so long before somebody who may look has asked something by it."""
+"""The page's connections: a limited number at a time, each with a time-out until the first request with the right to look."""
 
 import resource
 from typing import Any
@@ -23,7 +23,7 @@ class Door(HTTPServer):
         self._most = most if files < 0 else max(1, min(most, files - _OWN_FILES))
         self._strangers: dict[
             IOStream, object
-        ] = {}  # what ends each, in the order in which they came, or were last heard
+        ] = {}  # the timer that ends each, in the order in which they came, or were last heard
         self._friends: set[IOStream] = set()
 
     def handle_stream(self, stream: IOStream, address: tuple[Any, ...]) -> None:
@@ -57,7 +57,7 @@ class Door(HTTPServer):
         stream.close()
 
     def _has_room(self) -> bool:
-        # Whoever has gone is forgotten here: what hears of that is HTTP's own. Their buffers would stay for as long.
+        # Closed connections are forgotten here: HTTP's own callback hears of that. Their buffers would stay for as long.
         for stream in [stream for stream in self._strangers if stream.closed()]:
             self._forget(stream)
         self._friends = {stream for stream in self._friends if not stream.closed()}

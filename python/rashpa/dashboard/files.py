@@ -51,7 +51,7 @@ class _Report(_File):
         except OSError:
             raise HTTPError(404) from None
         self.set_header("Content-Type", f"{_TYPES[name]}; charset=utf-8")
-        # what is in a report is never part of the page: scripts of it may draw, and nothing else
+        # a report is never part of the page: scripts of it may draw, and nothing else
         self.set_header(
             "Content-Security-Policy",
             "sandbox allow-scripts allow-downloads; default-src 'unsafe-inline' 'unsafe-eval' data: blob:",

@@ -32,7 +32,7 @@ class Gate:
         self._cookie = f"rashpa_page_{port}"  # browsers send the cookies of all ports of a machine to each
 
     def _check_place(self, request: HTTPServerRequest) -> None:
-        """Raises AccessError for a foreign name and a foreign page."""
+        """Raise AccessError for a foreign name and a foreign page."""
         host = request.headers.get("Host", "")
         self._names.check(host, "page")
         origins = request.headers.get_list("Origin")
@@ -58,7 +58,7 @@ class Gate:
         return self._keys.problem_with(token)
 
     def open_for(self, answer: RequestHandler) -> None:
-        """Gives the browser its cookie, and sends it to the page, whose address then has no token."""
+        """Give the browser its cookie, and send it to the page, whose address then has no token."""
         answer.set_cookie(self._cookie, self._keys.cookie, httponly=True, samesite="Lax", secure=self._secure)
         answer.set_header("Cache-Control", "no-store")
         answer.redirect("/", status=303)

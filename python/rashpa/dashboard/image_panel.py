@@ -48,7 +48,7 @@ class ImagePanel:
         self._beams: tuple[Plan, dict[str, Any]] | None = None
 
     def prepare(self, plan: Plan | None) -> None:
-        """Gives the first buffer's image its place, so that the page does not move when it comes."""
+        """Give the first buffer's image its place, so that the page does not move when it comes."""
         if plan is not None and plan.buffers:
             first = plan.buffers[0]
             self._plot.plot.aspect_ratio = min(MOST, max(LEAST, first.width / first.height))

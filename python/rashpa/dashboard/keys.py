@@ -6,7 +6,7 @@ import secrets
 
 from rashpa.node.door.request_limits import Rate, RequestLimits
 
-_GUESSES = Rate(0.5, 10.0)  # a second in the long run, and at once; of all who try together
+_GUESSES = Rate(0.5, 10.0)  # a second in the long run, and at once; of all clients together
 
 
 class Keys:

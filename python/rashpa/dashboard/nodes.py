@@ -29,7 +29,7 @@ class Going:
 
 
 class Nodes:
-    """Finds them. `plan` None: nobody has named a run; the nodes of `urls`. `token`, `authority`: for nodes that a run has not started itself."""
+    """Finds the nodes. `plan` None: no run is named; the nodes of `urls`. `token`, `authority`: for nodes that a run has not started itself."""
 
     def __init__(self, plan: Plan | None, urls: Sequence[str], token: str, authority: str) -> None:
         self.plan = plan

@@ -58,7 +58,7 @@ class Starter:
         log = report / "run.log"
         command = (sys.executable, "-m", "rashpa.cli.entry", "run", str(self.plan.source.path), "--quiet")
         environment = {**os.environ, **({VARIABLE: self._token} if self._token else {})}
-        with log.open("xb") as out:  # of a new name: what somebody has laid there is neither followed nor waited for
+        with log.open("xb") as out:  # of a new name: a foreign file there is neither followed nor waited for
             self._running = await asyncio.create_subprocess_exec(
                 *command,
                 "--report",
@@ -162,7 +162,7 @@ class OrdersPanel:
                 text, bad = await work(), False
             except (SteerError, StopError, JournalError, OSError) as error:
                 text, bad = str(error), True
-            # whoever asked may have closed the page meanwhile: its document has no session any more
+            # the user may have closed the page by then: its document has no session any more
             if self._doc.session_context is not None and not self._doc.session_context.destroyed:
                 self._doc.add_next_tick_callback(lambda: self._say(text, bad=bad))
 

@@ -43,7 +43,7 @@ _REFUSED = 400  # and above: status of an answer
 _TOLD = Rate(1.0, 20.0)  # lines about refused requests
 _LONGEST = 200  # characters of such a line
 _MOST_PAGES = 32
-_MOST_BYTES = 1 << 20  # of what a browser sends
+_MOST_BYTES = 1 << 20  # of a browser's request
 _TIMES = {
     "keep_alive_milliseconds": 10_000,
     "check_unused_sessions_milliseconds": 1_000,

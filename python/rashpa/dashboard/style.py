@@ -14,7 +14,7 @@ HATCHES = {"vetoed": "right_diagonal_line", "errored": "cross", "partial": "dot"
 LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 DASHES = ("solid", "dashed", "dotted", "dotdash", "dashdot", (8, 3, 1, 3))
 MARKED = "#8a9099"  # pixels without a value
-OVER = "#ff2a6d"  # what is drawn over an image; on every map
+OVER = "#ff2a6d"  # overlays of an image; on every map
 
 PLAIN_TABLES = """
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; color: #1f2933; }

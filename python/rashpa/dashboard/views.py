@@ -42,7 +42,7 @@ class Views:
                 return slot.content
             if wait_s > 0:
                 await asyncio.sleep(wait_s)
-            # who comes late once is not late for ever: so many a second, not so many pauses a second
+            # a page that comes late once is not late for ever: so many a second, not so many pauses a second
             slot.when = max(slot.when, time.monotonic() - SHORTEST_S / 2) + SHORTEST_S
             content = await client.view({**query, **({} if after is None else {"after": str(after)})})
             if content is None:
@@ -50,6 +50,6 @@ class Views:
             try:
                 slot.index = int(view_of_bytes(content)[0]["index"])
             except (ValueError, KeyError, TypeError) as error:
-                raise NodeError(client.name, f"{client.name} answers with what is no view: {error}") from None
+                raise NodeError(client.name, f"{client.name} answers with bytes that are no view: {error}") from None
             slot.content = content
             return content

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at the nodes while somebody has the page open; one for all pages. Nobody is asked while nobody looks."""
+"""Looks at the nodes while a page is open, once for all pages. Without a page it asks no node."""
 
 import asyncio
 import contextlib
@@ -69,7 +69,7 @@ class Watch:
         known = {node.name: node for node in self.scene.nodes}
         names = list(self.clients)
         ended = going is None and self._run is not None
-        if ended:  # its nodes go with it: what they said last stays
+        if ended:  # its nodes go with it: their last words stay
             nodes = tuple(known[name].ended() for name in names if name in known)
         else:
             nodes = tuple(await gather_limited(lambda name: self._ask(name, known.get(name)), names))

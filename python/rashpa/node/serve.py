@@ -33,7 +33,7 @@ from rashpa.node.logs.serve_error import ServeError
 from rashpa.node.state.node import Node
 
 _CLOSE_S = 12.0  # Abort and Reset have 10 s
-_ANSWER_S = 1.0  # what is still being answered when the node ends has so long
+_ANSWER_S = 1.0  # the time for answers in flight when the node ends
 _LEAVE_S = 0.1  # … and so long to find that nobody listens any more
 _DATE_S = 1.0  # how often answers get another date
 _HEAR_S = 0.25  # native code has room for 512 messages
@@ -56,7 +56,7 @@ class Listen:
     aliases: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Raises ServeError when it is not safe or not possible."""
+        """Raise ServeError when it is not safe or not possible."""
         if (self.certificate is None) != (self.key is None):
             raise ServeError("TLS needs both --certificate and --key")
         for path in (self.certificate, self.key):
@@ -121,8 +121,8 @@ def serve_node(
     audit: Audit | None = None,
     printed: Printed | None = None,
 ) -> None:
-    """Serves until SIGTERM, SIGINT or, `with_parent`, the end of the parent, which a run may outlive. Prints one line of JSON {"node", "role", "url"} when it can take
-    telegrams. ServeError before that. `printed`: takes what is printed from then on."""
+    """Serve until SIGTERM, SIGINT or, `with_parent`, the end of the parent, which a run may outlive. Print one line of JSON {"node", "role", "url"} when it
+    can take telegrams. Raise ServeError before that. `printed`: takes all output from then on."""
     listen.check()
     secure = tls_context(listen.certificate, listen.key) if listen.certificate and listen.key else None
     most = min(MOST, open_files() // _SHARE)
@@ -219,7 +219,7 @@ class _NodeServer(uvicorn.Server):
         self._ended = asyncio.Event()
 
     def end(self) -> None:
-        """Ends serve(); from the loop's thread."""
+        """End serve(); from the loop's thread."""
         self.should_exit = True
         self._ended.set()
 
@@ -271,8 +271,8 @@ def _watch_parent(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> N
 
 
 async def _outlive_parent(node: Node, lease_s: float, end: Callable[[], None], streams: range) -> None:
-    """Ends the node when nobody needs it any more: now, or when a run that goes on without its manager has its end. `streams`: its own whose other
-    ends the parent had."""
+    """End the node when it is no longer needed: now, or when a run that goes on without its manager has its end. `streams`: its own, whose other ends the
+    parent had."""
     if node.goes_on:
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in streams:  # pipes to nobody

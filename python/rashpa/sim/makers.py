@@ -8,7 +8,7 @@ from rashpa.data.datasets.datasets import make_folder
 
 
 def make_dataset(spec: AnyDatasetSpec, folder: Path) -> Path:
-    """Makes what `spec` asks for and writes it into `folder`, which must be new or empty. Returns the folder."""
+    """Make the dataset of `spec` and write it into `folder`, which must be new or empty. Return the folder."""
     make_folder(spec, folder)
     return folder
 

@@ -30,7 +30,7 @@ def frame_values(loaded: LoadedDataset, frame: int) -> tuple[NDArray[np.float32]
 
 
 def write_preview(loaded: LoadedDataset, frame: int, path: Path) -> None:
-    """Writes a PNG of frame `frame`, one pixel of the picture for each of the detector's. Masked pixels are grey."""
+    """Write a PNG of frame `frame`, one pixel of the picture for each of the detector's. Masked pixels are grey."""
     values, unit = frame_values(loaded, frame)
     height, width = values.shape
     finite = values[np.isfinite(values)]

@@ -227,7 +227,7 @@ class FakeDestination:
             for buffer in order.buffers
             for dtp in buffer.dtps
         }
-        self._told = {buffer.name for buffer in order.buffers if buffer.end == "told"}  # whose end is not known
+        self._told = {buffer.name for buffer in order.buffers if buffer.end == "told"}  # with an unknown end
         self._growing = threading.Lock()
         self._stopping = threading.Event()
         self._finishing = threading.Event()

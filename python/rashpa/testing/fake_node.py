@@ -9,8 +9,8 @@ from rashpa.testing.fake_engine import FakeFactory
 
 
 def main() -> None:
-    """Serves on any free port until its stdin is closed; the grant comes there first."""
-    gc.freeze()  # as the command does: what is imported is no garbage
+    """Serve on any free port until its stdin is closed; the grant comes there first."""
+    gc.freeze()  # as the command does: imported modules are no garbage
     role, name = sys.argv[1], sys.argv[-1]
     serve_node(role, name, FakeFactory(role), Listen(token=read_grant().token, with_parent=True), "fake")
 

@@ -24,7 +24,7 @@ def pixels(frame: int) -> NDArray[np.int16]:
 
 
 def make_run(folder: Path, sparse: bool = False) -> Path:
-    """Writes a run of IMAGES frames; the master's path."""
+    """Write a run of IMAGES frames, and return the master's path."""
     master = folder / "run_master.h5"
     with h5py.File(master, "w") as file:
         entry = file.create_group("entry")
@@ -44,7 +44,7 @@ def make_run(folder: Path, sparse: bool = False) -> Path:
 
 
 def member(folder: Path, first: int, run: str = "one") -> Path:
-    """Makes a run of which every second image, from `first` on, is one of this member's: its frame numbers are 2 n + first."""
+    """Make a run of which every second image, from `first` on, is one of this member's: its frame numbers are 2 n + first."""
     folder.mkdir()
     master = make_run(folder)
     with h5py.File(master, "r+") as file:

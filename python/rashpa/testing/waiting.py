@@ -31,8 +31,8 @@ def eventually(
     process: Process | None = None,
     look_s: float = 0.02,
 ) -> T:
-    """Return `condition()` as soon as it is true. AssertionError, with `what` or the condition's source, when it is not within `within_s` seconds, or when
-    `process`, which should make it true, has ended."""
+    """Return `condition()` as soon as it is true. Raise AssertionError, with `what` or the condition's source, when it is not within `within_s` seconds, or
+    when `process`, which should make it true, has ended."""
     latest = time.monotonic() + within_s
     while not (value := condition()):
         if process is not None and (status := process.poll()) is not None:
@@ -48,7 +48,7 @@ def eventually(
 async def eventually_in_loop(
     condition: Callable[[], T], within_s: float = PATIENCE_S, what: str | Callable[[], str] = ""
 ) -> T:
-    """Return `condition()` as soon as other tasks of this loop have made it true; AssertionError as of `eventually()`."""
+    """Return `condition()` as soon as other tasks of this loop have made it true. Raise AssertionError as `eventually()` does."""
     latest = time.monotonic() + within_s
     turns = 0
     while not (value := condition()):

@@ -11,7 +11,7 @@ _GREETING = b"\xff\0\0\0\0\0\0\0\x01\x7f\x03\0" + b"NULL".ljust(20, b"\0") + byt
 _LONG = 2
 _COMMAND = 4
 _PATIENCE_S = 10.0
-_STALL_S = 0.5  # who sends to somebody that reads nothing goes away
+_STALL_S = 0.5  # a sender to a peer that reads nothing goes away
 
 
 def connect(endpoint: str) -> socket.socket:

@@ -27,7 +27,7 @@ app = typer.Typer(
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 _ROW = ("what", "value", "unit", "against", "against_value", "ratio")
-# Name of a benchmark: what it measures.
+# Measured quantities by name of a benchmark.
 _BENCHMARKS = {
     "link": "a link's bytes per second, loss-free: roce against ZeroMQ (lines, images), UDP sockets (plain, GSO and GRO) and copies, pcie against copies",
     "kernel": "a kernel's bytes per second on one core, against memcpy of the same bytes",
@@ -107,7 +107,7 @@ def gpu(
     for part, arguments in parts.items():
         found, status = _rows(part, arguments, json_file)
         if status:
-            raise _refusal(f"rashpa_{part}_bench ended with status {status}; what it said is above", FAILED)
+            raise _refusal(f"rashpa_{part}_bench ended with status {status}; read its output above", FAILED)
         rows += found
     _show_and_store("gpu", rows, json_file)
 
@@ -170,7 +170,7 @@ def _run(program: str, title: str, arguments: list[str], json_file: Path | None)
     _show_and_store(title, rows, json_file)
     if status:
         raise _refusal(
-            f"rashpa_{program}_bench ended with status {status}: the rows hold, but what it asked of itself does not",
+            f"rashpa_{program}_bench ended with status {status}: the rows hold, but one of its own checks failed; read its output above",
             FAILED,
         )
 
@@ -189,7 +189,7 @@ def _rows(program: str, arguments: list[str], json_file: Path | None = None) -> 
     rows = [_checked(row, path.name) for row in parse_rows(done.stdout)]
     if not rows:
         raise _refusal(
-            f"{path.name} {' '.join(arguments)} gave no rows and ended with status {done.returncode}; what it said is above"
+            f"{path.name} {' '.join(arguments)} gave no rows and ended with status {done.returncode}; read its output above"
         )
     return rows, done.returncode
 

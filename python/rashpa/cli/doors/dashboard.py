@@ -55,7 +55,7 @@ def dashboard(
     """Show a run in a browser while it lasts: books, rates, margins, nodes, hits, vetoes, latencies, and the image; start, pause, stop and abort it.
 
     The printed address has a token with which a browser may look; orders need another one, RASHPA_TOKEN of the environment or the one that is printed here.
-    Listening to a network needs TLS. Nodes are asked while somebody looks, images when a browser has drawn the one before.
+    Listening to a network needs TLS. The dashboard asks nodes only while a page is open, and asks for an image when a browser has drawn the one before.
     """
     try:
         token = token_of_environment()

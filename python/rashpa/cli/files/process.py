@@ -135,7 +135,7 @@ def _text_of(error: Exception) -> str:
 
 
 def _books_of(result: Processed | Exception, frames: int) -> DataBooks:
-    """Count all images of a recording that failed as errored: nobody says what became of them."""
+    """Count all images of a recording that failed as errored: their fate is unknown."""
     return result.books if isinstance(result, Processed) else DataBooks(frames, 0, errored=frames)
 
 

@@ -20,9 +20,9 @@ def free(
         str, typer.Option(help="Certificate file that the node is checked against; the system's when not given.")
     ] = "",
 ) -> None:
-    """Free a node: end its run, whosever it is. Files are completed as by an interrupt.
+    """Free a node: end its run, also one of another owner. Files are completed as by an interrupt.
 
-    A node whose manager is gone frees itself after its lease; this is for a manager that hangs, or that nobody finds. The bearer token is taken
+    A node whose manager is gone frees itself after its lease; this is for a manager that hangs, or that cannot be found. The bearer token is taken
     from the environment's RASHPA_TOKEN.
     """
     try:

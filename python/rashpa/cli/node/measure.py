@@ -16,7 +16,7 @@ _FAILED, _BAD_INPUT = 1, 2
 
 
 def measure_pipelines(files: Sequence[Path], seconds: float, kept: Path | None, *, files_too: bool = False) -> None:
-    """Shows the figures and keeps them; `files_too`: those of writing files as well. Exit code 1 when nothing could be measured, 2 for files that cannot be run."""
+    """Show the figures and keep them; `files_too`: those of writing files as well. Exit code 1 when nothing could be measured, 2 for files that cannot be run."""
     from rashpa.node.offline.measure import Measured, measure, measure_files
     from rashpa.node.offline.measured_file import default_path, store_measured
 

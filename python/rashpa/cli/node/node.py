@@ -185,7 +185,7 @@ def receiver(
     with_parent: _WithParent = False,
     of_run: _OfRun = False,
 ) -> None:
-    """Takes images into memory, corrects, vetoes and stores them when a manager says so.
+    """Take images into memory, correct, veto and store them when a manager says so.
 
     The bearer token is taken from the environment's RASHPA_TOKEN, the password of an encrypted --key from RASHPA_KEY_PASSWORD. One line of JSON
     with the URL is printed when the node is ready.

@@ -19,7 +19,7 @@ from rashpa.control.plan.run_plan import PlannedBuffer
 from rashpa.control.runfile.pipeline import plan_pipeline
 from rashpa.data.files.regular_file import write_named
 
-# Colours by what they are of: on light ground, on dark.
+# Colours by their object: on light ground, on dark.
 _INK = {
     "ground": ("#fefefe", "#0e1116"),
     "text": ("#1b1f24", "#e6e9ec"),
@@ -35,13 +35,13 @@ _ROW, _THUMB_WIDTH, _THUMB_HEIGHT, _EMULATOR = 0.5, 0.95, 0.4, 0.32
 _LEFT_ENDS, _RIGHT_BEGINS = 3.1, 7.6
 _LINE, _HEADING, _PAD, _BETWEEN = 0.19, 0.32, 0.1, 0.14
 _WIDEST, _THINNEST = 9.0, 0.6  # points, of curves
-_LABEL = 0.22  # what a curve needs to have its rate written on it
+_LABEL = 0.22  # the width at which a curve has its rate written on it
 _UNITS = ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"))
 _LONGEST = 66  # letters of a line of a buffer
 
 
 def draw_plan(summary: Summary, path: File) -> None:
-    """Writes the picture. OSError when it cannot be."""
+    """Write the picture. Raise OSError when that fails."""
     text = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": "rashpa", "svg.fonttype": "path"}):
         figure = _Picture(summary).figure

@@ -60,7 +60,7 @@ def write_report(outcome: Outcome, folder: Path, run_file: Path, page: bool = Tr
         return html.translate(BIDIRECTIONAL)
 
     shown = _put_or_caution(outcome, as_html, drawn if page else str)
-    # the last: who finds it finds the others
+    # the last: a reader that finds it finds the others
     put_file(
         as_json,
         f"{json.dumps(report_of(outcome, run_file, judged), indent=2, ensure_ascii=False)}\n".encode(errors="replace"),

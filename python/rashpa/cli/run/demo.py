@@ -66,7 +66,7 @@ def run_file_text(folder: Path, frames: int | None) -> str:
 
 
 def _write_run_file(folder: Path, frames: int | None) -> Path:
-    """Write the run file into the folder; OSError says why nothing can be written there."""
+    """Write the run file into the folder. Raise OSError that says why nothing can be written there."""
     if trouble := folder_trouble(folder):
         raise OSError(trouble)
     if folder.is_dir() and any(folder.iterdir()):

@@ -152,14 +152,14 @@ def _tell(outcome: Outcome, errors: Console, console: Console, command: str) -> 
         errors.print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     if outcome.problem:
         complain(errors, outcome.problem, command)
-    if outcome.buffers and not outcome.refused:  # what never began has no books
+    if outcome.buffers and not outcome.refused:  # a run that never began has no books
         print_outcome(console, outcome)
         for reason in outcome.reasons:
             complain(errors, reason, command)
         files = [buffer.file for buffer in outcome.buffers if buffer.file]
         if (
             outcome.accounts and files and (len(files) > 1 or outcome.lost)
-        ):  # the run has its end, and files are what it made
+        ):  # the run has its end, and files are its result
             _combine(outcome, errors, console)
 
 
@@ -218,7 +218,7 @@ def exit_code(outcome: Outcome) -> int:
 
 
 def end_within(seconds: float, code: int) -> None:
-    """Ends this process, when it has not ended by itself until then."""
+    """End this process, when it has not ended by itself until then."""
     timer = threading.Timer(seconds, os._exit, args=(code,))
     timer.daemon = True
     timer.start()
@@ -233,7 +233,7 @@ async def watched(manager: Manager, console: Console, quiet: bool) -> Outcome:
         def stop() -> None:
             nonlocal asked
             asked += 1
-            if asked == _MOST_ASKED:  # whatever still stands then: who asks twice has waited long enough
+            if asked == _MOST_ASKED:  # whatever still stands then: a second interrupt ends the patience
                 end_within(_END_S, INTERRUPTED)
             manager.stop()
 

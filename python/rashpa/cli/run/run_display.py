@@ -78,7 +78,7 @@ class RunDisplay:
             total = self._bar.tasks[task].total
             done = share * total if total else 0
             self._draw(name, progress.phase, done, f"{share:.0%}" if total is None else "")
-            break  # one line: what follows has not begun
+            break  # one line: later steps have not begun
         self._say("", f"{progress.phase}: {share:.0%}")
 
     def _show_receiver(self, name: str, phase: str, status: Status | None, simulated: bool) -> None:
@@ -109,7 +109,7 @@ class RunDisplay:
         self._draw(name, description, books.decided, ", ".join(said))
         if self._open_ended:
             how_far = f"{books.decided:,} images"
-        elif group is not None:  # what a member expects is what it was dealt until now
+        elif group is not None:  # a member expects the images that it was dealt until now
             how_far = f"{books.decided:,} images of {group.said}"
         else:
             how_far = f"{books.decided:,} of {books.expected:,} images"

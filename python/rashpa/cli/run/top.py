@@ -14,7 +14,7 @@ from rashpa.control.nodes.node_load import Busy, Load, busy
 from rashpa.control.nodes.node_progress import Receiving, Sending, progress_of
 from rashpa.control.telegrams.telegram import Status
 
-_BUSY = 0.9  # of a processor: such a thread is what the others wait for
+_BUSY = 0.9  # of a processor: the others wait for such a thread
 
 
 @dataclass(frozen=True)

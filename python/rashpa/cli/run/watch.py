@@ -83,7 +83,7 @@ def watch(
     question: Callable[[NodeClient, View | None], Awaitable[View]],
     drawn: Callable[[list[Watched[View]]], RenderableType],
 ) -> None:
-    """Looks at the nodes until interrupted; `question` is given what it answered before. Raises typer.Exit."""
+    """Look at the nodes until interrupted; `question` gets its last answer. Raise typer.Exit."""
     try:
         clients = _clients_of(nodes or _HERE, authority)
         code = asyncio.run(_watch(clients, every_s, once, as_json, question, drawn))

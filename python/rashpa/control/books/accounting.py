@@ -45,9 +45,9 @@ def image_fates(fates: list[Table]) -> Table:
 
 
 def account_buffer(buffer: PlannedBuffer, fates: Mapping[int, Table], completeness: Table) -> BufferAccount:
-    """Compares one buffer."""
+    """Compare one buffer."""
     due = image_fates([fates[dtp.id] for dtp in buffer.dtps])
-    # what a run that was ended early had given up before: it was never sent
+    # images that a run had given up before its early end: they were never sent
     due = np.pad(due, (0, max(0, completeness.size - due.size)), constant_values=MISSING)
     if due.shape != completeness.shape:
         text = f"buffer {buffer.section.name}: the log has {due.size} images, the receiver {completeness.size}"
@@ -65,7 +65,7 @@ def account_buffer(buffer: PlannedBuffer, fates: Mapping[int, Table], completene
 
 
 def account_run(plan: Plan, fates: Mapping[int, bytes], completeness: Mapping[str, bytes]) -> tuple[BufferAccount, ...]:
-    """Compares all buffers; tables as the nodes hand them out, one byte per image."""
+    """Compare all buffers; tables as the nodes send them, one byte per image."""
     tables = {dtp: np.frombuffer(table, np.uint8) for dtp, table in fates.items()}
     return tuple(
         account_buffer(buffer, tables, np.frombuffer(completeness[buffer.section.name], np.uint8))

@@ -18,7 +18,7 @@ async def take_books(
     """Take the books of all nodes into the outcome, which knows the lost ones; of these `last` has the last status. Raise NodeError when a node fails."""
     alive = [receiver.name for receiver in plan.receivers if receiver.name not in outcome.lost]
     names = [*(emulator.name for emulator in plan.emulators), *alive]
-    # nodes beside each other, what is asked of one after the other
+    # nodes beside each other, the questions to one after the other
     said = dict(zip(names, await gather_limited(lambda name: clients[name].status(), names), strict=True))
     outcome.emulators |= {emulator.name: said[emulator.name] for emulator in plan.emulators}
     outcome.receivers |= {

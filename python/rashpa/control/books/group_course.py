@@ -88,8 +88,10 @@ class GroupCourse:
         return next((one for one in status.members if one.name == receiver), None) if status else None
 
     async def settle(self, watch: Watch) -> None:
-        """Stops the members of settled groups: first those that owe images, one by one, while others can still be sent what they had; then the rest.
-        `watch`: until nodes are through or lost."""
+        """Stop the members of settled groups: first those that owe images, one by one, while others can still be sent their images; then the rest.
+
+        `watch`: waits until nodes are through or lost.
+        """
         for group in self._fleet.plan.groups:
             emulator = self._fleet.plan.emulators_of(group)[0]
             left = list(group.members)

@@ -47,7 +47,7 @@ class Outcome:
     plan: Plan
     problem: str = ""
     interrupted: bool = False
-    stopped_by: str = ""  # who has ended it in order before its last frame
+    stopped_by: str = ""  # the user who has ended it in order before its last frame
     capabilities: dict[str, Capabilities] = field(default_factory=dict)
     emulators: dict[str, Status] = field(default_factory=dict)
     receivers: dict[str, Status] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Outcome:
     accounts: "tuple[BufferAccount, ...]" = ()
     acquisition_s: float = 0.0
     logs: dict[str, list[str]] = field(default_factory=dict)  # lines, of nodes that end with the run
-    cautions: tuple[str, ...] = ()  # lines: what was too much for the machines, and forced
+    cautions: tuple[str, ...] = ()  # lines: limits of the machines that were exceeded, and forced
     overruns: list[Overrun] = field(default_factory=list)
     lost: dict[str, LostMember] = field(default_factory=dict)  # members of groups that the run went on without
     joined: dict[str, float] = field(default_factory=dict)  # members that came later, and when, in seconds of the run
@@ -143,7 +143,7 @@ class Outcome:
         if elapsed <= 0:
             return Rates(0.0, 0.0, 0.0, 0.0)
         books = self.books
-        # what was given up is decided, too, but it never came; of a group each member has a part
+        # given-up images are decided, too, but they never came; of a group each member has a part
         arrived = {buffer.name: buffer.books.arrived for buffer in self.buffers}
         came = max(
             stream.every * sum(arrived.get(buffer.section.name, 0) for buffer in stream.buffers)

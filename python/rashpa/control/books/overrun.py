@@ -22,12 +22,12 @@ from rashpa.control.telegrams.telegram import BufferStatus
 
 _WINDOW_S = 1.0  # over which it is measured what is processed
 _SHORTEST_S = 0.5  # of it, right after the sources have begun
-_MARGIN = 0.8  # of what was processed
+_MARGIN = 0.8  # of the processed rate
 _LESS = 0.9  # than the rate before, at most
-_DRAIN_S = 60.0  # longest wait for what was sent
-_STILL_S = 1.0  # without a change, of what waits for images that do not come
+_DRAIN_S = 60.0  # longest wait for images in flight
+_STILL_S = 1.0  # without a change, of stacks that wait for images that do not come
 _POLL_S = 0.1
-_MOST_TIMES = 12  # slowed down; 0.9^12 of the rate is 28 %, and what was measured is less in general
+_MOST_TIMES = 12  # slowed down; 0.9^12 of the rate is 28 %, and a measured rate is less in general
 
 Action = Literal["counted", "slowed", "stopped"]
 
@@ -74,7 +74,7 @@ class OverrunGuard:
         self._policy = plan.file.run.on_overrun
         self._streams = streams_of(plan)
         self._looks: collections.deque[Look] = collections.deque()
-        self._settled = NOTHING  # what is accounted for
+        self._settled = NOTHING  # losses with an entry
         self._stopped = False
         self.found: list[Overrun] = []
 
@@ -100,7 +100,7 @@ class OverrunGuard:
             await self._act(elapsed_s, playing, stop=self._policy == "stop" or slowed >= _MOST_TIMES)
 
     def close(self, elapsed_s: float) -> None:
-        """Counts what has come to light since, when nothing more is sent."""
+        """Count the losses that have come to light since, when nothing more is sent."""
         if self._now().worse_than(self._settled):
             self._count(elapsed_s)
 
@@ -188,7 +188,7 @@ class OverrunGuard:
             names = [*playing, *self._fleet.alive(receiver.name for receiver in self._plan.receivers)]
             await gather_limited(self._ask, names)
             if any(self._fleet.status(name).state == "fault" for name in names):
-                return  # whoever looks next says so
+                return  # the next look says so
             buffers = [
                 status
                 for name in names

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images of a run for its report, asked of the receivers when it has its end; nobody is asked while it lasts."""
+"""Images of a run for its report. The receivers are asked for them at its end, and never while it lasts."""
 
 import contextlib
 from collections.abc import Iterable, Mapping

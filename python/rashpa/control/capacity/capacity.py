@@ -33,14 +33,14 @@ class _Node:
 
 
 def check_capacity(plan: Plan, capabilities: Mapping[str, Capabilities]) -> None:
-    """Raises CapacityError when the run cannot work. `capabilities`: of every node, by name."""
+    """Raise CapacityError when the run cannot work. `capabilities`: of every node, by name."""
     check_abilities(plan, capabilities)
     if problems := overloads(plan, capabilities):
         raise CapacityError("\n".join(problems))
 
 
 def check_abilities(plan: Plan, capabilities: Mapping[str, Capabilities]) -> None:
-    """Raises CapacityError when a node lacks what the run asks of it, however little of it."""
+    """Raise CapacityError when a node lacks an ability that the run needs, in any amount."""
     emulators, receivers = [], []
     for emulator in plan.emulators:
         can, dtps = capabilities[emulator.name], plan.dtps_from(emulator.name)

@@ -48,7 +48,7 @@ def device_memory(
     if chunks.on_device(section, steps) and not resident:
         memory["chunks"] = in_flight * chunks.work_room(pixels * PIXEL_BYTES[steps.pixel])
     if section.unit == "opencl":  # others have them in memory of the host
-        # what makes tables, too, is found on the host, and its lists with them
+        # a kernel that makes tables, too, finds them on the host, and its lists with them
         listers = [step for step in steps.steps if step.kernel.made("table") is None]
         entries = sum(step.list_part * (4 + PIXEL_BYTES[step.leaves]) for step in listers)
         memory["lists"] = int(in_flight * pixels * entries)

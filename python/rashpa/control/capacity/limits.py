@@ -234,7 +234,7 @@ def _device_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
     for (machine, unit, device), tasks in groups.items():
         if len(tasks) < 2:
             continue
-        # what has several devices gives each its part
+        # a unit with several devices gives each its part
         busy = [
             part / len(buffer.section.device_names)
             for side, buffer in tasks
@@ -297,7 +297,7 @@ def _memory_limits(plan: Plan, sides: Sequence[_Side]) -> Iterator[Limit]:
         has = min((side.can.memory_bytes for side in group if side.can and side.can.memory_bytes > 0), default=None)
         parts = ["the buffers"] if buffers else []
         where: KeyPath = ("buffer", max(buffers, key=lambda one: buffers[one]), "slots") if buffers else ("dataset",)
-        if 2 * sum(memory["tables"] for memory in taken.values()) > needed:  # frames, not slots, are what is too much
+        if 2 * sum(memory["tables"] for memory in taken.values()) > needed:  # frames, not slots, are too many
             parts, where = ["the tables of all images"], ("run", "frames")
         queues = {position: memory.get("queues of consumers", 0) for position, memory in taken.items()}
         if 2 * sum(queues.values()) > needed:

@@ -13,7 +13,7 @@ from rashpa.control.runfile.sink_sections import Hdf5Sink, Stream2Sink
 
 _PAGE = 4096
 _RECORD_BYTES = 128  # schema/frame_record.md
-_TABLE_BYTES = 2  # of an image, at least: what has come of it, and what was decided
+_TABLE_BYTES = 2  # of an image, at least: its completeness and its decision
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def memory_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, int]:
         min(sink.waiting, buffer.images) * sink.consumers for sink in section.sink if isinstance(sink, Stream2Sink)
     ):
         memory["queues of consumers"] = waiting * pixels * PIXEL_BYTES[pipeline.pixel]
-    # of a run until stopped they grow with what comes
+    # of a run until stopped they grow with its images
     memory["tables"] = 0 if plan.file.run.open_ended else buffer.images * _TABLE_BYTES
     return memory
 

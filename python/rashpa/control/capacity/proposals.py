@@ -128,7 +128,7 @@ class _Search:
         """Yield the change with the largest number of least … most for which the limit holds; nothing when it holds for none."""
         if least > most or not self.fits(limit, change(least)):
             return
-        above, step = most + 1, 1  # near the largest first: what is too much is often a little too much
+        above, step = most + 1, 1  # near the largest first: an excess is often small
         while above - step > least and not self.fits(limit, change(above - step)):
             above, step = above - step, 2 * step
         least = max(least, above - step)

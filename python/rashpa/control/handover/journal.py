@@ -100,7 +100,7 @@ class Journal:
         self._made: list[Path] = []
 
     def write(self, record: Record) -> None:
-        """Puts the record in place of an earlier one. OSError."""
+        """Put the record in place of an earlier one. Raise OSError when that fails."""
         self._made = [*self._made, *missing_folders(self.path.parent)]
         self.path.parent.mkdir(parents=True, exist_ok=True)
         file = put_private(self.path, json.dumps(asdict(record), indent=1).encode() + b"\n")
@@ -173,7 +173,7 @@ def journal_of(plan: Plan, report: Path | None = None) -> Journal:
         lasting = _record_of(path).lasting
     except BlockingIOError:
         raise JournalError(f"{what}, {_holder_of(path)}; wait for its end, or {other}") from None
-    except (JournalError, OSError):  # what nobody can read is no run
+    except (JournalError, OSError):  # an unreadable journal is no run
         lasting = ()
     finally:
         os.close(file)

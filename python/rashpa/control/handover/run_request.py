@@ -163,7 +163,7 @@ class RequestDesk(Generic[_W, _A]):
         self.forget()
 
     def forget(self) -> None:
-        """Removes a request that nobody waits for any more, as of an earlier run."""
+        """Remove a request without a waiting requester, as of an earlier run."""
         with contextlib.suppress(OSError):
             file = self._open()
             try:

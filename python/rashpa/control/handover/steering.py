@@ -183,7 +183,7 @@ class Steering:
             ahead = 2 * (self._begun(playing) - frame + ahead)  # it was faster than the order
         begun = self._begun(playing)
         if begun > frame and len(playing) > 1:
-            await self._order(playing, telegram.Pause(frame=begun))  # who is behind goes on to there
+            await self._order(playing, telegram.Pause(frame=begun))  # slower ones go on to there
         self._check_end(frame)
         return max(frame, begun)
 
@@ -198,7 +198,7 @@ class Steering:
         if not paused:
             raise SteerError("the run is not paused")
         cards = {one.name for one in self._plan.emulators if one.engine == "fpga"}
-        for name in paused:  # with the rate that it has, told again: what was not sent meanwhile is not made up for
+        for name in paused:  # with the rate that it has, told again: frames of the pause are not made up for
             source = self._fleet.status(name).source
             rate_hz = source.rate_hz if source is not None and name not in cards else 0.0
             await self._order([name], telegram.Resume(rate_hz=rate_hz))

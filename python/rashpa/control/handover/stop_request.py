@@ -111,5 +111,5 @@ class StopRequests:
             self._desk.forget()
 
     def forget(self) -> None:
-        """Removes a request that nobody waits for any more, as of an earlier run."""
+        """Remove a request without a waiting requester, as of an earlier run."""
         self._desk.forget()

@@ -6,7 +6,7 @@ from typing import Any
 
 from rashpa.control.nodes.lean_httpx import httpx
 
-_CLOSE_S = 1.0  # what is still being asked has so long to be answered
+_CLOSE_S = 1.0  # the time for answers to requests in flight
 
 
 class FinishingClient(httpx.AsyncClient):

@@ -77,19 +77,19 @@ class Fleet:
                 self.busy.pop(buffer.name, None)
 
     async def look_at(self, name: str) -> None:
-        """Ask a node for its status, and know it. NodeError."""
+        """Ask a node for its status, and keep it. Raise NodeError when it does not answer."""
         self.keep(name, await self.clients[name].status())
 
     async def order_each(self, orders: Mapping[str, telegram.Telegram]) -> None:
-        """Give each node its order, all at the same time. NodeError, after all have answered."""
+        """Give each node its order, all at the same time. Raise NodeError after all have answered."""
         await gather_all(self.clients[name].order(order) for name, order in orders.items())
 
     async def order_all(self, names: Iterable[str], order: telegram.Telegram) -> None:
-        """Give all these nodes one order. NodeError, after all have answered."""
+        """Give all these nodes one order. Raise NodeError after all have answered."""
         await self.order_each(dict.fromkeys(names, order))
 
     async def order_unless_finished(self, names: Iterable[str], order: telegram.Telegram) -> list[Status]:
-        """Give these nodes an order, and know what they answer. One that has come to its end meanwhile needs no order. NodeError."""
+        """Give these nodes an order, and keep their answers. A node that has finished needs no order. Raise NodeError after all have answered."""
         names = list(names)
         said = await gather_all(self.clients[name].order_unless_finished(order) for name in names)
         self.last.update(zip(names, said, strict=True))

@@ -41,7 +41,7 @@ class LocalNode:
 
     @classmethod
     async def start(cls, name: str, command: Sequence[str], grant: Grant, ready_s: float = READY_S) -> "LocalNode":
-        """Starts the process and waits until it takes telegrams. NodeError with its last words when it does not."""
+        """Start the process and wait until it takes telegrams. Raise NodeError with its last words when it does not."""
         pipe = asyncio.subprocess.PIPE
         # its own session: Ctrl-C goes to the manager alone, which then ends the node in order
         try:
@@ -138,7 +138,7 @@ class LocalNode:
                 break
             with contextlib.suppress(ProcessLookupError):
                 end()
-        # who was killed is gone soon, unless a disk holds it; what its helpers say until they end is heard
+        # a killed process is gone soon, unless a disk holds it; the output of its helpers until their end is heard
         with contextlib.suppress(TimeoutError):
             async with within(_LEAVE_S):
                 await self._gone()

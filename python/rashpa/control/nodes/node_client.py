@@ -34,11 +34,9 @@ _SILENCE_S = 8.0  # of a node that is asked how it is: one that stands still for
 _BOOKS_S = 30.0  # of tables with a byte an image
 _GRACE_S = 2.0  # over the node's own deadline, so that its answer can come
 _IDLE_S = 20.0  # how long an unused connection is kept; less than the node keeps it, so that it is never closed under a request
-_ATTEMPTS = (
-    4  # of what may be asked twice: a node that strangers crowd may drop a connection before it knows whose it is
-)
+_ATTEMPTS = 4  # of a repeatable question: a node that strangers crowd may drop a connection before it knows whose it is
 if importlib.util.find_spec("sniffio") is None:
-    # httpcore imports it at every request, if it can; what is marked as absent is not looked for on the disk again
+    # httpcore imports it at every request, if it can; a module that is marked as absent is not looked for on the disk again
     sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]  # this is how the import system is told
 _LOAD = TypeAdapter(Load)
 _T = TypeVar("_T", bound=Telegram)

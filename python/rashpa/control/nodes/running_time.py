@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time in which this process has run. A clock goes on while a process stands still (SIGSTOP, a closed lid, a busy virtual machine): nobody else is
-late by that."""
+"""Time in which this process has run. A clock goes on while a process stands still (SIGSTOP, a closed lid, a busy virtual machine), which makes no other
+process late."""
 
 import asyncio
 import contextlib

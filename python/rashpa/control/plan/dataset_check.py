@@ -19,7 +19,7 @@ from rashpa.control.runfile.run_file_reader import RunFileSource
 from rashpa.data.datasets.calibration_spec import CalibrationSpec
 from rashpa.data.files.regular_file import json_of, read_regular, reason
 
-_LONGEST_PATH = 200  # of what a message repeats
+_LONGEST_PATH = 200  # of a path that a message repeats
 MOST_DESCRIPTION = 64 << 20  # bytes of dataset.json
 _PIXEL_BYTES = {"uint8": 1, "uint16": 2, "int16": 2, "uint32": 4, "int32": 4, "float32": 4}
 JUNGFRAU_SHAPE = (1024, 512, "uint16")

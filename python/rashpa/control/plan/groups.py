@@ -64,7 +64,7 @@ def with_joined(file: toml.RunFile, groups: Sequence[PlannedGroup], joined: Join
         raise ValueError(f"the run has a receiver {section.name}; give this one another name")
     first = next(one for one in file.buffer if one.name == group.buffers[0])
     name = f"{first.name.removesuffix(f'_{group.members[0]}')}_{section.name}"
-    # the source's window is what it was told
+    # the source has the window of its order
     update = {"receivers": [*group.members, section.name], "replay_frames": group.replay_frames}
     changed = [one.model_copy(update=update) if one.name == group.name else one for one in file.group]
     buffers = [*file.buffer, first.model_copy(update={"receiver": section.name, "name": name})]

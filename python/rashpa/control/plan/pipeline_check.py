@@ -33,7 +33,7 @@ def pipeline_problems(file: toml.RunFile, section: toml.Buffer, path: KeyPath, s
                 f"{source.where((*path, 'kernel', number, 'window'))}: {window} images are not a whole number of stacks of {section.stack}; "
                 f"take {fits}"
             )
-    # what only looks at the detector's pixels, and makes none, goes before all
+    # a kernel that only looks at the detector's pixels, and makes none, goes before all
     first = next((one for one in known if not one.delivered or one.made("pixels")), None)
     if special and first is not None and first.calibration:
         yield (

@@ -14,7 +14,7 @@ _RAW_TYPE = "uint16"
 
 
 def arriving_units(file: RunFile, said: str = "") -> str:
-    """Return units of the pixels that arrive; empty: nobody knows. `said`: by the files of the dataset, which count. Pixels of a detector that has a calibration
+    """Return units of the pixels that arrive; empty: unknown. `said`: by the files of the dataset, which count. Pixels of a detector that has a calibration
     are its raw words."""
     if said:
         return said

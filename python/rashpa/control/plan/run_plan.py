@@ -244,7 +244,7 @@ def load_plan(path: Path) -> Plan:
 
 
 def plan_run(file: toml.RunFile, source: RunFileSource, *, plays: bool = True) -> Plan:
-    """Plans a run. RunFileError as for `load_plan`. `plays`: whether the dataset is played; its files must be there then."""
+    """Plan a run. Raise RunFileError as `load_plan` does. `plays`: True when the dataset is played; its files must be there then."""
     file, placed = with_places(file, source)
     dealt = member_sections(file)
     problems: list[str] = list(group_problems(file, [section for _, section in dealt], source))
@@ -286,7 +286,7 @@ def plan_run(file: toml.RunFile, source: RunFileSource, *, plays: bool = True) -
     problems += dataset_problems(file, source, plays_here or (receives_here and dataset_calibrates(file)))
     problems += calibration_problems(file, source, receives_here)
     brings_files = isinstance(file.dataset, StoredSpec | DirectorySpec)
-    if plays and not brings_files:  # what such files say of their pixels counts
+    if plays and not brings_files:  # the pixel facts of such files count
         problems += words_problems(file, source, arriving_units(file))
     if not problems:
         used = frozenset(dtp.module for buffer in buffers for dtp in buffer.dtps)

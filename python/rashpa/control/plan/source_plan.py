@@ -47,7 +47,8 @@ class Merged:
 
 
 def with_facts(plan: Plan, facts: "SourceFacts", source: Path, *, recorded: bool = True) -> Merged:
-    """Take over what nobody else has said. `recorded`: the times of frames are those of the source, too; they are not when it is played again."""
+    """Take over the facts of the source that are given nowhere else. `recorded`: the times of frames are those of the source, too; they are not when it is
+    played again."""
     detector, run = plan.file.detector, plan.file.run
     given = {key for key in _DETECTOR if key in detector.model_fields_set and getattr(detector, key) is not None}
     taken = {key: value for key, value in facts.values.items() if key in _DETECTOR and key not in given}

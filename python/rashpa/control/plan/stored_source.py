@@ -32,7 +32,7 @@ class _Said:
 
 
 def with_source(plan: Plan) -> Plan:
-    """Return the plan with the facts of its stored dataset, when this machine plays it; the same plan else. A file that cannot be read is a caution.
+    """Return the plan with the facts of its stored dataset, when this machine plays it; the same plan else. A file that cannot be read is a caution. Raise
     RunFileError when kernels cannot take its pixels as they are."""
     if not any(emulator.node == "local" for emulator in plan.emulators):
         where = plan.source.where(("dataset", "path"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node that a manager which is gone had started: a process of this machine, and nobody's child any more."""
+"""A node of a manager that is gone: a process of this machine without a parent."""
 
 import asyncio
 import contextlib
@@ -32,7 +32,7 @@ class AdoptedNode:
         )
 
     def kill(self) -> None:
-        """Ends the process at once."""
+        """End the process at once."""
         if is_process(self.pid, self._known.identity):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(self.pid, signal.SIGKILL)

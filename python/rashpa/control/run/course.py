@@ -85,7 +85,7 @@ class Course:
             await self._acquire()
 
     async def cancel(self) -> None:
-        """Takes nobody in any more."""
+        """Take in no more receivers."""
         await self._joining.cancel()
 
     async def _ask_abilities(self) -> None:
@@ -120,7 +120,7 @@ class Course:
         self.groups.begin(self._notes.began)
         await fleet.order_all(fleet.receivers, telegram.Start())
         await fleet.order_all(fleet.emulators, telegram.Start())
-        with contextlib.suppress(RuntimeError):  # without a thread, who needs it does it himself
+        with contextlib.suppress(RuntimeError):  # without a thread, the work is done where it is needed
             threading.Thread(target=self._get_ready, name="get ready", daemon=True).start()
         self._notes.note()
         await self._see_through()
@@ -264,7 +264,7 @@ class Course:
             self.groups.tell(self._outcome)
             try:
                 await take_books(fleet.plan, fleet.clients, fleet.last, self._outcome)
-            except NodeError as error:  # who had its end and is lost now has left what its credits have proven
+            except NodeError as error:  # a lost node that had its end has left the images that its credits have proven
                 await self._go_on_without(fleet.name_of(error), error)
             else:
                 return self._notes.tell("done")

@@ -80,8 +80,8 @@ def never_early(plan: Plan) -> str:
 
 
 async def end_sources(emulators: Sequence[NodeClient], receivers: Sequence[NodeClient]) -> int:
-    """Pauses those that still send, also those that are to pause at a later frame, takes the latest frame that any has begun, and tells them to go on
-    to it. Meanwhile nothing is late at the receivers. How many frames the run has. NodeError."""
+    """Pause the sources that still send, also those that are to pause at a later frame, take the latest frame that any has begun, and tell them to go on to
+    it. The deadlines of the receivers are held for that time. Return how many frames the run has. Raise NodeError when a node does not obey."""
     async with deadlines_held(receivers):
         return await _end_at_one_frame(emulators)
 

@@ -37,7 +37,7 @@ class GivingUp:
         self._hurried.set()
 
     async def unless_hurried(self, work: Coroutine[None, None, None]) -> None:
-        """Wait for it, as long as nobody has lost patience."""
+        """Wait for it until a second interrupt."""
         doing = asyncio.ensure_future(work)
         hurried = asyncio.ensure_future(self._hurried.wait())
         try:
@@ -75,7 +75,7 @@ class GivingUp:
             async with within(_QUIET_S if self._notes.began else _EARLY_S):
                 await self._last_words(name)
         except (NodeError, TimeoutError):
-            if name in self._nodes.local:  # who does not obey now does not end when told so
+            if name in self._nodes.local:  # a node that does not obey now does not end by an order
                 self._nodes.local[name].kill()
 
     async def _last_words(self, name: str) -> None:

@@ -4,7 +4,7 @@
 from rashpa.control.runfile.run_file import RunFile
 
 _SHORTEST_S = 0.01
-_SHARE = 0.5  # of the time since they may be through: who is late by much is looked at as seldom
+_SHARE = 0.5  # of the time since they may be through: a very late node is looked at as seldom
 
 
 def next_look_s(now: float, due: float, most_s: float) -> float:

@@ -30,7 +30,7 @@ from rashpa.control.telegrams.telegram import Capabilities
 from rashpa.data.base.limit_said import limit_behind
 
 _REFUSALS = ("config", "resource", "file", "state", "denied")  # of a run that cannot be as it is asked for
-_HURRY_S = 1.0  # for what is left of a run that was interrupted twice
+_HURRY_S = 1.0  # for the rest of a run that was interrupted twice
 _log = logging.getLogger(__name__)
 
 
@@ -83,7 +83,7 @@ class Manager:
                 await self._fail_by_node(error)
             except Exception as error:
                 if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-                    raise  # what else is to be done needs files, too
+                    raise  # all further work needs files, too
                 await self._fail(error)
         self._end.answer(self._outcome)
         self._notes.close()
@@ -126,7 +126,7 @@ class Manager:
         self._course.prepare = prepare
 
     def stop(self) -> None:
-        """Ends a run until stopped at the next frame at which all emulators can end, in order; any other run is interrupted. From the loop's thread."""
+        """End a run until stopped at the next frame at which all emulators can end, in order; interrupt any other run. Call it from the loop's thread."""
         if self.plan.end_told and self._notes.began and not self._end.wanted:
             self._end.want()
         else:
@@ -158,7 +158,7 @@ class Manager:
 
     async def _fail(self, error: Exception) -> None:
         """End the run when the manager cannot go on: a limit of its process, or a bug."""
-        if limit := limit_behind(error) or limit_behind(MemoryError()):  # whose ends are of all kinds
+        if limit := limit_behind(error) or limit_behind(MemoryError()):  # at which errors are of all kinds
             why = f"{error or type(error).__name__}; {limit}; raise that limit"
         else:
             _log.error("the manager has failed", exc_info=error)
@@ -171,7 +171,7 @@ class Manager:
             yield
         finally:
             await self._giving_up.unless_hurried(self._close())
-            if self.hurried:  # they were killed; who is seen to end leaves nothing behind in the loop
+            if self.hurried:  # they were killed; a process with a seen end leaves nothing behind in the loop
                 await asyncio.gather(*(local.ended() for local in self.local_nodes.values()))
 
     async def _close(self) -> None:

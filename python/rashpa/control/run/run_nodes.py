@@ -44,7 +44,7 @@ class RunNodes:
         self._heard: Mapping[str, float] = {}
 
     async def connect(self, plan: Plan) -> None:
-        """Starts those that are local, all at the same time. NodeError."""
+        """Start the local nodes, all at the same time. Raise NodeError when one does not start."""
         if started := [node for node in plan.nodes if self._is_started(node)]:
             starts = (self._start(plan, node) for node in started)
             await gather_all((*starts, asyncio.to_thread(get_ready)))
@@ -88,7 +88,7 @@ class RunNodes:
             await asyncio.gather(*self._renewals.values(), return_exceptions=True)
 
     def kill(self) -> None:
-        """Ends the processes at once."""
+        """End the processes at once."""
         for local in self.local.values():
             local.kill()
 

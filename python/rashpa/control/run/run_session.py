@@ -146,7 +146,7 @@ class RunSession:
         return self._do(self._view(buffer, query))
 
     def trigger(self, frames: int) -> "Future[None]":
-        """Lets all emulators of a run with detector.trigger = "software" take so many frames. SessionError."""
+        """Let all emulators of a run with detector.trigger = "software" take so many frames. Raise SessionError when one refuses."""
         return self._do(self._trigger(frames))
 
     def steer(self, way: Way) -> "Future[str]":
@@ -154,7 +154,7 @@ class RunSession:
         return self._do(asyncio.to_thread(steer, self._journal.path, way, _BY, _STEER_S))
 
     def stop(self) -> "Future[Outcome]":
-        """Ends it in order, before its last frame; `ended`. SessionError where its engines cannot."""
+        """End the run in order, before its last frame, and return `ended`. Raise SessionError where its engines cannot."""
         if self.going and (why := never_early(self.plan)):
             raise SessionError(why)
         self._tell(self._end)
@@ -184,7 +184,7 @@ class RunSession:
                 with self._lock:
                     self._fail_start(outcome.problem or "the run was over before it began")
                     self.ended.set_result(outcome)
-            runner.run(asyncio.sleep(0))  # what was still asked for is a task now, and ends with the loop
+            runner.run(asyncio.sleep(0))  # open requests are tasks now, and end with the loop
 
     def _fail_start(self, text: str) -> None:
         if not self.started.done():

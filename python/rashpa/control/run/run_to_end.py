@@ -22,10 +22,10 @@ def plan_of(config: Path | str | Mapping[str, Any]) -> Plan:
 
 
 def run_to_end(config: Path | str | Mapping[str, Any], observer: Observer = unobserved) -> Outcome:
-    """Carries a run through, and returns when it is over: `good` says whether every image is stored or explained, `problem` what went wrong.
+    """Carry out a run, and return when it is over: `good` says whether every image is stored or explained, `problem` names the trouble.
 
-    `config`: a run file, or its tables as a dict. Nodes that it calls local are started and ended. RunFileError when it is wrong: nothing has
-    been started then. JournalError when a run of this name and output goes on. An interrupt ends the run in order.
+    `config`: a run file, or its tables as a dict. Local nodes are started and ended. Raise RunFileError when it is wrong, before anything is started;
+    JournalError when a run of this name and output goes on. An interrupt ends the run in order.
     """
     session = RunSession(plan_of(config), token_of_environment(), observer)
     session.start()

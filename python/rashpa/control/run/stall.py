@@ -37,7 +37,7 @@ class StallWatch:
         self._clock = clock or RunningClock(_LONGEST_STEP_S).look
         names = [receiver.name for receiver in plan.receivers]
         dead = bool(plan.file.faults.dead_modules)
-        dealt = [list(group.members) for group in plan.groups]  # what one has not, another has
+        dealt = [list(group.members) for group in plan.groups]  # a member may have an image that another lacks
         alone = [name for name in names if plan.group_of(name) is None]
         self._groups = [names] if dead else [*([name] for name in alone), *dealt]
         self._alone = [emulator.name for emulator in plan.emulators] if len(plan.emulators) > 1 and not dead else []

@@ -229,7 +229,7 @@ def _rule_problems(kernel: Kernel, known: Declaration, path: KeyPath, before: Se
     """Yield faults of a step that takes columns of the steps before it."""
     values = parameters_of(kernel)
     columns = [column for one in before for column in _columns(declaration_of(one))]
-    unknown = any(code_of(one) for one in before)  # what code from outside makes is known when it is loaded
+    unknown = any(code_of(one) for one in before)  # the output of code from outside is known when it is loaded
     try:
         check_rule(values[known.takes.by], None if unknown else columns)
     except RuleError as error:

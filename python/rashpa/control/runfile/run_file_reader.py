@@ -29,7 +29,7 @@ MOST_BYTES = 1 << 20
 """Of a run file."""
 _MOVED = {("dataset", "calibration"): ("detector", "calibration")}
 _MOST_PROBLEMS = 20  # each is a line; a file of another kind would have thousands
-_LONGEST_NAME = 80  # of what is quoted in a message
+_LONGEST_NAME = 80  # of a quotation in a message
 
 # Possessive: a line that does not match is given up at once, however long it is.
 _PART = r"""(?:[A-Za-z0-9_\-]++|"[^"]*+"|'[^']*+')"""

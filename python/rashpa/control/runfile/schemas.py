@@ -7,5 +7,5 @@ from rashpa.data.base.packaged import packaged_file
 
 
 def schema_path(name: str) -> Path:
-    """Return the path of schema/`name`. FileNotFoundError when this installation lacks it."""
+    """Return the path of schema/`name`. Raise FileNotFoundError when this installation lacks it."""
     return packaged_file("schema", name)

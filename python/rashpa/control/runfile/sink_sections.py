@@ -57,7 +57,7 @@ class NullSink(_Sink):
 
 
 class Stream2Sink(_Sink):
-    """Sends accepted images to other programs as DECTRIS Stream V2: CBOR over ZeroMQ. Nobody is waited for."""
+    """Sends accepted images to other programs as DECTRIS Stream V2: CBOR over ZeroMQ. It waits for no consumer."""
 
     kind: Literal["stream2"]
     endpoint: str = Field(

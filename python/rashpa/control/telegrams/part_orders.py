@@ -111,6 +111,6 @@ ENDINGS = {"hdf5": "", "raw": "_raw"}
 """Of the names <run name>_<buffer> that files of such a sink begin with."""
 SinkOrder = Hdf5Order | RawOrder | sink_sections.MemorySink | sink_sections.NullSink | Stream2Order
 
-# what parts can be, each with an element of its own
+# the kinds of parts, each with an element of its own
 KERNELS: tuple[type[BaseModel], ...] = MODELS
 SINKS: tuple[type[BaseModel], ...] = get_args(SinkOrder)

@@ -34,7 +34,7 @@ def _transition(sources: tuple[RunState, ...], target: RunState, deadline_s: flo
 
 _S = RunState
 TRANSITIONS: dict[str, Transition] = {
-    # of a node that is nobody's; what an earlier run left there is given back
+    # of a node without an owner; the resources of an earlier run are given back
     "Claim": _transition((_S.idle, _S.finished, _S.fault), _S.idle, 10.0),
     # making or reading the dataset and touching all memory takes its time
     "Configure": _transition((_S.idle,), _S.configured, 300.0),

@@ -24,8 +24,8 @@ class Order:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim(Order):
-    """Makes the node the owner's, when it is idle or nobody's; `holder` says to others whose it is. It stays so until Reset, or until nothing
-    was heard of the owner for the node's lease. Of the owner itself: another process of his has taken the run over, as `holder` says."""
+    """Makes `owner` the owner of an idle node without an owner; `holder` is the owner's name for others. It stays so until Reset, or until the owner was
+    silent for the node's lease. From the owner itself: another process of the same owner has taken the run over, and `holder` names it."""
 
     holder: str
 
@@ -41,8 +41,8 @@ class Orphaned:
 
 @dataclass(frozen=True, kw_only=True)
 class Configure(Order):
-    """Gives a node its part of a run: `source` to an emulator, `destination` to a receiver. Claims a node that is nobody's. `orphaned`: absent,
-    the run ends when the owner is gone."""
+    """Gives a node its part of a run: `source` to an emulator, `destination` to a receiver. It claims a node without an owner. `orphaned`: absent, the run
+    ends when the owner is gone."""
 
     run: int
     name: str

@@ -37,7 +37,7 @@ def blaming(what: str, kind: type[BadFileError] = BadFileError, advice: str = "c
     except BadFileError:
         raise
     except _CONTRADICTIONS as error:
-        if isinstance(error, OSError) and error.errno in _OF_OUTPUT:  # of what is made, not of what is read
+        if isinstance(error, OSError) and error.errno in _OF_OUTPUT:  # an error of output, not of a read file
             raise
         if not is_own(error):
             said = str(error).strip('"')[:500] or type(error).__name__

@@ -33,7 +33,7 @@ class Coming(Closed, Iterator[T], Generic[T]):
 
     @abstractmethod
     def take(self, timeout_s: float | None = None) -> T | None:
-        """Give the next one; None when no more comes. TimeoutError when none came in time."""
+        """Give the next one; None when no more comes. Raise TimeoutError when none came in time."""
 
     def __next__(self) -> T:
         one = self.take(self._timeout_s)

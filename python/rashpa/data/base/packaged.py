@@ -13,7 +13,7 @@ SOURCE_ROOT: Final = PACKAGE.parents[1]
 
 @cache
 def packaged_file(folder: str, name: str) -> Path:
-    """Return the path of `folder`/`name`. FileNotFoundError when this installation lacks it."""
+    """Return the path of `folder`/`name`. Raise FileNotFoundError when this installation lacks it."""
     places = (PACKAGE / folder, SOURCE_ROOT / folder)
     for place in places:
         if (place / name).is_file():

@@ -30,7 +30,7 @@ class LeapTable:
 
 
 def leap_table_of(text: str) -> LeapTable:
-    """Read a table. LeapTableError when a line is neither a day and a number, nor `valid_until` and a day."""
+    """Read a table. Raise LeapTableError when a line is neither a day and a number, nor `valid_until` and a day."""
     steps: list[tuple[int, int]] = []
     until: date | None = None
     for line in text.splitlines():

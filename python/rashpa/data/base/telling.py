@@ -185,7 +185,7 @@ class TellingStream(FileText):
         return ""
 
     def drain(self) -> None:
-        """Waits for a reader who still reads."""
+        """Wait for a reader that still reads."""
         self._behind.drain()
 
     def _end(self) -> NoReturn:
@@ -243,7 +243,7 @@ class OnlyTells(Generic[_P]):
 
 
 class Apart(Generic[_T]):
-    """Tells a listener in a thread of its own, in order: one that hangs holds up nobody, and misses what finds no room. `call` raises nothing."""
+    """Tells a listener in a thread of its own, in order: a hanging one delays no other, and misses values for which there is no room. `call` raises nothing."""
 
     def __init__(self, call: Callable[[_T], object]) -> None:
         self._call = call

@@ -127,7 +127,10 @@ def _map_of(reference: str, module: int, key: str, dtype: np.dtype[Any], shape: 
     found = _calibration_file(reference, module)
     if found is None:
         return load_map(reference, dtype, shape)
-    from rashpa.data.datasets.calibration_file import CalibrationFileError, read_map  # HDF5, for who has such files
+    from rashpa.data.datasets.calibration_file import (
+        CalibrationFileError,
+        read_map,
+    )  # HDF5, only where there are such files
 
     name, number = found
     try:

@@ -51,7 +51,7 @@ class Description:
         return "module0_pedestal.npy" in self.sha256
 
     def verify(self) -> None:
-        """Raises FileError when a file is missing or its bytes are not those that were written."""
+        """Raise FileError when a file is missing or its bytes have changed."""
         for name, expected in self.sha256.items():
             path = self.folder / name
             try:
@@ -87,8 +87,7 @@ class Description:
         calibration: Sequence[Calibration],
         is_at: Callable[[float], object] = float,
     ) -> None:
-        """Writes all files, `dataset.json` last: a folder that was not finished is not a dataset. `frames`: of each module. `is_at`: is told the
-        share of modules that are written."""
+        """Write all files, `dataset.json` last: an unfinished folder is not a dataset. `frames`: of each module. `is_at` is told the share of written modules."""
         try:
             be_new(self.folder)
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -132,7 +131,7 @@ class Description:
 
 
 def be_new(folder: Path) -> None:
-    """Return when a dataset can be written there. FileError."""
+    """Return when a dataset can be written there. Raise FileError when not."""
     try:
         if folder.exists() and any(folder.iterdir()):
             raise _native.FileError(f"dataset: {folder}: the folder is not empty; choose a new one")
@@ -178,7 +177,7 @@ class _Document(BaseModel):
 
 
 def read_description(folder: Path) -> Description:
-    """Reads and checks `dataset.json` of `folder`. Raises FileError."""
+    """Read and check `dataset.json` of `folder`. Raise FileError."""
     path = folder / DESCRIPTION
     try:
         document = json_of(read_regular(path, MOST_BYTES).decode("utf-8"))

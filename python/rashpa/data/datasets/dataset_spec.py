@@ -158,5 +158,5 @@ _ADAPTER: TypeAdapter[AnyDatasetSpec] = TypeAdapter(DatasetSpec)
 
 
 def parse_dataset_spec(values: Mapping[str, Any]) -> AnyDatasetSpec:
-    """Checks a [dataset] section. Raises pydantic.ValidationError, which names the keys."""
+    """Check a [dataset] section. Raise pydantic.ValidationError that names the keys."""
     return _ADAPTER.validate_python(dict(values))

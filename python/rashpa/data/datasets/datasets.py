@@ -67,9 +67,9 @@ def dataset_from_spec(
     folders: tuple[Path, ...] = (),
     calibration: CalibrationSpec | None = None,
 ) -> LoadedDataset:
-    """Makes or loads what a [dataset] section asks for; relative paths count from `base`. `making`: says on another thread how far it is. `folders`:
-    where all that an HDF5 file leads to may lie; by default as the section says. `calibration`: in place of the dataset's own; a mapping may have it
-    as "calibration". Raises ConfigError, FileError, ResourceError."""
+    """Make or load the dataset of a [dataset] section; relative paths count from `base`. `making`: shows its progress to another thread. `folders`: the
+    folders to which an HDF5 file may lead; by default as the section says. `calibration`: in place of the dataset's own; a mapping may have it as
+    "calibration". Raise ConfigError, FileError or ResourceError."""
     checked, calibration = _checked(spec, base, calibration)
     loaded = _loaded(checked, making, folders)
     if calibration is None:
@@ -86,7 +86,7 @@ def _loaded(spec: AnyDatasetSpec, making: _native.Making | None, folders: tuple[
     if isinstance(spec, FilesSpec):
         return _files(spec, making)
     if isinstance(spec, StoredSpec):
-        from rashpa.data.datasets.replay import load_replay  # HDF5, for who plays a run again
+        from rashpa.data.datasets.replay import load_replay  # HDF5, only where a run is played again
 
         replay = load_replay(spec, folders)
         _log.info("%s", replay.said)
@@ -102,8 +102,8 @@ def _loaded(spec: AnyDatasetSpec, making: _native.Making | None, folders: tuple[
 
 
 def glance_at_dataset(spec: AnyDatasetSpec, base: Path, folders: tuple[Path, ...] = ()) -> _native.Dataset | None:
-    """Loads as much as tells in a moment whether it can be played, and raises as `dataset_from_spec`: small files whole, of large ones nothing, of all else a
-    frame. None: nothing was loaded."""
+    """Load enough to decide in a moment whether it can be played, and raise errors as `dataset_from_spec` does: small files whole, of large ones nothing, of
+    all else a frame. Return None when nothing was loaded."""
     spec = spec.resolved(base)
     if isinstance(spec, FilesSpec):
         named = [Path(name) for names in spec.files for name in names]
@@ -172,7 +172,7 @@ def load_directory(folder: Path, making: _native.Making | None = None) -> Loaded
 
 
 def unwatched(_doing: str, _share: Callable[[], float]) -> None:
-    """Tell nobody which step it is at."""
+    """Ignore the step."""
 
 
 def make_folder(
@@ -193,7 +193,7 @@ def make_folder(
 
 
 def save_dataset(loaded: LoadedDataset, folder: Path, is_at: Callable[[float], object] = float) -> Path:
-    """Writes frames and calibration as schema/dataset.md describes; `folder` must be new or empty. Returns it. `is_at`: is told how much is written."""
+    """Write frames and calibration as schema/dataset.md describes; `folder` must be new or empty. Return it. `is_at` is told the written share."""
     data = loaded.dataset
     parameters = {key: value for key, value in loaded.parameters.items() if key != "kind"}
     description = Description(

@@ -21,7 +21,7 @@ from rashpa.data.stored.stored_images import RawShape, open_stored
 from rashpa.data.stored.stored_piece import Piece, Reading, Stored, StoredError
 
 _PIECE_BYTES = 64 << 20
-_KEPT_FLAGS = 1 | 2  # dark, laser: what is said of the frame itself
+_KEPT_FLAGS = 1 | 2  # dark, laser: facts of the frame itself
 _COMPLETE = COMPLETENESS.index("complete")
 
 
@@ -137,7 +137,7 @@ class _Facts:
 
 
 def _fill(dataset: _native.MemoryDataset, stored: Stored, modules: list[_Module], there: NDArray[np.int64]) -> _Facts:
-    """Fills the dataset with the images `there` of the file, one after the other."""
+    """Fill the dataset with the images `there` of the file, one after the other."""
     image_bytes = stored.shape[0] * stored.shape[1] * np.dtype(stored.pixel).itemsize
     step = max(1, _PIECE_BYTES // image_bytes)
     pieces: list[Piece] = []

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 PATH: dict[str, JsonValue] = {"format": "path"}
 """Of a key that names a file or a folder, in the schema. One rule for all: `~` is the home of who reads it, and a relative one counts from the run file's folder, at a
 remote node, and for run.output, from where the node runs (`rashpa.data.files.file_names.located`)."""
-# What the operating system takes as a path.
+# A path that the operating system takes.
 FileName = Annotated[str, Field(min_length=1, max_length=4095, pattern=r"^[^\x00]+$", json_schema_extra=PATH)]
 
 

@@ -57,7 +57,7 @@ class Scale:
         """Return 0 for `low`, 1 for `high`, NaN where there is no value."""
         if self.linear:
             return (values - self.low) / (self.high - self.low)
-        # what is below has no colour of its own, and a pixel without counts has a value
+        # a lower value has no colour of its own, and a pixel without counts has a value
         above = np.where(values < self.low, self.low / 2, values)
         return np.log(above / self.low) / math.log(self.high / self.low)
 

@@ -22,7 +22,7 @@ from rashpa.data.stored.run_facts import COMPLETENESS, DECISIONS
 _DPI = 100
 _LARGEST = 1100  # pixels of the longer side of the picture of an image
 _LOST_COLOUR = "#d62728"
-# What became of an image: its colour, in the order of drawing (the last lies on top).
+# The fate of an image: its colour, in the order of drawing (the last lies on top).
 _OUTCOMES = {
     "vetoed: too few": "#9aa5b1",
     "vetoed: dark": "#454d55",
@@ -89,7 +89,7 @@ def draw_hits(run: Run | JoinedRun, path: Path) -> None:
     decided = tables.decision != DECISIONS.index("none")
     outcomes = _outcomes(run)
     column = run.hit_column
-    # What was not counted lies on the line of 0.
+    # Uncounted images lie on the line of 0.
     bright = tables.counted(column).clip(min=0) if column is not None else np.zeros(len(tables.decision), np.int64)
     for outcome, colour in {**_further_vetoes(outcomes), **_OUTCOMES}.items():
         here = decided & (outcomes == outcome)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rashpa.data.files.bounded_array import is_plain, read_array
 from rashpa.data.files.file_names import array_name
 
-_MOST_NAMED = 12  # of what a file has
+_MOST_NAMED = 12  # of a file's arrays
 
 
 def read_array_file(reference: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:

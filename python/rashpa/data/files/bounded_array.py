@@ -19,7 +19,7 @@ from rashpa.data.files.regular_file import open_regular
 _LONGEST_HEADER = 10_000
 _MOST_ENTRIES = 1000  # of an archive that are looked at
 _NUMBERS = "fiub"
-_ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what numpy.savez writes; others may ask for gigabytes
+_ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # those of numpy.savez; others may ask for gigabytes
 _MOST_NAMES = 10
 _PACKED = ".zst"
 

@@ -11,10 +11,10 @@ MOST_DEPTH = 24
 MOST_ITEMS = 100_000
 _INDEFINITE = 31
 _BREAK = 0xFF
-# What libraries make more of than is there: numbers of any size, references between items, patterns, messages, addresses.
+# Tags that libraries expand: numbers of any size, references between items, patterns, messages, addresses.
 _REFUSED_TAGS = frozenset({2, 3, 4, 5, 25, 28, 29, 30, 35, 36, 256, 258, 260, 261, 264, 265, 43000})
 _BYTES, _MAP, _TAG, _SIMPLE = 2, 5, 6, 7
-_MAGIC = b"\xd9\xd9\xf7"  # tag 55799: what follows is CBOR
+_MAGIC = b"\xd9\xd9\xf7"  # tag 55799: CBOR follows
 
 
 class CborError(RashpaError, ValueError):
@@ -93,7 +93,7 @@ class _Walk:
         return self._data[self._at]
 
     def _head(self) -> int:
-        """Passes one head, and the bytes of a string. How many items are inside."""
+        """Pass one head, and the bytes of a string. Return how many items are inside."""
         self._items += 1
         if self._items > MOST_ITEMS:
             raise CborError(f"more than {MOST_ITEMS} items")

@@ -37,7 +37,7 @@ def _digits(part: str) -> tuple[int, str]:
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Sort numbered names by their numbers. NumberingError when a number between two of them is missing, or there twice."""
+    """Sort numbered names by their numbers. Raise NumberingError when a number between two of them is missing, or there twice."""
     found = sorted(names, key=natural)
     series: dict[tuple[str, ...], list[list[str]]] = {}
     for name in found:

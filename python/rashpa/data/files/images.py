@@ -162,7 +162,7 @@ def _collect(
     limits: Limits,
     pixels: int,
 ) -> NDArray[Any]:
-    """Reads the process's answers, a line a file, each within the seconds that it is allowed."""
+    """Read the process's answers, a line a file, each within its allowed seconds."""
     assert process.stdout is not None  # noqa: S101 (it is a pipe)
     lines = _Lines(process.stdout.fileno())
     first: _Found | None = None

@@ -121,7 +121,7 @@ def _main() -> None:
         _limit(resource.RLIMIT_AS, memory, memory)
         _limit(resource.RLIMIT_FSIZE, file, file)
         _limit(resource.RLIMIT_CORE, 0, 0)
-        importlib.import_module(module)  # all that it imports: what fails until here is no fault of the file
+        importlib.import_module(module)  # all that it imports: a failure until here is no fault of the file
     except BaseException:  # noqa: BLE001 (whatever it is, it is no fault of the file)
         with contextlib.suppress(BaseException):
             sys.stderr.write(f"{module}: cannot be started: {sys.exc_info()[1]!r}\n")

@@ -13,7 +13,7 @@ def missing_folders(folder: Path) -> list[Path]:
 
 
 def remove_empty(folders: Iterable[Path]) -> None:
-    """Takes away those of a run that never began; whatever has something in it stays."""
+    """Remove the folders of a run that never began; a folder with content stays."""
     for folder in folders:
         with contextlib.suppress(OSError):
             folder.rmdir()

@@ -102,7 +102,7 @@ def put_file(path: Path, data: bytes, mode: int = 0o666) -> None:
 
 
 def write_named(path: Path, data: bytes) -> None:
-    """Writes a file that the user has named, whole or not at all; into a device or a pipe, as it goes. OSError."""
+    """Write a file that the user has named, whole or not at all; into a device or a pipe, as it goes. Raise OSError."""
     try:
         special = not stat.S_ISREG(path.stat().st_mode)
     except OSError:

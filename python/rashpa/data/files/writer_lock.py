@@ -12,12 +12,12 @@ _FLOCK = "hhqqi4x"  # of Linux, where off_t has 64 bits: type, whence, start, le
 
 
 def take_writer_lock(file: int) -> None:
-    """Have it until the descriptor and its duplicates are closed. OSError when another one has a lock, or none can be had."""
+    """Have the lock until the descriptor and its duplicates are closed. Raise OSError when another process has a lock, or none can be had."""
     fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
 
 
 def has_writer(file: int) -> bool:
-    """Return whether another open file description has it; nothing is taken for the question. Where there are no locks nobody has."""
+    """Return whether another open file description has the lock; the question takes none. Where there are no locks the answer is False."""
     asked = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)  # only a write lock is in the way of it
     try:
         answer = fcntl.fcntl(file, fcntl.F_OFD_GETLK, asked)

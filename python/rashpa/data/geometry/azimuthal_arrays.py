@@ -15,7 +15,7 @@ from rashpa.data.geometry.given import Image, Values
 NO_BIN = np.uint32(0xFFFFFFFF)
 MOST_SHARES = 1 << 27
 """Of all pixels in all bins: a GiB of them."""
-_SMALLEST = np.float32(1e-30)  # what is divided by less has no value
+_SMALLEST = np.float32(1e-30)  # a quotient by less has no value
 
 
 def azimuthal_arrays(values: Values, image: Image) -> dict[str, NDArray[Any]]:

@@ -48,7 +48,7 @@ class Bins:
     def of(self, places: Reals) -> Numbers:
         """Return the bin of each place; NO_BIN outside of the range, and where a place is no number."""
         reached = (places - self.least) / self.width
-        inside = (reached >= -_NEAR) & (reached <= self.count + _NEAR)  # false of what is no number
+        inside = (reached >= -_NEAR) & (reached <= self.count + _NEAR)  # false for not-a-number
         numbers = np.floor(np.where(inside, reached, 0) + _NEAR).astype(np.int64)
         return np.where(inside, np.clip(numbers, 0, self.count - 1), NO_BIN)
 

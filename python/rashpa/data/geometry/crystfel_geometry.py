@@ -297,7 +297,7 @@ def _pixels(panel: Panel, key: str, metres: float, line: int) -> float:
 
 
 def _shift(panels: Iterable[Panel], values: Mapping[str, At]) -> None:
-    """Moves all panels as the file says it of the whole detector."""
+    """Move all panels by the file's shift of the whole detector."""
     for axis, key in enumerate(SHIFTS):
         if key not in values:
             continue

@@ -145,7 +145,7 @@ def _bits(said: _Said) -> int:
 
 
 def number_of(key: str, at: At) -> float:
-    """Return the number. ValueError with the line when it is none."""
+    """Return the number. Raise ValueError with the line when it is none."""
     try:
         value = float(at[1])
     except ValueError:
@@ -156,7 +156,7 @@ def number_of(key: str, at: At) -> float:
 
 
 def whole_of(key: str, at: At) -> int:
-    """Return the number of a pixel. ValueError with the line when it is none."""
+    """Return the number of a pixel. Raise ValueError with the line when it is none."""
     value = number_of(key, at)
     if value != int(value) or not 0 <= value < 2**20:
         raise ValueError(f"line {at[0]}: {key}: {at[1]} is no number of a pixel")

@@ -10,8 +10,8 @@ from rashpa.data.geometry.crystfel_geometry import CrystfelGeometry, Experiment,
 from rashpa.data.geometry.laboratory import Axes, Direction, PanelPlace, Plane
 from rashpa.data.geometry.orientation import Orientation, Step
 
-_MOST_TURN = 0.05  # rad: what is more is no small misalignment
-_MOST_STRETCH = 0.01  # of a pixel: what is more makes pixels of another size
+_MOST_TURN = 0.05  # rad: a larger turn is no small misalignment
+_MOST_STRETCH = 0.01  # of a pixel: a larger stretch makes pixels of another size
 _MOST_APART = 1.0  # pixels between panels of one module that are placed as one
 _DIRECTIONS: tuple[tuple[Direction, Direction], ...] = (("+x", "-x"), ("+y", "-y"))
 

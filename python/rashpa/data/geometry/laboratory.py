@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From pixels to the laboratory. Axes are those of NeXus (McStas) and CrystFEL: z along the beam, y up, x to the left of somebody who looks from the source.
-
-Places of pixels count from the outer corner of the first one, so that its middle is (0.5, 0.5).
-"""
+"""From pixels to the laboratory. Axes are those of NeXus (McStas) and CrystFEL: z along the beam, y up, x to the left of an observer at the source. Places of
+pixels count from the outer corner of the first one, so that its middle is (0.5, 0.5)."""
 
 import math
 from collections.abc import Sequence

@@ -49,7 +49,7 @@ class DeviceImages:
             "typestr": TYPES[self.pixel],
             "data": (self._address, False),  # consumers refuse what is marked as read only
             "version": 3,
-            "stream": None,  # what is done goes into the same stream
+            "stream": None,  # all work goes into the same stream
         }
 
     def __dlpack__(self, **_: Any) -> Any:

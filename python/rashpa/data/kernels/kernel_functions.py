@@ -47,7 +47,7 @@ def function_of(name: str) -> Callable[..., Found]:
         if run.get("masked") is None:
             run["masked"] = masking_of(images)
         calibration = given.pop("calibration", None)
-        # as a list, so that what a parameter is called cannot collide with what a pipeline is told
+        # as a list, so that a parameter's name cannot collide with an argument of the pipeline
         pipeline = Pipeline([{"name": name, **given}], images.shape[-2:], images.dtype, calibration=calibration, **run)
         return pipeline(images)
 

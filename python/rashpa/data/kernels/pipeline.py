@@ -294,7 +294,7 @@ class Pipeline:
         frame_number: ArrayLike | None = None,
         flags: ArrayLike | None = None,
     ) -> Found:
-        """Processes images [image][row][column], or one [row][column], where they lie: nothing is copied, and Python's lock is not held."""
+        """Process images [image][row][column], or one [row][column], in place: without a copy, and without Python's lock."""
         images = np.asanyarray(images)
         images = images[np.newaxis] if images.ndim == 2 else images
         numbers = None if frame_number is None else _cast("frame_number", frame_number, np.uint64)

@@ -80,7 +80,7 @@ def _check_raw(run: Path, follow: Iterable[Path]) -> None:
         with open_run(master, folders=folders_of(master, follow)) as stored:
             form = stored.form
     except (StoredRunError, OSError):
-        return  # what the process that converts can say better
+        return  # the process that converts can report it better
     if form != "raw":
         raise StoredRunError(f"{master}: it is NXmx, as the sink hdf5 writes it; there is nothing to convert")
 
@@ -138,7 +138,7 @@ def _promised(source: str) -> int:
 def _convert(asked: list[Any]) -> dict[str, Any]:
     source, target, images_per_file, threads = asked
     done = _native.convert(source, target, True, images_per_file, threads)
-    with open_run(done.master) as made:  # what cannot be read gets no name
+    with open_run(done.master) as made:  # an unreadable file gets no name
         made.summary()
     books = done.books
     counts = _Counts(

@@ -54,10 +54,10 @@ def peak_table(run: Run | JoinedRun) -> str:
 
 
 def write_cxi(run: Run | JoinedRun, file: Path, named: Path | None = None) -> CxiPeaks:
-    """Writes the peaks of all stored images into `file`, beside links to the images. Raises StoredRunError, OSError.
+    """Write the peaks of all stored images into `file`, beside links to the images. Raise StoredRunError or OSError.
 
-    Positions are as the kernel finds them: the middle of the first pixel is 0, 0. The file names the master by its path from the folder of `named`,
-    where `file` is put afterwards; without it, from its own.
+    Positions are as the kernel finds them: the middle of the first pixel is 0, 0. The file names the master by its path from the folder of `named`, where
+    `file` is put afterwards; without it, from its own.
     """
     name = peak_table(run)
     _check_leading(run)

@@ -25,7 +25,7 @@ def frames_path(master: Path) -> Path:
 
 
 def write_frames_file(master: Path) -> Path:
-    """Writes it beside the master of a run that is over. StoredRunError when that has no images, or nothing can be written there."""
+    """Write it beside the master of a run that is over. Raise StoredRunError when that has no images, or nothing can be written there."""
     out = frames_path(master)
     try:
         with Hdf5File(master, kind=StoredRunError) as run, made_hdf5(out) as file:

@@ -69,8 +69,8 @@ class Checked:
 
 
 def check_file(path: Path, folders: Sequence[Path] = (), name: str = "entry") -> Checked:
-    """Judge the NXmx file `path`, its entry `name`. `folders`: where what it leads to may lie, by default in its own. Raises BadFileError when it cannot be
-    read, OSError."""
+    """Judge the NXmx file `path`, its entry `name`. `folders`: the folders to which it may lead, by default its own. Raise BadFileError or OSError when it
+    cannot be read."""
     with Hdf5File(path, folders=folders) as file:
         entry = file.find(name)
         if not isinstance(entry, Group):
@@ -79,7 +79,8 @@ def check_file(path: Path, folders: Sequence[Path] = (), name: str = "entry") ->
 
 
 def check_entries(path: Path, follow: Sequence[Path] = ()) -> dict[str, Checked]:
-    """Judge all entries of a file: one of most, several of those that lead to several buffers. A file that lacks masters says so. Raises as `check_file`."""
+    """Judge all entries of a file: one of most, several of those that lead to several buffers. A file that lacks masters says so. Raise errors as
+    `check_file` does."""
     folders = folders_of(path, follow)
     names = list(parts_in(path, follow)) if is_combined(path) else []
     checked = {name: check_file(path, folders, name) for name in (names if len(names) > 1 else ["entry"])}

@@ -15,7 +15,7 @@ from rashpa.data.parts.staged_files import staged_file
 
 @contextmanager
 def made_hdf5(path: Path, base: Path | None = None) -> Iterator[h5py.File]:
-    """Give a file to be filled, empty or as `base` is; it has the name `path` when the block ends well. OSError, and then nothing has changed."""
+    """Give a file to be filled, empty or as `base` is; it has the name `path` when the block ends well. Raise OSError, and then nothing has changed."""
     mode = "w" if base is None else "r+"
     with h5py.File(base or path, mode, driver="core", backing_store=False) as file:
         yield file

@@ -22,7 +22,7 @@ class StoredRunError(BadFileError):
     """Reports a file that cannot be read as a run; the text says what, where and what to try."""
 
 
-if not TYPE_CHECKING:  # who checks types would believe that every name is there
+if not TYPE_CHECKING:  # a type checker would believe that every name is there
     __getattr__ = old_names(__name__, RunFileError=StoredRunError)
 
 

@@ -30,7 +30,7 @@ class Staged:
         return text.replace(str(self.prefix), str(self._target))
 
     def publish(self) -> Path:
-        """Give the files their names, the master last. StoredRunError when others have these names by now."""
+        """Give the files their names, the master last. Raise StoredRunError when others have these names by now."""
         check_free(self._target, self._replace)
         made = sorted(self.prefix.parent.iterdir(), key=lambda path: path.name.endswith(MASTER))
         try:
@@ -93,7 +93,7 @@ def staged_files(target: Path, *, replace: bool = False) -> Iterator[Staged]:
 
 @contextlib.contextmanager
 def staged_file(path: Path) -> Iterator[Path]:
-    """Give another name beside `path`, and the file made there the name `path` when the block ends well; otherwise nothing is left. OSError."""
+    """Give another name beside `path`, and the file made there the name `path` when the block ends well; otherwise nothing is left. Raise OSError."""
     check_no_device(path)
     try:
         folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))

@@ -35,9 +35,9 @@ def combine(
     run: str = "",
     follow: Iterable[Path] = (),
 ) -> Path:
-    """Writes `out`: an entry by each name, of one master or of several that share its images, as members of a group do: these become one entry of all their
-    frames in order, each once. `go_on`: without masters that are not there or not complete, which the file says; `run`: the id of a run, of which all are to be. StoredRunError when they do not fit one
-    another, or something else than such a file has its name."""
+    """Write `out`: an entry by each name, of one master or of several that share its images, as members of a group do. Several masters become one entry of
+    all their frames in order, each once. `go_on`: leave out masters that are absent or not complete, and note them in the file; `run`: the id of the run
+    of all masters. Raise StoredRunError when they do not fit one another, or another file has its name."""
     folders = tuple(follow)
     if os.path.lexists(out) and not is_combined(out):
         raise StoredRunError(f"{out}: exists, and is no combined master; move it, or choose another name")
@@ -162,7 +162,8 @@ def left_out_in(path: Path) -> dict[str, str]:
 
 
 def remake(path: Path, follow: Iterable[Path] = ()) -> Path | None:
-    """Make a combined master again of all masters that it was made of or that were left out, as far as they can be read; None when nothing is new. StoredRunError."""
+    """Make a combined master again of all masters that it was made of or that were left out, as far as they can be read; return None when nothing is new.
+    Raise StoredRunError."""
     folders = folders_of(path, follow)
     with Hdf5File(path, kind=StoredRunError, folders=folders) as file:
         said = _said_in(path, file)

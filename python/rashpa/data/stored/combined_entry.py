@@ -29,7 +29,7 @@ _OWN = ("instrument", _DETECTOR, _SPECIFIC)
 
 
 def write_entry(file: h5py.File, name: str, members: Sequence[Member], relative: Callable[[Path], str]) -> None:
-    """Writes the group `name`. StoredRunError when the members do not fit one another."""
+    """Write the group `name`. Raise StoredRunError when the members do not fit one another."""
     _check_fit(members)
     first = members[0]
     entry = file.create_group(name)
@@ -71,8 +71,8 @@ def _moment(text: str) -> tuple[dt.datetime, str]:
 
 
 def write_entry_of_one(file: h5py.File, name: str, master: Path, relative: str) -> None:
-    """Writes the group `name`, of which each member leads to the one of the master's entry. Programs that make paths of names need groups of this file: one link
-    to the entry of another would call itself by the name that it has there."""
+    """Write the group `name`; each of its members leads to the one of the master's entry. Programs that make paths of names need groups of this file: one
+    link to the entry of another would call itself by the name that it has there."""
     with Hdf5File(master, kind=StoredRunError) as found:
         entry = file.create_group(name)
         entry.attrs.update(_attributes(found["entry"]))
@@ -146,7 +146,7 @@ def _write_data(data: h5py.Group, members: Sequence[Member], chosen: _Chosen, re
     data.attrs["NX_class"], data.attrs["signal"] = "NXdata", "data"
     data.attrs["axes"] = ["frame_number", ".", "."]
     data["frame_number"] = chosen.frames[chosen.best]
-    # what cannot be reached is no measurement, and never 0
+    # an unreachable image is no measurement, and never 0
     data.create_virtual_dataset("data", layout, fillvalue=no_value(first.dtype))
     state = data.create_dataset("state", data=chosen.state[chosen.best])
     state.attrs["names"] = list(STATES)

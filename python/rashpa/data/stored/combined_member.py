@@ -29,7 +29,7 @@ COUNTS = ("nimages", "nimages_collected", "nimages_written", "data_collection_ef
 """Below detectorSpecific: what is of one master alone."""
 _STATE_OF = {"file": 1, "unwritten": 2, "short": 3}
 _OF_ONE = {*COUNTS, "pixel_mask"}
-_FEW_VALUES = 4096  # of a dataset that is named by what it holds
+_FEW_VALUES = 4096  # of a dataset that is named by its values
 _MOST_VALUES = 1 << 26  # of one that is compared
 _MOST_DATASETS = 1000
 _DEEPEST = 8
@@ -87,7 +87,7 @@ class Member:
 
 
 def member_of(master: Path, follow: Iterable[Path] = ()) -> Member:
-    """Read it. StoredRunError when it cannot be read as a run, or is not complete."""
+    """Read a master. Raise StoredRunError when it cannot be read as a run, or is not complete."""
     folders = folders_of(master, follow)
     with (
         open_run(master, folders=folders) as run,

@@ -71,7 +71,7 @@ class Foreign:
         return Piece(images)
 
     def close(self) -> None:
-        """Closes the file, and all to which it leads."""
+        """Close the file, and all to which it leads."""
         self._file.close()
 
     def _find(self) -> list[_Part]:
@@ -116,7 +116,7 @@ class Foreign:
             raise StoredError(f"{self._path}: there are no images in /entry/data; give the master file")
         if int(names[0].removeprefix("data_")) > 1:
             raise StoredError(
-                f"{self._path}: /entry/data begins with {names[0]}, what is before it is missing; give a complete master file"
+                f"{self._path}: /entry/data begins with {names[0]}, and lacks the parts before it; give a complete master file"
             )
         return names
 

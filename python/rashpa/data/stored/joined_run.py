@@ -121,7 +121,7 @@ class JoinedRun(Closed):
         return len(self._stored)
 
     def close(self) -> None:
-        """Closes the files of all members."""
+        """Close the files of all members."""
         for one in self.members:
             one.close()
 

@@ -123,7 +123,7 @@ class LimitedStored:
         return Piece(images, **cast("dict[str, Any]", facts))
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         os.close(self._asks)
         self._process.kill()
         with self._process:
@@ -176,7 +176,7 @@ class LimitedStored:
         line = bytearray()
         while not line.endswith(b"\n") and len(line) < _LONGEST_ANSWER:
             self._wait(end)
-            one = self._pipe.read(1)  # what follows the line is for others
+            one = self._pipe.read(1)  # the bytes after the line are for others
             if not one:
                 raise self._ended()
             line += one

@@ -128,7 +128,7 @@ class Live(Coming[LiveImage]):
             time.sleep(_LOOK_S)
 
     def close(self) -> None:
-        """Closes the files; no image can be taken any more."""
+        """Close the files; no image can be taken any more."""
         self._closed = True
         self._journal = None
         part, self._part = self._part, None

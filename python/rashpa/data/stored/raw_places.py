@@ -59,7 +59,7 @@ class RawPlaces:
                 why = reason(error) if isinstance(error, OSError) else str(error)
                 found |= dict.fromkeys(of_file.tolist(), f"{path}: {why}")
                 continue
-            # in this order: what a file says of offsets may be more than 64 bits hold
+            # in this order: offsets of a file may be more than 64 bits hold
             short = (self._offset[of_file] > size) | (
                 self._length[of_file] > size - np.minimum(self._offset[of_file], size)
             )

@@ -49,7 +49,7 @@ from rashpa.data.stored.stored_facts import (
 from rashpa.data.stored.stored_places import StoredPlaces, absent_images, absent_lists
 from rashpa.data.stored.stored_products import StoredProducts
 
-if not TYPE_CHECKING:  # who checks types would believe that every name is there
+if not TYPE_CHECKING:  # a type checker would believe that every name is there
     __getattr__ = old_names(__name__, RunFileError=StoredRunError)
 
 _OLD_COLUMNS = ("masked_pixels", "saturated_pixels", "bright_pixels")  # of files that do not name them
@@ -106,7 +106,7 @@ class Run(Closed):
         return run_html(self)
 
     def close(self) -> None:
-        """Closes the file; images can no longer be read."""
+        """Close the file; images can no longer be read."""
         self._file.close()
 
     def __len__(self) -> int:
@@ -384,8 +384,7 @@ def _rows_of(columns: dict[str, NDArray[Any]]) -> NDArray[np.void]:
 
 
 def open_run(path: Path | str, *, folders: Iterable[Path] = ()) -> Run:
-    """Opens a run by its master file. `folders`: where its data files may lie, links followed; by default beside it. StoredRunError when that is not
-    what `path` is."""
+    """Open a run by its master file. `folders`: the folders of its data files, links followed; by default beside it. Raise StoredRunError when `path` is no run."""
     path = Path(path)
     try:
         file = Hdf5File(path, kind=StoredRunError, folders=folders)

@@ -36,7 +36,7 @@ class RunTables:
     veto_reason: NDArray[np.uint8]  # index into Run.veto_reasons
     stored_index: NDArray[np.int64]  # place among the stored images; -1: not stored
     error_reason: NDArray[np.uint8]  # index into ERROR_REASONS; all "none" in files of before it was kept
-    scalars: dict[str, NDArray[Any]]  # what the kernels have found, in the order of the pipeline
+    scalars: dict[str, NDArray[Any]]  # results of the kernels, in the order of the pipeline
 
     def counted(self, name: str) -> NDArray[Any]:
         """Return a number of every image, -1 where nothing was counted: of darks, refused and missing images, and without the kernel that counts."""

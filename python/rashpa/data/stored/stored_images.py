@@ -107,7 +107,7 @@ def _check_regular(path: Path) -> None:
         raise StoredError(advised(f"{path}: {said}", "give a file of images")) from None
 
 
-class _closing:  # noqa: N801 (as contextlib's, for what has close() by its protocol alone)
+class _closing:  # noqa: N801 (as contextlib's, for objects with close() by their protocol alone)
     def __init__(self, stored: Stored) -> None:
         self._stored = stored
 

@@ -177,7 +177,9 @@ class _Socket:
     @property
     def description(self) -> Description:
         if self._known is None:
-            raise FeedbackError("nothing has come yet: by ZeroMQ, what images are comes with the first of them")
+            raise FeedbackError(
+                "no image has come yet, and by ZeroMQ the first one brings the description; take an image first"
+            )
         return self._known
 
     def next(self, timeout_s: float) -> bytes | None:

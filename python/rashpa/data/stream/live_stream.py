@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images of a DECTRIS Stream V2 sender while they come, as arrays. A reader that is slow misses images, which are counted; the sender waits for nobody."""
+"""Images of a DECTRIS Stream V2 sender while they come, as arrays. A slow reader misses images, which are counted; the sender waits for no reader."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of Stream V2 that somebody has recorded: in a folder, a file for each message, or in one file, one behind the other."""
+"""Recorded messages of Stream V2: in a folder, a file for each message, or in one file, one behind the other."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def _messages_of(path: Path) -> Iterator[memoryview]:
 
 
 def _items(file: io.FileIO, size: int) -> Iterator[memoryview]:
-    """Give the items of a file, which is read and not mapped: somebody may make it shorter meanwhile.
+    """Give the items of a file, which is read and not mapped: another process may make it shorter.
 
-    What is no item is given as it is, to be refused with its reason; nothing behind it can be found.
+    Bytes that are no item are given as they are, to be refused with a reason; nothing behind them can be found.
     """
     held = bytearray()
-    at = 0  # of the file, behind what is held
+    at = 0  # of the file, behind the held bytes
     while True:
         wanted = min(max(_PIECE, 2 * len(held)), MOST_MESSAGE_BYTES) - len(held)
         new = file.read(min(wanted, max(0, size - at))) if wanted > 0 else b""

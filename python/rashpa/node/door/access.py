@@ -37,8 +37,8 @@ class Names:
         self._loopback = loopback
 
     def check(self, host: str, what: str) -> None:
-        """Raises AccessError for a Host with another name. A foreign page may point its own name at this server; the request then has that name. The port
-        says nothing: it may be that of a tunnel. `what`: the server, in words."""
+        """Raise AccessError for a Host with another name. A foreign page may point its own name at this server; the request then has that name. The port says
+        nothing: it may be that of a tunnel. `what`: the server, in words."""
         try:
             name = urllib.parse.urlsplit(f"//{host}").hostname or ""
         except ValueError:

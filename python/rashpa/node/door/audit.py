@@ -110,7 +110,7 @@ class Audit:
 
 
 def audit_into(file: Path) -> Callable[[Record], bool]:
-    """Writes records into `file`, which its user alone may read. ServeError when that is not possible."""
+    """Write records into `file`, which its user alone may read. Raise ServeError when that is not possible."""
     try:
         written = RotatingFile(file, mode=_FILE_MODE)
     except OSError as error:

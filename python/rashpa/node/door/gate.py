@@ -50,7 +50,7 @@ class Visitor:
         return cycle is not None and not cycle.response_complete
 
     def send_away(self) -> None:
-        """Closes the connection at once."""
+        """Close the connection at once."""
         if self._protocol is not None:
             self._protocol.transport.abort()
         elif self.opening is not None:
@@ -82,7 +82,7 @@ class Gate:
                     self.send_away(visitor)
 
     def send_all_away(self) -> None:
-        """Closes what is still open, at once."""
+        """Close all open connections at once."""
         for visitor in list(self._visitors):
             self.send_away(visitor)
 
@@ -101,7 +101,7 @@ class Gate:
             visitor = Visitor(accepted)
             self._visitors[visitor] = None
             visitor.opening = asyncio.create_task(self._open(visitor, accepted))
-        # who was sent away goes before the next is accepted: a socket is closed a turn of the loop later
+        # a refused connection goes before the next is accepted: a socket is closed a turn of the loop later
         await asyncio.sleep(0)
         while len(self._leaving) >= self._most:  # noqa: ASYNC110  they leave one by one, in this loop
             await asyncio.sleep(_PAUSE_S)

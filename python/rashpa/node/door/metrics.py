@@ -48,7 +48,7 @@ _OF_SOURCE_DTP = {
 
 
 class Families:
-    """Samples by the metric of `metric_list` that they are of; KeyError for one that is not there."""
+    """Collects samples by their metric of `metric_list`. Raise KeyError for a metric that is not there."""
 
     def __init__(self) -> None:
         self._families: dict[str, Metric] = {}

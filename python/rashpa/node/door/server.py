@@ -81,7 +81,9 @@ class NodeApp:
         async def checked(request: Request) -> Response:
             try:
                 return self._guard.refusal(request) or await endpoint(request)
-            except ClientDisconnect:  # who asked has gone before it had asked all, as a manager whose run has ended
+            except (
+                ClientDisconnect
+            ):  # the client has gone before its request was whole, as a manager whose run has ended
                 return Response(status_code=_BAD_REQUEST)
 
         return checked
@@ -172,7 +174,7 @@ class NodeApp:
             return Response(self._node.table(table, key).tobytes(), media_type="application/octet-stream")
         except KeyError as error:
             return PlainTextResponse(str(error.args[0]), 404)
-        except Exception as error:  # noqa: BLE001  whatever the engine threw, who asks is told
+        except Exception as error:  # noqa: BLE001  whatever the engine threw, the client is told
             return PlainTextResponse(f"the engine cannot give it: {error}", 404)
 
 

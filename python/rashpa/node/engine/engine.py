@@ -78,7 +78,7 @@ class Engine(Protocol):
         ...
 
     def abort(self) -> None:
-        """Ends at once; idempotent."""
+        """End at once; idempotent."""
         ...
 
     def wait(self, timeout_s: float) -> bool:
@@ -104,7 +104,7 @@ class EngineFactory(Protocol):
     def capabilities(self, node: str) -> Capabilities: ...
 
     def make(self, order: Configure) -> Engine:
-        """Takes everything that the order needs, or raises EngineError."""
+        """Take everything that the order needs, or raise EngineError."""
         ...
 
     def prepared(self) -> float:

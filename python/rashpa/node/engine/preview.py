@@ -71,7 +71,7 @@ class View:
 def viewed(preview: Preview, view: View) -> bytes:
     """Encode a view as `rashpa.data.figures.view_bytes` describes: `image`, `peaks` (x, y of each, in pixels of the image) and of each profile the last axis
     with the first array. Raise ValueError when the view is not in the image."""
-    from rashpa import _native  # only who has images needs what is compiled
+    from rashpa import _native  # only a node with images needs compiled code
 
     where = view.within(preview.pixels.shape)
     corners = (where[1].start, where[0].start, where[1].stop, where[0].stop)

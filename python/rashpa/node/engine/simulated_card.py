@@ -71,7 +71,7 @@ class SimulatedCard:
         return f"the simulated card (process {self._process.pid}) {how}{said}"
 
     def close(self) -> None:
-        """Ends the process and takes the folder away; bounded, idempotent."""
+        """End the process and remove the folder; bounded, idempotent."""
         self._end()
         self._remove()
 

@@ -21,14 +21,14 @@ BEGIN, MIDDLE, END = b"\x02", b"\x03", b"\x04"
 OWN = "\x05"
 """Name of the node itself: its messages are in its log already."""
 MOST_FRAME = 4096  # bytes; a pipe takes so many at once, or none
-LONGEST = 500  # bytes of a line; what is longer becomes several
+LONGEST = 500  # bytes of a line; a longer one becomes several
 BURST = 1000  # lines that are kept at once …
 PER_S = 50.0  # … and so many a second after them
 _TICK_S = 0.5  # text without an end of line waits so long for it
 _PIECE = 1 << 16
 _MOST_NAMES = 64
 _MOST_WAITING = 2 * BURST
-_LAST = 20  # of the dropped lines, said at the end: the last words of who died
+_LAST = 20  # of the dropped lines, said at the end: the last words of a process that died
 _LEAVE_S = 1.0
 _ENDS = re.compile(rb"[\r\n]+")
 
@@ -59,7 +59,7 @@ class Lines:
                 yield name, last
 
     def end(self) -> Iterator[tuple[bytes, bytes]]:
-        """Gives what has no end of line."""
+        """Give the text without an end of line."""
         if self._rest:
             self._open[b""] = (self._open.get(b"", b"") + self._rest)[-LONGEST:]
             self._rest = b""
@@ -101,7 +101,7 @@ class Outlet:
         self._thread.start()
 
     def offer(self, line: bytes) -> bool:
-        """Returns False when there is no room for it."""
+        """Return False when there is no room for it."""
         with self._changed:
             if self._ended or len(self._waiting) >= _MOST_WAITING:
                 return False
@@ -126,7 +126,7 @@ class Outlet:
             try:
                 while line:
                     line = line[os.write(self._file, line) :]
-            except OSError:  # whoever read is gone
+            except OSError:  # the reader is gone
                 with self._changed:
                     self._ended = True
                     self._waiting.clear()
@@ -145,7 +145,7 @@ class Drain:
         self._last: deque[bytes] = deque(maxlen=_LAST)
 
     def take(self, data: bytes) -> None:
-        """Takes what was printed."""
+        """Take printed bytes."""
         self._refill()
         if self._room < 1.0 and self._lines.is_between and BEGIN not in data and data.endswith(b"\n"):
             self._lose(data.count(b"\n"), len(data))  # a flood costs as little as it can
@@ -212,7 +212,12 @@ class Drain:
 
 def main() -> None:
     """Drains standard input to its end."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):  # it ends behind who prints
+    for number in (
+        signal.SIGINT,
+        signal.SIGTERM,
+        signal.SIGHUP,
+        signal.SIGQUIT,
+    ):  # it ends after the printing processes
         signal.signal(number, signal.SIG_IGN)
     drain = Drain(Outlet(1), Outlet(2))
     ticked = time.monotonic()

@@ -28,7 +28,7 @@ def text_line(entry: Entry) -> str:
 
 
 def log_into(file: Path, form: Format) -> Callable[[Entry], bool]:
-    """Writes entries into `file`. ServeError when that is not possible."""
+    """Write entries into `file`. Raise ServeError when that is not possible."""
     try:
         written = RotatingFile(file)
     except OSError as error:

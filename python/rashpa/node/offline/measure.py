@@ -56,7 +56,7 @@ def measure(path: Path, seconds: float, progress: Callable[[str], None] = lambda
     file, source = read_run_file(path)
     done: set[tuple[str, int, int]] = set()
     for section in file.buffer:
-        # which card, only the run file can say, and what a simulated one takes says nothing
+        # only the run file names the card, and the time of a simulated one says nothing
         usable = [name for name, works, _ in _native.available_units() if works and name != "fpga"]
         for unit in [name for name in usable_units(section.kernel) if name in usable] if section.kernel else ():
             chosen: dict[str, object] = {"sink": [NullSink(kind="null")], "receiver": None}

@@ -138,7 +138,7 @@ class StreamFiles:
             _count(self.unknown, message.type)
 
     def flush(self) -> None:
-        """Stores what has come."""
+        """Store the images so far."""
         if self._open:
             self._open.flush()
 
@@ -297,7 +297,7 @@ class _Series:
             file.flush()
 
     def close(self, end: End | None) -> Received:
-        """Completes the files. EngineError."""
+        """Complete the files. Raise EngineError when that fails."""
         received = self.received
         received.ended = end is not None
         due = self._due(end) if end is not None else None

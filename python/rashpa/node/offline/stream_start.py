@@ -201,7 +201,7 @@ def dtp_of(region: Region) -> _native.NxmxDtp:
 
 
 def write_facts(file: h5py.File, start: Start | None, facts: ChannelFacts) -> None:
-    """Add to a complete master what the writer of files has no names for, and take out what nobody has said. OSError."""
+    """Add facts to a complete master for which its writer has no names, and remove values that the start never gave. Raise OSError."""
     detector = file[_DETECTOR]
     _put_unknown(file, start)
     if start is None:

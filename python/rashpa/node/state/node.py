@@ -57,7 +57,7 @@ class Node:
         self._orders = asyncio.Lock()
         self._watcher: asyncio.Task[None] | None = None
         self._unwatched = False
-        self._orphaned: telegram.Orphaned | None = None  # what becomes of the run when its owner is gone
+        self._orphaned: telegram.Orphaned | None = None  # the fate of the run when its owner is gone
         self._orphan: Orphan | None = None
         self._freed = asyncio.Event()
         self._configuring = False
@@ -72,11 +72,11 @@ class Node:
         return self._run
 
     def hear_native(self) -> None:
-        """Puts into the log what native code has said. Any thread; by itself nobody calls it."""
+        """Put messages of native code into the log. Any thread may call it; no call is automatic."""
         self.log.hear(self._factory.take_log())
 
     def hear_printed(self, who: str, text: str) -> None:
-        """Puts a line into the log that somebody has printed in this process. Any thread."""
+        """Put a line into the log that was printed in this process. Any thread may call it."""
         self.log.printed(who, text, self._about)
 
     def capabilities(self) -> telegram.Capabilities:
@@ -193,7 +193,7 @@ class Node:
         return self._engine.preview(key, of)
 
     async def close(self) -> None:
-        """Ends the engine and gives everything back; bounded by the deadlines of Abort and Reset."""
+        """End the engine and give everything back, within the deadlines of Abort and Reset."""
         async with self._orders:
             await self._reset()
             if self._lease is not None:
@@ -320,7 +320,7 @@ class Node:
             raise OrderError("telegram", f"{self.name}: Claim needs an owner")
         if not self._ownership.owned:
             check_transition(self.name, self._state, "Claim")
-            if self._state is not RunState.idle:  # what an earlier run left
+            if self._state is not RunState.idle:  # the rest of an earlier run
                 await self._reset()
             self._own(order.owner, order.holder)
             self.log.info(f"Claim: the node belongs to {order.holder}")
@@ -339,7 +339,7 @@ class Node:
             self._lease = asyncio.create_task(self._watch_lease())
 
     async def _bounded(self, name: str, transition: Transition, call: Callable[[], _T]) -> _T:
-        """Runs an engine's call on a thread; the node is in fault when it does not end in time."""
+        """Run an engine's call on a thread; the node is in fault when it does not end in time."""
         try:
             async with within(transition.deadline_s):
                 return await asyncio.to_thread(call)

@@ -32,7 +32,7 @@ class Orphan:
         self._news = news
         if self._quiet_s < (STORING_S if storing(status) else self._order.quiet_s):
             return "wait"
-        self._quiet_s = 0.0  # as long again for what it is told now
+        self._quiet_s = 0.0  # as long again for the new order
         if self._stopped:
             return "abort"
         self._stopped = True

@@ -63,7 +63,7 @@ class Ownership:
         return "is gone" if self._lost else f"was not heard for {self.lease_s:g} s"
 
     def pass_time(self, seconds: float) -> None:
-        """Counts the owner's silence. Seconds that the node itself did not run are not counted: it could not have heard anybody."""
+        """Count the owner's silence. Seconds in which the node itself did not run do not count: it could not have heard its owner."""
         self._silent_s += seconds
 
     @property

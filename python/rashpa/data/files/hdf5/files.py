@@ -113,7 +113,7 @@ class Files:
         )
 
     def close(self) -> None:
-        """Closes all of them."""
+        """Close all of them."""
         held, self._held = self._held, {}
         for one in held.values():
             one.handle.close()

@@ -123,7 +123,7 @@ def _check_said(one: Filter, data: bytes, most: int) -> None:
         if len(data) < at + struct.calcsize(form):
             raise ChunkError("it ends early")
         said = struct.unpack_from(form, data, at)[0]
-    else:  # unknown here: whoever reads strangers' files does so under limits
+    else:  # unknown here: readers of strangers' files are under limits
         return
     if said > most:
         raise ChunkError(f"it would unpack to {said} bytes, and declares {most - _SPARE}")

@@ -156,7 +156,7 @@ class Mapping:
     def place(
         self, piece: Piece, values: NDArray[np.generic], into: NDArray[np.generic], first: int, columns: Box
     ) -> None:
-        """Puts `values`, the box of `piece`, into rows from `first` on of the whole, of which `into` has `columns` of the other axes."""
+        """Put `values`, the box of `piece`, into rows from `first` on of the whole, of which `into` has `columns` of the other axes."""
         picked = _picked(values, piece.inside).reshape(len(piece.rows), *(len(one) for one in self._trailing))
         inner = [(one >= low) & (one < high) for one, (low, high) in zip(self._trailing, columns, strict=True)]
         if not all(mask.all() for mask in inner):

@@ -263,12 +263,12 @@ class Finder:
         except self.files.kind as error:
             if not isinstance(error.__cause__, OSError):
                 raise
-            return Absence("short", str(error))  # HDF5 cannot open it: what is left of it is no whole file
+            return Absence("short", str(error))  # HDF5 cannot open it: its rest is no whole file
         found = self.walk(other, other.handle["/"], path, links)
         return Absence("unwritten", f"{other.path} has no {path}") if found is None else found
 
     def for_virtual(self, held: Held, depth: int) -> Find:
-        """Finds sources of virtual datasets of a file."""
+        """Find sources of virtual datasets of a file."""
         if depth > _MOST_LINKS:
             raise self.files.kind(f"{held.path}: virtual datasets lead from one to the next, and back; copy it again")
 
@@ -319,7 +319,7 @@ class Hdf5File(Closed, Group):
         return self._files.source(name, self._held)
 
     def close(self) -> None:
-        """Closes it, and all files that it has led to."""
+        """Close it, and all files to which it has led."""
         self._files.close()
 
 

@@ -27,7 +27,7 @@ _TYPES = {
     "f8": "double doublevalue floatieee64 doubleieee64",
 }
 _TYPE_OF = {name: code for code, names in _TYPES.items() for name in names.split()}
-_OF_FRAME = ("size", "image", "headerid")  # what a general header does not say for the frames behind it
+_OF_FRAME = ("size", "image", "headerid")  # keys that a general header does not set for the frames behind it
 
 
 def edf_frames(data: memoryview) -> Iterator[NDArray[Any]]:
@@ -64,7 +64,9 @@ def _next_block(data: memoryview, at: int, number: int) -> int:
     while at < len(data) and data[at] in _BLANK:
         at += 1
     if at < len(data) and data[at] != ord("{"):
-        raise ImageError(f"what follows at byte {at} is no header of frame {number}; it is damaged, or no EDF")
+        raise ImageError(
+            f"the block at byte {at} is no header of frame {number}; copy the file again, or give an EDF file"
+        )
     return at
 
 

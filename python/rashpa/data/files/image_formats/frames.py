@@ -78,4 +78,4 @@ def _unpack_zstd(source: IO[bytes], target: IO[bytes]) -> None:
             target.write(frame.decompress(piece))
             piece = frame.unused_data or source.read(1 << 20)
         if not frame.eof:
-            raise ImageError("it ends before what it packs does; copy it again")
+            raise ImageError("it ends before its packed content does; copy it again")

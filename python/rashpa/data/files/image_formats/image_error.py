@@ -11,7 +11,7 @@ class ImageError(RashpaError, ValueError):
 
 
 def whole_number(text: str, named: str) -> int:
-    """Read a count of a header. ImageError, which begins with `named`, when the text is none."""
+    """Read a count of a header. Raise ImageError that begins with `named` when the text is none."""
     if not re.fullmatch(r"[0-9]{1,15}", text):
         raise ImageError(f"{named} {text[:40]!r}, which is no number; it is damaged")
     return int(text)

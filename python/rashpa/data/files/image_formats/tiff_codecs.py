@@ -38,7 +38,7 @@ def unpacked(data: bytes, compression: int, size: int) -> bytes:
 
 def _unpacked(data: bytes, compression: int, size: int) -> bytes:
     if compression == NONE:
-        return data[:size]  # what is behind it fills up a block
+        return data[:size]  # the rest fills up a block
     if compression in (DEFLATE, OLD_DEFLATE):
         stream = zlib.decompressobj()
         found = stream.decompress(data, size + 1)
