@@ -48,8 +48,15 @@ def _docstring(path: Path) -> str:
 
 
 def _comment(path: Path) -> str:
+    """Return the comment of the class that the file is named after, or else the first one."""
+    source = path.read_text(encoding="utf-8")
+    name = "".join(word.capitalize() for word in _ASIDE.sub("", path.stem).split("_"))
+    declared = (
+        rf"((?:^[ ]*///.*\n)+)(?:^[ ]*template.*\n)?^[ ]*(?:class|struct|enum class)\s+(?:\[\[\w+\]\]\s+)?{name}\b"
+    )
+    named = re.search(declared, source, re.MULTILINE | re.IGNORECASE)
     lines: list[str] = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in (named[1] if named else source).splitlines():
         text = line.strip()
         if text.startswith("///") and not text.startswith("///<"):
             lines.append(text[3:].strip())
@@ -65,7 +72,7 @@ def short(text: str) -> str:
         if len(sentence.split()) <= MOST_WORDS:
             break
         sentence = sentence.partition(mark)[0]
-    return sentence.rstrip(".").replace("|", "\\|")
+    return sentence.rstrip(".").replace("|", "\\|") or "–"
 
 
 def listed(text: str) -> set[str]:

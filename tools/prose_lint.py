@@ -46,7 +46,8 @@ NOUN = re.compile(
     rf"{_PERSON}\b(?:[Ww]ho|[Ww]hom|[Ww]hoeve[r])\b(?= [a-z]+)(?! to )(?!\?)"
     rf"|(?:{_BEGINNING}[Ww]hose|(?:{_BEGINNING}|, )[Ww]hat)\b(?! to )(?!\?)"
 )
-CODE = re.compile(r"```.*?```|<!--.*?-->", re.DOTALL)
+# Lists that a tool makes are counted where their words come from.
+CODE = re.compile(r"```.*?```|<!-- files: made by.*?<!-- /files -->|<!--.*?-->", re.DOTALL)
 SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*])|\n\n|\n[-|#]|(?<=\|)\s")
 
 
