@@ -51,7 +51,7 @@ class Starter:
     async def run(self) -> str:
         """Carry out a run and return its last words. Raise OSError when it cannot be started."""
         if self.plan is None or self.busy:
-            raise JournalError("a run that was started here has not ended")
+            raise JournalError("a run that was started here has not ended; wait for its end, or stop it")
         name = f"{self.plan.file.run.name}_{datetime.now(UTC):%Y-%m-%d_%H-%M-%S}"
         report = self._reports / "reports" / name
         await asyncio.to_thread(report.mkdir, parents=True, exist_ok=True)
@@ -145,12 +145,12 @@ class OrdersPanel:
 
     async def _steer(self, way: Way) -> str:
         if self._journal is None:
-            raise SteerError("no run file was given")
+            raise SteerError("no run file was given; start the dashboard with one")
         return await asyncio.to_thread(steer, self._journal, way, _BY, _PATIENCE_S)
 
     async def _stop(self) -> str:
         if self._journal is None:
-            raise StopError("no run file was given")
+            raise StopError("no run file was given; start the dashboard with one")
         return await asyncio.to_thread(_stopped, self._journal)
 
     def _do(self, said: str, work: Callable[[], Awaitable[str]]) -> None:

@@ -58,13 +58,13 @@ class Listen:
     def check(self) -> None:
         """Raise ServeError when it is not safe or not possible."""
         if (self.certificate is None) != (self.key is None):
-            raise ServeError("TLS needs both --certificate and --key")
+            raise ServeError("TLS lacks a file; give both --certificate and --key")
         for path in (self.certificate, self.key):
             if path is not None and not path.is_file():
                 raise ServeError(f"{path}: no such file; TLS needs a certificate and its key in PEM")
         if not is_loopback(self.host) and not (self.token and self.certificate):
             raise ServeError(
-                f"{self.host} is not a loopback address: other machines could give orders. Set a token (RASHPA_TOKEN) and TLS "
+                f"{self.host} is not a loopback address, and other machines could give orders; set a token (RASHPA_TOKEN) and TLS "
                 "(--certificate, --key), or listen on 127.0.0.1"
             )
 
@@ -99,7 +99,9 @@ def read_grant() -> Grant:
             line += byte
         return Grant.of_line(line)
     except (OSError, ValueError):
-        raise ServeError("--of-run is for `rashpa run`, which says on standard input what the node may do") from None
+        raise ServeError(
+            "--of-run is for `rashpa run` alone, which grants rights on standard input; leave it out"
+        ) from None
 
 
 def open_files() -> int:

@@ -123,9 +123,9 @@ def test_recorded_files_become_a_folder_with_their_frames_in_order(tmp_path: Pat
 
 def test_what_is_wrong_with_recorded_files_is_said(tmp_path: Path) -> None:
     for words, says in (
-        (["--kind", "files"], "--kind files needs --raw FILES, once a module"),
+        (["--kind", "files"], "--kind files: there are no frames; give --raw FILES"),
         (["--kind", "files", "--raw", str(tmp_path / "none*")], "none*: there is no such file"),
-        (["--place", "3;4"], "--place 3;4: it is x,y in pixels"),
+        (["--place", "3;4"], "--place 3;4: it is no place; give x,y in pixels"),
         (["--modules", "2", "--place", "3,4"], "1 places for 2 modules"),
     ):
         done = CliRunner().invoke(app, ["make", str(tmp_path / "set"), *words])

@@ -80,7 +80,7 @@ def test_encode_gives_back_what_decode_was_given(how: str, tmp_path: Path) -> No
         (["decode", "--layer", "udp", "--src", "a", "--dst", "b", WRITE[84:]], "a is not an IP address"),
         (["decode", "--file", "no/such/file"], "no/such/file: No such file or directory"),
         (["encode", "{"], "JSON: line 1 column 2"),
-        (["encode", "[]"], "must be an object"),
+        (["encode", "[]"], "no object with the headers by name"),
         (["encode", "{}"], "bth is missing"),
     ],
 )

@@ -184,7 +184,7 @@ def _rows(program: str, arguments: list[str], json_file: Path | None = None) -> 
             f"rashpa_{program}_bench is not here: a wheel has no benchmarks; `make build` in a clone of the repository builds it{needs}"
         )
     if json_file is not None and not json_file.resolve().parent.is_dir():
-        raise _refusal(f"{json_file}: there is no folder {json_file.resolve().parent}")
+        raise _refusal(f"{json_file}: there is no folder {json_file.resolve().parent}; make it, or choose another file")
     done = subprocess.run([str(path), *arguments], stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
     rows = [_checked(row, path.name) for row in parse_rows(done.stdout)]
     if not rows:

@@ -75,7 +75,9 @@ def decode(
     """
     try:
         if (src is None) != (dst is None):
-            raise PacketError("--src and --dst belong together: the ICRC covers both addresses")
+            raise PacketError(
+                "--src and --dst belong together, since the ICRC covers both addresses; give both, or none"
+            )
         flow = Flow(src, dst, sport, dport) if src is not None and dst is not None else None
         data = _read_bytes(hex_ or [], file)
         print(json.dumps(decode_packet(data, _LAYER_OF[layer], flow), indent=2))  # noqa: T201

@@ -136,7 +136,9 @@ def _module(
         found.append(pedestal_of(words, gain, what, least, work.is_at))
     shapes = {one.pedestal.shape for one in found}
     if len(shapes) > 1:
-        raise PedestalError(f"module {number}: frames of G0, G1 and G2 have different shapes: {sorted(shapes)}")
+        raise PedestalError(
+            f"module {number}: frames of G0, G1 and G2 have different shapes: {sorted(shapes)}; take all of them with the same settings"
+        )
     mask = np.bitwise_or.reduce([one.bad for one in found])
     for gain, one in enumerate(found):
         tell.say(

@@ -125,7 +125,7 @@ def make(
             spec = PatternSpec(kind="pattern", modules=modules, frames=frames, width=width, height=height, pixel=name)
         elif kind is Kind.FILES:
             if not raw:
-                raise ValueError("--kind files needs --raw FILES, once a module")
+                raise ValueError("--kind files: there are no frames; give --raw FILES, once a module")
             if pedestal or gain:
                 calibration = CalibrationSpec(
                     pedestal=[_map_of(names) for names in pedestal or []],
@@ -197,7 +197,7 @@ def _files_of(pattern: str) -> list[str]:
         pattern = os.path.join(glob.escape(folder), name)  # noqa: PTH118 (it stays as it is written)
     found = [name for name in glob.glob(pattern) if Path(name).is_file()]  # noqa: PTH207 (the pattern may be absolute)
     if not found:
-        raise ValueError(f"--raw {pattern}: there is no such file")
+        raise ValueError(f"--raw {pattern}: there is no such file; give a file or a pattern of files")
     try:
         return in_order(found)
     except NumberingError as error:
@@ -214,7 +214,7 @@ def _map_of(names: str) -> str | list[str]:
 def _place_of(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"(\d{1,7}),(\d{1,7})", text)
     if found is None:
-        raise ValueError(f"--place {text}: it is x,y in pixels, such as 0,548")
+        raise ValueError(f"--place {text}: it is no place; give x,y in pixels, such as 0,548")
     return int(found[1]), int(found[2])
 
 
@@ -242,7 +242,7 @@ def preview(
 
         loaded = _load(path)
         if frame >= loaded.dataset.frames:
-            raise ValueError(f"--frame {frame}: {path} has frames 0 to {loaded.dataset.frames - 1}")
+            raise ValueError(f"--frame {frame}: {path} has frames 0 to {loaded.dataset.frames - 1}; give one of these")
         write_preview(loaded, frame, out)
         print(f"{out}: frame {frame} of {path}")  # noqa: T201
 

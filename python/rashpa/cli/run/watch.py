@@ -108,10 +108,12 @@ def _clients_of(named: Sequence[str], authority: str) -> list[NodeClient]:
                 if node.node != "local"
             ]
         else:
-            raise TokenError(f"{one} is neither a URL of a node, such as http://127.0.0.1:4781, nor a run file (.toml)")
+            raise TokenError(
+                f"{one} is neither a URL of a node nor a run file (.toml); give for example http://127.0.0.1:4781"
+            )
     if not clients:
         raise TokenError(
-            "the run file names no node by its URL: nodes that `rashpa run` starts itself belong to it alone"
+            "the run file names no node by its URL, and nodes that `rashpa run` starts itself belong to it alone; give URLs of nodes"
         )
     return clients
 

@@ -196,7 +196,7 @@ class Steering:
     async def _resume(self) -> str:
         paused = self._players("paused")
         if not paused:
-            raise SteerError("the run is not paused")
+            raise SteerError("the run is not paused; pause it first")
         cards = {one.name for one in self._plan.emulators if one.engine == "fpga"}
         for name in paused:  # with the rate that it has, told again: frames of the pause are not made up for
             source = self._fleet.status(name).source

@@ -140,4 +140,4 @@ def run_certificate() -> RunCertificate:
                 "openssl is not there; it makes the certificate of a run whose nodes are elsewhere: install it"
             ) from None
         except (OSError, subprocess.SubprocessError, UnicodeDecodeError) as error:
-            raise LauncherError(f"openssl cannot make the certificate of the run: {error}") from None
+            raise LauncherError(f"openssl cannot make the certificate of the run: {error}; install openssl") from None

@@ -44,7 +44,7 @@ class Feedback(Section):
     @model_validator(mode="after")
     def _somewhere(self) -> "Feedback":
         if self.ring is None and self.zmq is None:
-            raise ValueError("feedback goes nowhere: name a ring, a zmq endpoint, or both")
+            raise ValueError("feedback goes nowhere; name a ring, a zmq endpoint, or both")
         return self
 
 

@@ -133,7 +133,7 @@ def parse_run_file(path: Path, data: bytes) -> tuple[RunFile, RunFileSource]:
     try:
         text = text_of(data).replace("\r\n", "\n")
     except ValueError as error:
-        raise RunFileError(f"{path}: cannot be read as UTF-8 text: {error}") from None
+        raise RunFileError(f"{path}: cannot be read as UTF-8 text: {error}; save it as UTF-8") from None
     if beyond := beyond_bounds(text):
         raise RunFileError(f"{path}:{beyond[0]}: {beyond[1]}; a run file has no such thing")
     try:

@@ -75,7 +75,9 @@ def write_calibration(
     if add:
         known = read_facts(path)
         if known.detector != detector:
-            raise CalibrationFileError(f"{path}: it is of detector {known.detector}, not {detector}")
+            raise CalibrationFileError(
+                f"{path}: it is of detector {known.detector}, not {detector}; choose another file"
+            )
         if taken := sorted(set(known.modules) & set(modules)):
             raise CalibrationFileError(f"{path}: it has module {taken[0]}; write a new file")
     with made_hdf5(path, path if add else None) as file:
@@ -126,7 +128,7 @@ def _opened(path: Path) -> Hdf5File:
     try:
         return Hdf5File(path, kind=CalibrationFileError)
     except CalibrationFileError as error:
-        raise CalibrationFileError(f"it is no HDF5 file that can be read ({error})") from None
+        raise CalibrationFileError(f"it is no HDF5 file that can be read ({error}); copy it again") from None
 
 
 def _member(group: Group, name: str, kind: type) -> Any:

@@ -53,11 +53,13 @@ class CalibrationSpec(Spec):
                 raise ValueError("simulated_seed and files; leave one out")
             return self
         if not self.pedestal:
-            raise ValueError("pedestal is needed: name its files, one entry a module")
+            raise ValueError("pedestal is needed; name its files, one entry a module")
         if len({len(some) for some in named}) > 1:
-            raise ValueError("pedestal, gain, mask and serial need the same number of entries: one a module")
+            raise ValueError("pedestal, gain, mask and serial have different numbers of entries; give one a module")
         if not self.gain and not all(isinstance(one, str) and split_reference(one) for one in self.pedestal):
-            raise ValueError("gain is needed, as the files of pedestal are no calibration files that have one")
+            raise ValueError(
+                "gain is needed, as the files of pedestal are no calibration files that have one; name its files"
+            )
         return self
 
     @property

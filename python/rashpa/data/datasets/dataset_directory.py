@@ -66,7 +66,9 @@ class Description:
                 )
         missing = [name for name in self.frame_files if name not in self.sha256]
         if missing:
-            raise _native.FileError(f"dataset: {self.folder / DESCRIPTION}: files has no entry {missing[0]}")
+            raise _native.FileError(
+                f"dataset: {self.folder / DESCRIPTION}: files has no entry {missing[0]}; make the dataset again"
+            )
 
     def load_calibration(self) -> list[Calibration]:
         if not self.has_calibration:

@@ -158,7 +158,7 @@ def load_directory(folder: Path, making: _native.Making | None = None) -> Loaded
     )
     if dataset.frames != description.frames:
         raise _native.FileError(
-            f"dataset: {folder}: the files have {dataset.frames} frames, dataset.json says {description.frames}"
+            f"dataset: {folder}: the files have {dataset.frames} frames, dataset.json says {description.frames}; make the dataset again"
         )
     return LoadedDataset(
         dataset=dataset,
@@ -322,7 +322,7 @@ def _images(spec: FilesSpec) -> _native.Dataset:
     height, width = modules[0].shape[1:]
     if spec.width not in (0, width) or spec.height not in (0, height):
         raise _native.FileError(
-            f"dataset: {spec.files[0][0]}: {width} x {height} pixels, not {spec.width} x {spec.height} as asked for"
+            f"dataset: {spec.files[0][0]}: {width} x {height} pixels, not {spec.width} x {spec.height} as asked for; correct width and height"
         )
     flags = np.zeros(modules[0].shape[0], np.uint32)
     flags[[n for n in spec.dark_frames if n < len(flags)]] = DARK

@@ -23,7 +23,7 @@ def azimuthal_arrays(values: Values, image: Image) -> dict[str, NDArray[Any]]:
     shape = image.shape
     path = str(values["poni"])
     if not path:
-        raise ValueError("poni: is needed and not there: the geometry, made with pyFAI-calib2")
+        raise ValueError("poni: there is no geometry; make one with pyFAI-calib2")
     poni = geometry.read_poni("poni", path, shape)
     unit = geometry.checked_unit("radial_unit", path, poni, str(values["radial_unit"]))
     masked = image.masked.copy()
@@ -144,7 +144,7 @@ def _radial_bins(values: Values, low: NDArray[np.float64], high: NDArray[np.floa
         least, most = float(np.nanmin(low)), float(np.nanmax(high))
         most = max(most, np.nextafter(np.float32(least), np.float32(np.inf), dtype=np.float32).item())
     elif not least < most:
-        raise ValueError(f"radial_max: {most} is not above radial_min, which is {least}")
+        raise ValueError(f"radial_max: {most} is not above radial_min, which is {least}; give a larger one")
     return Bins(least, most, int(values["bins"]))
 
 
@@ -153,7 +153,9 @@ def _azimuthal_bins(values: Values) -> Bins:
     least, most = float(values["azimuth_min"]), float(values["azimuth_max"])
     if not least < most:
         further = f"; a range across 180 ends above it: {most + 360:g}" if least < most + 360 else ""
-        raise ValueError(f"azimuth_max: {most:g} is not above azimuth_min, which is {least:g}{further}")
+        raise ValueError(
+            f"azimuth_max: {most:g} is not above azimuth_min, which is {least:g}; give a larger one{further}"
+        )
     if most - least > 360:
         raise ValueError(f"azimuth_max: {most:g} is {most - least:g} degrees above azimuth_min; a circle has 360")
     return Bins(least, most, max(1, int(values["azimuthal_bins"])))

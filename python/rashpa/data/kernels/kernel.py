@@ -82,7 +82,7 @@ def kernel(
     """
 
     if isinstance(takes, str):
-        raise TypeError(f'takes is a list of types of pixels: takes=["{takes}"]')
+        raise TypeError(f'takes is no list of types of pixels; write takes=["{takes}"]')
 
     def declare(function: _Function) -> _Function:
         purpose = (inspect.getdoc(function) or "").partition("\n")[0]
@@ -108,10 +108,12 @@ def parameters_of_function(function: Callable[..., Any]) -> Mapping[str, bool | 
     arguments = list(inspect.signature(function).parameters.values())
     by_name = [one for one in arguments if one.kind is inspect.Parameter.KEYWORD_ONLY]
     if len(arguments) != len(by_name) + 1 or arguments[0].kind is inspect.Parameter.VAR_POSITIONAL:
-        raise ValueError("it must take the pixels, and parameters by name only: def function(pixels, *, threshold=10)")
+        raise ValueError(
+            "it must take the pixels, and parameters by name only; write def function(pixels, *, threshold=10)"
+        )
     for one in by_name:
         if type(one.default) not in (bool, int, float, str):
-            raise ValueError(f"its parameter {one.name} must have a default: a bool, int, float or str")
+            raise ValueError(f"its parameter {one.name} must have a default; give it a bool, int, float or str")
     return {one.name: one.default for one in by_name}
 
 

@@ -177,7 +177,7 @@ class Found(Sequence[Image]):
     @cached_property
     def _lists(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
         if self._native_lists is None:
-            raise TypeError("no kernel of this pipeline makes lists")
+            raise TypeError("no kernel of this pipeline makes lists; add csr or sparsify")
         return self._native_lists
 
     @cached_property

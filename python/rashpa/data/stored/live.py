@@ -111,7 +111,7 @@ class Live(Coming[LiveImage]):
     def take(self, timeout_s: float | None = None) -> LiveImage | None:
         """Return the next image, None when the run is over. Raise TimeoutError as above."""
         if self._closed:
-            raise LiveError("this run is closed")
+            raise LiveError("this run is closed; open it again")
         until = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
             if self._look():

@@ -23,7 +23,7 @@ def opened(file: Path | str) -> Run | JoinedRun | dict[str, Run | JoinedRun]:
         warnings.warn(f"{path}: it lacks the images of {name}: {why}", stacklevel=3)
     parts = open_parts(path)
     if not parts and not parts.gone:
-        raise StoredRunError(f"{path}: it leads to no file that can be read")
+        raise StoredRunError(f"{path}: it leads to no file that can be read; copy the files to which it leads, too")
     return next(iter(parts.values())) if len(parts) == 1 and not parts.gone else parts
 
 
@@ -38,7 +38,7 @@ def open_one(path: Path, follow: Iterable[Path] = ()) -> Run | JoinedRun:
         raise StoredRunError(f"{path}: {leads_to(masters)}; give the file of one of them")
     found = open_parts(path, folders=folders, whole=True)
     if not found:
-        raise StoredRunError(f"{path}: it leads to no file that can be read")
+        raise StoredRunError(f"{path}: it leads to no file that can be read; copy the files to which it leads, too")
     return next(iter(found.values()))
 
 

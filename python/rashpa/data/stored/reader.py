@@ -173,7 +173,7 @@ class Run(Closed):
     def lists(self) -> ImageSequence[tuple[NDArray[np.uint32], NDArray[Any]]]:
         """Return for each stored image indices of pixels and their values. Raise TypeError when the run holds dense images."""
         if self._frame_ptr is None:
-            raise TypeError(f"{self.path.name} holds dense images")
+            raise TypeError(f"{self.path.name} holds dense images; take image() or frames")
         return ImageSequence(self.sparse, range(len(self)))
 
     @property
@@ -198,7 +198,7 @@ class Run(Closed):
     def sparse(self, index: int) -> tuple[NDArray[np.uint32], NDArray[Any]]:
         """Return pixel indices (row · width + column) and photons of a sparse image."""
         if self._frame_ptr is None:
-            raise TypeError(f"{self.path.name} holds dense images")
+            raise TypeError(f"{self.path.name} holds dense images; take image() or frames")
         first, end = int(self._frame_ptr[index]), int(self._frame_ptr[index + 1])
         return self._data["index"][first:end], self._data["intensity"][first:end]
 
@@ -389,7 +389,7 @@ def open_run(path: Path | str, *, folders: Iterable[Path] = ()) -> Run:
     try:
         file = Hdf5File(path, kind=StoredRunError, folders=folders)
     except FileNotFoundError:
-        raise StoredRunError(f"{path}: no such file") from None
+        raise StoredRunError(f"{path}: no such file; check the name") from None
     except OSError as error:
         if is_own(error):
             raise

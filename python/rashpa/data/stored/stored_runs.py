@@ -47,7 +47,7 @@ def _of_report(report: Path) -> list[Path]:
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise StoredRunError(f"{report}: is no report of a run ({error})") from error
     if not files:
-        raise StoredRunError(f"{report}: the run {said['run']['name']} has stored no file")
+        raise StoredRunError(f"{report}: the run {said['run']['name']} has stored no file; add a sink hdf5 or raw")
     found = [path for file, _ in files if (path := _reached(file, report, base)) is not None]
     if not found:
         places = ", ".join(f"{file} ({node})" for file, node in files)

@@ -76,7 +76,7 @@ class Feedback(Coming[Image]):
             if record is not None:
                 return image_of(source.description, record, time.monotonic_ns()) if record else None
             if until is not None and time.monotonic() >= until:
-                raise TimeoutError(f"no image was published within {timeout_s:g} s")
+                raise TimeoutError(f"no image was published within {timeout_s:g} s; start the run, or wait longer")
 
     def close(self) -> None:
         source, self._source = self._source, None
@@ -85,7 +85,7 @@ class Feedback(Coming[Image]):
 
     def _open(self) -> _Source:
         if self._source is None:
-            raise FeedbackError("this feedback is closed")
+            raise FeedbackError("this feedback is closed; open it again")
         return self._source
 
 
@@ -99,7 +99,7 @@ def open_feedback(
     if text.startswith("tcp://"):
         return Feedback(_Socket(text, buffer, spin), timeout_s)
     if "://" in text:
-        raise FeedbackError(f"{text}: name a ring, its file, or tcp://ADDRESS:PORT")
+        raise FeedbackError(f"{text}: it is no source; name a ring, its file, or tcp://ADDRESS:PORT")
     path = Path(text) if "/" in text else FEEDBACK_FOLDER / ring_name(text)
     return Feedback(_Ring(path, timeout_s, spin, begin), timeout_s)
 

@@ -64,7 +64,9 @@ class LiveStream(Closed, Iterator[StreamedImage]):
         try:
             import zmq
         except ImportError:
-            raise LiveError("streams are read with pyzmq: pip install 'rashpa[stream]'") from None
+            raise LiveError(
+                "streams are read with pyzmq, which is missing; type pip install 'rashpa[stream]'"
+            ) from None
         self.endpoint = endpoint
         self.missed = 0
         self.strays = 0
@@ -109,7 +111,9 @@ class LiveStream(Closed, Iterator[StreamedImage]):
         until = None if self._timeout_s is None else time.monotonic() + self._timeout_s
         while not self._socket.poll(_LOOK_MS):
             if until is not None and time.monotonic() >= until:
-                raise TimeoutError(f"{self.endpoint}: no message came within {self._timeout_s:g} s")
+                raise TimeoutError(
+                    f"{self.endpoint}: no message came within {self._timeout_s:g} s; start the sender, or wait longer"
+                )
         buffer: memoryview = self._socket.recv(copy=False).buffer
         return buffer
 

@@ -60,9 +60,9 @@ def _messages_of(path: Path) -> Iterator[memoryview]:
     with os.fdopen(descriptor, "rb", buffering=0) as file:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
-            raise RecordingError(f"{path} is no file with messages")
+            raise RecordingError(f"{path} is no file with messages; give a recording")
         if facts.st_size == 0:
-            raise RecordingError(f"{path} is empty")
+            raise RecordingError(f"{path} is empty; give a recording")
         try:
             yield from _items(file, facts.st_size)
         except OSError as error:

@@ -73,7 +73,9 @@ def _check_with(fields: Mapping[str, Any], flow: Flow) -> dict[str, Any]:
     """Return the ICRC's verdict on the payload when sent as `flow` says. IPv4: its identification is not known, so at best modulo-id."""
     source, destination = (_address(text) for text in (flow.source, flow.destination))
     if source.version != destination.version:
-        raise PacketError(f"--src {flow.source} and --dst {flow.destination} are not of one IP version")
+        raise PacketError(
+            f"--src {flow.source} and --dst {flow.destination} are not of one IP version; give two of the same"
+        )
     name = f"ipv{source.version}"
     whole = {
         **fields,
@@ -139,7 +141,7 @@ def _text_of(name: str, value: Any) -> Any:
 def encode(packet: Mapping[str, Any], *, udp_checksum: bool = False) -> bytes:
     """Return the bytes of the packet that decode() describes. Absent or null parts are computed; `udp_checksum` False makes an absent one 0."""
     if not isinstance(packet, Mapping):
-        raise PacketError("packet: the JSON must be an object with the headers by name, as decode prints it")
+        raise PacketError("packet: the JSON is no object with the headers by name; give one as decode prints it")
     unknown = sorted(set(packet) - _KEYS - _INFORMATIONAL)
     if unknown:
         raise PacketError(f"packet: there is no {unknown[0]}; there are {', '.join(sorted(_KEYS))}")

@@ -85,10 +85,10 @@ def _pages(data: memoryview) -> tuple[str, list[Fields]]:
     order = {b"II": "<", b"MM": ">"}.get(bytes(data[:2]), "")
     version = struct.unpack_from(f"{order}H", data, 2)[0] if order and len(data) >= 8 else 0
     if version not in (42, 43):
-        raise ImageError("it does not begin as a TIFF does")
+        raise ImageError("it does not begin as a TIFF does; give a TIFF file")
     big = version == 43
     if big and (len(data) < 16 or struct.unpack_from(f"{order}HH", data, 4) != (8, 0)):
-        raise ImageError("its BigTIFF header is damaged")
+        raise ImageError("its BigTIFF header is damaged; copy it again")
     at = struct.unpack_from(f"{order}Q" if big else f"{order}I", data, 8 if big else 4)[0]
     pages: list[Fields] = []
     seen: set[int] = set()

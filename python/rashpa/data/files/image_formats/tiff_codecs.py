@@ -30,7 +30,7 @@ def unpacked(data: bytes, compression: int, size: int) -> bytes:
     try:
         found = _unpacked(data, compression, size)
     except (zlib.error, zstandard.ZstdError, OSError, ValueError) as error:
-        raise ImageError(f"its compressed pixels are damaged ({error})") from None
+        raise ImageError(f"its compressed pixels are damaged ({error}); copy it again") from None
     if len(found) != size:
         raise ImageError(f"its compressed pixels make another number of bytes than the {size} of a strip or tile")
     return found
