@@ -58,7 +58,7 @@ class Listen:
     def check(self) -> None:
         """Raise ServeError when it is not safe or not possible."""
         if (self.certificate is None) != (self.key is None):
-            raise ServeError("TLS lacks a file; give both --certificate and --key")
+            raise ServeError("TLS needs both --certificate and --key; give the missing one")
         for path in (self.certificate, self.key):
             if path is not None and not path.is_file():
                 raise ServeError(f"{path}: no such file; TLS needs a certificate and its key in PEM")
