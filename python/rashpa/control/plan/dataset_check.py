@@ -49,6 +49,8 @@ def _with_modules(spec: StoredSpec, file: RunFile) -> StoredSpec:
     """Cut stored images into the modules of the detector."""
     detector = file.detector
     update: dict[str, object] = {"width": spec.width or detector.width, "height": spec.height or detector.height}
+    if spec.bad_pixels == "auto":
+        update["bad_pixels"] = "masked" if any(buffer.kernel for buffer in file.buffer) else "as_stored"
     if spec.masked == "delivered":
         update["masked"] = detector.masked
     if not spec.places:

@@ -68,6 +68,15 @@ def named(masked: str | Masking, dtype: Any) -> Masking:
     return Masking(cast("Kind", masked))
 
 
+_GAP_OR_BAD = 0xFFFF
+"""NXmx: a pixel with one of these pixel_mask bits holds no measurement."""
+
+
+def bad_pixels(mask: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Return where an NXmx pixel_mask says that there is no measurement; its upper bits say where pixels are of another kind."""
+    return np.asarray((mask & _GAP_OR_BAD) != 0)
+
+
 _JOIN = (np.concatenate, np.stack)
 
 

@@ -123,6 +123,11 @@ class StoredSpec(Spec):
     masked: MaskedName = Field(
         default="delivered", description="as [detector] says when not given; a file that states another is refused"
     )
+    bad_pixels: Literal["auto", "masked", "as_stored"] = Field(
+        default="auto",
+        description="of the file's pixel_mask: masked, they hold the value of masked pixels, so that no kernel counts them; auto: masked when a buffer has "
+        "kernels",
+    )
     width: int = Field(default=0, ge=0, le=65536, description="pixels of a module; as [detector] says when not given")
     height: int = Field(default=0, ge=0, le=65536, description="pixels of a module; as [detector] says when not given")
     places: list[Place] = Field(

@@ -16,7 +16,9 @@ from rashpa import _native
 from rashpa.data.base.books import DataBooks
 from rashpa.data.datasets.dataset_spec import StoredSpec
 from rashpa.data.geometry.orientation import UPRIGHT, Orientation
+from rashpa.data.stored.masked_stored import MaskedStored
 from rashpa.data.stored.run_facts import COMPLETENESS
+from rashpa.data.stored.source_facts import read_source_facts
 from rashpa.data.stored.stored_images import RawShape, open_stored
 from rashpa.data.stored.stored_piece import Piece, Reading, Stored, StoredError
 
@@ -66,12 +68,13 @@ def load_replay(spec: StoredSpec, folders: tuple[Path, ...] = ()) -> Replay:
     path = Path(spec.path)
     with _reading():
         reading = Reading(folders, tuple(map(Path, spec.follow)), spec.allow_missing)
-        stored = open_stored([path], RawShape(0, 0, "uint16"), reading)
+        stored: Stored = open_stored([path], RawShape(0, 0, "uint16"), reading)
         try:
             there = np.setdiff1d(np.arange(stored.frames, dtype=np.int64), stored.absent.images, assume_unique=True)
             if there.size == 0:
                 raise _native.FileError(f"dataset: {path} holds no image; there is nothing to play")
             _check_masked(spec, stored)
+            stored = _with_mask(spec, stored, reading)
             modules = _modules(spec, stored.shape)
             there = there[: spec.frames or there.size]
             count = int(there.size)
@@ -98,6 +101,13 @@ def _reading() -> Iterator[None]:
         yield
     except StoredError as error:
         raise _native.FileError(f"dataset: {error}") from None
+
+
+def _with_mask(spec: StoredSpec, stored: Stored, reading: Reading) -> Stored:
+    """With the mask of the file, where it is asked for and there is one."""
+    path = Path(spec.path)
+    mask = read_source_facts(path, stored.shape, reading).mask if spec.bad_pixels == "masked" else None
+    return stored if mask is None else MaskedStored(stored, mask)
 
 
 def _check_masked(spec: StoredSpec, stored: Stored) -> None:

@@ -10,7 +10,6 @@ from rashpa.data.stored.joined_run import JoinedRun
 from rashpa.data.stored.reader import Run
 
 MASKED_COLOUR = "#5c6670"
-GAP_OR_BAD = 0xFFFF
 
 
 def brightest_image(run: Run | JoinedRun) -> int:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.data.base.pixels import bad_pixels
 from rashpa.data.figures.drawn_picture import DrawnPicture, Scale
-from rashpa.data.figures.image_values import GAP_OR_BAD, bounds_of, brightest_image, largest_of_blocks
+from rashpa.data.figures.image_values import bounds_of, brightest_image, largest_of_blocks
 from rashpa.data.stored.reader import Run
 from rashpa.data.stored.run_facts import COMPLETENESS
 
@@ -81,7 +82,7 @@ def summed(run: Run, side: int, patience_s: float) -> StoredPicture | None:
         if quantity is None or not facts.windows or len(facts.shape) != 2:
             continue
         values = np.asarray(run.accumulated(name, quantity), np.float64)
-        values[(run.pixel_mask & GAP_OR_BAD) != 0] = np.nan
+        values[bad_pixels(run.pixel_mask)] = np.nan
         text = f"{quantity} of {facts.windows[-1].images:,} images, by kernel {name}"
         return StoredPicture(reduced(values, side, unit_of(run.dtype.kind)), text)
     if len(run) == 0:

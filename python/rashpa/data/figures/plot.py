@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from rashpa.data.figures.image_values import GAP_OR_BAD, MASKED_COLOUR, blocks, bounds_of, largest_of_blocks
+from rashpa.data.base.pixels import bad_pixels
+from rashpa.data.figures.image_values import MASKED_COLOUR, blocks, bounds_of, largest_of_blocks
 from rashpa.data.files.regular_file import write_named
 from rashpa.data.stored.joined_run import JoinedRun
 from rashpa.data.stored.reader import Run
@@ -133,7 +134,7 @@ def _masked(pixels: NDArray[Any], mask: NDArray[np.uint32]) -> NDArray[np.bool_]
         if kind == "f"
         else pixels == (np.iinfo(pixels.dtype).min if kind == "i" else np.iinfo(pixels.dtype).max)
     )
-    return np.asarray(fill | ((mask & GAP_OR_BAD) != 0), dtype=np.bool_)
+    return np.asarray(fill | bad_pixels(mask), dtype=np.bool_)
 
 
 def _majority(flags: NDArray[np.bool_], step: int) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data.base.pixels import Masking, counts_of, delivered
+from rashpa.data.base.pixels import Masking, bad_pixels, counts_of, delivered
 from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.data.files.file_names import expanded
 
@@ -23,7 +23,7 @@ class GivenError(RashpaError, ValueError):
 
 @dataclass(frozen=True)
 class Image:
-    """Describes the images that a kernel will see. `mask`: NXmx pixel_mask bits [height][width], not 0: no valid pixel; None: unknown. `counts`: the least
+    """Describes the images that a kernel will see. `mask`: NXmx pixel_mask bits [height][width]; None: unknown. `counts`: the least
     and the largest value of a pixel that is not masked; None: unknown."""
 
     height: int
@@ -38,7 +38,7 @@ class Image:
     @property
     def masked(self) -> NDArray[np.bool_]:
         """Return True where there is no valid pixel."""
-        return np.zeros(self.shape, np.bool_) if self.mask is None else np.asarray(self.mask != 0)
+        return np.zeros(self.shape, np.bool_) if self.mask is None else bad_pixels(self.mask)
 
 
 def behind(image: Image, declared: Mapping[str, Any], values: Values) -> Image:

@@ -11,13 +11,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data.base.pixels import Masking, Pixels, delivered, with_masking
+from rashpa.data.base.pixels import Masking, Pixels, bad_pixels, delivered, with_masking
 from rashpa.data.files.hdf5.tree import Group
 from rashpa.data.stored.densify import masked_value
 from rashpa.data.stored.run_facts import LostRun
 from rashpa.data.stored.stored_facts import text_of
-
-_GAP_OR_BAD = 0xFFFF  # NXmx: a pixel with one of these pixel_mask bits holds no measurement
 
 
 class ImageFacts:
@@ -54,7 +52,7 @@ class ImageFacts:
     @cached_property
     def gap_or_bad(self) -> NDArray[np.bool_]:
         """Return True where no image holds a measurement."""
-        return np.asarray((self.pixel_mask & _GAP_OR_BAD) != 0)
+        return bad_pixels(self.pixel_mask)
 
     def lost(self, runs: Iterable[LostRun]) -> NDArray[np.bool_]:
         """Return True where these lines did not arrive. Without the table of DTPs nothing can be placed: all False."""

@@ -29,6 +29,7 @@ from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.data.files.file_names import NumberingError, encoding_trouble, in_order, without_packing
 from rashpa.data.files.images import is_image
 from rashpa.data.files.new_folders import remove_empty
+from rashpa.data.stored.masked_stored import MaskedStored
 from rashpa.data.stored.run_facts import COMPLETENESS
 from rashpa.data.stored.source_facts import read_source_facts
 from rashpa.data.stored.stored_images import Description, RawShape, describe, open_stored
@@ -253,8 +254,10 @@ def _processed(job: Job, here: Path, progress: Callable[[int], None] | None) -> 
     try:
         with native_errors(), contextlib.ExitStack() as at_end:
             raw = RawShape(buffer.height, buffer.width, buffer.pixel, job.header_bytes)
-            stored = open_stored(job.recording.files, raw, job.reading)
+            stored: Stored = open_stored(job.recording.files, raw, job.reading)
             at_end.callback(stored.close)
+            if buffer.kernels and facts.mask is not None:
+                stored = MaskedStored(stored, facts.mask)
             for output in prefixes_of(order):
                 at_end.callback(release_output, output)
             older = [OlderFiles(output) for output in prefixes_of(order) if output.parent.is_dir()]
