@@ -41,7 +41,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' 'src/*.cl' \
   'tests/*.cpp' 'tests/*.hpp' '*CMakeLists.txt' cmake schema 2>/dev/null))
 
-.PHONY: build packages demo test-demo test test-quick test-system test-cpp test-python test-beamline test-chaos test-nth test-strangers test-vm test-slurm test-rtl synth pythons wheel test-wheel device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference lock clean distclean help
+.PHONY: build packages demo test-demo test test-quick test-system test-cpp test-python test-beamline test-chaos test-nth test-strangers test-vm test-slurm test-rtl synth pythons wheel test-wheel changelog release device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference lock clean distclean help
 
 build: build/.installed  ## the command .venv/bin/rashpa, the C++ tests and the benchmarks
 
@@ -230,6 +230,12 @@ aarch64: build/.packages  ## all libraries for aarch64 by a cross compiler, and 
 	cmake --preset aarch64
 	cmake --build --preset aarch64 --target $(AARCH64_LIBRARIES:%=rashpa_%) $(AARCH64_TESTS:%=rashpa_%_test)
 	ctest --preset aarch64 --no-tests=error -R '^($(subst $(SPACE),|,$(AARCH64_TESTS)))$$'
+
+changelog: $(VENV)/.requirements  ## CHANGELOG.md from the fragments of changes/, which go
+	tools/release/changelog.sh $(BIN)/python
+
+release: test-wheel docs  ## all files of a release in build/release-files, each tried in an empty environment, and the tag; DRAFT=1: no tag
+	tools/release/make_release.sh $(BIN)/python
 
 # In no lock: a tool of this target alone, for the Pythons that it has wheels for.
 build/atheris/.installed: $(VENV)/.requirements

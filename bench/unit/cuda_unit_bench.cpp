@@ -95,7 +95,12 @@ void latency(Trigger trigger, const Quick& one, std::uint32_t side, std::uint64_
     unit->submit(&stack);
     take(*unit);
     if (n >= kWarm) times.push_back(now_ns() - start);
-    if (stack.images[0].decision != Decision::accepted) throw ResourceError("an image has not been accepted");
+    const StackImage& image = stack.images[0];
+    if (image.decision != Decision::accepted) {
+      throw ResourceError(fmt::format("image {} of {}, {}: {}, veto reason {}, error {}", n, name_of(trigger), one.name,
+                                      name_of(image.decision), static_cast<int>(image.reason),
+                                      static_cast<int>(image.error)));
+    }
   }
   rows(
       fmt::format("unit, {}, {}, {} x {}: submit to everything in host memory", name_of(trigger), one.name, side, side),

@@ -79,7 +79,15 @@ def __getattr__(name: str) -> Any:
         from rashpa.data.base.rashpa_error import RashpaError
 
         return RashpaError
+    if name == "__version__":
+        from rashpa.control.nodes.version import software_version
+
+        return software_version()
     raise AttributeError(f"module 'rashpa' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})
 
 
 _know_old_names()

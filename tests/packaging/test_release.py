@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All that names the version or the requirements of a release agrees with CMakeLists.txt and pyproject.toml."""
+
+import ast
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import rashpa
+
+ROOT = Path(__file__).parents[2]
+CONDA = {"matplotlib": "matplotlib-base", "prometheus-client": "prometheus_client"}
+"""Names of Python packages that conda has otherwise."""
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def version() -> str:
+    return subprocess.run(
+        [ROOT / "tools/release/version.sh"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def requirements() -> set[str]:
+    project = tomllib.loads(text_of("pyproject.toml"))["project"]
+    return {re.split(r"[<>=\[ ]", one)[0] for one in project["dependencies"]}
+
+
+def test_the_version_is_the_same_everywhere(version: str) -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", version)
+    assert f"\nversion: {version}\n" in text_of("CITATION.cff")
+    assert f'version: "{version}"' in text_of("packaging/conda/recipe.yaml")
+    assert f'version("{version}", tag="v{version}")' in text_of("packaging/spack/package.py")
+    assert re.search(r"^## (\S+) \(", text_of("CHANGELOG.md"), re.MULTILINE)[1] == version  # type: ignore[index]
+    assert (ROOT / "tests/releases" / version / "run.toml").is_file(), "python tools/release/keep_files.py"
+
+
+def test_the_package_says_its_version_and_all_its_names() -> None:
+    assert re.match(r"\d+\.\d+|0\+source", rashpa.__version__)
+    assert {"Pipeline", "open", "run", "__version__"} <= set(dir(rashpa))
+    with pytest.raises(AttributeError):
+        rashpa.no_such_name  # noqa: B018
+
+
+def test_the_conda_recipe_has_the_requirements_of_a_run(requirements: set[str]) -> None:
+    run = text_of("packaging/conda/recipe.yaml").partition("\n  run:\n")[2].partition("\n\n")[0]
+    named = set(re.findall(r"^    - (\S+)", run, re.MULTILINE)) - {"python"}
+    assert named == {CONDA.get(one, one) for one in requirements}
+
+
+def test_the_spack_package_has_the_requirements_of_a_run(requirements: set[str]) -> None:
+    named = set()
+    for call in ast.walk(ast.parse(text_of("packaging/spack/package.py"))):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "depends_on":
+            kinds = [ast.literal_eval(one.value) for one in call.keywords if one.arg == "type"]
+            if kinds == ["run"]:
+                named.add(ast.literal_eval(call.args[0]).removeprefix("py-"))
+    assert named == requirements
+
+
+def test_fragments_are_of_kinds_that_a_changelog_has() -> None:
+    kinds = {one["directory"] for one in tomllib.loads(text_of("pyproject.toml"))["tool"]["towncrier"]["type"]}
+    others = {"README.md", "template.jinja"}
+    wrong = [
+        path.name
+        for path in (ROOT / "changes").iterdir()
+        if path.name not in others and not re.fullmatch(rf"\d+\.(?:[\w-]+\.)?(?:{'|'.join(kinds)})\.md", path.name)
+    ]
+    assert wrong == []

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Print the bill of materials of a release as CycloneDX JSON: `python tools/release/bill_of_materials.py FOLDER`.
+
+Python packages below FOLDER are listed by cyclonedx-bom; libraries inside our wheel by auditwheel, from whose bill they are taken over.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any
+
+
+def main() -> None:
+    """Print it; exit with an error when a package lacks."""
+    folder = Path(sys.argv[1])
+    bill = _of_packages(folder)
+    parts: list[dict[str, Any]] = bill["components"]
+    for file in folder.glob("rashpa-*.dist-info/sboms/auditwheel.cdx.json"):
+        parts += [part for part in json.loads(file.read_text())["components"] if part["name"] != "rashpa"]
+    lacking = {one.name.lower() for one in distributions(path=[str(folder)])} - {part["name"].lower() for part in parts}
+    if lacking:
+        sys.exit(f"bill_of_materials: {', '.join(sorted(lacking))}: the bill lacks them")
+    json.dump(bill, sys.stdout, indent=1)
+
+
+def _of_packages(folder: Path) -> dict[str, Any]:
+    """Return the bill of a Python whose only packages are those of the folder."""
+    with tempfile.TemporaryDirectory() as place:
+        python = Path(place) / "python"
+        python.write_text(f'#!/bin/sh\nPYTHONPATH={folder.resolve()} exec {sys.executable} -S "$@"\n')
+        python.chmod(0o755)
+        words = [sys.executable, "-m", "cyclonedx_py", "environment", "--output-format", "JSON", str(python)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"bill_of_materials: {done.stderr.strip()}")
+    bill: dict[str, Any] = json.loads(done.stdout)
+    return bill
+
+
+if __name__ == "__main__":
+    main()

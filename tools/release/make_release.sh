@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Makes all files of a release in build/release-files from wheels (make test-wheel) and pages (make docs), tries each in an empty
+# environment, and tags the commit. The Python $1 runs the tools. With DRAFT=1 the tree may have changes, and there is no tag.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+python=$(realpath --no-symlinks "$1")
+draft=${DRAFT:-}
+version=$(tools/release/version.sh)
+out=build/release-files
+tools=$PWD/build/release-tools
+refuse() { echo "make release: $1" >&2; exit 1; }
+if [ -z "$draft" ]; then
+  [ -z "$(git status --porcelain)" ] || refuse "the tree has changes that no commit has; commit them, or DRAFT=1"
+  ! git rev-parse -q --verify "refs/tags/v$version" > /dev/null || refuse "v$version has its tag; raise the version in CMakeLists.txt"
+  grep -q "^## $version " CHANGELOG.md || refuse "CHANGELOG.md has no $version; make changelog, and commit it"
+fi
+tools/release/release_tools.sh "$python"
+rm -rf "$out"
+mkdir -p "$out"
+said=()
+
+"$python" -c "import sys; from scikit_build_core.build import build_sdist; build_sdist('$out')" > build/release-sdist.log 2>&1 \
+  || { tail -n 20 build/release-sdist.log >&2; exit 1; }
+tools/release/try_sdist.sh "$python" "$out/rashpa-$version.tar.gz"
+said+=("source: a wheel is built of it")
+
+cp build/wheel/dist/rashpa-"$version"-*.whl "$out/"
+said+=("wheels: rashpa demo in empty environments (make test-wheel)")
+tar czf "$out/rashpa-$version-docs.tar.gz" -C build/docs --transform "s/^site/rashpa-$version-docs/" site
+
+while read -r suite minor archive; do
+  tools/release/make_deb.sh "$python" "$minor" "$out"
+  if tools/release/try_deb.sh "$suite" "$archive" "$(echo "$out/rashpa_$version~py${minor/./}_"*.deb)"; then
+    said+=("package for $suite: rashpa demo in an empty root")
+  elif [ $? = 77 ]; then
+    said+=("package for $suite: NOT TRIED")
+  else
+    refuse "the package for $suite does not work"
+  fi
+done < packaging/distributions.txt
+
+home=build/deb/$(sed -n '1s/^[^ ]* \([^ ]*\) .*/\1/p' packaging/distributions.txt)/usr/lib/rashpa
+site=$(echo "$home"/lib/python*/site-packages)
+"$python" tools/release/notices.py "$site" > "$out/third_party_licenses.txt"
+PYTHONPATH=$tools "$python" tools/release/bill_of_materials.py "$site" > "$out/rashpa-$version.cdx.json"
+PYTHONPATH=$tools "$python" tools/release/check_recipe.py packaging/conda/recipe.yaml
+sed "s/@VERSION@/$version/g" packaging/Containerfile > "$out/Containerfile"
+(cd "$out" && sha256sum -- * > SHA256SUMS)
+[ -n "$draft" ] || git tag -a "v$version" -m "rashpa $version"
+(cd "$out" && du -k -- * | awk '{printf "%8.1f MB  %s\n", $1 / 1024, $2}')
+printf 'make release: %s\n' "${said[@]}"
