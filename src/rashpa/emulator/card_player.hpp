@@ -28,7 +28,7 @@ namespace rashpa::emulator {
 /// - pause() makes no more frames available than the foremost that a DTP was given: all DTPs stop there. The rate is
 ///   fixed.
 /// - Faults: packets are dropped and corrupted where the card's table of faults says so; all else is refused.
-class CardPlayer final : public Player {
+class CardPlayer final : public Player, public Pausable, public Injecting, public CardCounting {
  public:
   /// Takes the card, fills its memory, and arms it: from here on credits count. `config` outlives it. Throws
   /// ConfigError for what a card cannot do, FileError and ResourceError when there is none, StateError when somebody
@@ -42,8 +42,6 @@ class CardPlayer final : public Player {
   void start(std::int64_t start_ns, std::uint64_t start_tai_ns) override;
   void pause(std::uint64_t frame) noexcept override { pause_from_.store(frame); }
   void resume(double rate_hz) override;
-  [[nodiscard]] std::uint64_t begun() const noexcept override { return 0; }
-  void end_at(std::uint64_t /*frames*/) noexcept override {}  // such runs are refused
   void stop() noexcept override;
   [[nodiscard]] bool done() const noexcept override { return done_.load(std::memory_order_acquire); }
   [[nodiscard]] transfer::DtpSourceStats stats(std::size_t dtp) const override;

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame/dtp_id.hpp"
 #include "rashpa/core/image/orientation.hpp"
@@ -64,12 +65,6 @@ std::unique_ptr<Player> make_player(const Config& config, const ModuleFramesStor
   return std::make_unique<SoftwarePlayer>(config, frames, gate);
 }
 
-std::vector<link::Endpoint> Player::join(const std::string& group, const GroupMember& member,
-                                         std::span<const SourceDtp> dtps) {
-  throw ConfigError(
-      fmt::format("emulator: {} with {} DTPs cannot join {}: a card deals no images", member.name, dtps.size(), group));
-}
-
 namespace {
 
 /// The mean rate of a timetable becomes that of the run.
@@ -113,6 +108,11 @@ Emulator::Emulator(Config config) : config_(std::move(config)) {
   store_ = std::make_unique<ModuleFramesStore>(*config_.dataset);
   for (const SourceDtp& source : config_.dtps) store_->add(source.dtp.module, source.dtp.orientation);
   player_ = make_player(config_, *store_, config_.trigger == Trigger::software ? &gate_ : nullptr);
+  pausable_ = able<Pausable>(*player_);
+  endable_ = able<Endable>(*player_);
+  injecting_ = able<const Injecting>(*player_);
+  dealing_ = able<Dealing>(*player_);
+  card_ = able<const CardCounting>(*player_);
   for (const SourceDtp& source : config_.dtps) note(source);
   const std::string registration = player_->description();
   log::write(log::Level::info, {.run = run()},
@@ -151,6 +151,10 @@ std::vector<link::Endpoint> Emulator::join(const std::string& group, const Group
   const std::lock_guard stopping(stopping_);
   if (start_ns_.load() == 0 || player_->done())
     throw StateError("emulator: it is not running; a member joins while images are dealt");
+  if (dealing_ == nullptr) {
+    throw ConfigError(fmt::format("emulator: {} with {} DTPs cannot join {}: a card deals no images", member.name,
+                                  dtps.size(), group));
+  }
   for (const SourceDtp& source : dtps) {
     check(config_, source);
     if (std::any_of(config_.dtps.begin(), config_.dtps.end(),
@@ -159,7 +163,7 @@ std::vector<link::Endpoint> Emulator::join(const std::string& group, const Group
     }
     store_->add(source.dtp.module, source.dtp.orientation);
   }
-  std::vector<link::Endpoint> ends = player_->join(group, member, dtps);
+  std::vector<link::Endpoint> ends = dealing_->join(group, member, dtps);
   {
     const std::unique_lock lock(joining_);
     config_.dtps.insert(config_.dtps.end(), dtps.begin(), dtps.end());
@@ -190,7 +194,8 @@ void Emulator::start() {
 }
 
 void Emulator::pause(std::uint64_t frame) {
-  player_->pause(frame);
+  if (pausable_ == nullptr) throw StateError("emulator: what plays its DTPs cannot pause; abort it");
+  pausable_->pause(frame);
   log::write(log::Level::info, {.run = run()}, "emulator: paused");
 }
 
@@ -200,16 +205,18 @@ void Emulator::resume(double rate_hz) {
         fmt::format("emulator: {:g} frames a second; give a rate above 0, at most {:g}, or 0 to go on as before",
                     rate_hz, kHighestRateHz));
   }
-  player_->resume(rate_hz);
+  if (pausable_ != nullptr) pausable_->resume(rate_hz);
   log::write(log::Level::info, {.run = run()}, "emulator: goes on{}",
              rate_hz > 0 ? fmt::format(" with {:g} frames a second", rate_hz) : "");
 }
 
-std::uint64_t Emulator::begun() const noexcept { return start_ns_.load() == 0 ? 0 : player_->begun(); }
+std::uint64_t Emulator::begun() const noexcept {
+  return start_ns_.load() == 0 || endable_ == nullptr ? 0 : endable_->begun();
+}
 
 void Emulator::end_at(std::uint64_t frames) {
-  if (config_.card || !config_.groups.empty() || config_.faults.reorder > 0) {
-    const char* who = config_.card              ? "a card"
+  if (endable_ == nullptr || !config_.groups.empty() || config_.faults.reorder > 0) {
+    const char* who = endable_ == nullptr       ? "a card"
                       : !config_.groups.empty() ? "a run with groups"
                                                 : "a run with the fault reorder";
     throw StateError(fmt::format("emulator: {} ends after {} frames and not before; abort it", who, config_.frames));
@@ -219,8 +226,8 @@ void Emulator::end_at(std::uint64_t frames) {
   }
   frames_ = std::min(frames, config_.frames);
   ended_early_ = true;
-  player_->end_at(frames_);
-  player_->resume(0);
+  endable_->end_at(frames_);
+  if (pausable_ != nullptr) pausable_->resume(0);
   log::write(log::Level::info, {.run = run()}, "emulator: ends after {} frames", frames_.load());
 }
 
@@ -286,7 +293,7 @@ Status Emulator::status() const {
     status.ids.push_back(dtp(i).id);
     status.dtps.push_back(player_->stats(i));
   }
-  status.card = player_->card();
+  if (card_ != nullptr) status.card = card_->card();
   status.error = player_->error();
   status.triggers = triggers_.load();
   status.triggers_refused = triggers_refused_.load();
@@ -294,7 +301,7 @@ Status Emulator::status() const {
   if (const std::int64_t start_ns = start_ns_.load(); start_ns != 0) {
     const bool done = wait(0);
     if (done && end_ns_.load() == 0) end_ns_.store(now_ns());
-    const Groups* groups = player_->groups();
+    const Groups* groups = this->groups();
     bool whole = done && (groups == nullptr || groups->settled());
     for (std::size_t i = 0; i < status.dtps.size(); ++i) {
       if (groups != nullptr && groups->port(status.ids[i]) != nullptr) continue;
@@ -310,7 +317,7 @@ Status Emulator::status() const {
 Injected Emulator::injected() const {
   Injected sum;
   for (std::size_t i = 0; i < dtps(); ++i) {
-    const link::FaultCounts packets = player_->injected(i);
+    const link::FaultCounts packets = injecting_ == nullptr ? link::FaultCounts{} : injecting_->injected(i);
     const transfer::DtpSourceStats images = player_->stats(i);
     sum.drop += packets.drop;
     sum.duplicate += packets.duplicate;
@@ -322,7 +329,7 @@ Injected Emulator::injected() const {
   return sum;
 }
 
-Groups* Emulator::groups() const noexcept { return player_->groups(); }
+Groups* Emulator::groups() const noexcept { return dealing_ == nullptr ? nullptr : &dealing_->groups(); }
 
 std::string Emulator::registration() const { return player_->description(); }
 
@@ -330,7 +337,11 @@ std::vector<Completeness> Emulator::fates(std::size_t dtp) const {
   if (dtp >= dtps()) throw ConfigError(fmt::format("emulator: there is no DTP number {}; it has {}", dtp, dtps()));
   const bool known = config_.end == End::known && !ended_early_;
   std::vector<Completeness> all(known ? this->dtp(dtp).images : player_->stats(dtp).images_due());
-  for (std::uint64_t index = 0; index < all.size(); ++index) all[index] = player_->fate(dtp, index);
+  if (injecting_ == nullptr) {
+    std::fill(all.begin(), all.end(), Completeness::complete);
+    return all;
+  }
+  for (std::uint64_t index = 0; index < all.size(); ++index) all[index] = injecting_->fate(dtp, index);
   return all;
 }
 

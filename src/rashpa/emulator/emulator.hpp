@@ -19,6 +19,11 @@ namespace rashpa::emulator {
 
 class Groups;
 class ModuleFramesStore;
+class CardCounting;
+class Dealing;
+class Endable;
+class Injecting;
+class Pausable;
 class Player;
 
 enum class State : std::uint8_t { configured, running, finished, stopped };
@@ -99,6 +104,11 @@ class Emulator {
   transfer::TriggerGate gate_;
   std::unique_ptr<ModuleFramesStore> store_;
   std::unique_ptr<Player> player_;
+  Pausable* pausable_ = nullptr;  // these five: what the player can do besides; null: it cannot
+  Endable* endable_ = nullptr;
+  const Injecting* injecting_ = nullptr;
+  Dealing* dealing_ = nullptr;
+  const CardCounting* card_ = nullptr;
   std::mutex triggering_;
   std::atomic<std::uint64_t> triggers_{0}, triggers_refused_{0};
   std::atomic<std::uint64_t> frames_{0};   ///< as far as is known

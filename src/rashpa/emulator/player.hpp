@@ -22,7 +22,8 @@ namespace rashpa::emulator {
 class Groups;
 
 /// Plays all DTPs of one emulator. DTPs are named by their position in Config::dtps. start() and stop() are called by
-/// one thread at a time, all that is const by any.
+/// one thread at a time, all that is const by any. What only some players can do are the classes below it: the emulator
+/// asks for them once (core/ability.hpp).
 class Player {
  public:
   virtual ~Player() = default;
@@ -30,36 +31,65 @@ class Player {
   [[nodiscard]] virtual std::vector<link::Endpoint> endpoints() const = 0;
   /// Once. Frame 0 is due at `start_ns` (monotonic), which is `start_tai_ns` in records. May throw StateError.
   virtual void start(std::int64_t start_ns, std::uint64_t start_tai_ns) = 0;
+  /// Ends everything within a second; nothing is sent when it returns. Idempotent.
+  virtual void stop() noexcept = 0;
+  /// Nothing more will be sent.
+  [[nodiscard]] virtual bool done() const noexcept = 0;
+  [[nodiscard]] virtual transfer::DtpSourceStats stats(std::size_t dtp) const = 0;
+  /// How it plays, in words for the log.
+  [[nodiscard]] virtual std::string description() const = 0;
+  /// Why it ended before its time, in words; empty when it did not.
+  [[nodiscard]] virtual std::string error() const = 0;
+};
+
+/// Holds frames back, and lets them go on.
+class Pausable {
+ public:
+  virtual ~Pausable() = default;
   /// No frame from number `frame` on is begun until it goes on, nor one behind the foremost that a DTP has begun: the
   /// others follow up to there, so that no image is left half sent. Any thread.
   virtual void pause(std::uint64_t frame) noexcept = 0;
   /// `rate_hz` above 0: with so many frames a second, the first that is held due now; 0: as before. Any thread. Throws
   /// ConfigError where the rate is fixed; it is still paused then.
   virtual void resume(double rate_hz) = 0;
+};
+
+/// Plays runs that are told their ends.
+class Endable {
+ public:
+  virtual ~Endable() = default;
   /// While paused: frames up to the latest that a DTP has begun.
   [[nodiscard]] virtual std::uint64_t begun() const noexcept = 0;
-  /// While paused, not before begun(): the run has so many frames, and no more. Only of runs that are told their ends.
+  /// While paused, not before begun(): the run has so many frames, and no more.
   virtual void end_at(std::uint64_t frames) noexcept = 0;
-  /// Ends everything within a second; nothing is sent when it returns. Idempotent.
-  virtual void stop() noexcept = 0;
-  /// Nothing more will be sent.
-  [[nodiscard]] virtual bool done() const noexcept = 0;
-  [[nodiscard]] virtual transfer::DtpSourceStats stats(std::size_t dtp) const = 0;
+};
+
+/// Injects faults, and knows what they do to each image.
+class Injecting {
+ public:
+  virtual ~Injecting() = default;
   [[nodiscard]] virtual link::FaultCounts injected(std::size_t dtp) const noexcept = 0;
   /// What the receiver must find of image `index`: as Emulator::fates().
   [[nodiscard]] virtual Completeness fate(std::size_t dtp, std::uint64_t index) const noexcept = 0;
-  /// The groups among which it deals images; null where it cannot.
-  [[nodiscard]] virtual Groups* groups() const noexcept { return nullptr; }
+};
+
+/// Deals images among the members of groups.
+class Dealing {
+ public:
+  virtual ~Dealing() = default;
+  [[nodiscard]] virtual Groups& groups() const noexcept = 0;
   /// One more member of a group, with DTPs of its own, behind all others (Emulator::join). Not together with start() or
   /// stop(). Throws ConfigError or ResourceError; then it is as before.
   virtual std::vector<link::Endpoint> join(const std::string& group, const GroupMember& member,
-                                           std::span<const SourceDtp> dtps);
-  /// How it plays, in words for the log.
-  [[nodiscard]] virtual std::string description() const = 0;
-  /// What a card has counted of the run (docs/how-to/use_a_card.md); nothing without one.
-  [[nodiscard]] virtual link::Counts card() const { return {}; }
-  /// Why it ended before its time, in words; empty when it did not.
-  [[nodiscard]] virtual std::string error() const { return {}; }
+                                           std::span<const SourceDtp> dtps) = 0;
+};
+
+/// Has a card that counts for itself.
+class CardCounting {
+ public:
+  virtual ~CardCounting() = default;
+  /// What the card has counted of the run (docs/how-to/use_a_card.md).
+  [[nodiscard]] virtual link::Counts card() const = 0;
 };
 
 /// The player that `config` asks for; `config`, `frames` and `gate` outlive it. `gate`: null unless triggers let frames

@@ -18,7 +18,7 @@
 namespace rashpa::emulator {
 
 /// A thread for each DTP, with a link of its own.
-class SoftwarePlayer final : public Player {
+class SoftwarePlayer final : public Player, public Pausable, public Endable, public Injecting, public Dealing {
  public:
   /// `config`, `frames` and `gate` outlive it.
   SoftwarePlayer(const Config& config, const ModuleFramesStore& frames, const transfer::TriggerGate* gate = nullptr);
@@ -37,7 +37,7 @@ class SoftwarePlayer final : public Player {
   [[nodiscard]] transfer::DtpSourceStats stats(std::size_t dtp) const override;
   [[nodiscard]] link::FaultCounts injected(std::size_t dtp) const noexcept override;
   [[nodiscard]] Completeness fate(std::size_t dtp, std::uint64_t index) const noexcept override;
-  [[nodiscard]] Groups* groups() const noexcept override { return groups_.get(); }
+  [[nodiscard]] Groups& groups() const noexcept override { return *groups_; }
   std::vector<link::Endpoint> join(const std::string& group, const GroupMember& member,
                                    std::span<const SourceDtp> dtps) override;
   [[nodiscard]] std::string description() const override;
