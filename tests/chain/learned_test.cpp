@@ -20,7 +20,7 @@ namespace rashpa::chain {
 namespace {
 
 /// Keeps which images were accepted, and the sums of the windows.
-class WindowSink final : public sink::Sink {
+class WindowSink final : public sink::Sink, public sink::WindowKeeping {
  public:
   struct Found {
     std::mutex lock{};

@@ -65,7 +65,7 @@ receiver::SinkConfig troubled(TroubledSink::Trouble trouble, OnFull on_full = On
 }
 
 /// Holds three stacks and gives the latest of them back first.
-class LaterSink final : public sink::Sink {
+class LaterSink final : public sink::Sink, public sink::Deferring {
  public:
   explicit LaterSink(std::uint64_t images) : left_(images) {}
   sink::Put put(const Stack& stack, std::span<ErrorReason> results) override {
@@ -74,8 +74,10 @@ class LaterSink final : public sink::Sink {
     written_ += stack.count;
     left_ -= stack.count;
     ready_ = held_.size() == 3 || left_ == 0 ? held_.size() : ready_;
+    if (ready_ != 0) bell_->ring();
     return sink::Put::later;
   }
+  void connect(Doorbell& bell) override { bell_ = &bell; }
   const Stack* take() noexcept override {
     if (ready_ == 0) return nullptr;
     --ready_;
@@ -89,6 +91,7 @@ class LaterSink final : public sink::Sink {
 
  private:
   std::uint64_t left_;
+  Doorbell* bell_ = nullptr;
   std::vector<const Stack*> held_;
   std::size_t ready_ = 0;
   std::atomic<std::uint64_t> written_{0};

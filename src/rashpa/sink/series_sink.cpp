@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/tell.hpp"
 
@@ -78,7 +79,7 @@ Put SeriesSink::put(const Stack& stack, std::span<ErrorReason> results) {
 void SeriesSink::skip(std::span<const SkippedImage> images) {
   if (images.empty()) return;
   turn_to(images.front().index);
-  current_->skip(images);
+  if (auto* const rows = able<RowKeeping>(*current_)) rows->skip(images);
   for (const SkippedImage& image : images) count(books_, image.completeness, image.decision);
 }
 
@@ -161,7 +162,9 @@ void SeriesSink::keep_error(const char* text) noexcept {
   });
 }
 
-void SeriesSink::put_windows(const Accumulated& accumulated) { current_->put_windows(accumulated); }
+void SeriesSink::put_windows(const Accumulated& accumulated) {
+  if (auto* const windows = able<WindowKeeping>(*current_)) windows->put_windows(accumulated);
+}
 
 std::vector<LostImage> SeriesSink::settle() {
   join();

@@ -18,7 +18,7 @@ namespace rashpa::sink {
 ///
 /// The sink of a series is completed, and the one after the next is made, by a thread of its own, while the next series
 /// is stored already. It is waited for only when that series ends before.
-class SeriesSink final : public Sink {
+class SeriesSink final : public Sink, public RowKeeping, public WindowKeeping {
  public:
   /// Makes the sink of a series, counted from 1; for sinks that are done with a stack when put() returns. From the
   /// constructor's thread, then from the one that completes.

@@ -28,7 +28,7 @@ struct Seen {
   std::optional<Books> books;
 };
 
-class Recording final : public Sink {
+class Recording final : public Sink, public RowKeeping {
  public:
   Recording(Seen& seen, std::uint64_t lost, std::atomic<bool>* hold) : seen_(&seen), lost_(lost), hold_(hold) {}
   void begin() override {

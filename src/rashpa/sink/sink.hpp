@@ -53,15 +53,14 @@ enum class Put : std::uint8_t {
 
 /// Every sink has a thread of its own, which makes all calls but those that say otherwise, in the order
 /// connect, begin, { skip, put, take }, settle, close. What a sink does or waits for there is felt by no other sink.
-/// Nothing here throws but the constructor, begin() and close().
+/// Nothing here throws but the constructor, begin() and close(). What only some sinks can do are the classes below it:
+/// who calls a sink asks for them once (core/ability.hpp).
 class Sink {
  public:
   virtual ~Sink() = default;
   /// True when put() is always done at once and never waits for anything. Such a sink needs no thread: the distributor
   /// calls it.
   [[nodiscard]] virtual bool is_prompt() const noexcept { return false; }
-  /// For sinks that answer Put::later: `bell` is to be rung whenever take() has something. It outlives the sink.
-  virtual void connect(Doorbell& bell) { static_cast<void>(bell); }
   /// The run begins: outputs take their names, and the places of older ones. Throws FileError. Idempotent; called by
   /// the thread that starts the run.
   virtual void begin() {}
@@ -74,15 +73,6 @@ class Sink {
   /// or that it had for nobody: dropped, which is no failure where another sink has the image.
   /// An exception is a fault of the sink: none of the stack's images counts as kept.
   virtual Put put(const Stack& stack, std::span<ErrorReason> results) = 0;
-  /// A stack that put() answered `later` for and that the sink has done with, in any order; null when there is none.
-  virtual const Stack* take() noexcept { return nullptr; }
-  /// Images of stacks that were dropped, in order, between the put() before and the one after. Only for sinks that keep
-  /// a row for each image.
-  virtual void skip(std::span<const SkippedImage> images) { static_cast<void>(images); }
-  /// Windows of accumulations that came with no Stack::accumulated, by accumulation: those of a sink that may miss
-  /// stacks, between the put() before and the one after, and behind the last those that were open at the end of the
-  /// run. Throws nothing; what cannot be kept, error() says.
-  virtual void put_windows(const Accumulated& accumulated) { static_cast<void>(accumulated); }
   /// After the last put(), when all stacks are back: brings to the disk what was stored, looks whether it is there, and
   /// says what is not, in order of images. It does not count as written any more.
   virtual std::vector<LostImage> settle() { return {}; }
@@ -91,12 +81,54 @@ class Sink {
   virtual void close(const Books& books) = 0;
   /// Any thread.
   [[nodiscard]] virtual SinkStats stats() const noexcept = 0;
-  /// Whom it sends to; none of a sink that keeps what it gets. Any thread.
-  [[nodiscard]] virtual std::vector<ConsumerStatus> consumers() const { return {}; }
-  /// How often a process that it sends by has died, and another one has come. Any thread.
-  [[nodiscard]] virtual std::uint64_t restarts() const { return 0; }
   /// The first error of this sink, empty when there was none. Any thread.
   [[nodiscard]] virtual std::string error() const = 0;
+};
+
+/// A sink that keeps stacks behind put(), which answers Put::later for them.
+class Deferring {
+ public:
+  virtual ~Deferring() = default;
+  /// Once, first: `bell` is to be rung whenever take() has something. It outlives the sink.
+  virtual void connect(Doorbell& bell) = 0;
+  /// A stack that put() answered `later` for and that the sink has done with, in any order; null when there is none.
+  virtual const Stack* take() noexcept = 0;
+};
+
+/// A sink whose storage answers behind put().
+class Polled {
+ public:
+  virtual ~Polled() = default;
+  /// Now and then, also while no stack comes: counts what has come back.
+  virtual void poll() noexcept = 0;
+};
+
+/// A sink that keeps a row for each image.
+class RowKeeping {
+ public:
+  virtual ~RowKeeping() = default;
+  /// Images of stacks that were dropped, in order, between the put() before and the one after.
+  virtual void skip(std::span<const SkippedImage> images) = 0;
+};
+
+/// A sink that keeps what is added up over images.
+class WindowKeeping {
+ public:
+  virtual ~WindowKeeping() = default;
+  /// Windows of accumulations that came with no Stack::accumulated, by accumulation: those of a sink that may miss
+  /// stacks, between the put() before and the one after, and behind the last those that were open at the end of the
+  /// run. Throws nothing; what cannot be kept, Sink::error() says.
+  virtual void put_windows(const Accumulated& accumulated) = 0;
+};
+
+/// A sink that sends images to others. Any thread.
+class Sending {
+ public:
+  virtual ~Sending() = default;
+  /// Whom it sends to.
+  [[nodiscard]] virtual std::vector<ConsumerStatus> consumers() const = 0;
+  /// How often the process that it sends by has died, and another one has come.
+  [[nodiscard]] virtual std::uint64_t restarts() const = 0;
 };
 
 }  // namespace rashpa::sink

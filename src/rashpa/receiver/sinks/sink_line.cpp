@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/tell.hpp"
 #include "rashpa/core/time/clock.hpp"
@@ -51,7 +52,12 @@ SinkLine::SinkLine(SinkConfig config, const Output& output, std::uint32_t stacks
   }
   results_.resize(std::size_t{copies_ ? config_.queue : stacks} * stack_images_);
   if (config_.chunks == sink::ChunkPart::makes) made_ = output.chunks;
-  sink_->connect(bell_);
+  deferring_ = able<sink::Deferring>(*sink_);
+  polled_ = able<sink::Polled>(*sink_);
+  rows_kept_ = able<sink::RowKeeping>(*sink_);
+  windows_kept_ = able<sink::WindowKeeping>(*sink_);
+  sending_ = able<const sink::Sending>(*sink_);
+  if (deferring_ != nullptr) deferring_->connect(bell_);
 }
 
 SinkLine::~SinkLine() = default;
@@ -166,13 +172,16 @@ void SinkLine::hand(const Stack& stack) noexcept {
 
 void SinkLine::hand_windows(const Stack& carrier) noexcept {
   skip_to(carrier.number + 1);  // where the sink did not get the stack
-  guarded("keep windows of sums", [&] { sink_->put_windows(carrier.accumulated); });
+  if (windows_kept_ != nullptr)
+    guarded("keep windows of sums", [&] { windows_kept_->put_windows(carrier.accumulated); });
   windows_->give_back(carrier);
   alive();
 }
 
 void SinkLine::take_back() noexcept {
-  while (const Stack* stack = sink_->take()) {
+  if (polled_ != nullptr) polled_->poll();
+  if (deferring_ == nullptr) return;
+  while (const Stack* stack = deferring_->take()) {
     --with_sink_;
     alive();
     finish_stack(*stack);
@@ -221,7 +230,9 @@ void SinkLine::skip_to(std::uint64_t stack) noexcept {
     const std::uint64_t end = std::min(first + stack_images_, std::max(first, owner_->images()));
     for (std::uint64_t image = first; image < end; ++image) skipped_[image - first] = owner_->skipped(image);
     lock.unlock();
-    guarded("pass over a stack that was dropped", [&] { sink_->skip(std::span(skipped_).first(end - first)); });
+    if (rows_kept_ != nullptr) {
+      guarded("pass over a stack that was dropped", [&] { rows_kept_->skip(std::span(skipped_).first(end - first)); });
+    }
     alive();
   }
 }
@@ -229,7 +240,7 @@ void SinkLine::skip_to(std::uint64_t stack) noexcept {
 void SinkLine::complete() noexcept {
   skip_to(stacks_.load(std::memory_order_relaxed));
   if (!turn(Life::closed, Life::completing)) return;
-  guarded("keep the open windows of sums", [&] { sink_->put_windows(open_); });
+  if (windows_kept_ != nullptr) guarded("keep the open windows of sums", [&] { windows_kept_->put_windows(open_); });
   guarded("settle what it stored", [&] {
     for (const sink::LostImage& lost : sink_->settle()) {
       lose(lost.index, lost.frame_number, ErrorReason::storage, lost.reason);
@@ -390,8 +401,10 @@ SinkStatus SinkLine::status() const {
   const std::uint64_t settled = status.written + status.errored + status.dropped;
   status.waiting = status.accepted - std::min(status.accepted, settled);
   status.error = error();
-  status.consumers = sink_->consumers();
-  status.restarts = sink_->restarts();
+  if (sending_ != nullptr) {
+    status.consumers = sending_->consumers();
+    status.restarts = sending_->restarts();
+  }
   status.left_behind = left_behind();
   const std::lock_guard lock(lock_);
   status.first = first_;

@@ -162,6 +162,11 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   std::uint32_t stack_images_;
   Doorbell bell_;  // before the sink, which may ring it
   std::unique_ptr<sink::Sink> sink_;
+  sink::Deferring* deferring_ = nullptr;  // these five: what the sink can do besides; null: it cannot
+  sink::Polled* polled_ = nullptr;
+  sink::RowKeeping* rows_kept_ = nullptr;
+  sink::WindowKeeping* windows_kept_ = nullptr;
+  const sink::Sending* sending_ = nullptr;
   std::shared_ptr<sink::ChunkBoard> made_;       // where this sink puts chunks, if it makes any for others
   std::unique_ptr<StackCopies> copies_;          // of a line that may drop
   std::unique_ptr<WindowCopies> windows_;        // and what outlives a stack that was dropped

@@ -83,7 +83,7 @@ class Owner final : public LineOwner {
 };
 
 /// Writes down what it gets; told to, it stands still, fails, or takes its time.
-class TestSink final : public sink::Sink {
+class TestSink final : public sink::Sink, public sink::Deferring, public sink::RowKeeping {
  public:
   struct Log {
     std::atomic<bool> open{true};
@@ -326,7 +326,7 @@ TEST(SinkLine, a_sink_that_does_not_come_back_is_left_behind) {
 }
 
 /// Writes down which windows it gets, what they hold, and which image was the last before; stands still when told so.
-class WindowSink final : public sink::Sink {
+class WindowSink final : public sink::Sink, public sink::RowKeeping, public sink::WindowKeeping {
  public:
   struct Log {
     std::atomic<bool> open{false};
@@ -439,7 +439,7 @@ struct Careless final : SlotGuard {
 };
 
 /// Throws in one of the calls that are not put(), and counts what it was asked all the same.
-class ThrowingSink final : public sink::Sink {
+class ThrowingSink final : public sink::Sink, public sink::RowKeeping, public sink::WindowKeeping {
  public:
   ThrowingSink(std::string at, std::shared_ptr<std::atomic<int>> closed) : at_(std::move(at)), closed_(closed) {}
   sink::Put put(const Stack& stack, std::span<ErrorReason>) override {

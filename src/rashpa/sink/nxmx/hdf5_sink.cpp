@@ -208,9 +208,8 @@ void Hdf5Sink::put_tables(const Stack& stack, std::span<ErrorReason> results, st
   impl_->with_rows = impl_->tables->flush(error);
 }
 
-const Stack* Hdf5Sink::take() noexcept {
+void Hdf5Sink::poll() noexcept {
   if (impl_->store->poll()) impl_->keep_stats();
-  return nullptr;
 }
 
 void Hdf5Sink::put_windows(const Accumulated& accumulated) {

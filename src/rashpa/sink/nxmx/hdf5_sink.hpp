@@ -25,7 +25,7 @@ namespace rashpa::sink {
 /// Memory for compression is taken in the constructor; the HDF5 library allocates on its own in put(), and the rows
 /// take 64 bytes an image and 8 for each column. Images that cannot be stored (disk full) are said to be lost; storing
 /// is tried again with the next one.
-class Hdf5Sink final : public Sink {
+class Hdf5Sink final : public Sink, public Polled, public RowKeeping, public WindowKeeping {
  public:
   /// Creates the master file and the first data file. Throws ConfigError for a request that makes no sense, FileError
   /// when a folder cannot be written, has no room for the tables, or is another's, and when one of the files exists
@@ -35,7 +35,7 @@ class Hdf5Sink final : public Sink {
   void begin() override;
   Put put(const Stack& stack, std::span<ErrorReason> results) override;
   void skip(std::span<const SkippedImage> images) override;
-  const Stack* take() noexcept override;
+  void poll() noexcept override;
   void put_windows(const Accumulated& accumulated) override;
   std::vector<LostImage> settle() override;
   void close(const Books& books) override;

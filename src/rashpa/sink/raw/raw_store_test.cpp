@@ -273,7 +273,7 @@ TEST_F(RawStore, what_was_written_when_the_process_is_killed_is_converted) {
     Hdf5Sink sink(config(1000));
     play(sink, 0, 30);
     // Until it is told, as the line of a receiver does.
-    if (!eventually([&] { return sink.take(), sink.stats().images_written >= 24; }, "24 are written")) _exit(3);
+    if (!eventually([&] { return sink.poll(), sink.stats().images_written >= 24; }, "24 are written")) _exit(3);
     const std::uint64_t written = sink.stats().images_written;
     if (::write(says[1], &written, sizeof(written)) != sizeof(written)) _exit(2);
     play(sink, 30, 1000);

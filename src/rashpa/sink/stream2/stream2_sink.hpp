@@ -35,7 +35,7 @@ struct Stream2Config {
 /// An image is written when the queue of at least one outlet has taken it, and dropped when none has. `start` goes to
 /// whoever comes, `end` also when the run is left early. At the end consumers have five seconds to fetch what waits for
 /// them.
-class Stream2Sink final : public Sink {
+class Stream2Sink final : public Sink, public RowKeeping, public Sending {
  public:
   /// Binds the sockets. Throws ConfigError when that cannot be or images are lists, ResourceError without libzmq.
   Stream2Sink(const Stream2Config& config, const Output& output);

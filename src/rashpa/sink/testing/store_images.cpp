@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/core/error.hpp"
 
 namespace rashpa::sink {
@@ -38,7 +39,9 @@ void put_and_mark(Sink& sink, Stack& stack) {
   std::vector<ErrorReason> results(stack.count);
   if (sink.put(stack, results) == Put::later) {
     // A sink gives a stack back when its storage has it, and rings nobody.
-    while (sink.take() == nullptr) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // wait: no bell
+    auto* const deferring = able<Deferring>(sink);
+    while (deferring != nullptr && deferring->take() == nullptr)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // wait: no bell
   }
   const auto images = stack.view();
   for (std::size_t i = 0; i < images.size(); ++i) {
