@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/core/frame/frame_record.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 
@@ -11,6 +12,7 @@ namespace rashpa::link::bench {
 
 void send_images(const Load& load, const ReceiverDtp& dtp, Sender& sender, const memory::Buffer& frames,
                  const std::atomic<bool>& stop) {
+  const auto* const checksumming = able<Checksumming>(sender);
   memory::place_this_thread("bench-source", load.source_processor);
   const Placement& p = dtp.placement;
   std::array<BufferDescriptor, 32> batch{};
@@ -33,7 +35,7 @@ void send_images(const Load& load, const ReceiverDtp& dtp, Sender& sender, const
         if (posted < made) sender.poll(200);
       }
     }
-    while (!sender.payload_crc32c() && !stop) sender.poll(200);
+    while (checksumming != nullptr && !checksumming->payload_crc32c() && !stop) sender.poll(200);
     FrameRecord record;
     record.dtp = dtp.id;
     record.frame_number = dtp.slice.frame(k);
@@ -41,7 +43,7 @@ void send_images(const Load& load, const ReceiverDtp& dtp, Sender& sender, const
     record.slot = static_cast<std::uint32_t>(k % p.slots);
     record.lines = p.lines;
     record.payload_bytes = p.payload_bytes();
-    record.payload_crc32c = sender.payload_crc32c().value_or(0);
+    record.payload_crc32c = checksumming == nullptr ? 0 : checksumming->payload_crc32c().value_or(0);
     record.run = dtp.run;
     std::array<std::byte, FrameRecord::kBytes> bytes{};
     encode(record, bytes);

@@ -37,7 +37,8 @@ Result run_roce(const Load& load) {
   roce::SenderConfig source;
   source.destination = receiver.endpoints()[0];
   source.options = load.roce;
-  roce::RoceSender sender(source);
+  const auto sender_owner = roce::make_sender(source);
+  roce::RoceSender& sender = *sender_owner;
   const Endpoint back = sender.endpoint();
   receiver.connect(std::span(&back, 1));
   receiver.start();

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/sink/factory.hpp"
 #include "rashpa/sink/testing/store_images.hpp"
@@ -53,7 +54,7 @@ void store_raw(benchmark::State& state) {
         stack.images[i].decision = Decision::accepted;
       }
       put_and_mark(*sink, stack);
-      sink->take();
+      if (auto* const polled = able<Polled>(*sink)) polled->poll();
     }
     sink->settle();
     if (sink->stats().images_written != output.images) state.SkipWithError(sink->error().c_str());

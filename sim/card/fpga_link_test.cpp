@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "rashpa/card/card.hpp"
+#include "rashpa/core/ability.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/log.hpp"
 #include "rashpa/core/testing/testing.hpp"
@@ -152,6 +153,7 @@ class Acquisition {
   Acquisition& operator=(const Acquisition&) = delete;
 
   [[nodiscard]] Sender& sender(std::size_t dtp = 0) { return *pair_.senders[dtp]; }
+  [[nodiscard]] const Injecting& injecting(std::size_t dtp) { return *able<const Injecting>(sender(dtp)); }
   [[nodiscard]] Receiver& receiver() { return *pair_.receiver; }
   /// All images of all DTPs, a thread each.
   void send_all() {
@@ -333,13 +335,13 @@ TEST(Card, packets_are_dropped_and_damaged_as_the_log_of_faults_says) {
       for (std::size_t d = 0; d < 2; ++d) {
         ASSERT_EQ(run.found(d).size(), 20U);
         for (std::size_t k = 0; k < 20; ++k) {
-          EXPECT_EQ(run.found(d)[k], run.sender(d).fates()->fate(k)) << address << ", DTP " << d << ", image " << k;
+          EXPECT_EQ(run.found(d)[k], run.injecting(d).fates()->fate(k)) << address << ", DTP " << d << ", image " << k;
         }
-        const FaultCounts counts = run.sender(d).injected();
+        const FaultCounts counts = run.injecting(d).injected();
         EXPECT_GT(counts.drop, 0U);
         EXPECT_GT(counts.corrupt, 0U);
       }
-      const FaultCounts one_of = run.sender(0).injected(), other = run.sender(1).injected();
+      const FaultCounts one_of = run.injecting(0).injected(), other = run.injecting(1).injected();
       EXPECT_EQ(run.receiver().stats()["icrc_bad"], one_of.corrupt + other.corrupt);
     }
   }

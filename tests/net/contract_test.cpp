@@ -30,7 +30,7 @@ Pair make(const link::roce::Options& options, const std::string& source, const s
       config.bind_address = source;
       config.destination = endpoint;
       config.options = options;
-      auto sender = std::make_unique<link::roce::RoceSender>(config);
+      auto sender = link::roce::make_sender(config);
       sources.push_back(sender->endpoint());
       pair.senders.push_back(std::move(sender));
     }

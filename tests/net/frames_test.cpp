@@ -277,7 +277,7 @@ TEST_F(OneFrame, addresses_that_cannot_work_are_refused_with_what_to_write) {
     config.bind_address = cable_.one.gid();
     config.destination = {destination, 0, 17, 1, 0};
     config.options = {.pmtu = pmtu, .framing = Framing::v1};
-    return refusal([&] { cable_.one.within([&] { const roce::RoceSender made(config); }); });
+    return refusal([&] { cable_.one.within([&] { const auto made = roce::make_sender(config); }); });
   };
   EXPECT_TRUE(has(sender(cable_.two.ipv4(), 256), "fe80::8ec:aff:fe01:203"));
   cable_.one.run("ip link set " + cable_.one.interface() + " mtu 1100");

@@ -68,7 +68,7 @@ TEST_P(Marks, the_source_hears_of_them_no_more_often_than_every_50_us) {
     config.options = GetParam().options;
     config.destination = destination;
     config.flow = link::Flow::paced;
-    cable_.one.within([&] { source = std::make_unique<roce::RoceSender>(config); });
+    cable_.one.within([&] { source = roce::make_sender(config); });
     return source->endpoint();
   });
   const std::int64_t start = now_ns();

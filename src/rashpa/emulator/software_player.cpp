@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/core/time/clock.hpp"
 #include "rashpa/transfer/pace.hpp"
 
@@ -45,6 +46,7 @@ class SoftwarePlayer::DtpThread final : public transfer::FrameSource {
                           .images = source.dtp.images,
                           .payload_bytes = source.dtp.placement.payload_bytes(),
                           .slots = source.dtp.placement.slots})),
+        injecting_(able<const link::Injecting>(*link_)),
         dtp_(dtp_config(config, source, frames.shape(), processor, gate), *this, *link_, dealt) {}
 
   [[nodiscard]] const std::byte* frame(std::uint64_t frame) const noexcept override {
@@ -64,7 +66,11 @@ class SoftwarePlayer::DtpThread final : public transfer::FrameSource {
   [[nodiscard]] Completeness fate(std::uint64_t index) const noexcept {
     const Completeness sent = dtp_.sent().get(index);
     if (sent != Completeness::complete) return sent;
-    return link_->fates() != nullptr ? link_->fates()->fate(index) : Completeness::complete;
+    const link::Fates* const fates = injecting_ == nullptr ? nullptr : injecting_->fates();
+    return fates == nullptr ? Completeness::complete : fates->fate(index);
+  }
+  [[nodiscard]] link::FaultCounts injected() const noexcept {
+    return injecting_ == nullptr ? link::FaultCounts{} : injecting_->injected();
   }
   transfer::DtpSource& dtp() noexcept { return dtp_; }
   [[nodiscard]] const transfer::DtpSource& dtp() const noexcept { return dtp_; }
@@ -94,6 +100,7 @@ class SoftwarePlayer::DtpThread final : public transfer::FrameSource {
 
   ModuleFrames frames_;
   std::unique_ptr<link::Sender> link_;
+  const link::Injecting* injecting_;  // the link, where it injects faults
   transfer::DtpSource dtp_;
   std::jthread thread_;
 };
@@ -226,7 +233,7 @@ bool SoftwarePlayer::done() const noexcept {
 
 transfer::DtpSourceStats SoftwarePlayer::stats(std::size_t dtp) const { return at(dtp).dtp().stats(); }
 
-link::FaultCounts SoftwarePlayer::injected(std::size_t dtp) const noexcept { return at(dtp).link().injected(); }
+link::FaultCounts SoftwarePlayer::injected(std::size_t dtp) const noexcept { return at(dtp).injected(); }
 
 Completeness SoftwarePlayer::fate(std::size_t dtp, std::uint64_t index) const noexcept { return at(dtp).fate(index); }
 

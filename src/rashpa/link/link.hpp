@@ -48,15 +48,13 @@ struct Answers {
 };
 
 /// Source side of one DTP. Calls from the DTP's thread unless said otherwise; none blocks longer than `poll`'s
-/// argument; none that is used for each image allocates.
+/// argument; none that is used for each image allocates. What only some senders can do are the classes below it: who
+/// uses a sender asks for them once (core/ability.hpp).
 class Sender {
  public:
   virtual ~Sender() = default;
   /// Where it is, and where its credits are to be written: for Receiver::connect().
   [[nodiscard]] virtual Endpoint endpoint() const = 0;
-  /// The writes that follow are of image `index`, until its event. A link where sources write into slots themselves
-  /// sees by it that the image is not waited for any more, and takes its writes and its event without doing them.
-  virtual void begin(std::uint64_t /*index*/) {}
   /// Queues writes, in order; returns how many of them were taken (fewer when the queue or window is full: poll,
   /// repeat). Source memory must stay unchanged until poll() has reported the descriptors done.
   virtual std::size_t post(std::span<const BufferDescriptor> writes) = 0;
@@ -69,22 +67,48 @@ class Sender {
   [[nodiscard]] virtual std::size_t pending() const noexcept = 0;
   /// Images granted so far: image index k may be sent while k < granted(). The largest value when flow is paced.
   [[nodiscard]] virtual std::uint64_t granted() const noexcept = 0;
-  /// What the other side has said of bytes, by its credits or acknowledgements; nothing where a link cannot know.
-  [[nodiscard]] virtual Answers answers() const noexcept { return {}; }
   /// The largest write that makes sense as one descriptor; runs are merged up to this many bytes. In the packetisation
   /// "only" this is the path MTU.
   [[nodiscard]] virtual std::uint32_t largest_message() const noexcept = 0;
   /// Any thread: what it has counted, by name (counters.hpp).
   [[nodiscard]] virtual Counts stats() const = 0;
-  /// True when the link makes the CRC32C of the payload on its way, so that its user need not read all bytes once more.
-  [[nodiscard]] virtual bool makes_payload_crc32c() const noexcept { return false; }
+};
+
+/// A sender that writes into slots itself. It sees that an image is not waited for any more, and takes its writes and
+/// its event without doing them.
+class ImageAware {
+ public:
+  virtual ~ImageAware() = default;
+  /// The writes that follow are of image `index`, until its event.
+  virtual void begin(std::uint64_t index) = 0;
+};
+
+/// A sender to which the other side speaks of bytes, by credits or acknowledgements, or that knows of its own end.
+class Answering {
+ public:
+  virtual ~Answering() = default;
+  [[nodiscard]] virtual Answers answers() const noexcept = 0;
+};
+
+/// A sender that reads all payload on its way, or gives it to what does.
+class Checksumming {
+ public:
+  virtual ~Checksumming() = default;
+  /// False where what carries its writes (an engine) does not make it. Does not change.
+  [[nodiscard]] virtual bool makes_payload_crc32c() const noexcept = 0;
   /// CRC32C of all writes posted since the last event, in their order. Empty while one of them has not been read yet
-  /// (poll, repeat), and always on links that do not make it.
-  [[nodiscard]] virtual std::optional<std::uint32_t> payload_crc32c() const noexcept { return std::nullopt; }
-  /// Any thread: faults injected so far; all 0 where none are asked for, or cannot be.
-  [[nodiscard]] virtual FaultCounts injected() const noexcept { return {}; }
-  /// Any thread: fates by the injector's log; null without one.
-  [[nodiscard]] virtual const Fates* fates() const noexcept { return nullptr; }
+  /// (poll, repeat), and always where none is made.
+  [[nodiscard]] virtual std::optional<std::uint32_t> payload_crc32c() const noexcept = 0;
+};
+
+/// A sender that injects faults where they are asked for. Any thread.
+class Injecting {
+ public:
+  virtual ~Injecting() = default;
+  /// Faults so far; all 0 where none are asked for.
+  [[nodiscard]] virtual FaultCounts injected() const noexcept = 0;
+  /// Fates by the injector's log; null without one.
+  [[nodiscard]] virtual const Fates* fates() const noexcept = 0;
 };
 
 inline constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
@@ -137,8 +161,8 @@ struct ReceiverDtp {
   bool dealt = false;     ///< its images are any of the slice's, in any order: the source deals them among receivers
 };
 
-/// Destination side. Order of calls: construct, endpoints() → senders, connect(), start(), … stop(), all from one
-/// thread unless marked "any thread"; those are wait-free.
+/// Destination side. What only some receivers can do are the classes below it. Order of calls: construct, endpoints() →
+/// senders, connect(), start(), … stop(), all from one thread unless marked "any thread"; those are wait-free.
 class Receiver {
  public:
   virtual ~Receiver() = default;
@@ -146,10 +170,6 @@ class Receiver {
   [[nodiscard]] virtual std::vector<Endpoint> endpoints() const = 0;
   /// The senders, one per DTP in order; before start(). Throws ConfigError or StateError.
   virtual void connect(std::span<const Endpoint> senders) = 0;
-  /// What senders must add to every offset; 0 but for an RNIC that cannot register at iova 0.
-  [[nodiscard]] virtual std::uint64_t base() const noexcept { return 0; }
-  /// How the memory was registered, in words; empty when it need not be.
-  [[nodiscard]] virtual std::string registration() const { return {}; }
   /// Starts the link's threads. A link has one queue of arrivals per DTP, given to its constructor (arrival_queue.hpp),
   /// each fed by that DTP's thread only. The link's doorbell is rung after pushes. A full queue holds up its own DTP
   /// and nobody else: the thread goes on with the others and comes back to it when there is room.
@@ -159,13 +179,6 @@ class Receiver {
   /// Any thread. Images < `end` of DTP `dtp` are not waited for any longer. The link first takes what has arrived by
   /// then; those undecided after that are emitted as partial or missing.
   virtual void close(std::uint32_t dtp, std::uint64_t end) noexcept = 0;
-  /// Any thread, before the release of image `index`: true when a later image was written into its slot since it was
-  /// decided, so that what was read of it may be wrong. What a link can see of that is said in
-  /// docs/explanations/links.md; one that places the bytes itself refuses such writes, so that it never happens. Lines
-  /// of the image itself that come late are not among them: see sources_write().
-  [[nodiscard]] virtual bool overwritten(std::uint32_t /*dtp*/, std::uint64_t /*index*/) const noexcept {
-    return false;
-  }
   /// True where sources, or engines of theirs, write into the slots, and not this link's threads: then lines of an
   /// image that was decided without them may still come, until its slot is granted again.
   [[nodiscard]] virtual bool sources_write() const noexcept = 0;
@@ -174,6 +187,26 @@ class Receiver {
   /// Any thread, though it allocates: what the link has counted, by name (counters.hpp). Bad data is counted and never
   /// thrown.
   [[nodiscard]] virtual Counts stats() const = 0;
+};
+
+/// A receiver by whose device the memory is written, and must be registered.
+class Registering {
+ public:
+  virtual ~Registering() = default;
+  /// What senders must add to every offset; 0 but for an RNIC that cannot register at iova 0.
+  [[nodiscard]] virtual std::uint64_t base() const noexcept = 0;
+  /// How the memory was registered, in words.
+  [[nodiscard]] virtual std::string registration() const = 0;
+};
+
+/// A receiver that sees writes into slots that are still read. One that places the bytes itself refuses them.
+class Watching {
+ public:
+  virtual ~Watching() = default;
+  /// Any thread, before the release of image `index`: true when a later image was written into its slot since it was
+  /// decided, so that what was read of it may be wrong. What a link can see of that is said in
+  /// docs/explanations/links.md. Lines of the image itself that come late are not among them: see sources_write().
+  [[nodiscard]] virtual bool overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept = 0;
 };
 
 }  // namespace rashpa::link

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <thread>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame/dealt.hpp"
 #include "rashpa/core/log.hpp"
@@ -145,8 +146,12 @@ Receiver::Receiver(Config config)
 
 Receiver::~Receiver() { stop(); }
 
+std::string Receiver::registration() const {
+  return registering_ == nullptr ? std::string() : registering_->registration();
+}
+
 void Receiver::say_set_up() const {
-  const std::string registration = link_->registration();
+  const std::string registration = this->registration();
   log::write(log::Level::info, {.run = config_.run},
              "receiver: link {} at {}, {} threads, first processor {}, {} of memory{}{}{}{}",
              link::name_of(link::kind_of(config_.link)), config_.bind_address, config_.link_threads,
@@ -217,10 +222,12 @@ void Receiver::make_link() {
   const link::ReceiverMemory memory =
       images_ ? link::ReceiverMemory(images_->block(), memory_.bytes()) : link::ReceiverMemory(memory_.bytes());
   link_ = link::make_receiver(options, memory, dtps, queues_, bell_);
+  registering_ = able<const link::Registering>(*link_);
+  const std::uint64_t base = registering_ == nullptr ? 0 : registering_->base();
   placements_ = layout_.dtps;
   for (Placement& placement : placements_) {
-    placement.pixels_offset += link_->base();
-    placement.records_offset += link_->base();
+    placement.pixels_offset += base;
+    placement.records_offset += base;
   }
 }
 
@@ -333,7 +340,7 @@ Status Receiver::status() const {
   status.state = state_.load();
   status.link = link_->stats();
   status.memory = images_ ? images_->how() : std::string(memory_.granted());
-  status.registration = link_->registration();
+  status.registration = registration();
   status.first_incomplete = first_incomplete();
   std::int64_t first = 0;
   std::int64_t last = 0;

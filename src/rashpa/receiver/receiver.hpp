@@ -117,6 +117,7 @@ class Receiver {
   /// What offsets of rings count from.
   [[nodiscard]] std::byte* images_at() const noexcept { return images_ ? images_->block().data : memory_.data(); }
   void say_set_up() const;
+  [[nodiscard]] std::string registration() const;
   [[nodiscard]] std::string first_incomplete() const;
   [[nodiscard]] const Buffer& at(std::size_t buffer) const;
 
@@ -127,6 +128,7 @@ class Receiver {
   Doorbell bell_;
   link::ArrivalQueues queues_;
   std::unique_ptr<link::Receiver> link_;
+  const link::Registering* registering_ = nullptr;  // the link, where memory is registered
   std::vector<Placement> placements_;
   std::vector<std::unique_ptr<Buffer>> buffers_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame/dealt.hpp"
 #include "rashpa/scheduler/lost_lines.hpp"
@@ -16,6 +17,7 @@ Lane::Lane(LaneConfig config, unit::Unit& unit, link::Receiver& link)
       unit_(unit),
       link_(link),
       dtps_(config_.dtps.size()),
+      watching_(able<const link::Watching>(link_)),
       sources_write_(link_.sources_write()),
       clock_(config_.deadline_ns, config_.quiet_ns),
       completeness_(config_.images),
@@ -417,8 +419,9 @@ bool Lane::overwritten(const StackImage& image) const noexcept {
     std::atomic_thread_fence(std::memory_order_acquire);  // what was read of the slot was read before this
     if (!filled(image)) return true;
   }
-  return std::any_of(config_.dtps.begin(), config_.dtps.end(),
-                     [&](const LaneDtp& dtp) { return link_.overwritten(dtp.position, image.index); });
+  return watching_ != nullptr && std::any_of(config_.dtps.begin(), config_.dtps.end(), [&](const LaneDtp& dtp) {
+           return watching_->overwritten(dtp.position, image.index);
+         });
 }
 
 void Lane::refuse_overwritten(Stack& stack, std::span<const std::uint8_t> changed) noexcept {

@@ -177,8 +177,9 @@ class Lane final : public SlotGuard {
   std::vector<PayloadSum> sums_;  // [image of the ring][dtp]
   std::uint32_t lost_per_image_ = 0;
   std::vector<DtpState> dtps_;
-  bool sources_write_;  // lines may come after they were given up
-  LateClock clock_;     // deadlines are counted in its time
+  const link::Watching* watching_;  // the link, where it sees writes into slots
+  bool sources_write_;              // lines may come after they were given up
+  LateClock clock_;                 // deadlines are counted in its time
   CompletenessTable completeness_;
   Histogram ready_;
   FirstIncomplete first_;

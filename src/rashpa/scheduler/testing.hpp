@@ -34,7 +34,7 @@ class EchoUnit final : public unit::Unit {
 };
 
 /// Remembers what it is asked.
-class RecordingLink final : public link::Receiver {
+class RecordingLink final : public link::Receiver, public link::Watching {
  public:
   explicit RecordingLink(bool sources_write = true) : direct(sources_write) {}
   void start() override {}

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <thread>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/core/time/clock.hpp"
 #include "rashpa/core/time/running_clock.hpp"
@@ -38,13 +39,17 @@ DtpSource::DtpSource(const DtpSourceConfig& config, const FrameSource& frames, l
     : config_(config),
       frames_(frames),
       sender_(sender),
+      image_aware_(able<link::ImageAware>(sender)),
+      answering_(able<const link::Answering>(sender)),
+      checksumming_(able<const link::Checksumming>(sender)),
       dealt_(dealt),
       generator_(config.dtp.region, config.pitch_bytes, config.pixel_bytes, config.dtp.placement,
                  sender.largest_message()),
       sent_(config.dtp.images),
       stalls_of_(config.faults.seed, Use::image_stall, config.dtp.id),
       limit_(config.dtp.images) {
-  if (sender.makes_payload_crc32c() || frames.frames() == 0) return;
+  if (checksumming_ != nullptr && !checksumming_->makes_payload_crc32c()) checksumming_ = nullptr;
+  if (checksumming_ != nullptr || frames.frames() == 0) return;
   crcs_.resize(frames.frames());
   const std::uint64_t first = std::min<std::uint64_t>(config.dtp.images, crcs_.size());
   for (std::uint64_t index = 0; dealt == nullptr && index < first; ++index) crc_of(config.dtp.slice.frame(index));
@@ -133,7 +138,7 @@ void DtpSource::run_dealt(const std::stop_token& stop) {
       poll(0);
       heard_ns = now;
     }
-    dealt_->report(sender_.granted(), index, sender_.answers(), now);
+    dealt_->report(sender_.granted(), index, answering_ == nullptr ? link::Answers{} : answering_->answers(), now);
     const std::optional<std::uint64_t> frame = dealt_->frame(index);
     if (!frame) {
       poll(kPollUs);
@@ -232,8 +237,8 @@ bool DtpSource::post_all(const std::stop_token& stop, const link::BufferDescript
 bool DtpSource::send_image(const std::stop_token& stop, std::uint64_t index, std::uint64_t frame) {
   const Dtp& dtp = config_.dtp;
   untold_.reset();  // this image's own event will show it
-  sender_.begin(index);
-  const bool made_by_link = sender_.makes_payload_crc32c();
+  if (image_aware_ != nullptr) image_aware_->begin(index);
+  const bool made_by_link = checksumming_ != nullptr;
   std::uint32_t crc = crcs_.empty() ? 0 : crc_of(frame);
   const bool known = made_by_link || !crcs_.empty();
   generator_.begin(frames_.frame(frame), index);
@@ -245,7 +250,7 @@ bool DtpSource::send_image(const std::stop_token& stop, std::uint64_t index, std
     if (outstanding_ >= kBatch / 2) poll(0);
   }
   while (made_by_link) {
-    if (const auto made = sender_.payload_crc32c()) {
+    if (const auto made = checksumming_->payload_crc32c()) {
       crc = *made;
       break;
     }

@@ -141,6 +141,9 @@ class DtpSource {
   DtpSourceConfig config_;
   const FrameSource& frames_;
   link::Sender& sender_;
+  link::ImageAware* image_aware_;  // these three: what the sender can do besides; null: it cannot
+  const link::Answering* answering_;
+  const link::Checksumming* checksumming_;
   Dealer::Port* dealt_;
   DescriptorGenerator generator_;
   std::vector<std::optional<std::uint32_t>> crcs_;  // by different frame, where the link makes none

@@ -142,7 +142,7 @@ std::unique_ptr<Sender> Senders::make(const roce::Options& options, const Sender
   config.images = dtp.images;
   config.payload_bytes = dtp.payload_bytes;
   config.faults = faults_;
-  return std::make_unique<roce::RoceSender>(config);
+  return roce::make_sender(config);
 }
 
 std::unique_ptr<Sender> Senders::make(const pcie::Options& options, const SenderDtp& dtp) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/roce/sender.hpp"
 
@@ -144,8 +145,7 @@ TEST_F(Destination, memory_of_an_accelerator_is_refused_in_words_by_links_that_c
 TEST_F(Destination, user_space_receivers_need_no_registration_and_count_from_zero) {
   const auto link = make_receiver(options_, region_, {dtp_}, queues_, bell_);
   EXPECT_EQ(link->endpoints().size(), 1U);
-  EXPECT_EQ(link->base(), 0U);
-  EXPECT_TRUE(link->registration().empty());
+  EXPECT_EQ(able<Registering>(*link), nullptr);
 }
 
 class Transports : public Destination, public testing::WithParamInterface<Transport> {};
@@ -180,8 +180,10 @@ TEST_F(Destination, pcie_links_a_source_to_a_region_that_others_can_map) {
   link->connect(ends);
   link->start();
   EXPECT_EQ(source->granted(), 2U) << "as many images as there are slots";
-  EXPECT_TRUE(source->makes_payload_crc32c());
-  EXPECT_EQ(link->base(), 0U);
+  const auto* const checksumming = able<Checksumming>(*source);
+  ASSERT_NE(checksumming, nullptr);
+  EXPECT_TRUE(checksumming->makes_payload_crc32c());
+  EXPECT_EQ(able<Registering>(*link), nullptr);
   link->stop();
 }
 

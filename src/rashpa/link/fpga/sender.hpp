@@ -39,7 +39,7 @@ struct SenderConfig {
 /// writes are taken and reported done at once, every image is granted, so that the source comes to its end, and what
 /// did not leave is counted as send_errors, the end itself as connection_errors. A write that no card takes (of 0
 /// bytes, or of more than largest_message()) is lost as if on the wire, counted, and named in the log.
-class FpgaSender final : public Sender {
+class FpgaSender final : public Sender, public Answering, public Injecting {
  public:
   explicit FpgaSender(const SenderConfig& config);
   ~FpgaSender() override;

@@ -28,7 +28,7 @@ struct ReceiverConfig {
 /// Memory cannot refuse a write. With flow = paced a source that is too fast overwrites images that are still being
 /// processed: the later image is an overrun when its event comes, the earlier one is found by overwritten() from the
 /// moment at which the source begins with the later one.
-class PcieReceiver final : public ThreadedReceiver {
+class PcieReceiver final : public ThreadedReceiver, public Watching {
  public:
   /// `memory` is one block of host memory, the beginning of `config.region_file`; or its records are, and its lines lie
   /// in a GPU's, where nothing can be verified. Placements must lie inside it. One queue per DTP. The memory, the

@@ -36,7 +36,7 @@ std::span<std::byte> host_region(const SenderConfig& config);
 /// A write out of the buffer's bounds is counted in `send_errors` and not done, and the event of its image is withheld.
 /// Of an image that the receiver does not wait for any more nothing further is written, and no event.
 template <typename EngineType>
-class SenderWith final : public Sender {
+class SenderWith final : public Sender, public ImageAware, public Answering, public Checksumming {
  public:
   /// Throws ConfigError when the destination is not of `memory`, or the processor cannot write there.
   template <std::constructible_from<std::span<std::byte>> Made = EngineType>

@@ -12,7 +12,6 @@
 namespace rashpa::link::roce {
 
 class CreditListener;
-class PacketSender;
 
 struct SenderConfig {
   /// Of the source socket; a wildcard address picks the one that routes to the destination. v1: the interface's GID
@@ -35,36 +34,16 @@ struct SenderConfig {
 };
 
 /// Source side of one DTP: RDMA WRITE of UC or RC, or SEND of UD, over its own UDP socket (own source port) or
-/// packet socket (framing v1). Takes all memory and the socket in the constructor; throws ConfigError or ResourceError
-/// there and nowhere else.
+/// packet socket (framing v1).
 ///
 /// With RC poll() reports a write done when it is acknowledged, and pending() counts what is not. A connection that has
 /// used up its retries, or was refused, is in error: nothing is sent any more, writes are taken and reported done at
 /// once, every image is granted, so that the source comes to its end, and all that did not arrive is counted as
 /// send_errors.
-class RoceSender final : public Sender {
- public:
-  explicit RoceSender(const SenderConfig& config);
-  ~RoceSender() override;
+class RoceSender : public Sender, public Answering, public Checksumming, public Injecting {};
 
-  [[nodiscard]] Endpoint endpoint() const override;
-
-  std::size_t post(std::span<const BufferDescriptor> writes) override;
-  bool post_event(const Event& event) override;
-  std::size_t poll(std::uint32_t wait_us) override;
-  [[nodiscard]] std::size_t pending() const noexcept override;
-  [[nodiscard]] std::uint64_t granted() const noexcept override;
-  [[nodiscard]] Answers answers() const noexcept override;
-  [[nodiscard]] bool makes_payload_crc32c() const noexcept override { return true; }
-  [[nodiscard]] std::optional<std::uint32_t> payload_crc32c() const noexcept override;
-  [[nodiscard]] std::uint32_t largest_message() const noexcept override;
-  [[nodiscard]] Counts stats() const override;
-
-  [[nodiscard]] FaultCounts injected() const noexcept override;
-  [[nodiscard]] const Fates* fates() const noexcept override;
-
- private:
-  std::unique_ptr<PacketSender> packets_;
-};
+/// One type for each transport, with faults or without (transport_sender.hpp), chosen here; nothing of that is decided
+/// again for a packet. Takes all memory and the socket; throws ConfigError or ResourceError here and nowhere else.
+std::unique_ptr<RoceSender> make_sender(const SenderConfig& config);
 
 }  // namespace rashpa::link::roce

@@ -10,7 +10,7 @@
 #include "rashpa/core/time/clock.hpp"
 #include "rashpa/link/counters.hpp"
 #include "rashpa/link/roce/credits/return_path.hpp"
-#include "rashpa/link/roce/packet_sender.hpp"
+#include "rashpa/link/roce/sender.hpp"
 #include "rashpa/link/roce/sockets/packet_batch.hpp"
 #include "rashpa/link/roce/sockets/source_socket.hpp"
 #include "rashpa/link/roce/transports/requester.hpp"
@@ -18,7 +18,7 @@
 
 namespace rashpa::link::roce {
 
-/// What a sender has before its transport matters: where it is and what it may. Checked; throws as RoceSender does.
+/// What a sender has before its transport matters: where it is and what it may. Checked; throws as make_sender() does.
 struct SenderStart {
   explicit SenderStart(const SenderConfig& wanted);
 
@@ -31,7 +31,7 @@ struct SenderStart {
 };
 
 template <typename Requester, typename Outlet>
-class TransportSender final : public PacketSender {
+class TransportSender final : public RoceSender {
  public:
   /// `make_requester(start)` and `make_outlet(start, batch)` make its parts.
   template <typename MakeRequester, typename MakeOutlet>
@@ -61,6 +61,7 @@ class TransportSender final : public PacketSender {
     return {std::min(return_.words().bytes, counters_.payload_bytes.get()), known && !in_error() ? in_flight() : 0,
             in_error()};
   }
+  [[nodiscard]] bool makes_payload_crc32c() const noexcept override { return true; }
   [[nodiscard]] std::optional<std::uint32_t> payload_crc32c() const noexcept override {
     return pending_active_ ? std::nullopt : std::optional(payload_crc_);
   }

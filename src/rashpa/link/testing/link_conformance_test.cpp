@@ -32,7 +32,7 @@ Pair make_roce(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtp
     roce::SenderConfig source;
     source.destination = endpoint;
     source.options = config.options;
-    auto sender = std::make_unique<roce::RoceSender>(source);
+    auto sender = roce::make_sender(source);
     sources.push_back(sender->endpoint());
     pair.senders.push_back(std::move(sender));
   }

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/core/system/doorbell.hpp"
 #include "rashpa/core/time/clock.hpp"
@@ -96,7 +97,7 @@ class Source {
   /// The same whether it is granted or not, and as soon as the link has taken it.
   bool write(std::uint64_t index, const std::function<bool()>& give_up) {
     prepare(index);
-    sender_->begin(index);
+    if (auto* const aware = able<ImageAware>(*sender_)) aware->begin(index);
     const Placement& p = dtp_.placement;
     const std::uint64_t run = p.contiguous() ? p.payload_bytes() : p.line_bytes;
     for (std::uint64_t linear = 0; linear < p.payload_bytes();) {

@@ -28,7 +28,7 @@ struct ReceiverConfig {
 /// Known weakness: an RNIC cannot be told that a slot is taken. With flow = paced a source that is too fast overwrites
 /// images that are still being processed. The later image is an overrun when its event comes; the earlier one is found
 /// by overwritten() when the later one's record has come before its release, and not while only lines have.
-class VerbsReceiver final : public ThreadedReceiver {
+class VerbsReceiver final : public ThreadedReceiver, public Registering, public Watching {
  public:
   /// Registers `memory`, one block of the host's; placements must lie inside it. One queue per DTP. The memory, the
   /// queues and the bell must outlive the link. Throws ConfigError, or ResourceError when library, device or memory is

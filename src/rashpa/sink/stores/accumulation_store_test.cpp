@@ -93,7 +93,7 @@ class AccumulationStoreTest : public testing::Test {
   void play_open(Sink& sink) {
     Accumulated open{};
     open[1] = {{reinterpret_cast<const std::byte*>(profile_.data())}, 0, 0, 8, 6};
-    sink.put_windows(open);
+    dynamic_cast<WindowKeeping&>(sink).put_windows(open);
   }
   void check_all(const fs::path& master, const std::string& at) {
     EXPECT_EQ(read<std::int64_t>(master, at + "/accumulate/sum", H5T_NATIVE_INT64).back(), -6);

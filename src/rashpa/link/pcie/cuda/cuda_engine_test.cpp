@@ -12,6 +12,7 @@
 #include <thread>
 #include <tuple>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/link/pcie/cuda/cuda_source.hpp"
 #include "rashpa/link/pcie/cuda/faulty_kernel.hpp"
@@ -92,7 +93,7 @@ TEST_F(CudaEngine, frames_in_its_memory_arrive_line_by_line_and_nothing_between_
     Senders senders(cuda_end(), frames, std::nullopt);
     const auto sender = senders.make({.destination = receiver_->endpoints()[0], .id = 5, .images = 300});
     EXPECT_NE(senders.registration().find("in memory of CUDA device 0"), std::string::npos) << senders.registration();
-    EXPECT_FALSE(sender->makes_payload_crc32c());
+    EXPECT_FALSE(able<Checksumming>(*sender)->makes_payload_crc32c());
     receiver_->start();
     std::jthread source([&] {
       const auto late = within(30);

@@ -97,7 +97,8 @@ TEST(Credits, lost_bytes_leave_the_window_when_the_receiver_repeats_itself) {
   config.destination.qpn += 1;
   config.options.pmtu = 1024;
   config.options.window_bytes = 8192;
-  RoceSender sender(config);
+  const auto sender_owner = make_sender(config);
+  RoceSender& sender = *sender_owner;
   const Endpoint self = sender.endpoint();
   receiver.connect(std::span(&self, 1));
   receiver.start();
@@ -129,7 +130,8 @@ TEST(Credits, the_destination_says_what_its_socket_has_room_for_and_the_source_k
   config.destination = destination;
   config.options.pmtu = 1024;
   config.options.window_bytes = 1 << 20;
-  RoceSender sender(config);
+  const auto sender_owner = make_sender(config);
+  RoceSender& sender = *sender_owner;
   const std::vector<std::byte> pixels(1024, std::byte{1});
   const std::vector<BufferDescriptor> writes(64, {pixels.data(), 0, 1024});
   EXPECT_EQ(sender.post(writes), destination.window_bytes / 1024);
@@ -142,7 +144,8 @@ TEST(Credits, a_receiver_that_stands_still_is_sent_the_window_and_no_more) {
   config.destination = {"127.0.0.1", silent.local().port(), 20, 1, 0};
   config.options.pmtu = 1024;
   config.options.window_bytes = 8192;
-  RoceSender sender(config);
+  const auto sender_owner = make_sender(config);
+  RoceSender& sender = *sender_owner;
   EXPECT_EQ(sender.granted(), 0U);
   const std::vector<std::byte> pixels(1024, std::byte{1});
   const std::vector<BufferDescriptor> writes(20, {pixels.data(), 0, 1024});

@@ -58,7 +58,7 @@ class Chain {
       source.payload_bytes = setup.dtps[d].placement.payload_bytes();
       source.faults = setup.faults;
       source.first_psn = setup.first_psn;
-      senders.push_back(std::make_unique<RoceSender>(source));
+      senders.push_back(make_sender(source));
       sources.push_back(senders.back()->endpoint());
     }
     receiver->connect(sources);

@@ -145,7 +145,8 @@ TEST_P(PsnWrap, what_the_sender_writes_is_what_the_codec_writes) {
   config.options = options_;
   config.flow = Flow::paced;
   config.first_psn = kFirstPsn;
-  RoceSender sender(config);
+  const auto sender_owner = make_sender(config);
+  RoceSender& sender = *sender_owner;
   source_qpn_ = sender.endpoint().qpn;
   const BufferDescriptor write{payload_.data(), dtp_.placement.image_offset(0), kLine};
   ASSERT_EQ(sender.post({&write, 1}), 1U);

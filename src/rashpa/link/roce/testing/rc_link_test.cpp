@@ -165,7 +165,8 @@ SenderConfig to(const Peer& peer) {
 
 TEST(RcSender, memory_is_not_reported_done_before_it_is_acknowledged) {
   const Peer peer;
-  RoceSender sender(to(peer));
+  const auto sender_owner = make_sender(to(peer));
+  RoceSender& sender = *sender_owner;
   const std::vector<std::byte> pixels(1024, std::byte{1});
   const std::vector<BufferDescriptor> writes(3, {pixels.data(), 0, 1024});
   ASSERT_EQ(sender.post(writes), 3U);
@@ -183,7 +184,8 @@ TEST(RcSender, memory_is_not_reported_done_before_it_is_acknowledged) {
 
 TEST(RcSender, a_nak_brings_the_rest_again_and_the_checksum_of_the_payload_stays) {
   const Peer peer;
-  RoceSender sender(to(peer));
+  const auto sender_owner = make_sender(to(peer));
+  RoceSender& sender = *sender_owner;
   std::vector<std::byte> pixels(4096);
   link::testing::fill(pixels, 9);
   std::vector<BufferDescriptor> writes;
@@ -216,7 +218,8 @@ TEST(RcSender, a_repeat_that_was_dropped_whole_holds_no_memory_once_all_is_ackno
     return dice.draw() == Fault::none && dice.draw() == Fault::drop;
   };
   while (!first_leaves_and_second_is_dropped()) ++faults.seed;
-  RoceSender sender(config);
+  const auto sender_owner = make_sender(config);
+  RoceSender& sender = *sender_owner;
   const std::vector<std::byte> pixels(1024, std::byte{1});
   const BufferDescriptor write{pixels.data(), 0, 1024};
   ASSERT_EQ(sender.post({&write, 1}), 1U);
@@ -237,7 +240,8 @@ TEST(RcSender, a_peer_that_says_nothing_ends_the_connection_in_a_bounded_time) {
   SenderConfig config = to(peer);
   config.flow = Flow::credits;
   config.timers = {.timeout = 4, .retries = 3, .rnr_retries = 7};  // 66 µs, then 131, 262, 524
-  RoceSender sender(config);
+  const auto sender_owner = make_sender(config);
+  RoceSender& sender = *sender_owner;
   EXPECT_EQ(sender.granted(), 0U);
   const std::vector<std::byte> pixels(1024, std::byte{1});
   const std::vector<BufferDescriptor> writes(5, {pixels.data(), 0, 1024});
@@ -273,7 +277,8 @@ TEST(RcLink, a_wrong_key_is_refused_at_once_and_counted_on_both_sides) {
   source.destination = receiver.endpoints()[0];
   source.destination.rkey ^= 1U;
   source.options = config.options;
-  RoceSender sender(source);
+  const auto sender_owner = make_sender(source);
+  RoceSender& sender = *sender_owner;
   const Endpoint self = sender.endpoint();
   receiver.connect(std::span(&self, 1));
   receiver.start();
@@ -302,7 +307,8 @@ TEST(RcLink, a_paced_source_that_is_too_fast_is_told_that_the_receiver_is_not_re
   source.destination = receiver.endpoints()[0];
   source.options = config.options;
   source.flow = Flow::paced;
-  RoceSender sender(source);
+  const auto sender_owner = make_sender(source);
+  RoceSender& sender = *sender_owner;
   const Endpoint self = sender.endpoint();
   receiver.connect(std::span(&self, 1));
   receiver.start();
@@ -348,7 +354,8 @@ TEST(RcLink, a_receiver_that_goes_away_ends_the_run_of_its_source) {
   source.destination = receiver->endpoints()[0];
   source.options = config.options;
   source.timers.timeout = 6;
-  RoceSender sender(source);
+  const auto sender_owner = make_sender(source);
+  RoceSender& sender = *sender_owner;
   const Endpoint self = sender.endpoint();
   receiver->connect(std::span(&self, 1));
   receiver->start();

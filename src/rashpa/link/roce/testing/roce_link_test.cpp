@@ -241,7 +241,8 @@ TEST(RoceReceiver, a_stranger_who_knows_all_keys_writes_nothing_and_is_counted) 
     config.destination = chain.receiver->endpoints()[0];
     config.options = setup.options;
     config.flow = setup.flow;
-    RoceSender stranger(config);
+    const auto stranger_owner = make_sender(config);
+    RoceSender& stranger = *stranger_owner;
     const std::int64_t until = now_ns() + 20'000'000'000;
     const auto seen = [&] { return chain.receiver->stats()["wrong_source"] >= 5 || now_ns() > until; };
     Source(setup.dtps[0], stranger).send(0, seen);
@@ -275,10 +276,10 @@ TEST(RoceSender, refuses_a_pmtu_that_does_not_exist) {
   SenderConfig config;
   config.destination = {"127.0.0.1", 4791, 17, 1, 0};
   config.options.pmtu = 1000;
-  EXPECT_THROW(RoceSender{config}, ConfigError);
+  EXPECT_THROW(static_cast<void>(make_sender(config)), ConfigError);
   config.options.pmtu = 1024;
   config.destination.address = "detector.example";
-  EXPECT_THROW(RoceSender{config}, ConfigError);
+  EXPECT_THROW(static_cast<void>(make_sender(config)), ConfigError);
 }
 
 }  // namespace
