@@ -47,7 +47,7 @@ class OpenFile {
 class Journal {
  public:
   explicit Journal(const std::string& path) : file_(path), reader_(file_.get()) {}
-  /// Whoever writes the run holds the lock.
+  /// The writer of the run holds the lock.
   [[nodiscard]] bool being_written() const noexcept { return !lacks_writer(file_.get()); }
   [[nodiscard]] const sink::JournalHeader& header() const noexcept { return reader_.header(); }
   [[nodiscard]] const JournalReader::Record* next() { return reader_.next(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Parts of images for who looks on.
+/// Parts of images for viewers.
 #include "rashpa/receiver/views/view.hpp"
 
 #include <fmt/format.h>

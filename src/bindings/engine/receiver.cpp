@@ -34,7 +34,7 @@ using receiver::DtpConfig;
 
 namespace {
 
-/// Its threads may wait for a function in Python: whoever lets go of it does not keep the interpreter from them.
+/// Its threads may wait for a function in Python: the thread that frees it does not keep the interpreter from them.
 class Receiver final : public receiver::Receiver {
  public:
   using receiver::Receiver::Receiver;

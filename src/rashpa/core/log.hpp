@@ -2,7 +2,7 @@
 #pragma once
 /// What happens, for the log of the node: texts with the run, buffer, DTP and frame that they are about. Messages wait
 /// in a bounded queue until the node takes them (src/bindings/log.cpp); where nobody takes them, they are counted and
-/// forgotten. Nothing here blocks, allocates or throws. docs/how-to/read_a_nodes_log.md is for those who read them.
+/// forgotten. Nothing here blocks, allocates or throws. docs/how-to/read_a_nodes_log.md is for their readers.
 #include <fmt/format.h>
 
 #include <array>

@@ -10,7 +10,7 @@
 
 namespace rashpa::dataset {
 
-/// Frames in one block of memory, filled by whoever makes the dataset, before it is played. Filling different frames
+/// Frames in one block of memory, filled by the maker of the dataset, before it is played. Filling different frames
 /// from different threads is allowed.
 class MemoryDataset : public Dataset {
  public:

@@ -29,7 +29,7 @@ class Random {
   float normal() noexcept;
   /// Poisson distributed with mean `lambda` ≥ 0: inversion below 12, else transformed rejection (Hörmann 1993, PTRS).
   std::uint32_t poisson(double lambda) noexcept;
-  /// Number n of those that come is mix(state + n · 0x9E3779B97F4A7C15), for who makes many at once.
+  /// Number n of those that come is mix(state + n · 0x9E3779B97F4A7C15), for callers that make many at once.
   [[nodiscard]] std::uint64_t state() const noexcept { return state_; }
 
  private:

@@ -79,8 +79,8 @@ class Emulator {
   void stop() noexcept;
   /// True when all DTPs are done within `timeout_s`.
   [[nodiscard]] bool wait(double timeout_s) const;
-  /// Says in the log what the links have lost since the last time; for who waits for the run, several times a second.
-  /// `last`: nothing more will be sent. Any thread; it allocates.
+  /// Says in the log what the links have lost since the last time; for a thread that waits for the run, several times a
+  /// second. `last`: nothing more will be sent. Any thread; it allocates.
   void observe(bool last = false);
   [[nodiscard]] Status status() const;
   [[nodiscard]] Injected injected() const;

@@ -27,7 +27,7 @@ class Groups {
 
   /// One more member, held until it is fed; its DTPs are `dtps`. Throws ConfigError when it does not fit the group.
   void join(std::string_view group, const GroupMember& member, std::span<const SourceDtp> dtps);
-  /// The last one that has joined that group, who was never fed, goes again; nothing uses its ports any more.
+  /// The last one that has joined that group, and was never fed, goes again; nothing uses its ports any more.
   void withdraw(std::string_view group, const GroupMember& member);
   /// Of the DTP with that id; null: its images are not dealt.
   [[nodiscard]] transfer::Dealer::Port* port(std::uint32_t id) const noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The engine of an emulator: who plays its DTPs. Threads of this process do (software_player.hpp), or a card does
+/// The engine of an emulator, which plays its DTPs. Threads of this process do (software_player.hpp), or a card does
 /// (card_player.hpp); nothing above knows which.
 #include <cstddef>
 #include <cstdint>

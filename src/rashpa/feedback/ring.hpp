@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A ring in a file that others map: what was decided of each image, for whoever steers the experiment by it. One
+/// A ring in a file that others map: what was decided of each image, for programs that steer the experiment by it. One
 /// process writes, any number read, each where it likes; nothing that a reader does is seen by the writer. This is the
 /// layout, docs/reference/feedback.md explains it; RingWriter and RingReader are the two ends.
 ///

@@ -278,7 +278,7 @@ TEST(Ring, a_writer_that_was_killed_is_an_error_behind_its_last_image) {
   RingReader reader(path, Begin::oldest);
   EXPECT_EQ(message_of([&] { RingWriter(path, "{}", small(8)); }),
             "feedback: another receiver writes the ring " + path + "; give this one another name");
-  // Whoever may only read pretends no writer, and keeps none out.
+  // A process that may only read pretends no writer, and keeps none out.
   const FileDescriptor stranger(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   ASSERT_EQ(::flock(stranger.get(), LOCK_EX | LOCK_NB), 0);
   ::kill(child, SIGKILL);

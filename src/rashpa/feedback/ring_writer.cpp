@@ -39,7 +39,7 @@ std::uint64_t rows_bytes_of(const RingSize& size) noexcept {
   return up(std::max(size.rows_bytes == 0 ? usual : size.rows_bytes, 2 * of_image), kPage);
 }
 
-/// A new one, of which nobody has had time to lock it before its writer: whoever may read it may want to.
+/// A new one, which no reader has had time to lock before its writer, as one may want to.
 FileDescriptor new_file(const std::string& path) {
   FileDescriptor file;
   for (int left = kTries; left > 0; --left) {
@@ -111,7 +111,7 @@ RingWriter::RingWriter(const std::string& path, std::string_view description, co
   if (path.empty() && ::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) throw failed(errno);
   mapping_ = memory::FileMapping(file_.get(), bytes, memory::FileAccess::write);
   if (mapping_.data() == nullptr) throw failed(errno);
-  // Who reads one without a name, by its descriptor, cannot write there; Linux before 5.1 has no such seal.
+  // A reader of one without a name, by its descriptor, cannot write there; Linux before 5.1 has no such seal.
   if (path.empty() && ::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0)
     ::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SEAL);
   words_ = static_cast<std::uint64_t*>(mapping_.data());

@@ -21,7 +21,7 @@ struct RingSize {
   std::vector<TableShape> tables{};  ///< at most kMostTables
 };
 
-/// The one who writes a ring. It holds a lock on the file as long as it lives, however it ends: by that, readers know
+/// The writer of a ring. It holds a lock on the file as long as it lives, however it ends: by that, readers know
 /// whether more can come. One thread publishes; no call of it waits, allocates or locks.
 class RingWriter {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What links count: each registers its own counters by name, and who shows them takes what there is. The names are
+/// What links count: each registers its own counters by name, and a display takes all of them. The names are
 /// those of telegrams, reports and metrics; docs/explanations/links.md says what they mean.
 #include <atomic>
 #include <cstdint>
@@ -22,7 +22,7 @@ class Counter {
   std::atomic<std::uint64_t> value_{0};
 };
 
-/// Values by name, as they were when somebody asked. Owned by who asked; one thread. Names are literals.
+/// Values by name, as they were at the call. Owned by the caller; one thread. Names are literals.
 class Counts {
  public:
   using Named = std::pair<std::string_view, std::uint64_t>;

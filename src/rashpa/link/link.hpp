@@ -113,7 +113,7 @@ class Injecting {
 
 inline constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
-/// Who proved what about one DTP's image.
+/// The proof of one DTP's image, and its maker.
 enum class Proof : std::uint8_t {
   none,   ///< the event arrived, nothing is known of the lines (verify the record's CRC32C before use)
   lines,  ///< the map of lines is full

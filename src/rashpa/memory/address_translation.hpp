@@ -22,7 +22,7 @@ struct DmaBlock {
   std::array<std::byte, 64> handle{};
 };
 
-/// Who does what to the block.
+/// The accesses to the block.
 enum class DmaAccess : std::uint8_t {
   read,   ///< the device only reads: a source
   write,  ///< the device writes: a destination, also for others over the network

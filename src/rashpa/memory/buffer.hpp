@@ -15,8 +15,9 @@ enum class MemoryKind : std::uint8_t {
   huge,      ///< 2 MiB pages where the machine has them, else transparent huge pages, else ordinary ones: see granted()
 };
 
-/// Who can map a buffer. `machine`: it lies in a memfd, which processes of the same user open by shared_path(). It has
-/// no name that could be left behind by a crash, and is sealed: nobody can make it shorter and so kill who reads it.
+/// The processes that can map a buffer. `machine`: it lies in a memfd, which processes of the same user open by
+/// shared_path(). It has no name that could be left behind by a crash, and is sealed: no process can make it shorter
+/// and so kill its readers.
 enum class Sharing : std::uint8_t { process, machine };
 
 std::string_view name_of(MemoryKind kind) noexcept;

@@ -18,7 +18,7 @@
 namespace rashpa::offline {
 
 /// A buffer of a run without its receiver: the same pipeline, sinks, files and books, of images that are in memory. No
-/// sink drops anything: whoever gives images waits. One thread at a time; status() from any.
+/// sink drops anything: the giver of images waits. One thread at a time; status() from any.
 class Recorder final : private Taker, private receiver::LineOwner {
  public:
   /// `config.images`: as many as will come, or at most so many (`config.end`). Of `dtps` only the file's metadata are

@@ -15,7 +15,7 @@ namespace rashpa::offline {
 
 namespace {
 
-constexpr std::chrono::milliseconds kLongestSleep{50};  // nobody waits for that: who has something rings
+constexpr std::chrono::milliseconds kLongestSleep{50};  // no thread waits for that: one with work rings
 
 }  // namespace
 

@@ -43,7 +43,7 @@ struct Images {
   LostRun* lost = nullptr;
 };
 
-/// Whom a runner hands what is done; all calls come from the thread that called run().
+/// Takes finished stacks of a runner; all calls come from the thread that called run().
 class Taker {
  public:
   virtual ~Taker() = default;
@@ -66,7 +66,7 @@ class Runner {
   /// the results stay in results() until the next call, and there is room for room() images. Throws ConfigError when
   /// there are more, StateError when the unit failed for good.
   void run(const Images& images);
-  /// As many images as there are; each stack goes to `taker`, who rings bell() when one can come back.
+  /// As many images as there are; each stack goes to `taker`, which rings bell() when one can come back.
   void run(const Images& images, Taker& taker);
   /// Of the last run() without a taker: windows of accumulations that its end has ended.
   [[nodiscard]] const Accumulated& open() const noexcept { return open_; }

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kScheme = "tcp://";
 constexpr unsigned kLastPort = 65535;
-/// Who connects while no child accepts, or while there are too many.
+/// Clients that connect while no child accepts, or while there are too many.
 constexpr int kBacklog = 128;
 
 struct Address {

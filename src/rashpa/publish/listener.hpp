@@ -8,8 +8,8 @@
 namespace rashpa::publish {
 
 /// A TCP socket that listens. It belongs to the process that receives images, which never accepts anybody: the child
-/// that publishes does. So the port stays taken while one child dies and the next one begins; who connects meanwhile
-/// waits. Immutable; any thread.
+/// that publishes does. So the port stays taken while one child dies and the next one begins; a client that connects
+/// then waits. Immutable; any thread.
 class Listener {
  public:
   /// `endpoint`: tcp://ADDRESS:PORT, an IPv4 address or an IPv6 one in brackets; port 0 for any free one. `what`:

@@ -6,7 +6,7 @@
 /// Threads: a Process has one thread, which starts its child, hears it, waits for it when it has ended, and starts the
 /// next one. Ownership: the listening sockets, the shared words and what is read belong to the parent, and outlive each
 /// child; a child has copies of their descriptors. Errors: the first child's are thrown by the constructor; whatever
-/// ends a child later is counted and said in the log, and never felt by whoever publishes.
+/// ends a child later is counted and said in the log, and never felt by the publishing thread.
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>

@@ -13,7 +13,7 @@ namespace rashpa::publish {
 /// How clients connect to an outlet.
 enum class Pattern : std::uint8_t {
   push,  ///< PULL: each message goes to one of them; the vendor's way
-  pub,   ///< SUB: each message goes to all of them, and who is slow loses some
+  pub,   ///< SUB: each message goes to all of them, and slow ones lose some
 };
 
 inline constexpr std::size_t kMostOutlets = 64;
@@ -21,13 +21,13 @@ inline constexpr std::size_t kMostOutlets = 64;
 /// What the sink asks for.
 enum class Ask : std::uint32_t {
   look,   ///< how the outlets are now
-  start,  ///< keep this: whoever comes gets it first
-  image,  ///< to all who have the start; the answer: how many outlets took it
+  start,  ///< keep this: newcomers get it first
+  image,  ///< to all that have the start; the answer: how many outlets took it
   end,    ///< to one outlet; the answer: whether it took it
   leave,  ///< nothing more comes: give what is queued its time, and end
 };
 
-/// Where the one message is. The sink alone leaves `free` and `answered`; of the others, whoever is first.
+/// Where the one message is. The sink alone leaves `free` and `answered`; of the others, the first one.
 enum class Place : std::uint32_t { free, offered, taken, answered, withdrawn };
 
 struct OutletWords {

@@ -36,7 +36,7 @@ void Door::look(std::span<const std::unique_ptr<Outlet>> outlets) {
   std::array<std::size_t, kParts> lengths{};
   for (;;) {
     int more = 1;
-    for (std::size_t part = 0; more != 0; ++part) {  // those behind the domain say who it is
+    for (std::size_t part = 0; more != 0; ++part) {  // those behind the domain name the client
       std::array<char, 256> rest{};
       auto& to = part < kParts ? parts.at(part) : rest;
       const int bytes = zeromq_.recv(socket_, to.data(), to.size(), zeromq::kDontWait);

@@ -8,9 +8,9 @@
 
 namespace rashpa::publisher {
 
-/// Lets consumers in one by one (ZeroMQ's authentication, RFC 27): who is let in can be sent messages, and before there
-/// is nothing of his that could take one. Made before the outlets of the same context, whose domains are their
-/// numbers; one thread.
+/// Lets consumers in one by one (ZeroMQ's authentication, RFC 27): an admitted consumer can be sent messages, and
+/// before there is nothing of his that could take one. Made before the outlets of the same context, whose domains are
+/// their numbers; one thread.
 class Door {
  public:
   /// Throws ResourceError.
@@ -19,7 +19,7 @@ class Door {
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
 
-  /// Lets in who has come.
+  /// Lets newcomers in.
   void look(std::span<const std::unique_ptr<Outlet>> outlets);
   /// Has something to read when somebody comes.
   [[nodiscard]] void* socket() const noexcept { return socket_; }

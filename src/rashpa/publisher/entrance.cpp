@@ -72,7 +72,7 @@ void Entrance::open(bool wide) noexcept {
   }
 }
 
-// Two parts: the number of the event in 16 bits, and of whom.
+// Two parts: the number of the event in 16 bits, and its peer.
 std::optional<Entrance::Event> Entrance::next() noexcept {
   std::array<std::byte, 256> said{};
   while (zeromq_.recv(monitor_, said.data(), said.size(), zeromq::kDontWait) > 0) {

@@ -15,7 +15,7 @@ inline constexpr unsigned kMostConnections = 512;
 inline constexpr std::int64_t kMostBytesFromOutside = 256;
 /// Messages from outside that are read before something is sent again.
 inline constexpr int kMostMessages = 64;
-/// Of all of them together; whoever listens to one buffer needs one.
+/// Of all of them together; a listener to one buffer needs one.
 inline constexpr std::uint64_t kMostSubscriptions = 4096;
 
 /// Where connections come in to a socket of ZeroMQ: by a listening socket that the parent has. While as many are there
@@ -58,7 +58,7 @@ class Entrance {
 class Subscriptions {
  public:
   /// A message that a socket of subscribers has got: a byte 1 and a topic, or 0 and a topic, or anything else that
-  /// somebody sends. Throws ResourceError when there are more than kMostSubscriptions: nobody can tell whose they are.
+  /// somebody sends. Throws ResourceError when there are more than kMostSubscriptions: their owners cannot be told.
   void count(std::span<const std::byte> message);
 
  private:

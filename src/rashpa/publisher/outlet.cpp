@@ -94,7 +94,7 @@ void Outlet::look() {
   read_events();
 }
 
-// A byte 1 and the topic: somebody subscribes; 0: somebody leaves. Nothing is sent to who subscribes before it is
+// A byte 1 and the topic: somebody subscribes; 0: somebody leaves. Nothing is sent to a subscriber before it is
 // applied here.
 void Outlet::read_subscriptions() {
   std::array<std::byte, kMostBytesFromOutside> said{};
@@ -111,7 +111,7 @@ void Outlet::read_subscriptions() {
   }
 }
 
-// Of pub, who has come is who has subscribed.
+// Of pub, newcomers are new subscribers.
 void Outlet::read_events() noexcept {
   while (const auto event = entrance_->next()) {
     if (pattern_ == Pattern::pub) continue;
@@ -167,7 +167,7 @@ bool Outlet::send_start(const Message& message) noexcept {
 }
 
 // A socket that publishes drops silently for a consumer that has no room, unless it is told to refuse the whole
-// message: that is counted, and the message sent to those who have room.
+// message: that is counted, and the message sent to those that have room.
 SentTo Outlet::send_image(const Message& message) noexcept {
   if (!is_connected()) return {};
   if (message.send(socket_)) return {.somebody = true, .all = true};

@@ -47,11 +47,11 @@ class Outlet {
   Outlet(const Outlet&) = delete;
   Outlet& operator=(const Outlet&) = delete;
 
-  /// Sees who has come and gone. Throws ResourceError when strangers subscribe to too much.
+  /// Sees arrivals and departures. Throws ResourceError when strangers subscribe to too much.
   void look();
   /// The door has let somebody in: waits a moment until that one is connected.
   void let_in();
-  /// Somebody has come who has not been sent the start of the series.
+  /// A consumer has come that has not been sent the start of the series.
   [[nodiscard]] bool owes_start() const noexcept { return !started_; }
   /// Somebody is connected, and there is room: worth making a message for.
   [[nodiscard]] bool ready() const noexcept;
@@ -60,7 +60,7 @@ class Outlet {
   /// Sockets that have something to read when look() has something to see.
   [[nodiscard]] std::array<void*, 2> watched() const noexcept { return {entrance_->monitor(), subscriptions_socket()}; }
 
-  /// To everybody who is connected.
+  /// To all connected consumers.
   bool send_start(const Message& message) noexcept;
   SentTo send_image(const Message& message) noexcept;
   bool send_end(const Message& message) noexcept { return message.send(socket_); }

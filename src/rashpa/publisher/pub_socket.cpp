@@ -65,7 +65,7 @@ bool PubSocket::send(std::span<const std::span<const std::byte>> parts) noexcept
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const int flags = zeromq::kDontWait | (p + 1 < parts.size() ? zeromq::kMore : 0);
     if (zeromq_.send(socket_, parts[p].data(), parts[p].size(), flags) >= 0) continue;
-    // It was refused before its first part went: counted, and sent to those who have room.
+    // It was refused before its first part went: counted, and sent to those that have room.
     all = false;
     keep_all(false);
     zeromq_.send(socket_, parts[p].data(), parts[p].size(), flags);

@@ -10,7 +10,7 @@
 
 namespace rashpa::publisher {
 
-/// A socket that publishes: whoever subscribes gets what is sent from then on, and nobody is waited for. One thread.
+/// A socket that publishes: a subscriber gets the messages from then on, and the socket waits for none. One thread.
 class PubSocket {
  public:
   /// `listener`: a socket that listens, not taken over. `room`: messages that wait for a slow subscriber. Throws
@@ -20,7 +20,7 @@ class PubSocket {
   PubSocket(const PubSocket&) = delete;
   PubSocket& operator=(const PubSocket&) = delete;
 
-  /// Sees who has come, and what they subscribe to. Throws ResourceError when that is too much.
+  /// Sees newcomers and their subscriptions. Throws ResourceError when that is too much.
   void look();
   /// One message of several parts; it is not waited for. False: a subscriber has no room, and from this message on gets
   /// none until it has read half of those that wait for it; all others get theirs.

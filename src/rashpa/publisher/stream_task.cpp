@@ -92,7 +92,7 @@ class Stream {
     return bytes != 0;
   }
 
-  /// Sees who has come and gone, and gives newcomers the start.
+  /// Sees arrivals and departures, and gives newcomers the start.
   void look() {
     door_->look(outlets_);
     for (std::size_t n = 0; n < outlets_.size(); ++n) {

@@ -33,7 +33,7 @@ struct ReasonCount {
 
 /// The last thread of a buffer: takes decided stacks from the unit, keeps the books of decisions, and hands each stack
 /// to the lines of all sinks. Slots go back when the last line that holds them is through. Before any sink, it
-/// publishes what was decided to whoever steers the experiment. Status calls from any thread.
+/// publishes decisions to programs that steer the experiment. Status calls from any thread.
 ///
 /// An image is errored in these books when a sink lost it, whatever others made of it, or when every sink dropped it.
 /// One that a sink dropped and another has is accepted. Each line keeps the books of its own sink besides.

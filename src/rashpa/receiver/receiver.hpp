@@ -81,7 +81,7 @@ class Receiver {
   [[nodiscard]] std::vector<link::Endpoint> endpoints() const;
   /// What sources must be told: offsets as the link's device counts them.
   [[nodiscard]] const std::vector<Placement>& placements() const noexcept { return placements_; }
-  /// Who the DTPs come from, in the same order. Throws ConfigError when the number differs.
+  /// The sources of the DTPs, in the same order. Throws ConfigError when the number differs.
   void arm(const std::vector<link::Endpoint>& sources);
   void start();
   /// Whether no deadline of an image passes: its sources are told to pause, one after the other. Any thread; ends with
@@ -96,8 +96,8 @@ class Receiver {
   void stop() noexcept;
   /// True when every expected image is decided and written within `timeout_s`.
   [[nodiscard]] bool wait(double timeout_s) const;
-  /// Says in the log what the link has refused since the last time; for who waits for the run, several times a second.
-  /// `last`: nothing more will come. Any thread; it allocates.
+  /// Says in the log what the link has refused since the last time; for a thread that waits for the run, several times
+  /// a second. `last`: nothing more will come. Any thread; it allocates.
   void observe(bool last = false);
 
   [[nodiscard]] Status status() const;

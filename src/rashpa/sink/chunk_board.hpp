@@ -25,7 +25,7 @@ using ChunkRef = std::shared_ptr<Chunk>;
 class ChunkBoard {
  public:
   /// `images`: chunks that are kept; as many as the ring of stacks holds images, so that none is written over while a
-  /// taker holds the image's slot. `takers`: who fetch each of them.
+  /// taker holds the image's slot. `takers`: the number of threads that fetch each of them.
   ChunkBoard(std::size_t images, unsigned takers);
 
   // From the maker's thread.
@@ -37,7 +37,8 @@ class ChunkBoard {
 
   // From any thread.
 
-  /// The chunk of an image, once it is offered. Null: it was not, or is not there any more; who wants it makes it.
+  /// The chunk of an image, once it is offered. Null: it was not, or is not there any more; a taker that wants it makes
+  /// it.
   [[nodiscard]] ChunkRef take(std::uint64_t index);
 
  private:

@@ -17,7 +17,7 @@
 
 namespace rashpa::sink {
 
-/// Who makes the chunks of an hdf5 sink.
+/// The maker of the chunks of an hdf5 sink.
 enum class Compress : std::uint8_t {
   automatic,  ///< the unit's device, where it can and no sink of the buffer reads pixels; otherwise as host
   host,       ///< threads of the sink: smaller chunks

@@ -99,7 +99,7 @@ struct NxmxMetadata {
   std::vector<NxmxKernel> kernels;
 };
 
-/// The plain members by their names; lists and the mask are filled by whoever has them.
+/// The plain members by their names; lists and the mask are filled by the code that has them.
 const Parameters<NxmxMetadata>& metadata_parameters();
 
 }  // namespace rashpa::sink

@@ -115,8 +115,8 @@ void write_all(int file, const char* from, std::size_t bytes) {
   }
 }
 
-/// The same content as another file, which is locked before it has the name: somebody who may only read the old one has
-/// a lock on that. Nothing when there is no room, or the folder cannot be written.
+/// The same content as another file, which is locked before it has the name: a process that may only read the old one
+/// has a lock on that. Nothing when there is no room, or the folder cannot be written.
 FileDescriptor locked_copy(int old, const fs::path& path) {
   const std::string beside = path.string() + fmt::format(".{}", ::getpid());
   FileDescriptor made(::open(beside.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -141,7 +141,7 @@ FileDescriptor locked_copy(int old, const fs::path& path) {
 }
 
 /// What lies under this name, to write where that is allowed; a negative number, and errno: ELOOP for a link, since
-/// whoever may write into its folder would choose what is locked, and repaired.
+/// a user with write access to its folder would choose the file to lock, and to repair.
 int open_journal(const fs::path& path) {
   constexpr int kUsual = O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
   const int file = ::open(path.c_str(), O_RDWR | kUsual);
@@ -233,7 +233,7 @@ void OutputFiles::lock_journal() {
                       "; wait for its end, or change the prefix");
     }
     if (lock == WriterLock::none) say_without_lock(path, errno);
-    // Of a process that was killed; whoever reads it keeps its lock, and another file gets the name.
+    // Of a process that was killed; a reader keeps its lock, and another file gets the name.
     if (lock == WriterLock::readers) ::unlink(path.c_str());
   }
   if (::ftruncate(file.get(), 0) != 0) {

@@ -9,8 +9,8 @@
 
 namespace rashpa::sink {
 
-/// The names of a run's files, and who may use them. What the constructor allows to be made is named <file>.new until
-/// begin(); nothing of an earlier run is touched before, and nothing of a run that never begins stays.
+/// The names of a run's files, and the right to use them. What the constructor allows to be made is named <file>.new
+/// until begin(); nothing of an earlier run is touched before, and nothing of a run that never begins stays.
 ///
 /// The journal is locked for as long as this object lives: a locked one says that the run is still being written, by
 /// whomever; an unlocked one beside a master, that its process ended before it could complete it.

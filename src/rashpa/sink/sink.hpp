@@ -20,7 +20,7 @@ struct SinkStats {
   std::uint64_t bytes_stored = 0;    ///< bytes that went to storage
 };
 
-/// Somebody whom a sink sends images to.
+/// A consumer to which a sink sends images.
 struct ConsumerStatus {
   std::string endpoint;         ///< what it connects to
   std::uint32_t connected = 0;  ///< how many are, there, when the sink looked last

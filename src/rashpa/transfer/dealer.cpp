@@ -353,7 +353,7 @@ std::int64_t Dealer::due_ns(std::uint64_t image) const noexcept {
 std::int64_t Dealer::deal(std::int64_t now) {
   while (again_head_ != again_tail_) {
     const std::uint32_t image = again_[again_head_ % again_.size()];
-    if (images_[image] != Image::again) {  // whoever had it was done with it after all
+    if (images_[image] != Image::again) {  // the member that had it was done with it after all
       ++again_head_;
       continue;
     }
@@ -422,7 +422,7 @@ void Dealer::eject(std::size_t member, std::uint64_t image) {
   const std::lock_guard lock(mutex_);
   Member& one = *members_.at(member);
   if (one.status.state != MemberState::broken) set_state(one, MemberState::ejected);
-  // Who orders may have heard less of its credits.
+  // The source of the order may have heard less of its credits.
   const std::uint64_t from = std::max(image, one.status.done);
   log::write(log::Level::warning, where(fresh_), "group {}: {} is given up by order, from its image {} on",
              config_.name, one.config.name, from);

@@ -109,7 +109,7 @@ class Dealer {
   /// One more member, for the images from now on. It is held: nothing is dealt to it until feed(). Its number. Throws
   /// ConfigError as the constructor does, and when there is one of that name. Takes memory.
   std::size_t join(const MemberConfig& member);
-  /// The last one that has joined, who was never fed, goes again.
+  /// The last one that has joined, and was never fed, goes again.
   void withdraw();
   /// Deals until stop is requested or it fails. `start_ns`: frame 0 is due.
   void run(const std::stop_token& stop, std::int64_t start_ns);

@@ -117,7 +117,7 @@ bool DtpSource::find_due(std::uint64_t frame) {
   return true;
 }
 
-// Who holds either finds this image among the begun ones, or is seen here.
+// A thread that holds either finds this image among the begun ones, or is seen here.
 DtpSource::Wait DtpSource::begin(const std::stop_token& stop, std::uint64_t index) {
   for (;;) {
     if (wait_until_due(stop, index) == Wait::stopped || index >= limit_.load()) return Wait::stopped;

@@ -103,7 +103,7 @@ class DtpSource {
   /// From frame `pace.frame` on, which nothing has begun; no earlier than that of the last change.
   void set_pace(const Pace& pace) { paces_.change(pace); }
   /// Frames up to the latest that was begun, at least so many: for a moment also one that finds itself held is among
-  /// them. What is begun is sent, or skipped; who asks after hold() has what was begun before.
+  /// them. What is begun is sent, or skipped; a call after hold() has the images that were begun before.
   [[nodiscard]] std::uint64_t begun() const noexcept {
     const std::uint64_t images = begun_.load();
     return images == 0 ? 0 : config_.dtp.slice.frame(images - 1) + 1;

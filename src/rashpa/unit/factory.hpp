@@ -56,7 +56,7 @@ struct Choice {
   Share share = Share::stacks;              ///< of several devices
   Trigger trigger = Trigger::automatic;     ///< cuda
   Transfer transfer = Transfer::automatic;  ///< opencl
-  /// cuda: bit a: windows of accumulation a stay in memory of the device, for who joins those of several.
+  /// cuda: bit a: windows of accumulation a stay in memory of the device, for the joiner of those of several.
   std::uint32_t windows_on_device = 0;
 };
 
@@ -83,7 +83,7 @@ struct UnitDevice {
   bool unified = false;          ///< it is memory of the host
   std::string bus{};             ///< its PCI address, 0000:41:00.0; empty: not known
 };
-/// Of this machine. Makes nothing on them: whoever only looks takes none of their memory.
+/// Of this machine. Makes nothing on them: a mere look takes none of their memory.
 std::vector<UnitDevice> available_devices();
 
 }  // namespace rashpa::unit

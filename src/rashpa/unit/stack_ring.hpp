@@ -10,7 +10,7 @@
 
 namespace rashpa::unit {
 
-/// All images are complete; whoever makes the ring fills in their pixels.
+/// All images are complete; the maker of the ring fills in their pixels.
 struct StackRing {
   StackRing(std::uint32_t width, std::uint32_t height, std::uint32_t stack, std::uint32_t stacks,
             memory::MemoryKind kind, PixelType pixel = PixelType::u16)

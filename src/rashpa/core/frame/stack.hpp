@@ -104,14 +104,14 @@ struct Stack {
 
   [[nodiscard]] std::span<StackImage> view() noexcept { return {images.data(), count}; }
   [[nodiscard]] std::span<const StackImage> view() const noexcept { return {images.data(), count}; }
-  /// For who reads an image straight from its slot: after the last read, before what was read is used for anything.
+  /// For a reader of an image straight from its slot: after the last read, before what was read is used for anything.
   /// False: it was overwritten or changed meanwhile and is worth nothing.
   [[nodiscard]] bool intact(const StackImage& image) const noexcept { return intact(image, image.raw); }
-  /// The same for who has made a copy of all of its pixels and uses that: it is the copy that is proven.
+  /// The same for a reader that has copied all of its pixels and uses the copy: it is the copy that is proven.
   [[nodiscard]] bool intact(const StackImage& image, const std::byte* copy) const noexcept {
     return !image.lies_in_slot() || slot_intact(image, copy);
   }
-  /// The same for who has read the slot itself, or has a copy of it, whatever the unit has made of the image.
+  /// The same for a reader of the slot itself, or of a copy, whatever the unit has made of the image.
   [[nodiscard]] bool slot_intact(const StackImage& image, const std::byte* read) const noexcept {
     return guard == nullptr || (still_agree(image.sums, read) && !guard->overwritten(image));
   }

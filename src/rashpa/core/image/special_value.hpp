@@ -19,7 +19,7 @@ enum class Meaning : std::uint8_t {
   over_responding,   ///< it counts too much
   noisy,
   cluster,    ///< it lies in a cluster of problematic pixels
-  user,       ///< masked by whoever set the detector up
+  user,       ///< masked at the detector's set-up
   saturated,  ///< there were more counts than the pixel can tell
 };
 

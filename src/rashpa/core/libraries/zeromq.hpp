@@ -11,7 +11,7 @@ struct alignas(void*) ZeromqMessage {
   std::array<std::byte, 64> bytes{};
 };
 
-/// Somebody who is waited for, a socket or a file: zmq_pollitem_t.
+/// A socket or a file to wait for: zmq_pollitem_t.
 struct ZeromqPollItem {
   void* socket = nullptr;
   int file = -1;
@@ -19,7 +19,7 @@ struct ZeromqPollItem {
   short got = 0;
 };
 
-/// The functions of libzmq 4.3 that are used, found at run time: who sends nothing by it needs no ZeroMQ.
+/// The functions of libzmq 4.3 that are used, found at run time: a program without such sockets needs no ZeroMQ.
 struct ZeromqLibrary {
   void* (*ctx_new)() = nullptr;
   int (*ctx_term)(void* context) = nullptr;

@@ -15,7 +15,7 @@ struct PayloadSum {
   std::uint32_t lines = 0;
   std::uint32_t crc32c = 0;
   bool known = false;     ///< false: lines are lost, or no record has come
-  bool compared = false;  ///< a link has compared it in memory that others can write: who reads that compares again
+  bool compared = false;  ///< a link has compared it in memory that others can write: a reader of that compares again
 };
 
 /// Whether an image has parts that must be compared again.

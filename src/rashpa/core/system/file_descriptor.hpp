@@ -20,7 +20,7 @@ class FileDescriptor {
     if (number_ >= 0) ::close(number_);
   }
   [[nodiscard]] int get() const noexcept { return number_; }
-  /// Whoever calls owns it from now on.
+  /// The caller owns it from now on.
   [[nodiscard]] int take() noexcept { return std::exchange(number_, -1); }
 
  private:

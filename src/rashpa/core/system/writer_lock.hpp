@@ -11,7 +11,7 @@ namespace rashpa {
 enum class WriterLock : std::uint8_t {
   taken,    ///< until the descriptor and its duplicates are closed
   other,    ///< another process writes the file
-  readers,  ///< nobody writes it; somebody who may only read it has a lock on it
+  readers,  ///< no process writes it; one that may only read it has a lock on it
   none,     ///< nobody can lock it here; errno says why: a file system without locks, a file that is open to read only
 };
 

@@ -25,7 +25,7 @@ class ByteStream {
   /// data.
   std::size_t read(std::span<std::byte> out);
   /// Passes over `bytes`; returns how many there were. A few bytes of zstd data may be thousands of times as many:
-  /// whoever passes over a stranger's file says how many at most.
+  /// a reader of a stranger's file says how many at most.
   std::uint64_t skip(std::uint64_t bytes);
   /// Passes over all that is left, `most` bytes at most; returns how many bytes that were. Plain files are not read for
   /// it, and may be longer.

@@ -9,7 +9,7 @@
 
 namespace rashpa::dataset {
 
-/// Columns of a row that vectors leave to who calls them.
+/// Columns of a row that vectors leave to their caller.
 struct Columns {
   [[nodiscard]] std::span<const std::uint32_t> seen() const noexcept { return {at.data(), count}; }
   std::array<std::uint32_t, kJungfrauWidth + 64> at;  ///< a vector is stored whole

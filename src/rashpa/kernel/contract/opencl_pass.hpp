@@ -73,7 +73,7 @@ struct HostItem {
 /// counts from 0. One thread, unless a function says otherwise. Nothing waits.
 class DevicePass {
  public:
-  /// Who finds what there is to say of an image.
+  /// The place that finds the results of an image.
   enum class Where : std::uint8_t {
     device,  ///< enqueue(), and the books have it
     both,    ///< enqueue(), then settle() on the host of what fetch() has brought

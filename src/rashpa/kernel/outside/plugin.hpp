@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Kernels in shared objects: rashpa_plugin.h is the contract with them. Loading one runs its code, so that who loads
-/// it must know where it comes from; nothing here asks.
+/// Kernels in shared objects: rashpa_plugin.h is the contract with them. Loading one runs its code, so that a node that
+/// loads it must know where it comes from; nothing here asks.
 #include <cstdint>
 #include <filesystem>
 #include <memory>

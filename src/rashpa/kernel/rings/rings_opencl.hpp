@@ -14,7 +14,7 @@
 
 namespace rashpa::kernel::opencl {
 
-/// The device's part of a pass; the host's is that of who derives from it. Its memory is taken when it is made. One
+/// The device's part of a pass; the host's is that of the derived class. Its memory is taken when it is made. One
 /// thread.
 class MarkedRings : public DevicePass {
  public:

@@ -167,7 +167,7 @@ Assembly::Image& Assembly::open_image(std::uint64_t index) noexcept {
 }
 
 // A packet that does not lie on whole units, as only a foreign sender makes them: from now on the maps count in finer
-// ones, if that helps. Maps of images that are decided belong to whoever took them, and stay as they are.
+// ones, if that helps. Maps of images that are decided belong to their takers, and stay as they are.
 bool Assembly::refine_for(std::uint64_t linear, std::uint64_t bytes) noexcept {
   if (unit_ == finest_ || linear % finest_ != 0 || bytes % finest_ != 0) return false;
   for (Image& image : images_) {

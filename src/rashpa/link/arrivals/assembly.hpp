@@ -49,7 +49,7 @@ struct Target {
 class Assembly {
  public:
   /// The placement must lie inside `memory` (checked: ConfigError). Where the lines lie in an accelerator's, `sight` is
-  /// events, and nothing is verified: who makes it sees to that.
+  /// events, and nothing is verified: its maker sees to that.
   /// `verify` is for Sight::events alone: packets are always checked.
   Assembly(const ReceiverDtp& dtp, std::uint32_t list_index, MapUnit unit, const ReceiverMemory& memory,
            NotFree not_free, ReceiverCounters& counters, Sight sight = Sight::packets, Verify verify = Verify::all);

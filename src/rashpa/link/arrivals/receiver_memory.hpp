@@ -12,7 +12,7 @@ namespace rashpa::link {
 
 /// The memory that a receiver's link writes into. Lines may lie in an accelerator's memory; records always lie in the
 /// host's, because the link's thread reads them. Offsets of a placement count from the first byte of the block that
-/// they belong to; usually both are one block. Whoever made the memory keeps it alive longer than the link.
+/// they belong to; usually both are one block. The maker of the memory keeps it alive longer than the link.
 struct ReceiverMemory {
   ReceiverMemory() = default;
   /// Lines and records in one block of host memory: what every link takes.

@@ -33,7 +33,7 @@ LinkOptions options_named(std::string_view kind, const NamedValues& values);
 /// Every link that a run file can choose with its parameters, as JSON: what schema/links.json holds.
 std::string links_json();
 
-/// Who must be able to map the RASHPA buffer of a receiver with this link.
+/// The processes that must be able to map the RASHPA buffer of a receiver with this link.
 [[nodiscard]] memory::Sharing sharing_of(Kind kind) noexcept;
 /// Number of the CUDA device that moves a sender's bytes; −1: none does.
 [[nodiscard]] int gpu_of(const LinkOptions& options) noexcept;

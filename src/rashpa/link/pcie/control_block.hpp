@@ -26,7 +26,7 @@ inline constexpr std::uint64_t kMagic = 0x3130454943505352;  ///< "RSPCIE01" in 
 inline constexpr std::uint32_t kVersion = 4;
 inline constexpr std::uint32_t kMostDtps = 256;
 
-/// First in the block. Written before anybody knows of the block, read once by who opens it.
+/// First in the block. Written before any other process knows of the block, read once by a process that opens it.
 struct alignas(64) Header {
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion;
@@ -82,8 +82,8 @@ class ControlBlock {
   Thread* threads_ = nullptr;
 };
 
-/// Lines of a receiver that lie in an accelerator's memory, for who has such a device. What a receiver says of its
-/// memory is not checked here: writes to what it is not make the device fail, and nothing else.
+/// Lines of a receiver that lie in an accelerator's memory, for a process that has such a device. What a receiver says
+/// of its memory is not checked here: writes to what it is not make the device fail, and nothing else.
 struct RemoteLines {
   std::uint64_t bytes = 0;
   std::byte* address = nullptr;  ///< as the receiver's process has it; null: that is another one, use `handle`

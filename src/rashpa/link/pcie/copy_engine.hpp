@@ -62,7 +62,7 @@ class CopyDevice {
   virtual bool sound() noexcept = 0;
 };
 
-/// Copies begin when a rectangle is full, its image ends, or who waits for it asks. Bounded: so much is on its way at
+/// Copies begin when a rectangle is full, its image ends, or a waiting thread asks. Bounded: so much is on its way at
 /// most. When its device fails, what was on its way is lost, and all that comes.
 class CopyEngine final : public Engine {
  public:

@@ -27,7 +27,7 @@ class Engine {
   virtual ~Engine() = default;
   /// Takes writes in order, all of them inside the memory; returns how many. Fewer: ask again after take_done().
   virtual std::size_t copy(std::span<const BufferDescriptor> writes) noexcept = 0;
-  /// Makes progress. Who asks twice without giving anything in between waits for what was given.
+  /// Makes progress. A caller that asks twice without giving anything in between waits for the given work.
   virtual Progress take_done() noexcept = 0;
   /// Behind all writes taken: the event's record to its place, and behind that its immediate into `lock`, both seen in
   /// this order by the receiver; the image ends with that. False: no room, ask again. The record is the caller's until

@@ -257,7 +257,7 @@ TEST_F(PcieLinkTest, no_words_of_a_hostile_peer_hang_or_crash_the_receiver) {
     if ((value & 6U) == 0) remote_->thread_of(0).receiver.wake();
     testing::fill(remote_->region().first(dtp_.placement.records_offset), value);
     for (std::size_t i = 0; i < 16; ++i) records[random() % records.size()] = static_cast<std::byte>(random() >> 56);
-    // Whoever shares the words may also write the flags.
+    // A process that shares the words may also write the flags.
     reinterpret_cast<std::atomic<std::uint32_t>&>(remote_->thread_of(0).receiver) =
         static_cast<std::uint32_t>(random() >> 62);
     reinterpret_cast<std::atomic<std::uint32_t>&>(dtp().source) = static_cast<std::uint32_t>(random() >> 62);

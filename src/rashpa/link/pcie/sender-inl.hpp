@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The bodies of SenderWith, for who has an engine of its own.
+/// The bodies of SenderWith, for files with an engine of their own.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -15,7 +15,7 @@ namespace rashpa::link::pcie {
 
 inline constexpr std::uint64_t kMostAtOnce = 4U << 20;  // bytes that one call gives the engine
 inline constexpr int kSenderSpins = 200;  // looks for credits before the thread sleeps: a few microseconds
-// Between two looks at an engine that works beside this thread: nothing wakes who waits for it.
+// Between two looks at an engine that works beside this thread: nothing wakes a thread that waits for it.
 inline constexpr auto kEngineNap = std::chrono::microseconds(20);
 
 template <typename EngineType>

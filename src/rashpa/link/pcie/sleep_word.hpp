@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A thread's flag "I sleep" in memory that another process shares, so that who has news makes a system call only when
-/// somebody waits for it. The flag is the futex itself. No value of it, whoever wrote it, does harm: at worst a sleep
-/// ends at once or lasts its full time.
+/// A thread's flag "I sleep" in memory that another process shares, so that a thread with news makes a system call only
+/// when another waits for it. The flag is the futex itself. No value of it, from any writer, does harm: at worst a
+/// sleep ends at once or lasts its full time.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,8 +17,8 @@ namespace rashpa::link::pcie {
 class SleepWord {
  public:
   /// Its owner: sleeps until wake() or for `longest` (less than a second), unless `news()` says, once the flag is seen
-  /// by all, that there is something to do. Who brings news stores it sequentially consistent before wake(); `news`
-  /// loads it so.
+  /// by all, that there is something to do. The thread that brings news stores it sequentially consistent before
+  /// wake(); `news` loads it so.
   template <typename News>
   void sleep_unless(const News& news, std::chrono::nanoseconds longest) noexcept {
     asleep_.store(1, std::memory_order_seq_cst);

@@ -79,7 +79,7 @@ void PacketHandler::packet(std::span<std::byte> bytes, wire::Identification id, 
   const std::uint32_t number = bth.qpn - base_qpn_;
   if (number >= ports_.size() || ports_[number] == nullptr) return counters_->unknown_qp.add(1);
   PacketDtp& port = *ports_[number];
-  // The UDP source port is entropy for routers and says nothing about who sends.
+  // The UDP source port is entropy for routers and says nothing about the sender.
   if (port.source_known && port.source_ip != datagram.source->ip()) return counters_->wrong_source.add(1);
   if (!port.touched) {
     port.touched = true;

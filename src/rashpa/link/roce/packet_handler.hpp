@@ -32,7 +32,7 @@ struct PacketDtp : Told {
   [[nodiscard]] UdResponder* ud() noexcept { return std::get_if<UdResponder>(&responder); }
 
   std::variant<UcResponder, RcResponder, UdResponder> responder;  // of the link's transport
-  std::optional<Acknowledgement> credit_acknowledged;             // RC: the latest that came, for who writes credits
+  std::optional<Acknowledgement> credit_acknowledged;  // RC: the latest that came, for the thread that writes credits
   Assembly assembly;
   Target target;                          // of the open message
   std::uint64_t target_offset = 0;        // destination offset of its first byte
@@ -41,7 +41,7 @@ struct PacketDtp : Told {
   std::array<std::uint8_t, 16> source_ip{};
   std::uint64_t received_bytes = 0;  // payload of every intact packet, duplicates included: what has left the network
   bool touched = false;              // by the batch being handled
-  bool congested = false;            // a packet was marked; whoever answers resets it
+  bool congested = false;            // a packet was marked; the thread that answers resets it
 };
 
 /// One datagram as it came: one packet, or several of `segment` bytes each (the last may be shorter).

@@ -25,7 +25,7 @@ namespace {
 constexpr std::uint64_t kSlots = 4;
 constexpr std::uint64_t kHuge = std::uint64_t{1} << 40U;
 
-/// A sender, and somebody who writes its words of credits.
+/// A sender, and a writer of its words of credits.
 class Bounded {
  public:
   virtual ~Bounded() = default;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Reductions between the devices of one process by NCCL, which is loaded at run time: who has one device needs none.
+/// Reductions between the devices of one process by NCCL, which is loaded at run time: a process with one device needs
+/// none.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>

@@ -24,7 +24,7 @@ const std::string kQueueFull = "the queue of the sink was full";
 const std::string kWrittenOver(kWrittenAgain);
 const std::string kWhileCopied = "it was written over while it was copied";
 
-constexpr std::chrono::milliseconds kLongestSleep{50};  // nobody waits for that: who has something rings
+constexpr std::chrono::milliseconds kLongestSleep{50};  // no thread waits for that: one with work rings
 
 std::uint64_t accepted_in(const Stack& stack) noexcept {
   const auto images = stack.view();

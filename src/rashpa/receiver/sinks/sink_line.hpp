@@ -42,12 +42,12 @@ struct SinkStatus {
   std::uint64_t bytes_stored = 0;
   std::string error;                              ///< the first one
   std::optional<FirstErrored> first{};            ///< the lowest image that it does not have
-  std::vector<sink::ConsumerStatus> consumers{};  ///< whom it sends to
+  std::vector<sink::ConsumerStatus> consumers{};  ///< the consumers it sends to
   std::uint64_t restarts = 0;                     ///< times that the process that sends has died, and another one came
   bool left_behind = false;                       ///< it did not come back, and was not waited for any longer
 };
 
-/// Whom a line tells what becomes of stacks. Calls come from the threads of all lines.
+/// Listens to a line for the fate of stacks. Calls come from the threads of all lines.
 class LineOwner {
  public:
   /// The line needs the stack no more. Only of lines that wait.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The first image of a run that was vetoed, and the first partial one, for who looks at the run later: no file has
+/// The first image of a run that was vetoed, and the first partial one, for viewers of the run later: no file has
 /// the one, and few have the other.
 #include <array>
 #include <atomic>

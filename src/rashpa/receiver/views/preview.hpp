@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Copies of images, for who looks at a run. Those of accepted ones are made when somebody asks, never by themselves.
+/// Copies of images, for viewers of a run. Those of accepted ones are made on request, never by themselves.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -54,7 +54,7 @@ class Previews {
   Previews(const sink::Output& output, std::uint32_t lost_per_image);
 
   /// The distributor's thread: copies the last accepted image of the stack where somebody has asked and the room is
-  /// free. Never waits for who reads.
+  /// free. Never waits for readers.
   void offer(const Stack& stack) {
     if (wanted_.load(std::memory_order_relaxed)) keep(stack);
   }
@@ -78,7 +78,7 @@ class Previews {
 
   sink::Output output_;
   std::shared_ptr<Rooms> rooms_;
-  mutable std::atomic<bool> wanted_{true};  // so that who asks first finds one
+  mutable std::atomic<bool> wanted_{true};  // so that the first request finds one
 };
 
 }  // namespace rashpa::receiver

@@ -65,7 +65,7 @@ std::string sync_to_disk(const std::filesystem::path& path) {
 
 h5::Handle open_afresh(const std::filesystem::path& path) {
   const h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
-  // The library shares what it has in memory of a file among all who open it with the same driver. This driver reads
+  // The library shares what it has in memory of a file among all that open it with the same driver. This driver reads
   // files like the usual one, and is another.
   h5::check(H5Pset_fapl_log(access.get(), nullptr, 0, 0), "choose the driver");
   h5::check(H5Pset_file_locking(access.get(), false, true), "switch file locks off");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The bytes of a journal, for who writes and who reads it: a head, a block with what the columns are, and records of
+/// The bytes of a journal, for its writers and readers: a head, a block with what the columns are, and records of
 /// fixed length but for their lost lines, each with a checksum of its own.
 #include <cstddef>
 #include <cstdint>

@@ -27,7 +27,8 @@ struct MasterContents {
   const std::vector<std::int64_t>& stored_index;
   Books books;
   std::uint64_t unknown = 0;
-  /// By a monotonic clock: the end is so long behind the start_time that the master has, whoever has set a clock since.
+  /// By a monotonic clock: the end is so long behind the start_time that the master has, whatever has set a clock
+  /// since.
   std::uint64_t lasted_ns = 0;
   std::string end_time{};                         ///< of a master that has one already; empty: see above
   std::span<const std::uint32_t> special_mask{};  ///< bits to be added to pixel_mask; empty: none

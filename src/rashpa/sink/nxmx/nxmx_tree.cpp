@@ -42,7 +42,7 @@ void link(hid_t group, const char* name, const std::string& path) {
   h5::check(H5Lcreate_soft(path.c_str(), group, name, H5P_DEFAULT, H5P_DEFAULT), std::string("link ") + name);
 }
 
-/// The whole image as somebody sees it who looks along the beam from the sample: columns run towards −x, rows towards
+/// The whole image as seen along the beam from the sample: columns run towards −x, rows towards
 /// −y.
 NxmxModule whole_image(const NxmxMetadata& metadata, const NxmxImages& images) {
   const double pitch = metadata.pixel_size_m;

@@ -90,7 +90,7 @@ void put_crc(std::span<std::byte> bytes, std::size_t from, std::size_t at) {
   std::memcpy(bytes.data() + at, &crc, sizeof(crc));
 }
 
-/// As who changes a file on purpose does: of the header, the text, and records of the length that they say.
+/// Changes a file as an attacker does: of the header, the text, and records of the length that they say.
 void mend(std::span<std::byte> index) {
   const auto word = [&](std::size_t at) {
     std::uint32_t value = 0;

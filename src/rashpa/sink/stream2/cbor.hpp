@@ -22,7 +22,7 @@ class Cbor {
   void tag(std::uint64_t number) { head(6, number); }
   /// So many items follow.
   void array(std::uint64_t items) { head(4, items); }
-  /// So many bytes follow; who calls writes them, here or elsewhere.
+  /// So many bytes follow; the caller writes them, here or elsewhere.
   void bytes_head(std::uint64_t size) { head(2, size); }
   void append(std::span<const std::byte> data) { out_.insert(out_.end(), data.begin(), data.end()); }
 

@@ -44,15 +44,15 @@ class Lane {
   // What was seen of the outlets last.
   [[nodiscard]] std::size_t outlets() const noexcept { return listeners_.size(); }
   [[nodiscard]] bool is_connected(std::size_t outlet) const noexcept;
-  /// All who are connected there have the start.
+  /// All consumers that are connected there have the start.
   [[nodiscard]] bool is_started(std::size_t outlet) const noexcept;
-  /// Somebody is there who has the start and room: worth making a message for. Asks again when there seems to be no
+  /// A consumer is there that has the start and room: worth making a message for. Asks again when there seems to be no
   /// room.
   [[nodiscard]] bool wants_image();
   /// The process is there and does not know the start of the series: it has just begun.
   [[nodiscard]] bool owes_start() const noexcept;
 
-  /// Whoever comes gets this first. False: it was not taken.
+  /// Newcomers get this first. False: it was not taken.
   bool send_start(std::span<const std::byte> message);
   /// Both parts behind each other, to all outlets. How many have taken it; none: it does not fit.
   std::optional<std::uint32_t> send_image(std::span<const std::byte> head, std::span<const std::byte> chunk);

@@ -84,7 +84,7 @@ void Stream2Sink::wait_for_consumers() {
   while (std::chrono::steady_clock::now() < until && !all()) std::this_thread::sleep_for(kPause);
 }
 
-/// To the process that sends, which gives it to whoever comes; one that has just begun does not know it.
+/// To the process that sends, which gives it to newcomers; one that has just begun does not know it.
 void Stream2Sink::send_start() {
   if (!lane_.owes_start()) return;
   stream2::write_start(cbor_, series_, output_, metadata_);
@@ -161,7 +161,7 @@ void Stream2Sink::close(const Books& books) {
   send_ends(&books);
 }
 
-/// To everyone who has got the start; a queue that has no room for it is waited for a little.
+/// To all that have the start; a queue that has no room for it is waited for a little.
 void Stream2Sink::send_ends(const Books* books) {
   if (std::exchange(ended_, true)) return;
   send_start();

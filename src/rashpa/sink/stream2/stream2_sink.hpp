@@ -30,10 +30,10 @@ struct Stream2Config {
 
 /// Sends accepted images to programs that read DECTRIS Stream V2: CBOR by ZeroMQ (docs/reference/stream2.md), which
 /// lives in a process of its own. Each outlet has a queue of its own, and none is waited for: an image for which an
-/// outlet has no room, or nobody who listens, is counted as missed there, as is one while that process is not there.
+/// outlet has no room, or no listener, is counted as missed there, as is one while that process is not there.
 ///
 /// An image is written when the queue of at least one outlet has taken it, and dropped when none has. `start` goes to
-/// whoever comes, `end` also when the run is left early. At the end consumers have five seconds to fetch what waits for
+/// newcomers, `end` also when the run is left early. At the end consumers have five seconds to fetch what waits for
 /// them.
 class Stream2Sink final : public Sink, public RowKeeping, public Sending {
  public:

@@ -47,7 +47,7 @@ kernel::StepOf following(jungfrau::Tracking::From from) {
   return config;
 }
 
-/// A kernel of somebody else, who does not say what it keeps: the sum of the first pixels of all images so far.
+/// A foreign kernel that does not say what it keeps: the sum of the first pixels of all images so far.
 class Remembering final : public kernel::Step {
  public:
   Remembering() {

@@ -108,7 +108,7 @@ class CpuUnit final : public Unit, private Team::Work {
   std::vector<std::uint64_t*> marks_of_;
   std::vector<std::span<const PayloadSum>> sums_of_;
   std::vector<std::uint32_t> counted_;  // Tap::count
-  StepWatch watch_;                     // a place a thread, and one for who settles a step
+  StepWatch watch_;                     // a place a thread, and one for the thread that settles a step
 
   std::unique_ptr<Team> team_;  // last: its threads use all of the above
 };

@@ -52,7 +52,7 @@ void DealtUnit::submit_to(std::uint32_t member, Stack* stack) noexcept {
 void DealtUnit::submit(Stack* stack) noexcept {
   Dealt dealt{choose(), {}};
   if (windows_ != nullptr) dealt.ending = windows_->note(dealt.member, *stack);
-  // First who has it: a ring that comes at once finds it.
+  // First the member that has it: a ring that comes at once finds it.
   order_.push_must(dealt);
   // Shadows before the stack, which is somebody else's once it is submitted.
   for (Members left = dealt.ending.shadows; left != 0; left &= left - 1) {

@@ -60,12 +60,12 @@ class DealtUnit final : public Unit {
   Output output_;                           // a member's, but for windows
   std::unique_ptr<JoinedWindows> windows_;  // null: nothing is added up
   std::vector<std::unique_ptr<Member>> members_;
-  memory::Ring<Dealt> order_;  // who has what was submitted, in that order
-  std::uint32_t turn_ = 0;     // who is asked first
+  memory::Ring<Dealt> order_;  // the members that have the submitted stacks, in that order
+  std::uint32_t turn_ = 0;     // the member that is asked first
   // Of the thread that takes:
-  std::optional<Dealt> next_;  // who has the next one to be taken
+  std::optional<Dealt> next_;  // the member that has the next one to be taken
   Stack* back_ = nullptr;      // that one, when not all of its shadows are back
-  Members awaited_ = 0;        // who has one
+  Members awaited_ = 0;        // the members that have one
 };
 
 /// The numbers in "0,1"; a text that is none such stays whole.

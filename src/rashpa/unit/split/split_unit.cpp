@@ -75,7 +75,7 @@ void SplitUnit::submit(Stack* stack) noexcept {
     // Nothing comes back of what is submitted behind the end.
     if (stopped && arrived) image.decision = Decision::errored;
   }
-  // First who is waited for: a ring that comes at once finds it.
+  // First the member that is waited for: a ring that comes at once finds it.
   order_.push_must(stack);
   for (Member& member : members_) {
     Stack& strip = member.stacks[stack->slot];
@@ -132,7 +132,7 @@ void SplitUnit::join(StackImage& image, std::uint32_t slot, std::uint32_t number
   std::uint8_t failed_in = 0;
   for (const Member& member : members_) {
     const StackImage& strip = member.stacks[slot].images[number];
-    // They decide by the same numbers; who decides otherwise has met a fault.
+    // They decide by the same numbers; a member that decides otherwise has met a fault.
     errored = errored || strip.decision == Decision::errored || strip.decision != first.decision ||
               strip.reason != first.reason;
     failed_in = std::max(failed_in, strip.failed_in);

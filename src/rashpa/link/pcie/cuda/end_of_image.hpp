@@ -20,8 +20,8 @@ struct EndOfImage {
   std::uint64_t number = 0;
 };
 
-/// Puts it into the stream, behind the copies there. Who sees the lock word sees the record and all lines; who sees the
-/// number, the lock word.
+/// Puts it into the stream, behind the copies there. A thread that sees the lock word sees the record and all lines;
+/// one that sees the number, the lock word.
 cudaError_t enqueue(const EndOfImage& end, cudaStream_t stream) noexcept;
 
 }  // namespace rashpa::link::pcie

@@ -50,8 +50,8 @@ struct ImageBatch {
   std::uint64_t number = 0;           ///< of this launch, one more than that of the launch before
 };
 
-/// Puts it into the stream. Who sees a lock word sees the record, all lines of the image and what was in the stream
-/// before; lock words appear in order, each before its number.
+/// Puts it into the stream. A thread that sees a lock word sees the record, all lines of the image and the work that
+/// was in the stream before; lock words appear in order, each before its number.
 cudaError_t launch(const ImageBatch& batch, cudaStream_t stream) noexcept;
 
 }  // namespace rashpa::link::pcie

@@ -23,7 +23,7 @@ class SourceSocket {
   [[nodiscard]] bool can_gso() const noexcept { return udp_ && udp_->can_gso(); }
   /// What goes in front of every packet; empty with v2.
   [[nodiscard]] std::optional<wire::FrameHeader> front() const;
-  /// Takes off what stands before the BTH of a message that came, and says who sent it; false when it is no packet.
+  /// Takes off what stands before the BTH of a message that came, and gives its sender; false when it is no packet.
   [[nodiscard]] bool unwrap(std::span<std::byte>& bytes, wire::Address& from) const noexcept;
 
  private:

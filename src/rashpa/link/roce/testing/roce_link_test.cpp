@@ -221,7 +221,8 @@ TEST(RoceReceiver, says_which_port_is_in_use) {
   }
 }
 
-// Who knows everything but is not the connected source: from another address, and with UD from another queue pair.
+// A sender that knows everything but is not the connected source: from another address, and with UD from another queue
+// pair.
 TEST(RoceReceiver, a_stranger_who_knows_all_keys_writes_nothing_and_is_counted) {
   struct Stranger {
     Transport transport;

@@ -32,7 +32,7 @@ struct RcTimers {
 class RcRequester {
  public:
   static constexpr bool kReliable = true;
-  /// Whom it writes to, and how much may be unacknowledged; 0: as many packets as can be remembered.
+  /// The end it writes to, and how much may be unacknowledged; 0: as many packets as can be remembered.
   struct Peer {
     std::uint32_t rkey = 0;
     std::uint64_t window_bytes = 0;

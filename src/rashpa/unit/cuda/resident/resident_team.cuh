@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The blocks of the resident kernel among themselves and with the host: who watches for triggers, who works on what
-/// they let go, where they meet, and how they all leave.
+/// The blocks of the resident kernel among themselves and with the host: the block that watches for triggers, the
+/// blocks that work on images they let go, where they meet, and how they all leave.
 #include <cstdint>
 #include <cuda/atomic>
 
@@ -135,7 +135,7 @@ class Pace {
 
 /// One thread of some warps, each with its own copy of the trigger words, asks the host's memory for the next ticket. A
 /// question takes longer than a microsecond over the bus; several that are under way at different times see the trigger
-/// sooner than one would. Whoever sees it first claims the ticket and lets those go that work.
+/// sooner than one would. The thread that sees it first claims the ticket and releases the working blocks.
 template <bool kOneBlock>
 __device__ void watch(const ResidentTask& task, Watched& shared, std::uint32_t watcher) {
   if (threadIdx.x % 32 != 0 || watcher >= task.watchers) return;
@@ -146,7 +146,7 @@ __device__ void watch(const ResidentTask& task, Watched& shared, std::uint32_t w
   Pace pace(task, shared, watcher);
   for (std::uint32_t looks = 1;; ++looks) {
     pace.wait();
-    // What the host wrote before the trigger is seen by everybody who sees that this thread lets them go.
+    // What the host wrote before the trigger is seen by every thread that sees that this one releases them.
     const std::uint64_t seen =
         OnSystem<std::uint64_t>(task.triggers[turn.slot].copies[watcher].value).load(::cuda::memory_order_acquire);
     if (static_cast<std::int32_t>(ticket_of(seen) - turn.ticket) >= 0) {
