@@ -89,8 +89,8 @@ constexpr std::uint64_t row_place(std::uint64_t from, std::uint64_t bytes, std::
   return bytes <= left ? from : from + left;
 }
 
-/// Words that two processes share. Every store is seen after those before it, every load is made before those after
-/// it: what a reader has copied is from before the sequence that it looks at then.
+/// Words that the writer's and a reader's process share. A store releases the writer's earlier stores, and a load
+/// acquires them before its later loads: a reader has copied its words before it looks at the sequence.
 inline void store(std::uint64_t& word, std::uint64_t value) noexcept {
   std::atomic_ref(word).store(value, std::memory_order_release);
 }

@@ -14,9 +14,10 @@ class FileSleep {
   FileSleep(const FileSleep&) = delete;
   FileSleep& operator=(const FileSleep&) = delete;
 
-  /// The thread: sleeps until `file` is readable, wake() or a millisecond has passed, unless `news()` says, once
-  /// everybody can see that the thread sleeps, that there is something to do. True when the file is readable. Who
-  /// brings news stores it sequentially consistent before wake(); `news` loads it so.
+  /// The thread: sleeps until `file` is readable, wake() or a millisecond has passed, unless `news()` returns true
+  /// after all can see that it sleeps. Return true when the file is readable. Both orders are sequentially consistent:
+  /// this thread stores its flag, then loads the news; the thread that brings news stores it before wake(), which loads
+  /// the flag.
   template <typename News>
   bool sleep_unless(int file, const News& news) noexcept {
     asleep_.store(true, std::memory_order_seq_cst);

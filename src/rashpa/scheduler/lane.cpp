@@ -416,7 +416,8 @@ void Lane::abandon(std::int64_t now) noexcept {
 
 bool Lane::overwritten(const StackImage& image) const noexcept {
   if (sources_write_ && image.completeness == Completeness::partial) {
-    std::atomic_thread_fence(std::memory_order_acquire);  // what was read of the slot was read before this
+    // Acquire: the lane's thread reads the slot before the source's marks.
+    std::atomic_thread_fence(std::memory_order_acquire);
     if (!filled(image)) return true;
   }
   return watching_ != nullptr && std::any_of(config_.dtps.begin(), config_.dtps.end(), [&](const LaneDtp& dtp) {

@@ -57,7 +57,8 @@ void ProvedUnit::submit(Stack* stack) noexcept {
     if (!to_be_copied(image)) continue;
     std::byte* const copy = copy_of(*stack, i);
     std::memcpy(copy, image.raw, bytes_);
-    std::atomic_thread_fence(std::memory_order_acquire);  // all was read before it is asked for
+    // Acquire: this thread copies before it reads the source's marks.
+    std::atomic_thread_fence(std::memory_order_acquire);
     image.refused = !stack->slot_intact(image, copy);
     image.proved = !image.refused;
     image.raw = copy;

@@ -39,7 +39,7 @@ struct Seen {
 }  // namespace
 
 bool EventDtp::overwritten(std::uint64_t index) const noexcept {
-  // What was read of the slot was read before this.
+  // Acquire: the caller's thread has read the slot before it reads the record that the source writes.
   std::atomic_thread_fence(std::memory_order_acquire);
   const Record record = copy_of(records, assembly.dtp().placement.record_offset(index));
   const auto decoded = decode_frame_record(record);

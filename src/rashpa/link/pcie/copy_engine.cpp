@@ -140,7 +140,7 @@ void CopyEngine::hear() noexcept {
     progress_.announced += batch.events;
   }
   news_ns_ = now_ns();
-  // The lock words were there before the receivers' flags are read.
+  // Sequentially consistent: the engine's lock words are published before this thread reads the receivers' flags.
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 

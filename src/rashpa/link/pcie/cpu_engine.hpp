@@ -39,7 +39,8 @@ inline std::size_t CpuEngine::copy(std::span<const BufferDescriptor> writes) noe
 inline bool CpuEngine::announce(const Event& event, std::atomic<std::uint32_t>& lock) noexcept {
   std::memcpy(memory_.data() + event.destination, event.record, FrameRecord::kBytes);
   memory::stream_fence();
-  // An exchange, since the receiver's flag must not be read before the word is out; it also releases the record.
+  // Sequentially consistent: this thread publishes the word before it reads the receiver's flag, and releases the
+  // record to the receiver.
   lock.exchange(event.immediate, std::memory_order_seq_cst);
   crc_ = 0;
   ++done_.announced;

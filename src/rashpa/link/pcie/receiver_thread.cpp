@@ -38,7 +38,8 @@ void ReceiverThread::grant(PolledDtp& dtp) noexcept {
   const std::uint64_t granted = dtp.port->assembly.granted();
   if (config_.flow == Flow::paced || granted == dtp.granted) return;
   dtp.granted = granted;
-  dtp.shared->granted.exchange(granted, std::memory_order_seq_cst);  // before the source's flag is read
+  // Sequentially consistent: this thread publishes the grant, then reads the source's flag.
+  dtp.shared->granted.exchange(granted, std::memory_order_seq_cst);
   dtp.shared->source.wake();
 }
 
@@ -46,12 +47,13 @@ void ReceiverThread::grant(PolledDtp& dtp) noexcept {
 void ReceiverThread::withdraw(PolledDtp& dtp, std::uint64_t closed) noexcept {
   if (closed == dtp.closed) return;
   dtp.closed = closed;
-  dtp.shared->closed.exchange(closed, std::memory_order_seq_cst);  // before the lock word is read
+  // Sequentially consistent: this thread publishes it, then reads the source's lock word.
+  dtp.shared->closed.exchange(closed, std::memory_order_seq_cst);
 }
 
 bool ReceiverThread::serve(PolledDtp& dtp) noexcept {
   withdraw(dtp, dtp.port->closed.load(std::memory_order_acquire));
-  // Acquire: what the source wrote before the word is there.
+  // Acquire: this thread sees all that the source wrote before it released the word.
   const std::uint32_t word = dtp.shared->lock.load(std::memory_order_acquire);
   if (word != dtp.seen) {
     dtp.seen = word;

@@ -16,9 +16,9 @@ namespace rashpa::link::pcie {
 
 class SleepWord {
  public:
-  /// Its owner: sleeps until wake() or for `longest` (less than a second), unless `news()` says, once the flag is seen
-  /// by all, that there is something to do. The thread that brings news stores it sequentially consistent before
-  /// wake(); `news` loads it so.
+  /// Its owner: sleeps until wake() or for `longest` (less than a second), unless `news()` returns true after the flag
+  /// is seen by all. Both orders are sequentially consistent: the owner stores its flag, then loads the news; the other
+  /// thread stores the news before wake(), which loads the flag.
   template <typename News>
   void sleep_unless(const News& news, std::chrono::nanoseconds longest) noexcept {
     asleep_.store(1, std::memory_order_seq_cst);
