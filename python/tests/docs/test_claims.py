@@ -12,10 +12,11 @@ import pytest
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
-from python.tests.docs.pages import ROOT, blocks_of, pages, spans_of
+from python.tests.docs.pages import ROOT, blocks_of, developer_pages, pages, spans_of
 from python.tests.docs.typed import commands_of_the_program
 
 TROUBLES = ROOT / "docs" / "how-to" / "troubleshooting.md"
+ALL_PAGES = [*pages(), *developer_pages(), *sorted((ROOT / "python" / "rashpa").rglob("*.md"))]
 TASKS = ROOT / "docs" / "how-to" / "find_a_command.md"
 MISSING = re.compile(
     r"[^.!?|\n]*\b(not there yet|planned, and|planned:|not yet (?:there|written|built|possible|supported|implemented)"
@@ -127,3 +128,45 @@ def test_the_first_pages_are_short() -> None:
     run = next(block for block in blocks_of("README.md", readme) if block.language == "toml")
     assert len(run.text.splitlines()) <= 10
     assert ".webp)" in readme
+
+
+@cache
+def files_of_the_repository() -> frozenset[str]:
+    """Names of all files and folders, from the root."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    return frozenset(str(path) for name in listed for path in (Path(name), *Path(name).parents))
+
+
+@cache
+def ends(known: frozenset[str]) -> frozenset[str]:
+    """The same by the ends of their names: `link.hpp`, `link/link.hpp`, …"""
+    return frozenset(
+        "/".join(parts[at:])
+        for parts in map(str.split, (name.replace("/", " ") for name in known))
+        for at in range(len(parts))
+    )
+
+
+_PATH = re.compile(r"(?:src|python|docs|tools|tests|bench|schema|examples|rtl|sim|cmake|packaging)/[\w./@-]+")
+_SOURCE = re.compile(r"[a-z][\w/-]+\.(?:hpp|cpp|cu|cuh|cl|rdl|xsd)")
+
+
+def gone(text: str, known: frozenset[str]) -> list[str]:
+    """Return the files that code in sentences names and the repository does not have; NAME stands for any."""
+    spans = {span.rstrip("/") for span in spans_of(text) if not re.search(r"[A-Z]{3}|\bx[._/]", span)}
+    paths = {span for span in spans if _PATH.fullmatch(span)}
+    sources = {span for span in spans - paths if _SOURCE.fullmatch(span)}
+    return sorted((paths - known) | (sources - ends(known)))
+
+
+def test_files_that_pages_name_are_there() -> None:
+    known = files_of_the_repository()
+    found = {str(path.relative_to(ROOT)): gone(path.read_text(encoding="utf-8"), known) for path in ALL_PAGES}
+    assert {name: files for name, files in found.items() if files} == {}
+
+
+def test_a_file_that_has_moved_is_found() -> None:
+    known = frozenset({"src/rashpa/link/link.hpp", "src/rashpa/link", "tools"})
+    text = "See `src/rashpa/links/link.hpp`, `assembly.hpp` and `link.hpp`."
+    assert gone(text, known) == ["assembly.hpp", "src/rashpa/links/link.hpp"]
+    assert gone("See `src/rashpa/link/link.hpp`, `tests/fuzz/corpus/NAME`.", known) == []
