@@ -235,6 +235,7 @@ def _destination() -> t.Destination:
             _kernel(name="python", function="hits:spots"),
         ),
         sinks=(_files(), NullSink(kind="null")),
+        bad=(t.BadRegion(x=3, y=0, width=5, height=1),),
         special=(t.SpecialValue(value=65535, meaning="gap"), t.SpecialValue(value=65534, meaning="saturated")),
         masked="delivered",
         feedback=t.Feedback(ring="hits", zmq="tcp://127.0.0.1:0", images=4096),

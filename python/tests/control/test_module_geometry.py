@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from rashpa.control.capacity.capacity import cautions
-from rashpa.control.orders.plan_telegrams import metadata_of
+from rashpa.control.orders.plan_telegrams import destination_telegram, metadata_of
 from rashpa.control.plan.run_plan import Plan, load_plan
 from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram_xml import decode, encode
+from rashpa.data.geometry.crystfel_modules import rectangles_of
 from rashpa.data.geometry.orientation import Orientation
+from rashpa.node.engine.calibration import bad_of_buffer, gaps_of_buffer
 
 RUN = """\
 [run]
@@ -298,18 +304,118 @@ def test_what_a_geometry_leaves_to_the_data_is_given_in_the_run_file(tmp_path: P
     assert getattr(load_plan(path).file.detector, key) == 0.5
 
 
-def test_what_makes_pixels_bad_in_a_geometry_is_cautioned(tmp_path: Path) -> None:
-    bad = "bad_x/min_fs = 1\nbad_x/max_fs = 2\nbad_x/min_ss = 1\nbad_x/max_ss = 2\nbad_x/panel = p0\n"
-    lines = ["mask_edge_pixels = 1\n", "flag_equal = 7\n", *THREE, "p1/no_index = 1\n", bad]
-    text = "\n".join(plan_of(tmp_path, lines).placed.cautions)
-    for part in (
-        "bad region bad_x",
-        "mask_edge_pixels of 3 panels",
-        "no_index of 1 panels, the first of them p1",
-        "flag_equal = 7",
+BAD = [
+    "mask_edge_pixels = 1\n",
+    *THREE,
+    "p2/no_index = 1\n",
+    "bad_x/min_fs = 5\nbad_x/max_fs = 9\nbad_x/min_ss = 40\nbad_x/max_ss = 60\nbad_x/panel = p1\n",
+    "bad_y/min_x = -60.5\nbad_y/max_x = -50.5\nbad_y/min_y = -10.5\nbad_y/max_y = 200\n",
+]
+
+
+def mask_of(plan: Plan) -> NDArray[np.uint32]:
+    """Return the mask of the buffer's image, as its receiver makes it of what it is told."""
+    configure = destination_telegram(plan, plan.receivers[0])
+    assert isinstance(decode(encode(configure)), telegram.Configure)
+    order = decode(encode(configure)).destination  # type: ignore[union-attr]
+    return gaps_of_buffer(order.buffers[0]) | bad_of_buffer(order.buffers[0])
+
+
+def bad_by_hand() -> list[NDArray[np.bool_]]:
+    """Return where each module of BAD is bad, pixel by pixel."""
+    found = [np.zeros((32, 64), bool) for _ in range(3)]
+    for module, row, column in np.ndindex(3, 32, 64):
+        edge = row in (0, 31) or column in (0, 63)
+        by_image = module == 1 and 5 <= column <= 9 and 40 <= row + 32 <= 60
+        x, y = column - 70.2, row - 20.0
+        by_place = module == 0 and -60.5 < x < -50.5 and -10.5 < y < 200
+        found[module][row, column] = edge or by_image or by_place or module == 2
+    return found
+
+
+def test_bad_pixels_of_a_geometry_are_in_the_mask_of_images(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, BAD)
+    wanted = np.ones((69, 140), np.uint32)
+    for (x, y), bad in zip([(0, 0), (76, 0), (0, 37)], bad_by_hand(), strict=True):
+        wanted[y : y + 32, x : x + 64] = np.where(bad, 256, 0)
+    np.testing.assert_array_equal(mask_of(plan), wanted)
+    assert not plan.placed.cautions
+    assert not plan_of(tmp_path, THREE).placed.bad
+
+
+@pytest.mark.parametrize("way", ["+x +y", "-x -y", "-x +y", "+x -y", "+y +x", "-y -x", "+y -x", "-y +x"])
+def test_bad_pixels_turn_with_their_module(tmp_path: Path, way: str) -> None:
+    bad = "bad_x/min_fs = 5\nbad_x/max_fs = 9\nbad_x/min_ss = 34\nbad_x/max_ss = 36\n"
+    panels = [
+        panel("p0", (0, 31), (-200, -200)),
+        panel("p1", (32, 63), (0, 0), way),
+        panel("p2", (64, 95), (200, -200)),
+    ]
+    plan = plan_of(tmp_path, [*panels, bad])
+    lies = plan.file.detector.module[1]
+    module = np.zeros((32, 64), np.uint32)
+    module[2:5, 5:10] = 256
+    turned = np.rot90(module, -lies.turn // 90)
+    turned = turned[:, ::-1] if lies.flip else turned
+    rows, columns = turned.shape
+    np.testing.assert_array_equal(mask_of(plan)[lies.y : lies.y + rows, lies.x : lies.x + columns], turned)
+
+
+def test_kernels_that_still_count_bad_pixels_are_cautioned(tmp_path: Path) -> None:
+    (tmp_path / "det.geom").write_text("photon_energy = 9000\n" + "".join(BAD))
+    total = '[[buffer.kernel]]\nname = "total_counts"\n'
+    checksum = '[[buffer.kernel]]\nname = "checksum"\n'
+    path = tmp_path / "run.toml"
+    for kernels, said in (checksum + total, 1), (checksum, 0), ("", 0):
+        path.write_text(RUN.format(detector="") + kernels)
+        cautions = load_plan(path).placed.cautions
+        assert len(cautions) == said
+        assert all("kernel[1]: total_counts counts pixels that detector.geometry calls bad" in one for one in cautions)
+
+
+@pytest.mark.parametrize(
+    ("line", "detector", "refused"),
+    [
+        ("flag_equal = 7", "", True),
+        ("flag_equal = 65535", "", False),
+        ("flag_morethan = 65534", "", False),
+        ("flag_morethan = 1000", "", True),
+        ("flag_morethan = 1000", 'special = [{ value = 1001, meaning = "saturated" }]', False),
+        ("flag_lessthan = 0", "", False),
+        ("flag_lessthan = 1", "", True),
+        ("p1/flag_equal = 7", "", True),
+    ],
+)
+def test_flagged_values_are_masked_anyway_or_refused(tmp_path: Path, line: str, detector: str, refused: bool) -> None:
+    panels = [*THREE, f"{line}\n"] if line.startswith("p1") else [f"{line}\n", *THREE]
+    if not refused:
+        plan_of(tmp_path, panels, detector)
+        return
+    key = line.partition(" ")[0].removeprefix("p1/")
+    with pytest.raises(
+        RunFileError, match=rf"run\.toml:\d+: detector\.geometry: .*det\.geom: line \d+: {key} = \d+ makes"
     ):
-        assert part in text
-    assert not plan_of(tmp_path, THREE).placed.cautions
+        plan_of(tmp_path, panels, detector)
+
+
+def test_a_geometrys_max_adu_is_the_saturation_value_of_files(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, ["max_adu = 9500\n", *THREE])
+    assert metadata_of(plan, plan.buffers[0])["saturation_value"] == 9500
+    with pytest.raises(RunFileError, match=r"line \d+: max_adu of the panel p2 is not that of the panels before"):
+        plan_of(tmp_path, ["max_adu = 9500\n", *THREE, "p2/max_adu = 8000\n"])
+    with pytest.raises(RunFileError, match=r"line 2: max_adu: -1 is not above 0"):
+        plan_of(tmp_path, ["max_adu = -1\n", *THREE])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rectangles_hold_each_pixel_once(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    pixels = random.random((1 + seed, 9)) < 0.2 * seed
+    found = np.zeros(pixels.shape, int)
+    for left, top, width, height in rectangles_of(pixels):
+        found[top : top + height, left : left + width] += 1
+    np.testing.assert_array_equal(found, pixels)
+    assert list(rectangles_of(np.ones((4, 5), bool))) == [(0, 0, 5, 4)]
 
 
 @pytest.mark.parametrize(("way", "named"), [("+1.2x +y", "fs"), ("+x -0.5y", "ss")])

@@ -8,7 +8,7 @@ from typing import Any
 from rashpa.control.plan.dataset_check import resolved_calibration, resolved_dataset
 from rashpa.control.plan.emulators import SIMULATED, PlannedEmulator
 from rashpa.control.plan.groups import PlannedGroup
-from rashpa.control.plan.image_places import beam_center, module_entries
+from rashpa.control.plan.image_places import bad_regions, beam_center, module_entries
 from rashpa.control.plan.patience import patience_s
 from rashpa.control.plan.pixel_words import arriving_units, units_behind
 from rashpa.control.plan.receivers import PlannedReceiver
@@ -121,7 +121,7 @@ def metadata_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, object]:
         "frame_time_s": buffer.section.every / detector.rate_hz if detector.rate_hz > 0 else 0.0,
         "bit_depth_readout": 8 * PIXEL_BYTES[detector.pixel],
         "labels": ["synthetic data"] if file.dataset.kind in SYNTHETIC else [*plan.of_source.labels],
-        "saturation_value": 0.0 if makes_pixels(buffer.section.kernel) else plan.of_source.saturation_value,
+        "saturation_value": _saturation(plan, buffer),
         "pixel_units": units_behind(buffer.section.kernel, arriving_units(file, plan.of_source.units)),
         "image_fast": plan.placed.axes.fast,
         "image_slow": plan.placed.axes.slow,
@@ -130,6 +130,12 @@ def metadata_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, object]:
             {"id": dtp.id, "module": dtp.module, **vars(dtp.target), **vars(dtp.orientation)} for dtp in buffer.dtps
         ],
     }
+
+
+def _saturation(plan: Plan, buffer: PlannedBuffer) -> float:
+    """Return the value above which stored pixels are saturated, 0 when nobody says one: that of the dataset, or of the geometry."""
+    made = makes_pixels(buffer.section.kernel)
+    return 0.0 if made else plan.of_source.saturation_value or plan.placed.saturation
 
 
 def _quiet_ms(plan: Plan, buffer: PlannedBuffer) -> int:
@@ -189,6 +195,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver, run_id: str = ""
             kernels=tuple(_kernel(kernel, plan, buffer, receiver.node) for kernel in buffer.section.kernel),
             sinks=tuple(_sink(sink, plan, buffer, run_id) for sink in buffer.section.sink),
             special=tuple(telegram.SpecialValue(value=one.value, meaning=one.meaning) for one in file.detector.special),
+            bad=tuple(telegram.BadRegion(**vars(one)) for one in bad_regions(plan, buffer)),
             feedback=_feedback(buffer.section.feedback),
             dealt=dealt,
             quiet_ms=_quiet_ms(plan, buffer),

@@ -2,6 +2,7 @@
 """The places of a buffer's pixels in the laboratory, for telegrams, files and streams."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 from rashpa.control.plan.rectangle import Rectangle
 from rashpa.control.plan.run_plan import Plan, PlannedBuffer, PlannedDtp, assembled_size, module_rectangles
@@ -89,6 +90,19 @@ def _part(plan: Plan, dtp: PlannedDtp, panel: PanelPlace) -> tuple[Rectangle, Pl
     lattice = panel.of_module.turned(dtp.orientation, *sides).starting((inside.x, inside.y))
     place = Rectangle(inside.x - dtp.region.x + dtp.x, inside.y - dtp.region.y + dtp.y, inside.width, inside.height)
     return place, lattice
+
+
+def bad_regions(plan: Plan, buffer: PlannedBuffer) -> Iterator[Rectangle]:
+    """Yield the pixels of the buffer's image, as they arrive, that the geometry of the detector calls bad."""
+    sides = plan.file.detector.width, plan.file.detector.height
+    for dtp in buffer.dtps:
+        for bad in plan.placed.bad:
+            if bad.module != dtp.module:
+                continue
+            inside = Rectangle(*bad.rectangle(dtp.orientation, *sides)).common(dtp.region)
+            if inside is not None:
+                x, y = inside.x - dtp.region.x + dtp.x, inside.y - dtp.region.y + dtp.y
+                yield Rectangle(x, y, inside.width, inside.height)
 
 
 def _made_size(plan: Plan, buffer: PlannedBuffer) -> tuple[int, int]:

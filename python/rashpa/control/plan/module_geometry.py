@@ -7,13 +7,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rashpa.control.runfile import run_file as toml
+from rashpa.control.runfile import special_values
+from rashpa.control.runfile.kernels import declaration, label_of, parameters_of
 from rashpa.control.runfile.run_file_reader import RunFileError, RunFileSource
 from rashpa.data.files.file_names import located
-from rashpa.data.geometry.laboratory import AS_SEEN_FROM_THE_SAMPLE, Axes, PanelPlace
+from rashpa.data.geometry.laboratory import AS_SEEN_FROM_THE_SAMPLE, Axes, ModulePart, PanelPlace
 
 if TYPE_CHECKING:
+    from rashpa.data.base.pixels import Masking
     from rashpa.data.geometry.crystfel_geometry import Experiment
 
+_BY_MASK = ("azimuthal",)  # kernels that are given the mask of the image
 _SAME = 1e-3  # relative: digits that people leave out of a file
 
 
@@ -23,6 +27,8 @@ class PlacedDetector:
 
     axes: Axes = AS_SEEN_FROM_THE_SAMPLE
     panels: tuple[PanelPlace, ...] = ()
+    bad: tuple[ModulePart, ...] = ()
+    saturation: float = 0.0
     cautions: tuple[str, ...] = ()
 
 
@@ -39,7 +45,10 @@ def with_places(file: toml.RunFile, source: RunFileSource) -> tuple[toml.RunFile
     where = source.where(("detector", "geometry"))
     if "module" in detector.model_fields_set:
         raise RunFileError(f"{where}: the places of modules stand in [[detector.module]], too; keep one of both")
-    from rashpa.data.geometry.crystfel_modules import read_module_places  # NumPy, for runs that have such a file
+    # with NumPy, for runs that have such a file
+    from rashpa.data.base.pixels import counts_of
+    from rashpa.data.geometry.crystfel_keys import flag_trouble
+    from rashpa.data.geometry.crystfel_modules import read_module_places
 
     path = located(detector.geometry, source.path.resolve().parent)
     try:
@@ -54,18 +63,46 @@ def with_places(file: toml.RunFile, source: RunFileSource) -> tuple[toml.RunFile
         found.beam[0] if detector.beam_center_x is None else detector.beam_center_x,
         found.beam[1] if detector.beam_center_y is None else detector.beam_center_y,
     )
+    if trouble := flag_trouble(found.flags, counts_of(detector.pixel, _masking(detector))):
+        raise RunFileError(f"{where}: {path}: {trouble}")
     said = found.experiment.said()
     for key, text in found.experiment.elsewhere.items():
         if key not in detector.model_fields_set:
             raise RunFileError(f"{where}: {path}: {text}; give {key} in [detector]")
     taken = {key: value for key, value in said.items() if key not in detector.model_fields_set}
     update = {"module": modules, "geometry": None, "beam_center_x": beam[0], "beam_center_y": beam[1], **taken}
-    cautions = (*_differences(detector, found.experiment, source), *(f"{where}: {text}" for text in found.unmasked))
+    cautions = (*_differences(detector, found.experiment, source), *(_unseen(file, source) if found.bad else ()))
     changed = detector.model_copy(update=update)
     # the axis of the beam may be elsewhere than the file has it
     away = found.axes.plane((beam[0] - found.beam[0], beam[1] - found.beam[1])).corner
     panels = tuple(replace(one, plane=one.plane.moved(away)) for one in found.panels)
-    return file.model_copy(update={"detector": changed}), PlacedDetector(found.axes, panels, cautions)
+    return file.model_copy(update={"detector": changed}), PlacedDetector(
+        found.axes, panels, found.bad, found.saturation, cautions
+    )
+
+
+def _masking(detector: toml.Detector) -> "Masking":
+    """Return which pixels of the detector hold no count."""
+    from rashpa.data.base.pixels import named
+
+    return named(detector.masked, detector.pixel)._replace(largest_count=special_values.largest_count(detector))
+
+
+def _unseen(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
+    """Yield a line for the first kernel of each buffer that counts pixels which the geometry calls bad. Behind a calibration they are masked."""
+    for number, buffer in enumerate(file.buffer):
+        for position, kernel in enumerate(buffer.kernel):
+            known = declaration(kernel.name)
+            if known.calibration:
+                break
+            looks = known.takes.port == "pixels" and not known.delivered
+            if looks and kernel.name not in _BY_MASK and not parameters_of(kernel).get("geometry"):
+                where = source.where(("buffer", number, "kernel", position))
+                yield (
+                    f"{where}: {label_of(kernel)} counts pixels that detector.geometry calls bad, which are in the mask of files alone; give it the geometry "
+                    "where it takes one, or leave such pixels out by detector.special"
+                )
+                break
 
 
 def _axes_of(detector: toml.Detector, source: RunFileSource) -> Axes | None:

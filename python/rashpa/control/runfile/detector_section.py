@@ -83,8 +83,8 @@ class Detector(Section):
         default=None,
         json_schema_extra=PATH,
         min_length=1,
-        description="CrystFEL geometry (.geom) of images that are the modules one below the other: their places in whole pixels, their turns, and the beam, in place of "
-        "[[detector.module]]",
+        description="CrystFEL geometry (.geom) of images that are the modules one below the other: their places in whole pixels, their turns, the beam, and pixels that are bad, "
+        "in place of [[detector.module]]",
     )
     image_fast: Direction | None = Field(
         default=None,

@@ -39,6 +39,7 @@ from rashpa.control.telegrams.telegram_orders import (
 )
 from rashpa.control.telegrams.telegram_plan import (
     PART,
+    BadRegion,
     Buffer,
     Calibration,
     Card,
@@ -113,6 +114,7 @@ __all__ = [
     "VERSION",
     "Abort",
     "Arm",
+    "BadRegion",
     "Books",
     "Buffer",
     "BufferStatus",

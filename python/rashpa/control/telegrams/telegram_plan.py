@@ -195,6 +195,16 @@ class DestinationDtp:
 
 
 @dataclass(frozen=True, kw_only=True)
+class BadRegion:
+    """Pixels of the buffer's image that are bad in every image."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class SpecialValue:
     """A value of the detector's pixels that is no count."""
 
@@ -238,6 +248,7 @@ class Buffer:
     kernels: tuple[Kernel, ...] = field(default=(), metadata={PART: "Kernel"})
     sinks: tuple[SinkOrder, ...] = field(default=(), metadata={PART: "Sink"})
     special: tuple[SpecialValue, ...] = ()
+    bad: tuple[BadRegion, ...] = ()
     end: str = "known"
     feedback: Feedback | None = None
     dealt: bool = False

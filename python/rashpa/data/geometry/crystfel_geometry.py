@@ -95,20 +95,38 @@ class CrystfelGeometry:
         """Return the distance of each pixel's centre from the beam, in pixels; NaN in no panel, in bad regions, and in panels that are not to be used."""
         found = np.full(shape, np.nan)
         for panel in self.panels:
-            if not panel.used:
-                continue
-            column, row = np.arange(panel.right - panel.left), np.arange(panel.bottom - panel.top)[:, None]
-            x, y = (panel.corner[axis] + column * panel.fs[axis] + row * panel.ss[axis] for axis in (0, 1))  # corners
+            x, y = _corners(panel)
             part = np.hypot(*(at + (panel.fs[axis] + panel.ss[axis]) / 2 for axis, at in enumerate((x, y))))
-            part[_edge_pixels(panel)] = np.nan
-            for bad in self.bad:
-                part[_bad_pixels(bad, panel, x, y)] = np.nan
+            part[self._bad_of(panel)] = np.nan
             found[panel.top : panel.bottom, panel.left : panel.right] = part
+        return found
+
+    def bad_pixels(self, shape: tuple[int, int]) -> NDArray[np.bool_]:
+        """Return where pixels of panels are bad: by regions, at edges, in panels that are not to be used."""
+        found = np.zeros(shape, np.bool_)
+        for panel in self.panels:
+            found[panel.top : panel.bottom, panel.left : panel.right] = self._bad_of(panel)
+        return found
+
+    def _bad_of(self, panel: Panel) -> NDArray[np.bool_]:
+        if not panel.used:
+            return np.ones((panel.bottom - panel.top, panel.right - panel.left), np.bool_)
+        found = _edge_pixels(panel)
+        x, y = _corners(panel)
+        for bad in self.bad:
+            found |= _bad_pixels(bad, panel, x, y)
         return found
 
     def rectangles(self) -> NDArray[np.uint32]:
         """Return left, right, top, bottom of each used panel, in the order of the file."""
         return np.array([[p.left, p.right, p.top, p.bottom] for p in self.panels if p.used], np.uint32)
+
+
+def _corners(panel: Panel) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return x and y of the corner of each pixel."""
+    column, row = np.arange(panel.right - panel.left), np.arange(panel.bottom - panel.top)[:, None]
+    x, y = (panel.corner[axis] + column * panel.fs[axis] + row * panel.ss[axis] for axis in (0, 1))
+    return x, y
 
 
 def _edge_pixels(panel: Panel) -> NDArray[np.bool_]:

@@ -70,6 +70,17 @@ class ValueFlag:
         return not least <= self.value <= most
 
 
+def flag_trouble(flags: Iterable[ValueFlag], counts: tuple[float, float]) -> str:
+    """Say which flag makes a pixel bad by a value that counts, with its line; empty when none does. `counts`: the least and the largest such value."""
+    for flag in flags:
+        if not flag.marks_none(counts):
+            return (
+                f"line {flag.line}: {flag.key} = {flag.value:g} makes pixels bad by their value, and here those from {counts[0]:g} to {counts[1]:g} "
+                "count; leave it out, and say in the images which values are masked (masked, special)"
+            )
+    return ""
+
+
 def is_of_file(name: str) -> bool:
     """Return True when a key without a panel is of the whole file. The others are defaults of panels."""
     return name.startswith(_GROUPS) or name in OF_THE_FILE | _SILENT_OF_FILE | {"photon_energy_scale"}

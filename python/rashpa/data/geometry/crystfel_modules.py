@@ -6,12 +6,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rashpa.data.geometry.crystfel_geometry import CrystfelGeometry, Experiment, Panel, read_stacked
-from rashpa.data.geometry.laboratory import Axes, Direction, PanelPlace, Plane
+from rashpa.data.geometry.crystfel_keys import ValueFlag, number_of
+from rashpa.data.geometry.laboratory import Axes, Direction, ModulePart, PanelPlace, Plane
 from rashpa.data.geometry.orientation import Orientation, Step
 
 _MOST_TURN = 0.05  # rad: a larger turn is no small misalignment
 _MOST_STRETCH = 0.01  # of a pixel: a larger stretch makes pixels of another size
+_MOST_BAD = 16_384  # rectangles, of which a receiver is told
 _MOST_APART = 1.0  # pixels between panels of one module that are placed as one
 _DIRECTIONS: tuple[tuple[Direction, Direction], ...] = (("+x", "-x"), ("+y", "-y"))
 
@@ -19,7 +24,8 @@ _DIRECTIONS: tuple[tuple[Direction, Direction], ...] = (("+x", "-x"), ("+y", "-y
 @dataclass(frozen=True)
 class ModulePlaces:
     """Holds for each module its first pixel (x, y) in the assembled image, and its orientation there; the beam there, and the axes of the image itself.
-    `panels`: as the file has them, exactly. `unmasked`: a line for each rule of the file for bad pixels, which places do not hold."""
+    `panels`: as the file has them, exactly. `bad`: pixels that it calls bad by their place, `flags` by their value;
+    `saturation`: the value above which they are saturated, 0: it does not say."""
 
     places: tuple[tuple[int, int], ...]
     orientations: tuple[Orientation, ...]
@@ -27,7 +33,9 @@ class ModulePlaces:
     axes: Axes
     panels: tuple[PanelPlace, ...]
     experiment: Experiment
-    unmasked: tuple[str, ...] = ()
+    bad: tuple[ModulePart, ...] = ()
+    flags: tuple[ValueFlag, ...] = ()
+    saturation: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -107,22 +115,54 @@ def _places_of(geometry: CrystfelGeometry, module: tuple[int, int], axes: Axes |
     places = tuple((round(x - left), round(y - top)) for x, y in means)
     exact = tuple(_exact(panel, height) for panel in panels)
     turns = tuple(orientations[number] for number in range(len(places)))
-    unmasked = tuple(_unmasked(geometry))
-    return ModulePlaces(places, turns, (-left, -top), image.axes, exact, geometry.experiment, unmasked)
+    bad = tuple(_bad_parts(geometry, (len(means) * height, width), height))
+    beam = (-left, -top)
+    return ModulePlaces(
+        places, turns, beam, image.axes, exact, geometry.experiment, bad, geometry.flags, _saturation(panels)
+    )
 
 
-def _unmasked(geometry: CrystfelGeometry) -> Iterator[str]:
-    """Yield a caution for each line that makes pixels bad: the mask of a run is that of its calibration, and of the kernels that get the file."""
-    advice = "is no part of the mask of files; give it to [detector.calibration] mask, or the geometry to kernels"
-    for bad in geometry.bad:
-        yield f"line {bad.line}: the bad region {bad.name} {advice}"
-    for key, wrong in (("mask_edge_pixels", lambda panel: panel.edge > 0), ("no_index", lambda panel: not panel.used)):
-        panels = [panel for panel in geometry.panels if wrong(panel)]
-        if panels:
-            line, _ = panels[0].values[key]
-            yield f"line {line}: {key} of {len(panels)} panels, the first of them {panels[0].name}, {advice}"
-    for flag in geometry.flags:
-        yield f"line {flag.line}: {flag.key} = {flag.value:g} {advice.replace('[detector.calibration] mask', 'detector.special')}"
+def _bad_parts(geometry: CrystfelGeometry, shape: tuple[int, int], rows: int) -> Iterator[ModulePart]:
+    """Yield the bad pixels of modules of so many rows. `shape`: of the modules one below the other. ValueError when they are too many rectangles."""
+    bad = geometry.bad_pixels(shape)
+    count = 0
+    for number in range(-(-shape[0] // rows)):
+        for left, top, width, height in rectangles_of(bad[number * rows : (number + 1) * rows]):
+            count += 1
+            if count > _MOST_BAD:
+                raise ValueError(
+                    f"its bad pixels are more than {_MOST_BAD} rectangles; give them as a mask, in [detector.calibration]"
+                )
+            yield ModulePart(number, left, top, width, height)
+
+
+def rectangles_of(pixels: NDArray[np.bool_]) -> Iterator[tuple[int, int, int, int]]:
+    """Yield left, top, width and height of rectangles that hold these pixels, each once: runs of a row, and the same runs of rows below."""
+    edges = np.diff(np.pad(pixels, ((0, 0), (1, 1))).astype(np.int8), axis=1)
+    begun: dict[tuple[int, int], int] = {}
+    for row in range(len(pixels) + 1):
+        here = edges[row] if row < len(pixels) else edges[:0]
+        runs = set(zip(np.flatnonzero(here == 1).tolist(), np.flatnonzero(here == -1).tolist(), strict=True))
+        for left, right in sorted(begun.keys() - runs):
+            top = begun.pop((left, right))
+            yield left, top, right - left, row - top
+        begun |= dict.fromkeys(runs - begun.keys(), row)
+
+
+def _saturation(panels: Sequence[Panel]) -> float:
+    """Return the value from which on pixels are saturated, 0 when the file has none. ValueError when it has several."""
+    found: float | None = None
+    for panel in panels:
+        at = panel.values.get("max_adu")
+        value = number_of("max_adu", at) if at else 0.0
+        if at and value <= 0:
+            raise ValueError(f"line {at[0]}: max_adu: {value:g} is not above 0; leave it out")
+        if found not in (None, value):
+            raise ValueError(
+                f"line {at[0] if at else panel.line}: max_adu of the panel {panel.name} is not that of the panels before; files have one: leave it out"
+            )
+        found = value
+    return found or 0.0
 
 
 def _check_one_size(panels: Sequence[Panel]) -> None:

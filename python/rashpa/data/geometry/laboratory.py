@@ -90,24 +90,17 @@ AS_SEEN_FROM_THE_SAMPLE = Axes()
 
 
 @dataclass(frozen=True)
-class PanelPlace:
-    """Describes pixels [left, left + width) and [top, top + height) of a module as it is read, and their place; lengths in pixels. `plane` begins at (left,
-    top)."""
+class ModulePart:
+    """Describes pixels [left, left + width) and [top, top + height) of a module as it is read."""
 
     module: int
     left: int
     top: int
     width: int
     height: int
-    plane: Plane
-
-    @property
-    def of_module(self) -> Plane:
-        """Return the lattice of the panel, counted from the first pixel of the module."""
-        return self.plane.starting((-self.left, -self.top))
 
     def rectangle(self, way: Orientation, width: int, height: int) -> tuple[int, int, int, int]:
-        """Return left, top, width and height of the panel in the turned frame of a module of width × height pixels."""
+        """Return left, top, width and height of these pixels in the turned frame of a module of width × height pixels."""
         if way == UPRIGHT:
             return self.left, self.top, self.width, self.height
         ends = [
@@ -118,6 +111,18 @@ class PanelPlace:
         left, top = (round(min(end[axis] for end in ends)) for axis in (0, 1))
         right, bottom = (round(max(end[axis] for end in ends)) for axis in (0, 1))
         return left, top, right - left, bottom - top
+
+
+@dataclass(frozen=True)
+class PanelPlace(ModulePart):
+    """Describes the place of such pixels, too; lengths in pixels. `plane` begins at (left, top)."""
+
+    plane: Plane
+
+    @property
+    def of_module(self) -> Plane:
+        """Return the lattice of the panel, counted from the first pixel of the module."""
+        return self.plane.starting((-self.left, -self.top))
 
 
 def beam_on(planes: Sequence[tuple[Place, Plane]]) -> Place | None:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.geometry import geometry
-from rashpa.data.geometry.crystfel_geometry import CrystfelGeometry, read_crystfel_geometry
+from rashpa.data.geometry.crystfel_geometry import read_crystfel_geometry
+from rashpa.data.geometry.crystfel_keys import flag_trouble
 from rashpa.data.geometry.given import Image, Values
 
 
@@ -26,7 +27,8 @@ def peak_geometry(values: Values, image: Image) -> dict[str, NDArray[Any]]:
         if int(values.get(key) or 0):
             raise ValueError(f"{key}: {values[key]}: the panels are those of geometry {crystfel}; leave it out")
     found = read_crystfel_geometry("geometry", crystfel, image.shape)
-    _check_flags(crystfel, found, image)
+    if trouble := flag_trouble(found.flags, image.counts or (-math.inf, math.inf)):
+        raise ValueError(f"geometry: {crystfel}: {trouble}")
     radius = found.radius(image.shape)
     if np.isnan(radius).all():
         raise ValueError(f"geometry: {crystfel}: no pixel is left; all are in bad regions")
@@ -36,17 +38,6 @@ def peak_geometry(values: Values, image: Image) -> dict[str, NDArray[Any]]:
 def pixel_distances(values: Values, image: Image) -> dict[str, NDArray[Any]]:
     """Return the same without panels, for kernels that look at each pixel alone."""
     return {name: array for name, array in peak_geometry(values, image).items() if name == "radius"}
-
-
-def _check_flags(path: str, found: CrystfelGeometry, image: Image) -> None:
-    """Check that no pixel would have to be left out for its value."""
-    for flag in found.flags:
-        least, most = image.counts or (-math.inf, math.inf)
-        if not flag.marks_none((least, most)):
-            raise ValueError(
-                f"geometry: {path}: line {flag.line}: {flag.key} = {flag.value:g} makes pixels bad by their value, and here those from {least:g} to {most:g} "
-                "count; leave it out, and say in the images which values are masked (masked, special)"
-            )
 
 
 def _radius_of_poni(path: str, shape: tuple[int, int]) -> NDArray[np.float32]:

@@ -25,6 +25,17 @@ class Maps:
     """ADU [height][width], of the pedestal of G0; None: not known."""
 
 
+BAD = 256  # NXmx pixel_mask bit 8: by a user
+
+
+def bad_of_buffer(buffer: Buffer) -> NDArray[np.uint32]:
+    """Return the mask of the regions that the order calls bad."""
+    mask = np.zeros((buffer.height, buffer.width), np.uint32)
+    for one in buffer.bad:
+        mask[one.y : one.y + one.height, one.x : one.x + one.width] = BAD
+    return mask
+
+
 def maps_of_buffer(buffer: Buffer, modules: Sequence[Maps]) -> Maps:
     """Return the maps of the buffer's image, from those of whole modules as they are read. Mask pixels that no DTP fills as gap."""
     shape = (buffer.height, buffer.width)

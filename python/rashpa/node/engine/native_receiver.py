@@ -34,7 +34,7 @@ from rashpa.control.telegrams.part_orders import (
     SinkOrder,
     Stream2Order,
 )
-from rashpa.data.base.pixels import counts_of, named
+from rashpa.data.base.pixels import bad_pixels, counts_of, named
 from rashpa.data.datasets.calibration_reference import file_of
 from rashpa.data.datasets.calibration_spec import CalibrationSpec
 from rashpa.data.datasets.dataset_spec import AnyDatasetSpec
@@ -44,7 +44,7 @@ from rashpa.data.geometry.given import GivenError, Image, behind, given_arrays
 from rashpa.data.geometry.laboratory import Axes, Plane, Vector
 from rashpa.data.kernels.kernel import Column
 from rashpa.data.kernels.pipeline import kernel_declarations
-from rashpa.node.engine.calibration import Maps, gaps_of_buffer, maps_of_buffer
+from rashpa.node.engine.calibration import Maps, bad_of_buffer, gaps_of_buffer, maps_of_buffer
 from rashpa.node.engine.dataset_parts import calibration_spec_of, spec_of
 from rashpa.node.engine.engine import EngineError
 from rashpa.node.engine.folders import Folders
@@ -227,11 +227,15 @@ def _buffer_config(
     kernels = buffer.kernels
     calibrated = any(declaration(kernel.name).calibration for kernel in kernels)
     maps = maps_of_buffer(buffer, calibration) if calibrated else None
+    mask = maps.mask if maps is not None else gaps_of_buffer(buffer)
+    known = origin.read_masks.get(buffer.name, np.uint32(0)) | bad_of_buffer(buffer)
+    mask = mask | known
     native_maps = None
     if maps is not None:
         parts = [(dtp.module, dtp.source_x, dtp.source_y, dtp.width, dtp.height, dtp.x, dtp.y) for dtp in buffer.dtps]
         width, height = _turned_sides(buffer, module)
-        native_maps = _native.Calibration(maps.pedestal, maps.gain, maps.mask, maps.rms, width, height, parts)
+        invalid = maps.mask | np.where(bad_pixels(known), known, 0)
+        native_maps = _native.Calibration(maps.pedestal, maps.gain, invalid, maps.rms, width, height, parts)
     config = _native.BufferConfig()
     config.name = buffer.name
     config.width = buffer.width
@@ -260,9 +264,6 @@ def _buffer_config(
         config.feedback = _native.FeedbackOptions(ring, feedback.zmq, feedback.images)
     config.special = [_native.SpecialValue(one.value, one.meaning) for one in buffer.special]
     config.masked = buffer.masked
-    mask = maps.mask if maps is not None else gaps_of_buffer(buffer)
-    if (read := origin.read_masks.get(buffer.name)) is not None:
-        mask = mask | read
     made: list[_native.Kernel] = []
     arriving = Image(buffer.height, buffer.width, counts=_counts_of(buffer))
     for kernel in kernels:
