@@ -19,7 +19,8 @@ from rashpa.data.base.books import DataBooks
 from rashpa.data.files.bounded_cbor import CborError, check_cbor
 from rashpa.data.stream.stream2 import Image, Other, Start, StreamError, read_message
 from rashpa.node.engine.engine import EngineError
-from rashpa.node.offline.receive_stream import Received, StreamFiles
+from rashpa.node.offline.receive_stream import StreamFiles
+from rashpa.node.offline.received import Received
 
 cbor2 = pytest.importorskip("cbor2")
 

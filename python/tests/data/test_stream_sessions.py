@@ -20,7 +20,8 @@ import rashpa
 from rashpa.cli.main import app
 from rashpa.data.stream import stream_recording
 from rashpa.data.stream.stream_recording import RecordingError, recorded_messages
-from rashpa.node.offline.receive_stream import Received, StreamFiles, read_recording
+from rashpa.node.offline.receive_stream import StreamFiles, read_recording
+from rashpa.node.offline.received import Received
 
 pytestmark = pytest.mark.whole
 

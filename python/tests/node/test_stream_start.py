@@ -17,7 +17,8 @@ cbor2 = pytest.importorskip("cbor2")
 
 from rashpa.cli.main import app  # noqa: E402
 from rashpa.data.making.nxmx_check import check_file  # noqa: E402
-from rashpa.node.offline.receive_stream import Received, StreamFiles  # noqa: E402
+from rashpa.node.offline.receive_stream import StreamFiles  # noqa: E402
+from rashpa.node.offline.received import Received  # noqa: E402
 
 HEIGHT, WIDTH = 24, 40
 SERIES = {"series_id": 5, "series_unique_id": "U"}

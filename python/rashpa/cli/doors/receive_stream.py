@@ -12,7 +12,8 @@ from rashpa.cli.output_check import folder_trouble
 from rashpa.cli.told import AsJson, Teller
 from rashpa.data.base.books import NOT_WHOLE, WHOLE, all_of
 from rashpa.node.engine.engine import EngineError
-from rashpa.node.offline.receive_stream import Received, StreamFiles, read_recording, receive
+from rashpa.node.offline.receive_stream import StreamFiles, read_recording, receive
+from rashpa.node.offline.received import Received
 
 _NOT_WHOLE, _INTERRUPTED = 1, 130
 

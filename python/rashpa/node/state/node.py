@@ -8,32 +8,23 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from rashpa.control.nodes.running_time import within
-from rashpa.control.runfile.kernels import code_of, label_of
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.run_state import RunState, StateError, Transition, check_transition
-from rashpa.control.telegrams.telegram import Configure, Fault, Notify, Status, Telegram
-from rashpa.data.base.rashpa_error import RashpaError
+from rashpa.control.telegrams.telegram import Configure, Fault, Status, Telegram
 from rashpa.node.engine.engine import Engine, EngineError, EngineFactory, Table
 from rashpa.node.engine.preview import Preview, Shown
-from rashpa.node.logs.log import IN_NODE_LOG, About, NodeLog
+from rashpa.node.logs.log import NodeLog
+from rashpa.node.state.condition import Condition
+from rashpa.node.state.configure_facts import modules_of, outside_kernels_of, overruns_of, parts_of
+from rashpa.node.state.order_calls import OrderError, call_of, check_role
 from rashpa.node.state.orphan import Orphan
 from rashpa.node.state.ownership import Ownership
 
 _log = logging.getLogger(__name__)
 _WATCH_S = 0.1  # how long one wait of the watcher blocks its thread
 _END_WATCH_S = 10.0  # for a wait that takes a tenth of a second
-_MAX_NOTIFICATIONS = 64
-_MAX_TEXT = 1000  # of a notification
 _LEASE_PARTS = 10  # how often the owner's silence is looked at in a lease
 _T = TypeVar("_T")
-
-
-class OrderError(RashpaError, RuntimeError):
-    """Refuses a telegram; it becomes a Fault telegram."""
-
-    def __init__(self, code: str, text: str) -> None:
-        super().__init__(text)
-        self.code = code
 
 
 class Node:
@@ -46,14 +37,11 @@ class Node:
         self.name = name
         self.role = role
         self.log = log or NodeLog(node=name)
-        self._run: int | None = None
         self._ownership = Ownership(name, lease_s)
         self._lease: asyncio.Task[None] | None = None
         self._factory = factory
         self._engine: Engine | None = None
-        self._state = RunState.idle
-        self._message = ""
-        self._notifications: list[Notify] = []
+        self._condition = Condition(name, self.log)
         self._orders = asyncio.Lock()
         self._watcher: asyncio.Task[None] | None = None
         self._unwatched = False
@@ -64,12 +52,12 @@ class Node:
 
     @property
     def state(self) -> RunState:
-        return self._state
+        return self._condition.state
 
     @property
     def run(self) -> int | None:
         """Return the number of the run that it is configured for."""
-        return self._run
+        return self._condition.run
 
     def hear_native(self) -> None:
         """Put messages of native code into the log. Any thread may call it; no call is automatic."""
@@ -77,29 +65,25 @@ class Node:
 
     def hear_printed(self, who: str, text: str) -> None:
         """Put a line into the log that was printed in this process. Any thread may call it."""
-        self.log.printed(who, text, self._about)
+        self.log.printed(who, text, self._condition.about)
 
     def capabilities(self) -> telegram.Capabilities:
         return self._factory.capabilities(self.name)
 
     def status(self) -> Status:
         """Return the node's state and, once configured, its engine's counters."""
-        source: telegram.SourceStatus | None = None
-        destination: telegram.DestinationStatus | None = None
         counters = self._counters()
-        if isinstance(counters, telegram.SourceStatus):
-            source = counters
-        else:
-            destination = counters
+        source = counters if isinstance(counters, telegram.SourceStatus) else None
+        destination = counters if isinstance(counters, telegram.DestinationStatus) else None
         return Status(
             node=self.name,
             role=self.role,
-            state=self._state.value,
-            message=self._message,
+            state=self._condition.state.value,
+            message=self._condition.message,
             holder=self._ownership.holder,
             source=source,
             destination=destination,
-            notifications=tuple(self._notifications),
+            notifications=self._condition.notifications,
             prepared=self._factory.prepared() if self._configuring else 0.0,
         )
 
@@ -109,8 +93,8 @@ class Node:
         try:
             return self._engine.status() if self._engine is not None else None
         except Exception as error:  # noqa: BLE001  whatever it is, the node says it
-            if self._state is not RunState.fault:
-                self._enter_fault(f"{self.name}: the engine cannot say how far it is: {error}; send Reset")
+            if self._condition.state is not RunState.fault:
+                self._condition.enter_fault(f"{self.name}: the engine cannot say how far it is: {error}; send Reset")
             return None
 
     @property
@@ -136,31 +120,17 @@ class Node:
                     async with self._orders:
                         return await self._carry_out(order)
                 case telegram.Notify():
-                    self._notify(order.what, f"{order.node}: {order.text}")
+                    self._condition.notify(order.what, f"{order.node}: {order.text}")
                     return self.status()
-                case (
-                    telegram.Claim()
-                    | telegram.Configure()
-                    | telegram.Arm()
-                    | telegram.Start()
-                    | telegram.Pause()
-                    | telegram.Resume()
-                    | telegram.Stop()
-                    | telegram.Join()
-                    | telegram.Resend()
-                    | telegram.Feed()
-                    | telegram.HoldDeadlines()
-                    | telegram.Abort()
-                    | telegram.Reset()
-                ):
+                case telegram.Order():
                     async with self._orders:
                         self._ownership.check(order)
                         return await self._carry_out(order)
                 case _:
                     return self.fault("telegram", f"{type(order).__name__} is an answer; {self.name} takes orders")
         except StateError as error:
-            why = f" ({self._message})" if self._state is RunState.fault and self._message else ""
-            return self._refused(order, "state", f"{error}{why}")
+            why = self._condition.message if self._condition.state is RunState.fault else ""
+            return self._refused(order, "state", f"{error} ({why})" if why else str(error))
         except (OrderError, EngineError) as error:
             return self._refused(order, error.code, str(error))
         except Exception as error:  # noqa: BLE001  the last guard of a server: says it, keeps answering
@@ -170,26 +140,22 @@ class Node:
             )
 
     def _refused(self, order: Telegram, code: str, text: str) -> Fault:
-        self.log.warning(f"{type(order).__name__} is refused ({code}): {text}", self._about)
+        self.log.warning(f"{type(order).__name__} is refused ({code}): {text}", self._condition.about)
         return self.fault(code, text)
 
-    @property
-    def _about(self) -> About:
-        return About(run=self._run)
-
     def fault(self, code: str, text: str) -> Fault:
-        return Fault(node=self.name, state=self._state.value, code=code, text=text)
+        return Fault(node=self.name, state=self._condition.state.value, code=code, text=text)
 
     def table(self, name: str, key: str) -> Table:
         """Return one byte per image. Raise KeyError when there is no such table."""
         if self._engine is None:
-            raise KeyError(f"{self.name} is {self._state}; there are no books yet")
+            raise KeyError(f"{self.name} is {self._condition.state}; there are no books yet")
         return self._engine.table(name, key)
 
     def preview(self, key: str, of: Shown = "accepted") -> Preview | None:
         """Return a recent accepted image and request a fresh one, or return the first image that is `of`. Raise KeyError when there is no such buffer."""
         if self._engine is None:
-            raise KeyError(f"{self.name} is {self._state}; there are no images yet")
+            raise KeyError(f"{self.name} is {self._condition.state}; there are no images yet")
         return self._engine.preview(key, of)
 
     async def close(self) -> None:
@@ -222,69 +188,40 @@ class Node:
         whose = f" of {self._ownership.holder}" if self._ownership.owned else ""
         if isinstance(order, telegram.Claim):
             return await self._claim(order)
-        transition = check_transition(self.name, self._state, name)
+        transition = check_transition(self.name, self._condition.state, name)
         if isinstance(order, telegram.Reset):
-            about = self._about
+            about = self._condition.about
             await self._reset()
             self.log.info(f"Reset{', forced' if forced else ''}: the node{whose} is idle, and nobody's", about)
             return self.status()
         if isinstance(order, Configure):
             return await self._configure(order, transition)
-        self._check_role(order)
+        check_role(self.name, self.role, order)
         engine = self._engine
         if engine is None:
-            raise OrderError("internal", f"{self.name} is {self._state} without an engine; send Reset")
-        if isinstance(order, telegram.Stop) and self._state is RunState.finished:
+            raise OrderError("internal", f"{self.name} is {self._condition.state} without an engine; send Reset")
+        if isinstance(order, telegram.Stop) and self._condition.state is RunState.finished:
             return self.status()
         if isinstance(order, telegram.Join):
             return await self._join(order, engine, transition)
-        await self._bounded(name, transition, self._call_of(order, engine))
+        await self._bounded(name, transition, call_of(order, engine))
         stays = isinstance(order, telegram.Resend | telegram.Feed | telegram.HoldDeadlines)
-        if not stays and (self._state is not RunState.finished or isinstance(order, telegram.Abort)):
-            self._state = transition.target
+        if not stays and (self._condition.state is not RunState.finished or isinstance(order, telegram.Abort)):
+            self._condition.state = transition.target
         if isinstance(order, telegram.Start):
             self._unwatched = False
             self._watcher = asyncio.create_task(self._watch(engine))
         if isinstance(order, telegram.Abort):
-            self._message = "aborted"
+            self._condition.message = "aborted"
             await self._end_watch()
-        self.log.info(f"{name}{', forced' if forced else ''}: the node{whose} is {self._state}", self._about)
+        self.log.info(
+            f"{name}{', forced' if forced else ''}: the node{whose} is {self._condition.state}", self._condition.about
+        )
         return self.status()
-
-    def _check_role(self, order: Telegram) -> None:
-        """Raise OrderError for an order that only the other role can obey."""
-        name = type(order).__name__
-        if self.role == "receiver" and isinstance(order, telegram.Pause | telegram.Resume | telegram.Trigger):
-            raise OrderError("state", f"{self.name} is a receiver: it takes what comes; send {name} to the emulator")
-        if self.role == "receiver" and isinstance(order, telegram.Join | telegram.Resend | telegram.Feed):
-            raise OrderError("state", f"{self.name} is a receiver: images are dealt by the emulator; send {name} there")
-        if self.role == "emulator" and isinstance(order, telegram.HoldDeadlines):
-            raise OrderError("state", f"{self.name} is an emulator: it waits for no image; send {name} to the receiver")
-
-    def _call_of(self, order: Telegram, engine: Engine) -> Callable[[], object]:
-        match order:
-            case telegram.Arm():
-                return lambda: engine.arm(order)
-            case telegram.Start():
-                return engine.start
-            case telegram.Pause():
-                return lambda: engine.pause(order.frame)
-            case telegram.Resume():
-                return lambda: engine.resume(order.rate_hz)
-            case telegram.Trigger():
-                return lambda: engine.trigger(order.frames)
-            case telegram.Stop():
-                return lambda: engine.stop(order)
-            case telegram.Resend() | telegram.Feed():
-                return lambda: engine.deal(order)
-            case telegram.HoldDeadlines():
-                return lambda: engine.hold_deadlines(order.held)
-            case _:
-                return engine.abort
 
     async def _join(self, order: telegram.Join, engine: Engine, transition: Transition) -> Telegram:
         ends = await self._bounded("Join", transition, lambda: engine.join(order))
-        self.log.info(f"Join: {order.member.name} is a member of group {order.group}", self._about)
+        self.log.info(f"Join: {order.member.name} is a member of group {order.group}", self._condition.about)
         return telegram.Configured(node=self.name, endpoints=ends)
 
     async def _configure(self, order: Configure, transition: Transition) -> Telegram:
@@ -293,13 +230,12 @@ class Node:
                 "config",
                 f"{self.name} is {self.role}; it cannot be configured as {'receiver' if order.destination else 'emulator'}",
             )
-        self._notifications.clear()
-        self._message = ""
+        self._condition.clear()
         claimed = bool(order.owner) and not self._ownership.owned
         if claimed:
             self._own(order.owner, f"run {order.name}")
-        self.log.know_modules(_modules_of(order))
-        self.log.know_printers(_outside_kernels_of(order))
+        self.log.know_modules(modules_of(order))
+        self.log.know_printers(outside_kernels_of(order))
         self._configuring = True
         try:
             self._engine = await self._bounded("Configure", transition, lambda: self._factory.make(order))
@@ -309,25 +245,25 @@ class Node:
             raise
         finally:
             self._configuring = False
-        self._state = transition.target
+        self._condition.state = transition.target
         self._orphaned = order.orphaned
-        self._run = order.run
-        self.log.info(f"Configure: run {order.name}, number {order.run}, {_parts_of(order)}", self._about)
+        self._condition.run = order.run
+        self.log.info(f"Configure: run {order.name}, number {order.run}, {parts_of(order)}", self._condition.about)
         return self._engine.configured(self.name)
 
     async def _claim(self, order: telegram.Claim) -> Telegram:
         if not order.owner:
             raise OrderError("telegram", f"{self.name}: Claim needs an owner")
         if not self._ownership.owned:
-            check_transition(self.name, self._state, "Claim")
-            if self._state is not RunState.idle:  # the rest of an earlier run
+            check_transition(self.name, self._condition.state, "Claim")
+            if self._condition.state is not RunState.idle:  # the rest of an earlier run
                 await self._reset()
             self._own(order.owner, order.holder)
             self.log.info(f"Claim: the node belongs to {order.holder}")
         elif order.holder != self._ownership.holder:
             self._ownership.take(order.owner, order.holder)
             self._end_orphan()
-            self.log.info(f"Claim: {order.holder} has taken the run over", self._about)
+            self.log.info(f"Claim: {order.holder} has taken the run over", self._condition.about)
         return self.status()
 
     def _own(self, owner: str, holder: str) -> None:
@@ -345,7 +281,7 @@ class Node:
                 return await asyncio.to_thread(call)
         except TimeoutError:
             text = f"{self.name}: {name} did not end within {transition.deadline_s:g} s; restart the node"
-            self._enter_fault(text)
+            self._condition.enter_fault(text)
             raise OrderError("deadline", text) from None
 
     async def _reset(self) -> None:
@@ -356,12 +292,11 @@ class Node:
         engine, self._engine = self._engine, None
         if engine is not None:
             # an engine that does not stop in time is left to its threads; the node says so and stays usable for a look
-            await self._bounded("Reset", check_transition(self.name, self._state, "Reset"), engine.abort)
+            await self._bounded("Reset", check_transition(self.name, self._condition.state, "Reset"), engine.abort)
         del engine  # sockets, memory and files go with the last reference
-        self._state = RunState.idle
-        self._run = None
-        self._message = ""
-        self._notifications.clear()
+        self._condition.state = RunState.idle
+        self._condition.run = None
+        self._condition.clear()
 
     # ---- what happens by itself -------------------------------------------------------------------------------------------------
 
@@ -372,21 +307,21 @@ class Node:
             while not await asyncio.to_thread(engine.wait, _WATCH_S):
                 if self._unwatched:
                     return
-                if not overruns and (overruns := _overruns_of(engine.status())):
-                    self._notify(
+                if not overruns and (overruns := overruns_of(engine.status())):
+                    self._condition.notify(
                         "overrun", f"{overruns} images of DTPs came while their slot was not free, and more may"
                     )
         except Exception as error:  # noqa: BLE001  whatever the engine threw, the node is in fault and says so
-            self._enter_fault(f"{self.name}: the engine failed: {error}", error)
+            self._condition.enter_fault(f"{self.name}: the engine failed: {error}", error)
             return
-        self._state = RunState.finished
+        self._condition.state = RunState.finished
         counters = engine.status()
         if isinstance(counters, telegram.DestinationStatus):
             if counters.first_incomplete:
-                self._notify("incomplete", counters.first_incomplete)
-            if overruns := _overruns_of(counters):
-                self._notify("overrun", f"{overruns} images of DTPs came while their slot was not free")
-        self._notify("finished", f"after {counters.elapsed_s:.3f} s")
+                self._condition.notify("incomplete", counters.first_incomplete)
+            if overruns := overruns_of(counters):
+                self._condition.notify("overrun", f"{overruns} images of DTPs came while their slot was not free")
+        self._condition.notify("finished", f"after {counters.elapsed_s:.3f} s")
 
     async def _watch_lease(self) -> None:
         """Notices that the owner is gone, and gives the node back: files are completed as by Abort."""
@@ -415,8 +350,8 @@ class Node:
         if self._orphan is None and self._orphaned is not None:
             self._orphan = Orphan(self._orphaned)
             kept = f"its books are kept {self._orphaned.keep_s:g} s for `rashpa attach`"
-            self._message = f"{silent}: the run goes on to its end, and {kept}"
-            self.log.warning(self._message, self._about)
+            self._condition.message = f"{silent}: the run goes on to its end, and {kept}"
+            self.log.warning(self._condition.message, self._condition.about)
             await self._carry_out_if_possible(telegram.HoldDeadlines(held=False))  # nobody else would say so any more
         step = self._orphan.next_step(self.status(), seconds) if self._orphan is not None else "wait"
         if step == "free":
@@ -436,19 +371,19 @@ class Node:
     @property
     def _goes_on(self) -> bool:
         began = (RunState.running, RunState.paused, RunState.finished)
-        return self._orphaned is not None and (self._state in began or self._orphan is not None)
+        return self._orphaned is not None and (self._condition.state in began or self._orphan is not None)
 
     async def _end_abandoned(self, text: str) -> None:
-        self.log.warning(text, self._about)
+        self.log.warning(text, self._condition.about)
         with contextlib.suppress(OrderError):  # the node is then in fault, and says so
             await self._reset()
-            self._message = text
+            self._condition.message = text
 
     def _end_orphan(self) -> None:
         """Note that the owner, or another process of the same owner, is heard again."""
         if self._orphan is not None:
             self._orphan = None
-            self._message = "" if self._state is not RunState.fault else self._message
+            self._condition.message = "" if self._condition.state is not RunState.fault else self._condition.message
 
     async def _end_watch(self) -> None:
         # not cancelled: its thread must have left the engine before the engine's sockets and memory can go
@@ -459,48 +394,5 @@ class Node:
             if not ended:
                 self._watcher = watcher
                 text = f"{self.name}: the engine does not answer for {_END_WATCH_S:g} s; restart the node"
-                self._enter_fault(text)
+                self._condition.enter_fault(text)
                 raise OrderError("deadline", text)
-
-    def _enter_fault(self, text: str, error: Exception | None = None) -> None:
-        """Enter the state fault, and say why. `error`: its traceback goes to standard error."""
-        if error is not None:
-            _log.error(text, exc_info=error, extra=IN_NODE_LOG)
-        self._state = RunState.fault
-        self._message = text
-        self.log.error(text, self._about)
-        self._notify("fault", text)
-
-    def _notify(self, what: str, text: str) -> None:
-        if what != "fault":
-            self.log.info(f"{what}: {text}", self._about)
-        if len(self._notifications) < _MAX_NOTIFICATIONS:
-            self._notifications.append(Notify(node=self.name, what=what, text=text[:_MAX_TEXT]))
-
-
-def _overruns_of(counters: telegram.SourceStatus | telegram.DestinationStatus) -> int:
-    """Return the number of images of DTPs that found no free slot."""
-    buffers = counters.buffers if isinstance(counters, telegram.DestinationStatus) else ()
-    return sum(telegram.count_of(dtp.counts, "loss").get("overrun", 0) for buffer in buffers for dtp in buffer.dtps)
-
-
-def _parts_of(order: Configure) -> str:
-    """Return the task of a node in words."""
-    if order.source is not None:
-        return f"{len(order.source.dtps)} DTPs over {' and '.join(one.kind for one in order.source.options)}"
-    buffers = order.destination.buffers if order.destination is not None else ()
-    return f"buffers {', '.join(buffer.name for buffer in buffers)}"
-
-
-def _outside_kernels_of(order: Configure) -> list[str]:
-    """Return the kernels whose code is not ours."""
-    buffers = order.destination.buffers if order.destination is not None else ()
-    return list(dict.fromkeys(label_of(kernel) for buffer in buffers for kernel in buffer.kernels if code_of(kernel)))
-
-
-def _modules_of(order: Configure) -> dict[int, int]:
-    """Return modules by DTP."""
-    modules = {dtp.id: dtp.module for dtp in (order.source.dtps if order.source is not None else ())}
-    for buffer in order.destination.buffers if order.destination is not None else ():
-        modules.update((dtp.id, dtp.module) for dtp in buffer.dtps)
-    return modules

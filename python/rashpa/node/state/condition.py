@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The condition of a node: its state, a message, and notifications of what has happened since it was configured."""
+
+import logging
+
+from rashpa.control.telegrams.run_state import RunState
+from rashpa.control.telegrams.telegram import Notify
+from rashpa.node.logs.log import IN_NODE_LOG, About, NodeLog
+
+_log = logging.getLogger(__name__)
+_MAX_NOTIFICATIONS = 64
+_MAX_TEXT = 1000  # of a notification
+
+
+class Condition:
+    """Says of one node what its status does. `message`: for people; `run`: number of the run that the node is configured for."""
+
+    def __init__(self, name: str, log: NodeLog) -> None:
+        self.state = RunState.idle
+        self.message = ""
+        self.run: int | None = None
+        self._name = name
+        self._log = log
+        self._notifications: list[Notify] = []
+
+    @property
+    def notifications(self) -> tuple[Notify, ...]:
+        return tuple(self._notifications)
+
+    @property
+    def about(self) -> About:
+        """Tell entries of the log which run they are of."""
+        return About(run=self.run)
+
+    def clear(self) -> None:
+        """Forget what an earlier run has left."""
+        self.message = ""
+        self._notifications.clear()
+
+    def enter_fault(self, text: str, error: Exception | None = None) -> None:
+        """Be in fault, and say why. `error`: whose traceback standard error has."""
+        if error is not None:
+            _log.error(text, exc_info=error, extra=IN_NODE_LOG)
+        self.state = RunState.fault
+        self.message = text
+        self._log.error(text, self.about)
+        self.notify("fault", text)
+
+    def notify(self, what: str, text: str) -> None:
+        """Note what has happened: the first things are kept."""
+        if what != "fault":
+            self._log.info(f"{what}: {text}", self.about)
+        if len(self._notifications) < _MAX_NOTIFICATIONS:
+            self._notifications.append(Notify(node=self._name, what=what, text=text[:_MAX_TEXT]))
