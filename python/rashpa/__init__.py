@@ -34,7 +34,7 @@ def open(file: Path | str) -> Any:  # noqa: A001 (rashpa.open, as with other for
 
 
 def run(config: Path | str | Mapping[str, Any]) -> Outcome:
-    """Carries out a run file, or its tables as a dict, and returns what came of it: `good`, `problem`, the books of all buffers."""
+    """Carry out a run file, or its tables as a dict, and return the result: `good`, `problem`, the books of all buffers."""
     from rashpa.control.run.run_to_end import run_to_end
 
     return run_to_end(config)

@@ -60,6 +60,6 @@ def _in_a_room(below: str, folder: Path) -> str | None:
 
 
 def know() -> None:
-    """Lets Python find modules by their old names, once."""
+    """Let Python find modules by their old names, once."""
     if not any(isinstance(finder, _OldNames) for finder in sys.meta_path):
         sys.meta_path.append(_OldNames())

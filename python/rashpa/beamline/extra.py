@@ -5,7 +5,7 @@ from rashpa.data.base.rashpa_error import RashpaError
 
 
 class MissingExtraError(RashpaError, ImportError):
-    """Says which command installs what is missing."""
+    """Names the command that installs a missing package."""
 
 
 def missing(extra: str, error: ImportError) -> MissingExtraError:

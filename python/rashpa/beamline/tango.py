@@ -116,7 +116,7 @@ class Rashpa(Device):
     @command
     @_in_words
     async def prepareAcq(self) -> None:  # noqa: N802  (LimaCCDs' name)
-        """Begins a run whose emulators wait: nodes are started, datasets and memory made. May take longer than Tango's usual 3 s."""
+        """Begin a run whose emulators wait: start nodes, make datasets and memory. It may take longer than Tango's usual 3 s."""
         self._refuse_while_running("prepareAcq")
         plan = await asyncio.to_thread(self._planned)
         self._check_whole_stacks(plan)
@@ -137,7 +137,7 @@ class Rashpa(Device):
     @command
     @_in_words
     async def startAcq(self) -> None:  # noqa: N802
-        """Lets frames be taken: all of them, or with INTERNAL_TRIGGER_MULTI the next one."""
+        """Release frames: all of them, or with INTERNAL_TRIGGER_MULTI the next one."""
         session = self._session
         if session is None or not session.going:
             raise SessionError("nothing is prepared; call prepareAcq first")

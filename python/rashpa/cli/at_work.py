@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work that takes a while: people see how far it is, and Ctrl-C ends it within a second, whatever a library is at."""
+"""Work that takes a while: users see its progress, and Ctrl-C ends it within a second, also inside a library."""
 
 import contextlib
 import os
@@ -74,14 +74,14 @@ class _Doing(Generic[_T]):
             self._error = error
 
     def result(self) -> _T:
-        """Return what it has made, or raise what it has raised."""
+        """Return the result of the work, or raise its exception."""
         if self._error is not None:
             raise self._error
         return self._made[0]
 
 
 def carried_out(tell: Teller, do: Callable[[Work], _T], undo: Callable[[], None]) -> _T:
-    """Do it in a thread, show how far it is, and return what it makes. Ctrl-C asks it to end, takes back what is half made by `undo`, and ends the
+    """Do the work in a thread, show its progress, and return its result. Ctrl-C asks it to end, calls `undo` on a result that is half made, and ends the
     process."""
     work = Work()
     doing = _Doing(do, work)

@@ -79,7 +79,7 @@ def _carried_out(command: Sequence[str], said: bytearray, errors: bytearray) -> 
 
 
 def _keep_end(stream: IO[bytes], kept: bytearray) -> None:
-    """Take what comes, however much, and keep its end."""
+    """Take all output, of any length, and keep its end."""
     with stream:
         while piece := os.read(stream.fileno(), 1 << 16):
             kept += piece

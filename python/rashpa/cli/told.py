@@ -36,7 +36,7 @@ class Teller:
     as_json: bool = False
 
     def say(self, text: str) -> None:
-        """Write a line for people; nothing where programs read."""
+        """Write a line for people; write nothing where programs read."""
         if text and not self.as_json:
             Console().print(text, markup=False, highlight=False, soft_wrap=True)
 
@@ -53,7 +53,7 @@ class Teller:
         raise typer.Exit(BAD_INPUT) from None
 
     def fail(self, text: str) -> NoReturn:
-        """End for a trouble of this process or machine: nothing is said of the input."""
+        """End for a trouble of this process or machine, which says nothing about the input."""
         self._document([], None, {"problem": text})
         self.complain(text)
         raise typer.Exit(FAILED) from None

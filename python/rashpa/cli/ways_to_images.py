@@ -14,14 +14,14 @@ from rashpa.data.parts.older_files import JOURNAL, MASTER
 
 
 def planned_file(outcome: Outcome, buffer: PlannedBuffer) -> str:
-    """Give the master file that a buffer has by the plan; empty when none of its sinks stores images."""
+    """Return the master file of a buffer by the plan, empty when none of its sinks stores images."""
     kept = [ENDINGS[sink.kind] for sink in buffer.section.sink if sink.kind in ENDINGS]
     run = outcome.plan.file.run
     return f"{run.folder}/{run.name}_{buffer.section.name}{min(kept)}{MASTER}" if kept else ""
 
 
 def ways_to_images(outcome: Outcome) -> Iterator[str]:
-    """Give the lines for people; none where nothing was stored."""
+    """Return the lines for people, none where nothing was stored."""
     stored: list[str] = []
     nodes = {receiver.name: receiver for receiver in outcome.plan.receivers}
     statuses = {status.name: status for status in outcome.buffers}
@@ -53,7 +53,7 @@ def ways_to_images(outcome: Outcome) -> Iterator[str]:
 
 
 def _is_complete(file: str) -> bool:
-    """Tell whether its receiver has come to the end: a journal that is left says that it may not have; raw files keep theirs."""
+    """Return True when its receiver has come to the end: a journal that is left suggests that it has not; raw files keep theirs."""
     if not Path(file).exists():
         return False
     if not Path(file.removesuffix(MASTER) + JOURNAL).exists():
@@ -69,6 +69,6 @@ def _is_complete(file: str) -> bool:
 
 
 def _short(file: str) -> str:
-    """Give it as it is typed in this folder, if it lies there."""
+    """Return a path as it is typed in this folder, if it lies there."""
     path = Path(os.path.normpath(file))
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -54,7 +54,7 @@ class Gate:
         return None if self._may_look(request) else {"gate": self, "problem": _NEEDED}
 
     def problem_with(self, token: str) -> str:
-        """Says why it does not open the page; empty: it does."""
+        """Return why it does not open the page, empty when it does."""
         return self._keys.problem_with(token)
 
     def open_for(self, answer: RequestHandler) -> None:
@@ -78,7 +78,7 @@ class Answer(RequestHandler):
         self._gate, self._problem, self._status, self._opened, self._login = gate, problem, status, opened, login
 
     def prepare(self) -> None:
-        """Answers whatever the method is."""
+        """Answer any method."""
         if self._login:
             self._problem = self._gate.problem_with(self.get_body_argument(_TOKEN, ""))
             self._opened = not self._problem

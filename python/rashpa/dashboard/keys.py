@@ -21,11 +21,11 @@ class Keys:
         self._limits = limits or RequestLimits(_GUESSES, _GUESSES)
 
     def problem_with_order(self, given: str) -> str:
-        """Says why that is not the token for orders; empty: it is."""
+        """Return why that is not the token for orders, empty when it is."""
         return self._problem_with(given, self._token)
 
     def problem_with(self, given: str) -> str:
-        """Says why that gives no right to look; empty: it does."""
+        """Return why that gives no right to look, empty when it does."""
         return self._problem_with(given, self.to_look, self._token)
 
     def is_way(self, given: str) -> bool:

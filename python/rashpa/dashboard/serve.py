@@ -81,7 +81,7 @@ class _Site(BokehTornado):  # type: ignore[misc]  # Bokeh is Any to mypy
         return super().find_handler(request, **options)
 
     def log_request(self, handler: RequestHandler) -> None:
-        """Says what was refused, as far as that fills no disk."""
+        """Log refused requests, in numbers that fill no disk."""
         if handler.get_status() < _REFUSED:
             return
         if self._told.wait_s("", trusted=False):

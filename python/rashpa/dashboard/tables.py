@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of the page, as HTML; whatever nodes say is escaped."""
+"""Numbers of the page, as HTML; all text of nodes is escaped."""
 
 import html
 from collections.abc import Iterable, Sequence

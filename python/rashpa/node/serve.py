@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a node as a process: listens, says where, ends when told."""
+"""Runs a node as a process: it listens, announces its address, and ends on request."""
 
 import asyncio
 import contextlib
@@ -209,7 +209,7 @@ def _log_into(node: Node, errors: TextIO) -> None:
 
 
 class _NodeServer(uvicorn.Server):
-    """Says when it is ready, leaves the signals to the node, and its connections to the gate."""
+    """Announces when it is ready, leaves the signals to the node, and its connections to the gate."""
 
     def __init__(
         self, config: uvicorn.Config, announce: Callable[[], None], secure: ssl.SSLContext | None, most: int

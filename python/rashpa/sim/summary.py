@@ -12,7 +12,7 @@ _MOST_SAMPLED = 64
 
 
 def summarise(loaded: LoadedDataset) -> list[tuple[str, str]]:
-    """Name and value of each fact. The value range and gains are taken from at most 64 frames, spread evenly."""
+    """Return name and value of each fact. The value range and gains are taken from at most 64 frames, spread evenly."""
     data = loaded.dataset
     sampled = sorted({int(n) for n in np.linspace(0, data.frames - 1, min(data.frames, _MOST_SAMPLED))})
     facts = [

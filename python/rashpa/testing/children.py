@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that this one has started, as /proc tells of them."""
+"""Processes that this one has started, from /proc."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ _COMM = 15  # characters that the system keeps of a program's name
 
 
 def children(program: str, parent: int | None = None) -> list[int]:
-    """Process ids of children of `parent` (this process) that run this program."""
+    """Return the process ids of children of `parent` (this process) that run this program."""
     wanted = os.getpid() if parent is None else parent
     found = []
     for place in Path("/proc").iterdir():

@@ -286,7 +286,7 @@ class FakeDestination:
         raise EngineError("state", "a receiver takes what comes")
 
     def hold_deadlines(self, held: bool) -> None:
-        """Keep what it was told for tests: a fake has no deadlines."""
+        """Keep the order for tests: a fake has no deadlines."""
         self.held.append(held)
 
     def deal(self, order: telegram.Resend | telegram.Feed) -> None:  # noqa: ARG002
@@ -324,7 +324,7 @@ class FakeDestination:
             table[table == OPEN] = MISSING
 
     def _receive(self) -> None:
-        """Hears every emulator that connects, until all images are decided or nothing more will come."""
+        """Hear every emulator that connects, until all images are decided or nothing more will come."""
         readers: list[threading.Thread] = []
         while not self._stopping.is_set():
             whole = not self._told and not any((table == OPEN).any() for table in self._arrived.values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Geometries of random detectors, and where their pixels lie by matrices that share nothing with the program."""
+"""Geometries of random detectors, and the places of their pixels by matrices that share nothing with the program."""
 
 import math
 import random
@@ -22,7 +22,7 @@ class Panel:
     slow: NDArray[np.float64]
 
     def places(self) -> NDArray[np.float64]:
-        """Return those of the middles of all pixels as they are read, [row][column][x, y, z]."""
+        """Return the places of the middles of all pixels as they are read, [row][column][x, y, z]."""
         row, column = np.mgrid[:HEIGHT, :WIDTH] + 0.5
         found: NDArray[np.float64] = self.corner + column[..., None] * self.fast + row[..., None] * self.slow
         return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node without a process: it answers what a test has told it to, and remembers its orders."""
+"""A node without a process: it gives the answers that a test has set, and remembers its orders."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace

@@ -60,8 +60,8 @@ async def eventually_in_loop(
 
 
 def slowed(seconds: float) -> float:
-    """Return what this machine makes of so many seconds of a process now: as many where others leave it a processor, more where they do not. For a bound by
-    the clock whose subject is a time."""
+    """Return the time that this machine now takes for so many seconds of a process: as many where others leave it a processor, more where they do not. Use it
+    for a bound by the clock whose subject is a time."""
     began, used = time.monotonic(), time.process_time()
     while time.process_time() - used < _WORK_S:
         pass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa conformance --unit UNIT`: whether a unit of this machine computes what all units compute."""
+"""`rashpa conformance --unit UNIT`: compares a unit of this machine with the results that all units must give."""
 
 import contextlib
 import json

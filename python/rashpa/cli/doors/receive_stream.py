@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa receive-stream ADDRESS OUT`: images that others send, into NXmx files."""
+"""`rashpa receive-stream ADDRESS OUT`: images of other senders, into NXmx files."""
 
 from collections.abc import Callable
 from dataclasses import asdict

@@ -168,7 +168,7 @@ def _draw(tell: Teller, run: Run | JoinedRun, wanted: _Pictures) -> None:
 
 
 def _document(summary: RunSummary) -> dict[str, Any]:
-    """Give what `--json` says of a run beside the books of this command: those of the run itself."""
+    """Return the facts of a run for `--json` beside the books of this command: those of the run itself."""
     names = ("file", "form", "stored", "shape", "dtype", "books", "unknown", "vetoes", "errors", "incomplete")
     return {name: getattr(summary, name) for name in names}
 

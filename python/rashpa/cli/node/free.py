@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa free URL`: ends whatever a node does, and for whom, so that it can be used again."""
+"""`rashpa free URL`: ends any work of a node, for any owner, so that it can be used again."""
 
 import asyncio
 import sys

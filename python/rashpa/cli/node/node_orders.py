@@ -37,13 +37,13 @@ def status(url: _Url, authority: _Authority = "") -> None:
 
 @app.command()
 def abort(url: _Url, authority: _Authority = "") -> None:
-    """End the run of a node at once, whosever it is. Files are completed; the counters can be read until `reset`."""
+    """End the run of a node at once, for any owner. Files are completed; the counters can be read until `reset`."""
     _ask("abort", url, authority, _abort)
 
 
 @app.command()
 def reset(url: _Url, authority: _Authority = "") -> None:
-    """Give back everything that a node has taken, whosever it is: it is idle, and free. Files of a run that lasts are completed first."""
+    """Give back everything that a node has taken, for any owner: it is idle, and free. Files of a run that lasts are completed first."""
     _ask("reset", url, authority, _reset)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan as a picture (SVG): modules with their regions, links with their rates, receivers with buffers and steps. Light or dark as the viewer is."""
+"""The plan as a picture (SVG): modules with their regions, links with their rates, receivers with buffers and steps. It is light or dark as the viewer is."""
 
 import io
 from collections.abc import Sequence
@@ -110,7 +110,7 @@ class _Picture:
     # ---- left -------------------------------------------------------------------------------------------------------------------
 
     def _modules(self, y: float) -> dict[int, tuple[float, float]]:
-        """Draws them; the side of each, where its curves begin: top, height."""
+        """Draw the modules; return the side of each, where its curves begin: top, height."""
         exits = {}
         for emulator in self._plan.emulators:
             if not emulator.modules:
@@ -170,7 +170,7 @@ class _Picture:
         return 2 * _PAD + _LINE * (1 + len(self._lines(buffer)))
 
     def _receivers(self, y: float) -> dict[int, tuple[float, float]]:
-        """Draws them; the side of each buffer, where its curves end: top, height."""
+        """Draw the receivers; return the side of each buffer, where its curves end: top, height."""
         entries = {}
         width = _WIDTH - _SIDE - _RIGHT_BEGINS
         for receiver in self._plan.receivers:

@@ -18,7 +18,7 @@ _BINS = 400
 
 
 def shares(table: NDArray[np.uint8], states: int, bins: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Bin edges in images, and of each bin the percentage of images in each state [state][bin]."""
+    """Return bin edges in images, and of each bin the percentage of images in each state [state][bin]."""
     edges = np.unique(np.linspace(0, table.size, min(bins, table.size) + 1).astype(np.int64))
     counts = np.stack([np.add.reduceat(table == state, edges[:-1], dtype=np.int64) for state in range(states)]).astype(
         np.float64

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of report.html: all that report.json says and people want to know."""
+"""The tables of report.html: all facts of report.json for people."""
 
 import html
 from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ def _text(value: Any) -> str:
 
 
 def pairs_table(values: dict[str, Any]) -> str:
-    """Name and value."""
+    """Return a table of name and value."""
     return _table(("", ""), values.items())
 
 

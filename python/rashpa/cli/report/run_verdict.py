@@ -45,7 +45,7 @@ def _files(outcome: Outcome) -> list[Path]:
 
 
 def judged_file(file: Path) -> dict[str, Any]:
-    """Return what is said of one file. One that cannot be read is wrong."""
+    """Return the findings on one file. One that cannot be read is wrong."""
     from rashpa.data.base.bad_file import BadFileError
     from rashpa.data.making.nxmx_check import check_entries  # with HDF5, which no run waits for before it begins
 

@@ -57,7 +57,7 @@ def demo(
 
 
 def run_file_text(folder: Path, frames: int | None) -> str:
-    """Return the example with `folder` as the place of all that it writes, and with `frames` frames."""
+    """Return the example with `folder` as the place of all its output, and with `frames` frames."""
     text = packaged_file("examples", EXAMPLE).read_text(encoding="utf-8")
     text = text.replace(_ITS_OWN, f"{_typed(folder / RUN_FILE)} --report {_typed(folder)}", 1)
     output = json.dumps(str(folder), ensure_ascii=False)
@@ -79,7 +79,7 @@ def _write_run_file(folder: Path, frames: int | None) -> Path:
 
 
 def _next_steps(file: Path, folder: Path, page: bool) -> list[str]:
-    """Return what a newcomer does next, a line each."""
+    """Return the next steps of a newcomer, a line each."""
     where = folder.absolute() / ("report.html" if page else "report.json")
     stored = folder / "first_light_full_master.h5"
     return [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa run FILE`: carries a run through, shows it, and says at the end whether the books balance."""
+"""`rashpa run FILE`: carries out a run, shows it, and says at the end whether the books balance."""
 
 import asyncio
 import contextlib
@@ -225,7 +225,7 @@ def end_within(seconds: float, code: int) -> None:
 
 
 async def watched(manager: Manager, console: Console, quiet: bool) -> Outcome:
-    """Carries the run through and shows how far it is; Ctrl-C ends it in order."""
+    """Carry out the run and show its progress; Ctrl-C ends it in order."""
     with RunDisplay(console, manager.plan, quiet) as display:
         manager.observe(display.show)
         loop, asked = asyncio.get_running_loop(), 0

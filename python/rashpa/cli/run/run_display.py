@@ -53,7 +53,7 @@ class RunDisplay:
         self._bar.stop()
 
     def show(self, progress: RunProgress) -> None:
-        """Draws what the manager knows."""
+        """Draw the manager's progress."""
         if progress.phase.startswith("configuring the emulator"):
             self._show_preparing(progress)
             return

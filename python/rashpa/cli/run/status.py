@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa status [NODE…]`: how far nodes are: states, books, rates, margins."""
+"""`rashpa status [NODE…]`: the progress of nodes: states, books, rates, margins."""
 
 from dataclasses import dataclass, field
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa stop`: ends a run in order at the frame that it is at, from wherever its output folder is."""
+"""`rashpa stop`: ends a run in order at its present frame, from any place that has its output folder."""
 
 import asyncio
 import contextlib

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accounts for every image of a run, and says what became of it."""
+"""Accounts for every image of a run."""

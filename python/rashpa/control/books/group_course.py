@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manager's part in groups of receivers: a member that is lost is given up, not the run; at the end members are stopped so that no image is left
-without one who can still be sent it."""
+"""The manager's part in groups of receivers: a lost member is given up, not the run. At the end members are stopped in an order that leaves a receiver for
+every image."""
 
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping

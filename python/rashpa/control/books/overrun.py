@@ -139,7 +139,7 @@ class OverrunGuard:
         )
 
     async def _act(self, elapsed_s: float, playing: list[str], *, stop: bool) -> None:
-        """Pauses, drains, and goes on more slowly; or ends the run."""
+        """Pause, drain, and go on more slowly; or end the run."""
         first, before, began = self._looks[0], self._looks[-1], time.monotonic()
         old_hz = self._rate_hz or before.sent_hz(first)
         new_hz = 0.0 if stop else self._fitting_hz(before, first, old_hz)

@@ -40,7 +40,7 @@ class Look:
     frames: int
 
     def worse_than(self, before: "Look") -> tuple[str, ...]:
-        """Streams that have lost images since."""
+        """Return the streams that have lost images since."""
         return tuple(
             name
             for name in self.lost

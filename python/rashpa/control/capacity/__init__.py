@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes what a plan takes of links, memory and units, and proposes settings that fit."""
+"""Computes the needs of a plan for links, memory and units, and proposes settings that fit."""

@@ -48,7 +48,7 @@ Changes = tuple[Change, ...]
 
 @dataclass(frozen=True)
 class Proposal:
-    """Changes that fit together."""
+    """Holds changes that fit together."""
 
     changes: Changes
 
@@ -74,7 +74,7 @@ def proposals_for(plan: Plan, capabilities: Mapping[str, Capabilities]) -> tuple
 
 
 class _Search:
-    """Changes are collected until no limit is exceeded."""
+    """Collects changes until no limit is exceeded."""
 
     def __init__(self, plan: Plan, capabilities: Mapping[str, Capabilities]) -> None:
         self.plan = plan

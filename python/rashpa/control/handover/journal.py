@@ -142,7 +142,7 @@ class Journal:
         self._made.clear()
 
     def close(self) -> None:
-        """Lets go of the lock; the file stays as it is."""
+        """Release the lock; the file stays as it is."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1

@@ -119,7 +119,7 @@ class RunRequest(Generic[_W, _A]):
             time.sleep(_LOOK_S)
 
     def close(self) -> None:
-        """Withdraws it, answered or not."""
+        """Withdraw the request, answered or not."""
         with contextlib.suppress(OSError):
             if os.path.samestat(os.fstat(self._file), self.path.lstat()):
                 self.path.unlink()

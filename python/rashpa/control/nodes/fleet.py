@@ -48,27 +48,27 @@ class Fleet:
         return [emulator.name for emulator in self.plan.emulators]
 
     def alive(self, names: Iterable[str]) -> list[str]:
-        """Give those that the run has not gone on without."""
+        """Return those of `names` that still take part in the run."""
         return [name for name in names if name not in self.lost]
 
     def label(self, name: str) -> str:
-        """Give the name for people."""
+        """Return the name for people."""
         return next(node.label for node in self.plan.nodes if node.name == name)
 
     def name_of(self, error: NodeError) -> str:
-        """Give the node that an error is about; empty where it is about none."""
+        """Return the node that an error is about, empty where it is about none."""
         return next((node.name for node in self.plan.nodes if node.label == error.node), "")
 
     def status(self, name: str) -> Status:
-        """Give what a node said last; in the state UNHEARD before it has said anything."""
+        """Return the last status of a node; the state UNHEARD before the first one."""
         return status_of(self.last, name)
 
     def heard_of(self, names: Iterable[str]) -> dict[str, Status]:
-        """Give what these nodes said last, of those that have said anything."""
+        """Return the last status of these nodes, of those that have sent any."""
         return {name: self.last[name] for name in names if name in self.last}
 
     def keep(self, name: str, status: Status) -> None:
-        """Know what a node has just said."""
+        """Keep the status that a node has just sent."""
         self.last[name], self.heard[name] = status, time.monotonic()
         for buffer in status.destination.buffers if status.destination else ():
             if buffer.busy:

@@ -67,7 +67,7 @@ class LocalNode:
         return node
 
     async def _begin(self, grant: Grant, ready_s: float) -> None:
-        """Hands the grant over and waits until the node says where it is."""
+        """Hand the grant over and wait until the node announces its address."""
         try:
             async with within(ready_s):
                 with contextlib.suppress(ConnectionError):  # it has ended already; its last words say why

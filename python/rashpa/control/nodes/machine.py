@@ -63,7 +63,7 @@ def _read(path: str) -> str:
 
 
 def _gpus() -> list[dict[str, str]]:
-    """Name, driver, memory and largest clocks of each, as nvidia-smi gives them."""
+    """Return name, driver, memory and largest clocks of each, as nvidia-smi gives them."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return []

@@ -109,7 +109,7 @@ class NodeClient:
         return await self._ask(order, Configured)
 
     async def order(self, order: Telegram) -> Status:
-        """Claim, Arm, Start, Pause, Resume, Stop, Abort, Reset, GetStatus."""
+        """Send an order: Claim, Arm, Start, Pause, Resume, Stop, Abort, Reset, GetStatus. Return the status of the node."""
         return await self._ask(order, Status)
 
     async def order_unless_finished(self, order: Telegram) -> Status:

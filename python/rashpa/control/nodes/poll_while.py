@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Something to do again and again while something else is waited for."""
+"""Repeated work while a program waits for something else."""
 
 import asyncio
 import contextlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Geometries that kernels are given: whether they say of the experiment what the run file says."""
+"""Compares the geometries that kernels are given with the run file's description of the experiment."""
 
 import math
 from collections.abc import Iterator, Mapping

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rectangles of pixels, and many of them by where they lie."""
+"""Rectangles of pixels, and collections of them that are searched by place."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

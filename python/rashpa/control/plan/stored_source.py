@@ -73,7 +73,7 @@ def _said_by(plan: Plan) -> _Said | None:
 
 @functools.lru_cache(maxsize=16)
 def _facts_of(path: Path, shape: tuple[int, int], follow: tuple[str, ...], _state: tuple[int, ...]) -> SourceFacts:
-    """Read once, as long as the file is the same: a plan is made more than once."""
+    """Read the facts once, as long as the file is the same: a plan is made more than once."""
     return read_source_facts(path, shape, Reading(follow=tuple(map(Path, follow))))
 
 

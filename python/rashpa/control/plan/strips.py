@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images that several devices split: how many rows each has, as src/rashpa/unit/split/strips.hpp cuts them, and which kernels can work so."""
+"""Images that several devices split: the number of rows of each, as src/rashpa/unit/split/strips.hpp cuts them, and the kernels that can work so."""
 
 import math
 from itertools import pairwise

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of emulators for modules that they turn: a copy of all different frames for each module and orientation."""
+"""The memory that emulators need for turned modules: a copy of all different frames for each module and orientation."""
 
 from pathlib import Path
 

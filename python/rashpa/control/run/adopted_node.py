@@ -38,7 +38,7 @@ class AdoptedNode:
                 os.kill(self.pid, signal.SIGKILL)
 
     async def close(self) -> None:
-        """Lets the process end by itself, then ends it; bounded."""
+        """Let the process end by itself, then end it, in a bounded time."""
         for number, patience_s in ((signal.SIGTERM, _CLOSE_S), (signal.SIGKILL, _END_S), (None, _CLOSE_S)):
             if await self._wait(patience_s):
                 return

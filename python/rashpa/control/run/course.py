@@ -126,7 +126,7 @@ class Course:
         await self._see_through()
 
     def _get_ready(self) -> None:
-        """Import what the end needs, in a thread of its own."""
+        """Import modules for the end, in a thread of their own."""
         importlib.import_module("rashpa.control.books.books")
         self.prepare()
 

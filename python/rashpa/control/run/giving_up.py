@@ -49,7 +49,7 @@ class GivingUp:
             await doing
 
     async def give_up(self, reason: str, lost: str = "") -> None:
-        """Abort what still answers, take its last counters, and name the first missing image. `lost`: a node that does not answer."""
+        """Abort the nodes that still answer, take their last counters, and name the first missing image. `lost`: a node that does not answer."""
         outcome, fleet, began = self._notes.outcome, self._fleet, self._notes.began
         if began:
             outcome.acquisition_s = self._notes.elapsed_s

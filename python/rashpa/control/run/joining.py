@@ -45,7 +45,7 @@ class Joining:
         self._task: asyncio.Task[None] | None = None
 
     def look(self) -> None:
-        """Begins with the next request, if there is one."""
+        """Begin with the next request, if there is one."""
         if self._desk is None or (self._task is not None and not self._task.done()):
             return
         if (request := self._desk.next()) is not None:

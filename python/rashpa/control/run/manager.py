@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manager of a run, as its users see it: it carries the run through, ends it when asked to, and says what came of it."""
+"""The manager of a run, as its users see it: it carries out the run, ends it on request, and returns the result."""
 
 import asyncio
 import contextlib

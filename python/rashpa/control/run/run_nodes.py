@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of a run as its manager has them: processes that it has started, and the ways to all of them."""
+"""The nodes of a run as its manager has them: processes that it has started, and the clients of all of them."""
 
 import asyncio
 import contextlib
@@ -101,12 +101,12 @@ class RunNodes:
         await asyncio.gather(*(local.close() for local in self.local.values()))
 
     async def reason_of(self, error: NodeError, name: str) -> str:
-        """Say why a node does not answer: of one that was started for the run, how its process ended."""
+        """Return why a node does not answer: of one that was started for the run, how its process ended."""
         local = self.local.get(name)
         return (await local.ended() or str(error)) if local is not None and error.lost else str(error)
 
     async def gone(self) -> str:
-        """Say how a node that was started for the run has ended, where one has: others may refuse what they cannot do without it."""
+        """Return how a node that was started for the run has ended, where one has: others may refuse orders that need it."""
         for local in self.local.values():
             if ended := await local.ended(_ENDED_S):
                 return ended

@@ -42,7 +42,7 @@ class RunNotes:
         self.observe(observer)
 
     def observe(self, observer: Observer) -> None:
-        """Tell `observer` how far the run is. An exception of it is a caution of the run, and it is told nothing more."""
+        """Tell `observer` the progress of the run. An exception of it is a caution of the run, and ends its calls."""
         self._observer = OnlyTells("the observer of the run", observer, self.caution)
 
     @property
@@ -51,7 +51,7 @@ class RunNotes:
         return time.monotonic() - self.began if self.began else 0.0
 
     def caution(self, text: str) -> None:
-        """Say it with the outcome; the run is good nevertheless."""
+        """Add a caution to the outcome; the run is good nevertheless."""
         self.outcome.cautions += (text,)
 
     def tell(self, phase: str) -> None:
@@ -80,7 +80,7 @@ class RunNotes:
             self._journal.remove()
 
     async def keep_log(self, name: str) -> None:
-        """Take the log of a node that ends with the run, as far as it answers; the run is none the worse without."""
+        """Take the log of a node that ends with the run, as far as it answers; the run needs none."""
         with only_tells(f"the log of {self._fleet.label(name)}", self.caution), contextlib.suppress(NodeError):
             self.outcome.logs[name] = lines_of(await self._fleet.clients[name].log(_LOG_ENTRIES))
 

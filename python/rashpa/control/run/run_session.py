@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that is started, watched, steered and ended from a program: its manager has a thread and an event loop of its own, so that nothing here holds up the caller's."""
+"""A run that a program starts, watches, steers and ends. Its manager has a thread and an event loop of its own, so that nothing here blocks the caller's."""
 
 import asyncio
 import json
@@ -104,7 +104,7 @@ class RunSession:
         self._triggered = 0
 
     def start(self) -> "Future[None]":
-        """Begins; `started`. Once."""
+        """Begin the run, once, and return `started`."""
         self._thread.start()
         return self.started
 
@@ -132,7 +132,7 @@ class RunSession:
         return counts_of(self.books(buffer))
 
     def look(self) -> "Future[None]":
-        """Asks the receivers now, rather than when the manager does next."""
+        """Ask the receivers now, and not at the manager's next look."""
         return self._do(self._look())
 
     def settled(self, buffer: str, images: int, patience_s: float) -> "Future[Counts]":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notices that nothing happens any more, for each node on its own: others that go on must not hide one that stands still."""
+"""Notices a stall, for each node on its own: others that go on must not hide one that stands still."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass

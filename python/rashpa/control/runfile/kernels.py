@@ -54,7 +54,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Column:
-    """Numbers that a kernel finds, one an image."""
+    """Describes numbers that a kernel finds, one an image."""
 
     name: str
     type: str

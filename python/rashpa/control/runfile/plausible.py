@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of a run file that are possible and hardly meant: most often they are right in another unit."""
+"""Values of a run file that are possible and unlikely: most often they are right in another unit."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

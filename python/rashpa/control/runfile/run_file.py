@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The run file: the one configuration file of a run (TOML, schema/run.schema.json).
 
-The models of its sections check every value on its own; `run_plan` checks what only makes sense together.
+The models of its sections check every value on its own; `run_plan` checks combinations of values.
 """
 
 from pydantic import Field

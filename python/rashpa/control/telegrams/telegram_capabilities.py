@@ -60,7 +60,7 @@ class Throughput:
 
 @dataclass(frozen=True, kw_only=True)
 class GetCapabilities:
-    """Asks a node what it can do."""
+    """Asks a node for its capabilities."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -157,4 +157,4 @@ class Trigger:
 
 @dataclass(frozen=True, kw_only=True)
 class GetStatus(Order):
-    """Asks a node for its state and counters; of its owner, renews the lease."""
+    """Asks a node for its state and counters; from its owner, it also renews the lease."""

@@ -48,7 +48,7 @@ def blaming(what: str, kind: type[BadFileError] = BadFileError, advice: str = "c
 
 
 def advised(text: str, advice: str) -> str:
-    """Add what to do, where the text does not say it."""
+    """Add advice where the text has none."""
     return text if ";" in text else f"{text}; {advice}"
 
 

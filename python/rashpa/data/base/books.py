@@ -36,21 +36,21 @@ class DataBooks:
 
     @property
     def closed(self) -> bool:
-        """Say whether each one that was expected is accounted for."""
+        """Return True when each expected item is accounted for."""
         return self.expected == self.made + self.missing + self.errored
 
     @property
     def whole(self) -> bool:
-        """Say whether all that was expected was made."""
+        """Return True when all expected items were made."""
         return self.closed and not self.missing and not self.errored
 
     @property
     def exit_code(self) -> int:
-        """Give the code with which a command ends, as `rashpa run` does."""
+        """Return the code with which a command ends, as `rashpa run` does."""
         return WHOLE if self.whole else NOT_WHOLE
 
     def text(self) -> str:
-        """Say the counts in one line, those that are zero left out where nothing is wrong."""
+        """Return the counts in one line, without those that are zero where nothing is wrong."""
         if self.whole:
             return f"{self.made} of {self.expected} {self.unit}"
         text = f"{self.made} of {self.expected} {self.unit}, {self.missing} missing, {self.errored} errored"
@@ -58,12 +58,12 @@ class DataBooks:
         return text + (f", {unexplained} unexplained" if unexplained else "")
 
     def as_json(self) -> dict[str, Any]:
-        """Give the document that `--json` shows under `books`."""
+        """Return the document that `--json` shows under `books`."""
         return {**asdict(self), "troubles": list(self.troubles), "closed": self.closed, "whole": self.whole}
 
 
 def all_of(books: Iterable[DataBooks]) -> DataBooks:
-    """Add up the books of the parts of one command; of one unit, and the first troubles."""
+    """Return the sum of the books of one command's parts: of one unit, with the first troubles."""
     parts = list(books)
     units = {one.unit for one in parts} or {"images"}
     if len(units) > 1:

@@ -10,11 +10,11 @@ T = TypeVar("T")
 
 
 class Closed(ABC):
-    """Is closed at the end of its `with` block, however that ends."""
+    """Closes itself at the end of its `with` block, however that ends."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give back what it holds. A second call does nothing."""
+        """Give back all resources. A second call does nothing."""
 
     def __enter__(self) -> Self:
         return self
@@ -26,7 +26,7 @@ class Closed(ABC):
 
 
 class Coming(Closed, Iterator[T], Generic[T]):
-    """Gives what comes, one after the other, until no more can come; `timeout_s` is how long an iteration waits for the next, None: as long as it takes."""
+    """Yields items as they come, until no more can come; `timeout_s` is how long an iteration waits for the next, None: without a limit."""
 
     def __init__(self, timeout_s: float | None) -> None:
         self._timeout_s = timeout_s

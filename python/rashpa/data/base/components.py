@@ -18,12 +18,12 @@ class Component:
 
 
 def components() -> tuple[Component, ...]:
-    """List all parts, in the list's order."""
+    """Return all parts, in the list's order."""
     return tuple(Component(*row) for row in _native.components())
 
 
 def sentence() -> str:
-    """Say in one line what this build leaves out, and how to get it."""
+    """Return in one line the parts that this build leaves out, and how to get them."""
     missing = [f"{one.name} ({one.adds})" for one in components() if not one.built]
     if not missing:
         return "This build has all components."

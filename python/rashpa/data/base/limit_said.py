@@ -17,7 +17,7 @@ _OF_MEMORY: Final = re.compile(r"failed to map segment|annot allocate|malloc fai
 
 
 def limit_behind(error: BaseException) -> str:
-    """Name the limit that the error comes from, with its value; empty when it comes from none, or there is none."""
+    """Return the limit behind an error, with its value; empty when there is none."""
     found = None
     if isinstance(error, MemoryError) or _OF_MEMORY.search(str(error)):
         found = _MEMORY
@@ -31,7 +31,7 @@ def limit_behind(error: BaseException) -> str:
 
 
 def limit_of_memory() -> str:
-    """Name the limit of the address space, for a process that has died before it could say why; empty when there is none."""
+    """Return the limit of the address space, for a process that has died before it could say why; empty when there is none."""
     return _named(*_MEMORY)
 
 
@@ -41,7 +41,7 @@ def _named(limit: int, words: str, shift: int) -> str:
 
 
 def with_limit(error: BaseException) -> str:
-    """Say the error, and the limit behind it."""
+    """Return the error's text, and the limit behind it."""
     said = (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
     limit = limit_behind(error)
     return f"{said}; {limit}" if limit else said

@@ -28,13 +28,13 @@ class Masking(NamedTuple):
 
 
 def delivered(dtype: Any) -> Masking:
-    """Say how detectors mask pixels of a type."""
+    """Return how detectors mask pixels of a type."""
     kind = np.dtype(dtype).kind
     return Masking("not_a_number" if kind == "f" else "negative" if kind == "i" else "maximum")
 
 
 def plain(dtype: Any) -> Masking:
-    """Say what is masked in an array of a type of which nothing else is known: NaN of float32, and nothing of integers."""
+    """Return the masking of an array of a type of which nothing else is known: NaN of float32, and nothing of integers."""
     return Masking("not_a_number" if np.dtype(dtype).kind == "f" else "none")
 
 
@@ -73,7 +73,7 @@ _GAP_OR_BAD = 0xFFFF
 
 
 def bad_pixels(mask: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Return where an NXmx pixel_mask says that there is no measurement; its upper bits say where pixels are of another kind."""
+    """Return where an NXmx pixel_mask marks a missing measurement; its upper bits mark pixels of another kind."""
     return np.asarray((mask & _GAP_OR_BAD) != 0)
 
 

@@ -10,7 +10,7 @@ class RashpaError(Exception):
 
 
 def old_names(module: str, **kinds: type[RashpaError]) -> Callable[[str], type[RashpaError]]:
-    """Give the `__getattr__` of a module whose exceptions have other names now: old ones go on, with a warning."""
+    """Return the `__getattr__` of a module whose exceptions have other names now: old ones go on, with a warning."""
 
     def found(name: str) -> type[RashpaError]:
         if name not in kinds:

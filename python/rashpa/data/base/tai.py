@@ -77,7 +77,7 @@ def tai_of_date(when: datetime) -> int:
 
 
 def leap_caution(today: date | None = None) -> str:
-    """Say that the table has ended; empty while it is valid."""
+    """Return a caution that the table has ended, empty while it is valid."""
     until = leap_table().valid_until
     if (today or datetime.now(UTC).date()) < until:
         return ""

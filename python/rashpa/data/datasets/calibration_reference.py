@@ -7,7 +7,7 @@ _SUFFIXES = (".h5", ".hdf5")
 
 
 def split_reference(reference: str) -> tuple[str, int | None] | None:
-    """Return the file of `FILE.h5` or `FILE.h5:MODULE`, and the module when it is said; None when it is no calibration file."""
+    """Return the file of `FILE.h5` or `FILE.h5:MODULE`, and the module when it is given; None when it is no calibration file."""
     name, separator, module = reference.rpartition(":")
     if separator and name.lower().endswith(_SUFFIXES) and module.isdecimal():
         return name, int(module)
@@ -15,6 +15,6 @@ def split_reference(reference: str) -> tuple[str, int | None] | None:
 
 
 def file_of(reference: str) -> str:
-    """Return the file in which the array lies that is named."""
+    """Return the file of the named array."""
     split = split_reference(reference)
     return split[0] if split else array_name(reference).file

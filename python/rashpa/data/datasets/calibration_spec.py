@@ -77,7 +77,7 @@ class CalibrationSpec(Spec):
         )
 
     def files(self) -> Iterator[Path]:
-        """Give all that it is read from."""
+        """Return all files of the calibration."""
         for entry in (*self.pedestal, *self.gain, *self.mask):
             for name in [entry] if isinstance(entry, str) else entry:
                 yield Path(file_of(name))

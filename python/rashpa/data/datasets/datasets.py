@@ -56,7 +56,7 @@ class LoadedDataset:
     books: DataBooks | None = None  # of the images of a stored run; None: of other kinds all frames are there
 
     def flags(self) -> NDArray[np.uint32]:
-        """Flag bits of each frame."""
+        """Return the flag bits of each frame."""
         return np.array([self.dataset.flags(n) for n in range(self.dataset.frames)], np.uint32)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pedestals of a JUNGFRAU module from dark frames of one forced gain: robust means, their RMS, and which pixels are not to be trusted."""
+"""Pedestals of a JUNGFRAU module from dark frames of one forced gain: robust means, their RMS, and the pixels to mask."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -94,7 +94,7 @@ def _blocks(height: int) -> Iterator[slice]:
 
 
 def _robust(values: NDArray[np.float32]) -> tuple[tuple[NDArray[np.float32], NDArray[np.float32]], int]:
-    """Mean and standard deviation along the frames without NaN and outliers; how many outliers there were."""
+    """Return mean and standard deviation along the frames without NaN and outliers, and the number of outliers."""
     count = np.isfinite(values).sum(axis=0)
     order = np.sort(values, axis=0)  # NaN last
     middle = _median_of_sorted(order, count)

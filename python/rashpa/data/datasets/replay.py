@@ -104,7 +104,7 @@ def _reading() -> Iterator[None]:
 
 
 def _with_mask(spec: StoredSpec, stored: Stored, reading: Reading) -> Stored:
-    """With the mask of the file, where it is asked for and there is one."""
+    """Return the images with the mask of the file, where it is asked for and there is one."""
     path = Path(spec.path)
     mask = read_source_facts(path, stored.shape, reading).mask if spec.bad_pixels == "masked" else None
     return stored if mask is None else MaskedStored(stored, mask)

@@ -216,7 +216,7 @@ def _colours_of(shares: NDArray[np.float64]) -> _Canvas:
 
 
 def _within(place: float, most: int) -> int:
-    """Return a place in an image of so many pixels: nodes may say anything."""
+    """Return a place that lies in an image of so many pixels, since nodes may send any place."""
     return round(min(max(place, 0.0), float(most))) if math.isfinite(place) else 0
 
 

@@ -35,7 +35,7 @@ _OUTCOMES = {
 
 
 def _further_vetoes(outcomes: NDArray[Any]) -> dict[str, str]:
-    """Colours for the reasons that only some pipelines have."""
+    """Return colours for the reasons that only some pipelines have."""
     shades = ("#8c6d31", "#637939", "#7b4173", "#3182bd")
     further = sorted(str(name) for name in np.unique(outcomes) if name.startswith("vetoed: ") and name not in _OUTCOMES)
     return {name: shades[number % len(shades)] for number, name in enumerate(further)}

@@ -39,12 +39,12 @@ def read_array_file(reference: str, dtype: np.dtype[Any], shape: tuple[int, ...]
 
 
 def sides(shape: tuple[int, ...]) -> str:
-    """Say a shape as people do: width × height."""
+    """Return a shape as people say it: width × height."""
     return " × ".join(str(side) for side in reversed(shape))
 
 
 def some_of(said: Sequence[str]) -> str:
-    """Join the first of them, and say how many more there are."""
+    """Join the first of them, and add how many more there are."""
     more = len(said) - _MOST_NAMED
     return ", ".join(said[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays from files that may come from anywhere: the shape that is expected bounds what is read and unpacked, whatever the file says."""
+"""Arrays from files that may come from anywhere: the expected shape bounds reading and unpacking, whatever the file says."""
 
 import contextlib
 import io
@@ -96,7 +96,7 @@ def _only(archive: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo], shape: 
 
 
 def _header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, order and type of a `.npy` file of numbers."""
+    """Return shape, order and type of a `.npy` file of numbers."""
     version = np.lib.format.read_magic(file)
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in readers:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CBOR from anywhere: its shape is looked at before the library that reads it is given it, so that what it makes of it is bounded by the message's own size."""
+"""CBOR from anywhere: its structure is checked before the library reads it, so that the message's own size bounds the result."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class ArrayName:
 
 
 def array_name(reference: str) -> ArrayName:
-    """Take a reference apart. A file that has the whole text as its name is that file."""
+    """Split a reference into its parts. A file with the whole text as its name is that file."""
     if os.path.lexists(reference):
         return ArrayName(reference)
     if found := _ARRAY_OF_HDF5.fullmatch(reference) or _ARRAY_OF_NPZ.fullmatch(reference):

@@ -24,7 +24,7 @@ _MOST_NAMED = 10
 
 
 def _read(wanted: dict[str, Any], out: int) -> dict[str, Any]:
-    """Append the frames that are wanted of one file to `out`; say how many they are and of which shape and type."""
+    """Append the requested frames of one file to `out`; report their number, shape and type."""
     found: dict[str, Any] = {}
     for number, frame in enumerate(_frames(wanted)):
         if frame.ndim != 2 or (wanted["shape"] is None and frame.dtype.name not in PIXELS):

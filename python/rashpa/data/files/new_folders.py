@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders that are made for files, and taken away again when nothing came into them."""
+"""Folders that are made for files, and removed again when they stay empty."""
 
 import contextlib
 from collections.abc import Iterable

@@ -162,7 +162,7 @@ def _azimuthal_bins(values: Values) -> Bins:
 
 
 def _refuse_ranges(places: _Places, path: str, azimuthal: Bins) -> NoReturn:
-    """Says which range holds no pixel."""
+    """Raise ValueError that names the range without a pixel."""
     azimuth = azimuthal_bins.angle(places.azimuth())
     if not (azimuthal.of(azimuthal_bins.folded(azimuth, azimuthal)) != azimuthal_bins.NO_BIN).any():
         raise ValueError(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bins along radius and azimuth, and how much of a pixel lies in each: by its centre, its bounding box, or its area.
+"""Bins along radius and azimuth, and the share of a pixel in each: by its centre, its bounding box, or its area.
 
-A border belongs to the bin above it, the end of a range to its last bin. Azimuths are angles: a pixel is looked for in the range after any number
-of turns, so that a range may begin anywhere and be a whole circle.
+A border belongs to the bin above it, the end of a range to its last bin. Azimuths are angles: a pixel is looked for in the range after any number of turns,
+so that a range may begin anywhere and be a whole circle.
 """
 
 from collections.abc import Iterator

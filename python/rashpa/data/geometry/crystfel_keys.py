@@ -107,12 +107,12 @@ def check_of_panel(name: str, at: At) -> None:
 
 
 def flag_of(name: str, at: At) -> ValueFlag | None:
-    """Return the values that the key says are bad; None when it is another key."""
+    """Return the values that the key marks as bad, None when it is another key."""
     return ValueFlag(at[0], name, number_of(name, at)) if _FLAG.fullmatch(name) else None
 
 
 def check_masks(values: Mapping[str, At]) -> None:
-    """Raise ValueError with the line when a panel has a mask that is not the one that images bring with them."""
+    """Raise ValueError with the line when a panel has another mask than the one of the images."""
     masks: dict[str, dict[str, _Said]] = {}
     for name, at in values.items():
         if match := _MASK.fullmatch(name):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs of the kernels `peakfinder8`, `peakfinder` and `sparsify`: how far each pixel is from the beam, and the panels that a peak may not cross, of a
+"""Inputs of the kernels `peakfinder8`, `peakfinder` and `sparsify`: the distance of each pixel from the beam, and the panels that a peak may not cross, of a
 PONI or a CrystFEL geometry."""
 
 import math

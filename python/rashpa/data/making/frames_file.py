@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file that has a row for every image of a run, stored or not, for programs that count in triggers: it holds no image, but leads to those of the master."""
+"""A file with a row for every image of a run, stored or not, for programs that count in triggers: it holds no image, but leads to those of the master."""
 
 from pathlib import Path
 

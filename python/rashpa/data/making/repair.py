@@ -97,7 +97,7 @@ def _repair(asked: list[Any]) -> dict[str, Any]:
 
 
 def _indexed(books: DataBooks, run: Run, rows: int) -> DataBooks:
-    """Count as missing what the index of a raw run lacks and its master has: `rashpa convert` finds images by the index."""
+    """Count as missing the images that the index of a raw run lacks and its master has: `rashpa convert` finds images by the index."""
     lacking = min(books.made, max(0, run.books["expected"] - rows))
     if not lacking:
         return books

@@ -26,7 +26,7 @@ class Staged:
         self._target, self._replace = target, replace
 
     def named(self, text: str) -> str:
-        """Return a text about these files with the names that they are to have."""
+        """Return a text about these files with their final names."""
         return text.replace(str(self.prefix), str(self._target))
 
     def publish(self) -> Path:

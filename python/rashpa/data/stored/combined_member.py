@@ -43,7 +43,7 @@ class Identity:
     file: str
 
     def as_json(self) -> dict[str, str]:
-        """Give what a file says of a master to which it leads."""
+        """Return the entry of a file for a master to which it leads."""
         return {"run": self.run, "file_id": self.file}
 
 
@@ -181,6 +181,6 @@ def _as_text(values: object) -> str:
 
 
 def differing(first: Member, other: Member) -> list[str]:
-    """Give the places at which two of them do not say the same of the experiment, the first ones."""
+    """Return the first places at which two of them describe the experiment differently."""
     places = [*dict.fromkeys((*first.said, *other.said))]
     return [place for place in places if first.said.get(place) != other.said.get(place)][:3]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HDF5 files of images that others have written: NXmx, master files of detectors, virtual datasets."""
+"""HDF5 files of images by other writers: NXmx, master files of detectors, virtual datasets."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Foreign:
             raise
 
     def bytes_of(self, count: int) -> int:
-        """Say how many bytes so many images take where they are unpacked."""
+        """Return how many bytes so many images take after unpacking."""
         return max(self._chunk_bytes, count * self.shape[0] * self.shape[1] * np.dtype(self.pixel).itemsize)
 
     def read(self, first: int, count: int) -> Piece:

@@ -94,7 +94,7 @@ class JoinedRun(Closed):
     def _with_gone(
         self, columns: dict[str, Any], scalars: dict[str, Any], there: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
-        """Put rows of frames that are gone among the others; nothing is known of them but that they were stored."""
+        """Put rows of frames that are gone among the others; they are only known to have been stored."""
         frames = np.array(sorted(self.gone), np.uint64)
         kept = ~np.isin(columns["frame_number"], frames)  # others may know that they have not stored them
         order = np.argsort(np.concatenate([columns["frame_number"][kept], frames]), kind="stable")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images of an HDF5 file, read in a process of its own, under limits: HDF5 that meets a stranger's bytes may crash, loop, or take all memory.
 
-The process gets a line of JSON, `[first, count]`, and answers with one and with the bytes that it announces. Everything that it says is checked.
+The process gets a line of JSON, `[first, count]`, and answers with one and with the bytes that it announces. All its answers are checked.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Served(Stored, Protocol):
     """Declares the source of the other process."""
 
     def bytes_of(self, count: int) -> int:
-        """Say how many bytes so many images take where they are unpacked."""
+        """Return how many bytes so many images take after unpacking."""
 
 
 class LimitedStored:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Accepted images of a run that goes on, from the files that its receiver writes: every one of them, and as slowly as the reader likes. Nothing is asked
-of the receiver, and nothing reaches it."""
+"""Accepted images of a run that goes on, from the files that its receiver writes: every one of them, at the pace of the reader. The reader neither asks the
+receiver nor reaches it."""
 
 from __future__ import annotations
 

@@ -15,37 +15,37 @@ class MaskedStored:
     """Reads as `stored` does, but for these pixels."""
 
     def __init__(self, stored: Stored, mask: NDArray[np.uint32]) -> None:
-        """`mask`: NXmx bits [row][column]."""
+        """Mask the images of `stored`. `mask`: NXmx bits [row][column]."""
         self._stored = stored
         self._bad = np.flatnonzero(bad_pixels(mask))
 
     @property
     def frames(self) -> int:
-        """How many images there are."""
+        """Return the number of images."""
         return self._stored.frames
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """Return rows and columns."""
         return self._stored.shape
 
     @property
     def pixel(self) -> str:
-        """The name of the type."""
+        """Return the name of the type."""
         return self._stored.pixel
 
     @property
     def absent(self) -> Absent:
-        """Images without bytes."""
+        """Return the images without bytes."""
         return self._stored.absent
 
     @property
     def stated(self) -> Stated:
-        """What the file says beside its pixels."""
+        """Return the file's facts beside its pixels."""
         return self._stored.stated
 
     def read(self, first: int, count: int) -> Piece:
-        """Read images. StoredError as of `stored`."""
+        """Read images. Raise StoredError as `stored` does."""
         piece = self._stored.read(first, count)
         images = piece.images.astype(np.dtype(self.pixel), copy=False)
         return replace(piece, images=self._masked(images)) if self._bad.size else piece

@@ -43,6 +43,6 @@ def open_one(path: Path, follow: Iterable[Path] = ()) -> Run | JoinedRun:
 
 
 def leads_to(masters: dict[str, list[Path]]) -> str:
-    """Say to which files of several buffers a file leads."""
+    """Return in words the files of several buffers to which a file leads."""
     names = ", ".join(f"{name} ({', '.join(one.name for one in many)})" for name, many in masters.items())
     return f"it leads to several buffers: {names}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The images of a run in raw files (docs/reference/raw_files.md): where they are, and their pixels, checked by their CRC32C."""
+"""The images of a run in raw files (docs/reference/raw_files.md): their places, and their pixels, checked by their CRC32C."""
 
 from __future__ import annotations
 

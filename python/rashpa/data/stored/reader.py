@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what the sinks `hdf5` and `raw` stored: images, the table of every image of the run, and the books."""
+"""Reads the files of the sinks `hdf5` and `raw`: images, the table of every image of the run, and the books."""
 
 from __future__ import annotations
 

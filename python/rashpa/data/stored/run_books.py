@@ -30,5 +30,5 @@ def run_books(run: Run | JoinedRun) -> DataBooks:
 
 
 def unknown_text(images: int) -> str:
-    """Say that nothing is known of so many images."""
+    """Return in words that the fate of so many images is unknown."""
     return f"nothing is known of {images} images: the receiver ended early, or its index was cut"

@@ -175,7 +175,7 @@ class NxmxFields:
         return found if isinstance(found, Array) else None
 
     def text(self, path: str) -> str:
-        """Empty when there is none, or it is not known."""
+        """Return the text, empty when there is none, or it is not known."""
         array = self.array(path)
         if array is None or array.dtype.kind not in "OSU":
             return ""

@@ -23,7 +23,7 @@ FACTS = {"frame_number": "uint64", "timestamp_ns": "uint64", "flags": "uint32", 
 
 
 def no_value(dtype: np.dtype[Any]) -> float:
-    """Give the value of pixels that are no measurement: of images that are absent or not stored, all of them."""
+    """Return the value of pixels without a measurement; absent and unstored images hold it everywhere."""
     if dtype.kind == "f":
         return float("nan")
     limits = np.iinfo(dtype)

@@ -37,7 +37,7 @@ class StoredPlaces:
 
     @classmethod
     def of(cls, rashpa: Group, names: Sequence[str], part: Part, rows: NDArray[np.intp]) -> StoredPlaces:
-        """Read the places; of files of before, which have no table of them, count through the data files in their order."""
+        """Read the places; in older files without a table of them, count through the data files in their order."""
         if "stored_file" in rashpa:
             parts = tuple(f"data_{number:06}" for number in rashpa["stored_file"][()][rows].tolist())
             return cls(rows, parts, rashpa["stored_place"][()][rows].astype(np.intp))

@@ -81,7 +81,7 @@ class Message:
 
     @property
     def series(self) -> tuple[int, str]:
-        """Tells one series from another."""
+        """Return the key that tells one series from another."""
         return self.series_id, self.unique_id
 
 
@@ -134,7 +134,7 @@ class Start(Message):
         return _number(said.get(channel) if isinstance(said, Mapping) else said)
 
     def table(self, name: str) -> NDArray[Any] | None:
-        """Numbers in a row; None when there are none, or they cannot be read."""
+        """Return numbers in a row, None when there are none, or they cannot be read."""
         value = self.fields.get(name)
         try:
             return None if value is None else packed_table(name, value).unpack()[0]
@@ -251,7 +251,7 @@ _MOST_FURTHER = 16
 
 
 def _further(found: Mapping[str, Any], user: Mapping[str, Any]) -> tuple[str, ...]:
-    """Names that are not known; of the numbers of a pipeline each."""
+    """Return unknown names; of the numbers of a pipeline each."""
     names = [str(name) for name in found if name not in _OF_IMAGES]
     for name, value in user.items():
         if isinstance(value, Mapping):

@@ -42,7 +42,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _in_order(path: Path) -> list[tuple[int, str]]:
-    """start before numbers, end behind them; 2 before 10."""
+    """Sort start before numbers, end behind them; 2 before 10."""
     parts: list[tuple[int, str]] = []
     for part in re.split(r"(\d+|start|end)", path.stem.lower()):
         if part.isdecimal():

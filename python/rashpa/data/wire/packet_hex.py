@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hex of packets in every form that people paste."""
+"""Hex of packets in every form that users paste."""
 
 import re
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rate:
-    """Requests a second in the long run, and how many at once."""
+    """Holds requests a second in the long run, and the number at once."""
 
     per_s: float
     burst: float

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP face of a node: POST /telegram, GET /capabilities, /status, /load, /metrics, /healthz, /preview, /view, /books, /log,
-/audit, /openapi.json, which says it all."""
+"""The HTTP face of a node: POST /telegram, GET /capabilities, /status, /load, /metrics, /healthz, /preview, /view, /books, /log, /audit, /openapi.json, which
+describes it all."""
 
 import asyncio
 import dataclasses

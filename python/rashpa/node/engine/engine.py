@@ -54,7 +54,7 @@ class Engine(Protocol):
         ...
 
     def resume(self, rate_hz: float = 0.0) -> None:
-        """Goes on, with another rate where one is given."""
+        """Go on, with another rate where one is given."""
         ...
 
     def stop(self, order: Stop) -> None:

@@ -108,7 +108,7 @@ def _check_shape(order: telegram.Source, dataset: _native.Dataset) -> None:
 
 
 def _check_turned(order: telegram.Source, dataset: _native.Dataset) -> None:
-    """Refuses copies of turned modules for which there is no memory."""
+    """Raise EngineError when there is no memory for copies of turned modules."""
     turned = {(dtp.module, dtp.turn, dtp.flip) for dtp in order.dtps if dtp.turn or dtp.flip}
     pixels = len(turned) * dataset.frames * dataset.width * dataset.height
     needed, free = pixels * np.dtype(dataset.pixel).itemsize, available_memory_bytes()

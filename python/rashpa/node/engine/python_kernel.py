@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels that are Python functions: loaded from the folder that the node allows, checked, and made callable for the native unit.
 
-The unit calls from a thread of its own that takes the interpreter's lock for each image, and waits for the answer: slow, and said to be so.
+The unit calls from a thread of its own that takes the interpreter's lock for each image, and waits for the answer. That is slow, and the documentation says
+so.
 """
 
 import importlib.util

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder in which a node was started: from there relative paths of orders count, whatever kernels of others do with os.chdir."""
+"""The folder in which a node was started: relative paths of orders count from there, also after os.chdir in a foreign kernel."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ from rashpa.data.files.file_names import located
 
 @contextlib.contextmanager
 def staying_here() -> Iterator[Path]:
-    """Comes back to the folder of now when code of others is through; gives it."""
+    """Come back to the present folder when foreign code is through; yield that folder."""
     here = Path.cwd()
     try:
         yield here

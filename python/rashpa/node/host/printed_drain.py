@@ -90,7 +90,7 @@ def _cut(line: bytes) -> list[bytes]:
 
 
 class Outlet:
-    """Writes to one who may be slow, hang or be gone, in a thread of its own."""
+    """Writes to a reader that may be slow, hang or be gone, in a thread of its own."""
 
     def __init__(self, file: int) -> None:
         self._file = file
@@ -134,7 +134,7 @@ class Outlet:
 
 
 class Drain:
-    """Keeps what there is room for, and counts the rest."""
+    """Keeps lines as long as there is room, and counts the rest."""
 
     def __init__(self, told: Outlet, said: Outlet) -> None:
         self._told, self._said = told, said
@@ -163,7 +163,7 @@ class Drain:
             self._tell_lost()
 
     def end(self) -> None:
-        """Says the last words, whatever there was before them."""
+        """Pass on the last words, and drop earlier ones if needed."""
         self.tick()
         for line in self._tell_lost():
             self._said.offer(line + b"\n")
@@ -195,7 +195,7 @@ class Drain:
         self._lost_bytes += count
 
     def _tell_lost(self) -> list[bytes]:
-        """Says how much was dropped; gives the end of it."""
+        """Report how much was dropped, and the end of it."""
         if self._lost_lines == 0:
             return []
         record = json.dumps({"lines": self._lost_lines, "bytes": self._lost_bytes}).encode() + b"\n"
@@ -211,7 +211,7 @@ class Drain:
 
 
 def main() -> None:
-    """Drains standard input to its end."""
+    """Drain standard input to its end."""
     for number in (
         signal.SIGINT,
         signal.SIGTERM,

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what a node does: its log, in memory and as files."""
+"""Writes the log of a node, in memory and as files."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The throughputs that a node has measured, in a file of its own: with the machine they are of, and worth nothing on another."""
+"""The throughputs that a node has measured, in a file of its own, with their machine; on another machine they do not count."""
 
 import hashlib
 import json

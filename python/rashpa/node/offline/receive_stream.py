@@ -90,7 +90,7 @@ class StreamFiles:
             self.done.append(series.close(None))
 
     def _start(self, start: Start) -> None:
-        """Begin a series. Where one goes on, the next message tells whether this start is a stray, or that series has ended without an end."""
+        """Begin a series. While another goes on, the next message tells whether this start is a stray, or that series has ended without an end."""
         if self._open is None or not self._open.received.started:
             self._begin(start)
         elif not start.is_of(self._open.key):

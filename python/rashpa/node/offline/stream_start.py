@@ -65,7 +65,7 @@ class ChannelFacts:
 
 
 def channel_facts(start: Start | None, channel: str, first: NDArray[Any]) -> ChannelFacts:
-    """Check what the start says against the first image of a channel."""
+    """Check the start against the first image of a channel."""
     if start is None:
         return ChannelFacts()
     troubles: list[str] = []
@@ -191,7 +191,7 @@ def _module(region: ModuleRegion) -> _native.NxmxModule:
 
 
 def dtp_of(region: Region) -> _native.NxmxDtp:
-    """Give a region as the writer of files knows it."""
+    """Return a region in the form of the file writer."""
     dtp = _native.NxmxDtp()
     for name in ("id", "module", "x", "y", "width", "height"):
         setattr(dtp, name, getattr(region, name))

@@ -301,7 +301,7 @@ class Node:
     # ---- what happens by itself -------------------------------------------------------------------------------------------------
 
     async def _watch(self, engine: Engine) -> None:
-        """Notices the end of the run."""
+        """Notice the end of the run."""
         try:
             overruns = 0
             while not await asyncio.to_thread(engine.wait, _WATCH_S):
@@ -324,7 +324,7 @@ class Node:
         self._condition.notify("finished", f"after {counters.elapsed_s:.3f} s")
 
     async def _watch_lease(self) -> None:
-        """Notices that the owner is gone, and gives the node back: files are completed as by Abort."""
+        """Notice that the owner is gone, and give the node back: files are completed as by Abort."""
         part_s = self._ownership.lease_s / _LEASE_PARTS
         while self._ownership.owned:
             await asyncio.sleep(part_s)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files to which an HDF5 file leads. Only those in allowed folders are opened, and only by this module: HDF5 itself follows nothing."""
+"""The files to which an HDF5 file leads. Only this module opens them, and only in allowed folders: HDF5 itself follows nothing."""
 
 from __future__ import annotations
 

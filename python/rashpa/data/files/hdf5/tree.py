@@ -197,7 +197,7 @@ class Group:
         return default if found is None else self[path]
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """Names and members."""
+        """Yield names and members."""
         return ((name, self[name]) for name in self)
 
     def values(self) -> Iterator[Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Virtual datasets: which other arrays hold their images. Sources are opened here, each after it was looked at; HDF5 opens none."""
+"""Virtual datasets: the other arrays that hold their images. Sources are opened here, each after a check; HDF5 opens none."""
 
 from __future__ import annotations
 

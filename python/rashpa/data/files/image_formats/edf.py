@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""EDF: frames one behind the other, each a header of text and its pixels. Nothing that a header promises and the file has not is made up."""
+"""EDF: frames one behind the other, each a header of text and its pixels. A frame that a header promises and the file lacks is an error."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The frames of an image file, plain or packed by gzip, bzip2 or zstd, whatever the case of its name."""
+"""The frames of an image file, plain or packed by gzip, bzip2 or zstd; the case of its name does not matter."""
 
 import bz2
 import gzip
