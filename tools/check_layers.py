@@ -153,7 +153,7 @@ def cxx_room_violations(root: Path) -> Iterator[str]:
 
 
 def _rooms_below(folder: str, room: str) -> frozenset[str] | None:
-    """Rooms that a room includes from, besides itself; None when nobody knows it."""
+    """Return the rooms that a room includes from, besides itself; None for an unknown one."""
     rooms = CXX_ROOMS.get(folder, ())
     if room in rooms:
         return frozenset(rooms[: rooms.index(room)])
@@ -161,7 +161,7 @@ def _rooms_below(folder: str, room: str) -> frozenset[str] | None:
 
 
 def size_violations(root: Path) -> Iterator[str]:
-    """Folders of src in which there are too many files to know them by their names."""
+    """Yield folders of src with too many files to know them by their names."""
     source = root / "src"
     for folder in sorted(path for path in (source, *source.rglob("*")) if path.is_dir()):
         files = sum(path.is_file() for path in folder.iterdir())
@@ -259,7 +259,7 @@ def circle_violations(root: Path) -> Iterator[str]:
 
 
 def _modules_meant(names: list[str], modules: Collection[str]) -> list[str]:
-    """Give, of `from A import B`, B where it is a module, else A."""
+    """Return, of `from A import B`, B where it is a module, else A."""
     first, *others = names
     meant = [name for name in others if name in modules]
     return meant + ([first] if first in modules and len(meant) < max(1, len(others)) else [])

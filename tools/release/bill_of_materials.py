@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print the bill of materials of a release as CycloneDX JSON: `python tools/release/bill_of_materials.py FOLDER`.
 
-Python packages below FOLDER are listed by cyclonedx-bom; libraries inside our wheel by auditwheel, from whose bill they are taken over.
+Python packages below FOLDER are listed by cyclonedx-bom; libraries inside our wheel by auditwheel, and taken over from its bill.
 """
 
 import json

@@ -33,7 +33,7 @@ def _python_packages(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _licence(package: Distribution) -> str:
-    """Return the texts that a package carries, behind what its metadata say."""
+    """Return the texts that a package carries, behind its metadata's licence."""
     facts = package.metadata.json
     said = str(facts.get("license_expression") or facts.get("license") or "")
     said = said or "\n".join(one for one in package.metadata.get_all("Classifier") or () if one.startswith("License"))

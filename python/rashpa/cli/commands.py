@@ -173,4 +173,4 @@ COMMANDS = {
         answers=True,
     ),
 }
-"""By name, in the order of `rashpa --help`."""
+"""The commands by name, in the order of `rashpa --help`."""

@@ -34,4 +34,4 @@ progress { width: 100%; height: 10px; }
 """
 
 TABLES = ":host { width: 100%; } .bk-clearfix { width: 100%; overflow-x: auto; }" + PLAIN_TABLES
-"""Of texts inside of Bokeh's own parts."""
+"""The style of texts inside of Bokeh's own parts."""

@@ -11,7 +11,7 @@ _MOST_OF_MODULE = 100  # 18 s of a processor for the 1061 files of all tests
 _MOST_ENTRIES = 3000  # of folders that are looked through
 
 _TAKEN_AWAY = ", a part of "
-"""In what is said of a file to which another one leads, and which is not there."""
+"""Part of the message about an absent file to which another one leads."""
 
 EXEMPT = {
     "python/tests/cli/test_check.py": "spoils files, to see what is said of them",

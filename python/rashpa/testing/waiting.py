@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 T = TypeVar("T")
 PATIENCE_S = 60.0
 GUARD_S = 240.0
-"""What a process of a test may take where its time is not the subject: it costs nothing, and only one that hangs takes so long. Below pytest's own limit."""
+"""The most seconds of a test's process where its time is not the subject: it costs nothing, and only a hanging one takes so long. Below pytest's own limit."""
 _LOOK_S = 0.005  # of a loop, whose other tasks tell nobody
 _WORK_S = 0.05
 _TURNS = 100  # of an event loop, before the processor is left to others

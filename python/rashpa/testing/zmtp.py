@@ -133,4 +133,4 @@ HOSTILE: dict[str, Callable[[str, bytes], None]] = {
     "half_handshakes": half_handshakes,
     "lengths_that_lie": lengths_that_lie,
 }
-"""What one visitor does and then goes."""
+"""The actions of one visitor, which then goes."""

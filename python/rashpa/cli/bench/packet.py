@@ -23,7 +23,7 @@ app = typer.Typer(
 
 BAD_INPUT = 2
 MOST_BYTES = 1 << 20
-"""Of a file with one packet: a dump of a jumbo frame has some tens of thousands."""
+"""The most bytes of a file with one packet: a dump of a jumbo frame has some tens of thousands."""
 
 
 class Start(StrEnum):

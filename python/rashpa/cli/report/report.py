@@ -33,7 +33,7 @@ _FAULTS = ("drop", "duplicate", "reorder", "corrupt", "stall", "dead_images")
 
 
 _ONE_IMPORT = threading.Lock()
-"""Of two threads that import a module which fails, the second one can see half of it."""
+"""Guards an import: when a module fails, a second thread that imports it can see half of it."""
 
 
 def page_module() -> Any:

@@ -9,7 +9,7 @@ from rashpa.control.plan.run_plan import Plan
 from rashpa.control.telegrams.telegram import Status
 
 SAY_EVERY_S = 5.0
-"""How often a line is said where no bar can move."""
+"""The interval of lines, in seconds, where no bar can move."""
 _WINDOW_S = 4.0
 _SHORTEST_S = 1e-3
 _MINUTE, _HOUR = 60, 3600

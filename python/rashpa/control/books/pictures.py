@@ -11,13 +11,13 @@ from rashpa.control.plan.run_plan import Plan, PlannedBuffer
 
 SHOWN = ("accepted", "vetoed", "partial")
 MOST_BUFFERS = 4
-"""Of a run, the first: a report stays small."""
+"""The first buffers of a run that are shown: a report stays small."""
 MOST_SIDE = 560
 """Values of a picture's longer side."""
 _PATIENCE_S = 5.0
 
 Pictures = dict[str, dict[str, bytes]]
-"""By buffer and what is shown, as nodes answer `/view`."""
+"""Views by buffer and kind of image, as nodes answer `/view`."""
 
 
 async def take_pictures(plan: Plan, clients: Mapping[str, NodeClient], receivers: Iterable[str]) -> Pictures:

@@ -152,7 +152,7 @@ class _Search:
 
 
 Remedy = Callable[[_Search, Limit], Iterator[Changes]]
-"""What makes one limit hold, the best first."""
+"""Yields changes with which one limit holds, the best first."""
 
 
 def _slower(search: _Search, limit: Limit) -> Iterator[Changes]:

@@ -33,7 +33,7 @@ class PlacedDetector:
 
 
 UNPLACED = PlacedDetector()
-"""Of a run file that says nothing but places in the image."""
+"""The detector of a run file that has only places in the image."""
 
 
 def with_places(file: toml.RunFile, source: RunFileSource) -> tuple[toml.RunFile, PlacedDetector]:

@@ -26,7 +26,7 @@ class PlannedNode:
 
     role: ClassVar[str]
     places: ClassVar[dict[str, KeyPath]]
-    """Where a value stands in the run file when the node has none of its own."""
+    """The places of values in the run file for a node without values of its own."""
 
     @property
     def label(self) -> str:

@@ -41,9 +41,9 @@ from rashpa.data.files.file_names import located
 from rashpa.data.geometry.orientation import UPRIGHT, Orientation
 
 MAX_DTPS = 65536
-"""Of a run: ids are of 16 bits."""
+"""The most DTPs of a run: ids have 16 bits."""
 MAX_NODE_DTPS = 256
-"""Of one emulator or receiver."""
+"""The most DTPs of one emulator or receiver."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from rashpa.control.plan.run_plan import Plan
 from rashpa.control.telegrams.telegram import Endpoint, Placement
 
 Ends = dict[int, tuple[Endpoint, Placement]]
-"""Where DTPs write to, by id."""
+"""The memory to which DTPs write, by id."""
 
 
 async def configure_receiver(plan: Plan, receiver: PlannedReceiver, client: NodeClient) -> Ends:

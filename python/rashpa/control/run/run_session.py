@@ -93,7 +93,7 @@ class RunSession:
         self.started: Future[None] = _future()
         """Done when the emulators play; SessionError when the run ends before."""
         self.ended: Future[Outcome] = _future()
-        """What became of the run, good or not."""
+        """The outcome of the run, good or not."""
         self._observer = Apart(OnlyTells("the observer of the run", observer, _log.warning))
         self._is_observed = observer is not unobserved
         self._loop = asyncio.new_event_loop()

@@ -23,10 +23,10 @@ OUTSIDE = {
     "plugin": "a shared object that the receiver loads",
     "python": "a Python function that the receiver calls: for each image, slow, one thread; or for each stack on unit cuda",
 }
-"""Kernels that are not part of the program, and what they are."""
+"""Kernels that are not part of the program, and their kinds."""
 _OUTSIDE_UNITS = {"plugin": ("cpu",), "python": ("cpu", "cuda")}
 LARGEST = {"uint8": 2**8 - 2, "uint16": 2**16 - 2, "uint32": 2**32 - 2, "int16": 2**15 - 1, "int32": 2**31 - 1}
-"""What a pixel can count to; the maximum of an unsigned type means masked."""
+"""The largest count of a pixel; the maximum of an unsigned type means masked."""
 
 
 @dataclass(frozen=True)
@@ -306,7 +306,7 @@ class PythonKernel(KernelSection):
 
 
 MODELS: tuple[type[KernelSection], ...] = (*map(model_of, declarations().values()), PluginKernel, PythonKernel)
-"""Of each kernel: those of the registry in its order, then those from outside."""
+"""The model of each kernel: those of the registry in its order, then those from outside."""
 
 if TYPE_CHECKING:
     Kernel = KernelSection

@@ -42,7 +42,7 @@ def _model_of(link: str) -> type[Section]:
 
 
 MODELS: tuple[type[Section], ...] = tuple(_model_of(link) for link in link_keys())
-"""Of each link."""
+"""The model of each link."""
 
 if TYPE_CHECKING:
 

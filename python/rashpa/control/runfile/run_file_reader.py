@@ -26,7 +26,7 @@ from rashpa.data.files.regular_file import read_regular, reason, text_of
 KeyPath = tuple[str | int, ...]
 
 MOST_BYTES = 1 << 20
-"""Of a run file."""
+"""The most bytes of a run file."""
 _MOVED = {("dataset", "calibration"): ("detector", "calibration")}
 _MOST_PROBLEMS = 20  # each is a line; a file of another kind would have thousands
 _LONGEST_NAME = 80  # of a quotation in a message

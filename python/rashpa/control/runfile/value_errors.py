@@ -16,7 +16,7 @@ PATTERNS: Mapping[str, str] = {
     r"^tcp://(\d{1,3}(\.\d{1,3}){3}|\[[0-9A-Fa-f:]{2,39}\]):\d{1,5}$": "an IP address and a port, such as tcp://127.0.0.1:5555 (port 0: any)",
     r"^[^\x00]+$": "a path, without a byte 0",
 }
-"""What the patterns of the run file mean."""
+"""The meanings of the run file's patterns."""
 _NUMBERS = ("int_type", "int_from_float", "float_type")
 
 

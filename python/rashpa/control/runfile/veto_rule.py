@@ -26,7 +26,7 @@ _TOKEN = re.compile(
     re.ASCII | re.DOTALL,
 )
 _COMPARING = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
-"""Each with what it is when its sides change places."""
+"""Each comparison, and its form with exchanged sides."""
 
 
 class RuleError(RashpaError, ValueError):

@@ -108,7 +108,7 @@ class RawOrder(sink_sections.RawSink):
 
 FILE_ORDERS = (Hdf5Order, RawOrder)
 ENDINGS = {"hdf5": "", "raw": "_raw"}
-"""Of the names <run name>_<buffer> that files of such a sink begin with."""
+"""The endings of the names <run name>_<buffer> at the beginning of such a sink's files."""
 SinkOrder = Hdf5Order | RawOrder | sink_sections.MemorySink | sink_sections.NullSink | Stream2Order
 
 # the kinds of parts, each with an element of its own

@@ -18,7 +18,7 @@ from rashpa.control.telegrams.telegram import NAMESPACE
 LONGEST = 4096
 """Characters of a text whose key says nothing else."""
 MOST = 64
-"""Of an element that may be repeated, where its key says nothing else."""
+"""The most repetitions of an element, where its key sets no other limit."""
 _LARGEST = "1.7976931348623157e308"
 _HEAD = f"""<?xml version="1.0" encoding="UTF-8"?>
 <!-- Made by tools/make_kernels.py from the models of the run file (python/rashpa/control/telegrams/part_schema.py); do not edit.

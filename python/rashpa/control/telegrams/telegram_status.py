@@ -4,7 +4,7 @@
 from dataclasses import dataclass, field
 
 REPLAYED = ("expected", "made", "missing", "errored")
-"""Of the images of a stored run that is played, as rashpa.data.base.books counts them."""
+"""The counters of a replayed run's images, as in rashpa.data.base.books."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ _OWN_NUMBERS = (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
 _OF_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
 _OWN_WORDS = ("memory allocation failed", "unable to allocate", "can't allocate", "annot allocate memory")
 _CONTRADICTIONS = (OSError, LookupError, RuntimeError, ValueError, TypeError, ArithmeticError)
-"""As h5py and NumPy say that a file contradicts itself."""
+"""The exceptions by which h5py and NumPy report that a file contradicts itself."""
 
 
 class BadFileError(RashpaError, ValueError):

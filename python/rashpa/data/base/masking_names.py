@@ -4,7 +4,7 @@
 from typing import Literal
 
 Kind = Literal["none", "maximum", "negative", "minimum", "not_a_number"]
-"""Of an array."""
+"""The masking of an array."""
 
 MaskedName = Literal["delivered", "minimum"]
-"""Of what a detector sends, or a file holds: as detectors mask their type, or as kernels do."""
+"""The masking of a detector or a file: as detectors mask their type, or as kernels do."""

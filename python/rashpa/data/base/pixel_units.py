@@ -2,7 +2,7 @@
 """Names of the units of pixels, as files of rashpa have them. Imports nothing: plans know them, too."""
 
 RAW_WORDS = "raw words"
-"""Of a JUNGFRAU: a gain and a number of its converter, before the kernel jungfrau."""
+"""The units of a JUNGFRAU's pixels, a gain and a number of its converter, before the kernel jungfrau."""
 PHOTONS, KEV = "photons", "keV"
 KNOWN = ("", RAW_WORDS, PHOTONS, KEV)
 """Empty: as a detector has sent them, and nobody says more."""

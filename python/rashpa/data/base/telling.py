@@ -22,9 +22,9 @@ from typing_extensions import override
 from rashpa.data.base.plain_text import BIDIRECTIONAL
 
 PATIENCE_S = 0.25
-"""The longest that who tells waits for a reader, once."""
+"""The longest time that a writer waits for a reader, once."""
 MOST_BYTES = 1 << 18
-"""That wait for a reader; what comes then is left out."""
+"""The most bytes that wait for a reader; later ones are dropped."""
 _CLOSE_S = 1.0  # without anything taken, at the end
 _CHUNK = 4096
 _LOST = 1
@@ -152,9 +152,9 @@ class TellingStream(FileText):
         super().__init__(file, encoding)
         self.elsewhere: TellingStream | None = None
         self.answers = False
-        """Whether the command is for nothing but this: then whoever reads may take his time, and the command ends when it is lost."""
+        """True when this output is the command's only result: then a reader may be slow, and the command ends when it is lost."""
         self.trouble = ""
-        """Why nothing is told here any more."""
+        """The reason why nothing is told here any more."""
         self._name = name
         self._behind = Behind(self._tell, self._say_late)
 

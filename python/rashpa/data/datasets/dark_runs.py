@@ -20,7 +20,7 @@ from rashpa.data.stored.stored_images import RawShape, open_stored
 from rashpa.data.stored.stored_piece import Reading, StatedModule, Stored, StoredError
 
 READING_ERRORS = (StoredRunError, StoredError, _native.ConfigError, _native.FileError, _native.ResourceError)
-"""What reading frames raises besides OSError."""
+"""The errors of reading frames besides OSError."""
 _PIECE_BYTES = 64 << 20
 
 

@@ -21,7 +21,7 @@ DESCRIPTION = "dataset.json"
 FORMAT = "rashpa-dataset"
 VERSION = 1
 MOST_BYTES = 64 << 20
-"""Of dataset.json: millions of frames."""
+"""The most bytes of dataset.json: millions of frames."""
 
 
 @dataclass

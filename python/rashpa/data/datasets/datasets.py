@@ -38,7 +38,7 @@ _GLANCE_BYTES = 128 << 20
 DARK = 1
 """Flag bit of a dark frame (FrameRecord)."""
 KINDS = ("dark", "blank", "hit")
-"""What a simulated frame shows; the index is the value in JungfrauDataset.kinds()."""
+"""The kinds of simulated frames; the index is the value in JungfrauDataset.kinds()."""
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,11 @@ class Limits:
     """Limits the process; more ends it."""
 
     seconds: int = 60
-    """Of processor time."""
+    """Seconds of processor time."""
     memory_bytes: int = max(4 << 30, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
-    """Of address space: libraries and files alone take about one gigabyte."""
+    """Bytes of address space: libraries and files alone take about one gigabyte."""
     file_bytes: int = max(4 << 30, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
-    """Of every file that it writes."""
+    """Bytes of every file that it writes."""
 
 
 def start_limited(

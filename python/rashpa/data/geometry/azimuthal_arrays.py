@@ -14,7 +14,7 @@ from rashpa.data.geometry.given import Image, Values
 
 NO_BIN = np.uint32(0xFFFFFFFF)
 MOST_SHARES = 1 << 27
-"""Of all pixels in all bins: a GiB of them."""
+"""The most shares of all pixels in all bins: a GiB of them."""
 _SMALLEST = np.float32(1e-30)  # a quotient by less has no value
 
 

@@ -17,9 +17,9 @@ Numbers = NDArray[np.int64]
 NO_BIN = -1
 _TURN = 360.0
 _NEAR = 1e-9
-"""Of a bin: a centre that is so near to a border lies on it, since geometry in metres is rounded."""
+"""A share of a bin: a centre that is so near to a border lies on it, since geometry in metres is rounded."""
 _AT_BEAM = 1e-6
-"""Of the largest radius of a pixel: a corner that is nearer to the beam has no azimuth."""
+"""A share of the largest radius of a pixel: a corner that is nearer to the beam has no azimuth."""
 _LEAST_SHARE = 1e-9
 _AT_ONCE = 1 << 15
 """Pixels whose areas are cut at a time."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
 At = tuple[int, str]
-"""Where a value stands, and its text: line, value."""
+"""The line of a value, and its text."""
 
 PLACES = ("min_fs", "max_fs", "min_ss", "max_ss")
 EFFECT = {
@@ -47,9 +47,9 @@ _REFUSED = {
     "photon_energy_scale": "scales photon_energy, which is not done here; give photon_energy in its own unit",
     "clen": "is of the whole file, not of a panel; give the panel a coffset",
 }
-"""Why a key is refused, and what to do, by its name."""
+"""The reason of a refused key, and what to do, by its name."""
 MASKS_OF_FILES = ("/pixel_mask", "/data_1/mask")
-"""How places of masks end that are read with the images."""
+"""The endings of the places of masks that are read with the images."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MOST_PONI = 1 << 20  # bytes
 _NO_PONI = "is no PONI file; make one with pyFAI-calib2"
 _NEEDED = ("Distance", "Poni1", "Poni2", "Rot1", "Rot2", "Rot3")
-"""What every version of the format has; pyFAI takes 0 for what is not there, as in a file that is cut."""
+"""The keys of every version of the format; pyFAI takes 0 for an absent one, as in a file that is cut."""
 _WAVELENGTHS = (1e-13, 1e-7)  # m
 _OTHER_IMAGE = "make the file again, or give another"
 UNITS = ("q_A^-1", "q_nm^-1", "2th_deg", "2th_rad", "r_mm", "d*2_A^-2")

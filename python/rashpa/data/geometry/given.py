@@ -65,7 +65,7 @@ MAKERS: dict[str, str] = {
     "peakfinder": "rashpa.data.geometry.peak_geometry:peak_geometry",
     "sparsify": "rashpa.data.geometry.peak_geometry:pixel_distances",
 }
-"""By kernel: module:function. Imported when they are used: what makes a geometry is large."""
+"""The makers by kernel, as module:function. They are imported when they are used, since geometry libraries are large."""
 
 
 def given_arrays(kernel: str, values: Values, image: Image) -> dict[str, NDArray[Any]]:

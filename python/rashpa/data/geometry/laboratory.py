@@ -12,7 +12,7 @@ from rashpa.data.geometry.orientation import UPRIGHT, Orientation
 Direction = Literal["+x", "-x", "+y", "-y"]
 Vector = tuple[float, float, float]
 Place = tuple[float, float]
-"""Column and row, or what they count in an image: pixels."""
+"""Column and row, in pixels."""
 
 HC_KEV_ANGSTROM = 12.398419843320026
 """Planck's constant times the speed of light, exact in the SI of 2019."""

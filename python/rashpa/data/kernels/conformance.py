@@ -26,7 +26,7 @@ from rashpa.data.kernels.pipeline import Found, Pipeline, available_units, kerne
 
 Arrays = dict[str, NDArray[Any]]
 STACKS = (16, 1, 2)
-"""A vector is run with stacks of so many images, unless it says others: what comes out must not depend on it."""
+"""A vector is run with stacks of so many images, unless it names others: its results must not depend on it."""
 
 
 @dataclass(frozen=True)

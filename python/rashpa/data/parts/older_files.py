@@ -8,7 +8,7 @@ MASTER = "_master.h5"
 JOURNAL = "_master.journal"
 """What follows the prefix of a run in the name of its master file, and of the journal beside it."""
 SERIES = r"s[0-9]{4,}_"
-"""Of a file of a series, what follows the prefix."""
+"""The pattern behind the prefix in the name of a series' file."""
 _OURS = re.compile(rf"({SERIES})?(master\.(h5|journal)|data_[0-9]+\.(h5|raw)|(tables|accumulated|facts)\.h5)")
 _BESIDE = ("peaks.cxi", "frames.h5")
 

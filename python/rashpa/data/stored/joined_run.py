@@ -225,7 +225,7 @@ class JoinedRun(Closed):
 
 
 _GONE = -1
-"""In place of the number of a member."""
+"""Stands in place of the number of a member."""
 _DECIDED = ((1, "accepted"), (2, "vetoed"), (3, "errored"))
 
 

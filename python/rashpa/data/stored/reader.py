@@ -78,7 +78,7 @@ class Run(Closed):
         self.pixel_mask: NDArray[np.uint32] = self._facts.pixel_mask
         self.shape: tuple[int, int] = self._facts.shape
         self.special_values: dict[int, str] = self._facts.special_values
-        """Values of the detector's pixels that are no counts, and what they say; empty where none were declared."""
+        """Values of the detector's pixels that are no counts, and their meanings; empty where none were declared."""
         self.frame_numbers: NDArray[np.uint64] = self._data["frame_number"][()]
         known = {name: self._rashpa[name][()] for name in RunTables.__dataclass_fields__ if name in self._rashpa}
         known.setdefault("error_reason", np.zeros(len(known["decision"]), np.uint8))

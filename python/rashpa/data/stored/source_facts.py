@@ -48,7 +48,7 @@ KEYS: Mapping[str, type] = {
     **dict.fromkeys((*_NUMBERS, "beam_center_x", "beam_center_y", "energy_kev", "saturation_value"), float),
     **dict.fromkeys(_WORDS, str),
 }
-"""Of `SourceFacts.values`."""
+"""The types of `SourceFacts.values`."""
 _MOST_MODULES = 1024
 _MOST_NOTES = 32
 _LONGEST = 1 << 20  # bytes of the answer without the mask

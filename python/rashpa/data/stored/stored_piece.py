@@ -19,7 +19,7 @@ from rashpa.data.geometry.orientation import UPRIGHT, Orientation
 PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
 LARGEST_SIDE = 65536
 FACTS = {"frame_number": "uint64", "timestamp_ns": "uint64", "flags": "uint32", "completeness": "uint8"}
-"""Of each image: fields of Piece, and their types."""
+"""The fields of Piece for each image, and their types."""
 
 
 def no_value(dtype: np.dtype[Any]) -> float:

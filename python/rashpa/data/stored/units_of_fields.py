@@ -30,16 +30,16 @@ def _by_name(names: Mapping[float, str]) -> dict[str, float]:
 
 
 LENGTHS: Units = _by_name(_LENGTHS) | {"": 1.0}
-"""In metres."""
+"""Sizes of units in metres."""
 PIXELS: Units = {**dict.fromkeys(("pixel", "pixels", "px", ""), 1.0)}
 TIMES: Units = _by_name(_TIMES) | {"": 1.0}
-"""In seconds."""
+"""Sizes of units in seconds."""
 ENERGIES: Units = _by_name({1.0: "keV kev KeV kiloelectronvolt", 1e-3: "eV ev electronvolt", 1e3: "MeV"}) | {
     "J": 1 / 1.602176634e-16
 }
-"""In keV. Without units an energy may be anything: files have eV and keV."""
+"""Sizes of units in keV. Without units an energy may be anything: files have eV and keV."""
 WAVELENGTHS: Units = {name: size * 1e10 for name, size in _by_name(_LENGTHS).items()} | {"": 1.0}
-"""In Å."""
+"""Sizes of units in Å."""
 
 
 def energy_of(wavelength: float) -> float:

@@ -12,7 +12,7 @@ from rashpa.data.files.file_names import expanded
 from rashpa.data.stream.feedback_record import Description, FeedbackError, Image, image_of
 
 FEEDBACK_FOLDER = Path("/dev/shm")  # noqa: S108 (POSIX shared memory lies there)
-"""Where rings lie, unless the receiver was told otherwise."""
+"""The folder of rings, unless the receiver has another."""
 
 _ROOM = 4096  # messages that wait for us
 _LOOK_S = 0.1  # a wait in pieces, so that Ctrl-C is heard

@@ -34,7 +34,7 @@ class StreamedImage:
     complete: bool
     numbers: dict[str, int | float]
     channels: dict[str, Pixels]
-    """By name [row][column]; they know what is `masked`."""
+    """Pixels [row][column] by name, with their masking."""
 
     @property
     def pixels(self) -> Pixels:

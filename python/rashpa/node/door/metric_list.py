@@ -98,6 +98,6 @@ GROUPS: dict[str, tuple[Described, ...]] = {
         Described("rashpa_stream_restarts_total", "counter", _SINK, "Times that the process that sends images to consumers has died, and another one came; 0 of a sink that keeps images."),
     ),
 }  # fmt: skip
-"""By the part of a node that they are of, in the order of the page."""
+"""The metrics by part of a node, in the order of the page."""
 
 METRICS = {one.name: one for group in GROUPS.values() for one in group}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rashpa.control.telegrams.telegram import Fault, Telegram
 
 ORDER_BOUNDS_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0)
-"""Of the histogram of orders: an answer within a millisecond is usual, a Configure that makes a dataset takes minutes."""
+"""The bounds of the histogram of orders, in seconds: an answer within a millisecond is usual, a Configure that makes a dataset takes minutes."""
 
 
 @dataclass

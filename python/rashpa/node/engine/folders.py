@@ -129,7 +129,7 @@ class Folders:
 
 
 EVERYWHERE = Folders((Path("/"),), (Path("/"),), cards=(SIMULATED, "/"))
-"""Of an engine in the process of who gives the orders."""
+"""The limits of an engine in the process of its manager."""
 
 
 def _check(path: Path, allowed: frozenset[Path], what: str) -> None:

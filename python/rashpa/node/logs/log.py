@@ -15,7 +15,7 @@ from rashpa.data.base.plain_text import ONE_LINE
 MOST = 1000
 """Entries that are kept; the oldest go."""
 MOST_PRINTED = 500
-"""Of what kernels print, beside them."""
+"""The most printed lines of kernels, beside the entries."""
 IN_NODE_LOG = {"in_node_log": True}
 """As `extra` of a log record: the node's log has an entry of its own for it."""
 _LONGEST = 500  # characters of an entry

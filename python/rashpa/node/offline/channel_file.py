@@ -20,7 +20,7 @@ from rashpa.node.offline.received import Received
 from rashpa.node.offline.stream_start import channel_facts, dtp_of, metadata_of, write_facts
 
 MOST_ROWS = 1 << 20
-"""Of images that are missed at once: a gap that is longer has so many rows in the tables."""
+"""The most rows of images that are missed at once: a gap that is longer has so many rows in the tables."""
 _TOGETHER_BYTES = 64 << 20  # images that are stored at a time
 _TOGETHER = 16
 _COMPLETE, _MISSING = COMPLETENESS.index("complete"), COMPLETENESS.index("missing")

@@ -46,7 +46,7 @@ from rashpa.node.offline.process_facts import write_origins
 
 PROOF = "read from stored files"
 _MOST_BYTES = 256 << 20
-"""Of the images that are read at a time."""
+"""The most bytes of images that are read at a time."""
 
 
 class ProcessError(RashpaError, ValueError):

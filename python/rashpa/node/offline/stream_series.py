@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One series of images that is received from a stream: which of its images have come, and the files of its channels."""
+"""A series of images that is received from a stream: the images that have come, and the files of its channels."""
 
 from bisect import bisect_right
 from pathlib import Path
@@ -12,7 +12,7 @@ from rashpa.node.offline.channel_file import ChannelFile, StreamOptions
 from rashpa.node.offline.received import Received
 
 MOST_IMAGES = 1 << 40
-"""Of a series: larger numbers are a mistake."""
+"""The most images of a series: larger numbers are a mistake."""
 _PIXELS = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
 
 

@@ -30,7 +30,7 @@ from rashpa.node.engine.native_engine import native_errors
 from rashpa.node.engine.native_receiver import buffer_configs, check_allowed
 
 _MOST_IMAGES = 1 << 16
-"""Of which tables have rows here: a trial takes the memory of a small run."""
+"""The most images with rows in tables here: a trial takes the memory of a small run."""
 _NO_PLACE = telegram.Placement(
     pixels_offset=0, slot_bytes=0, slots=0, first_line_offset=0, pitch=0, line_bytes=0, lines=0, records_offset=0
 )

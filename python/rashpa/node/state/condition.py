@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The condition of a node: its state, a message, and notifications of what has happened since it was configured."""
+"""The condition of a node: its state, a message, and notifications of events since it was configured."""
 
 import logging
 
@@ -33,12 +33,12 @@ class Condition:
         return About(run=self.run)
 
     def clear(self) -> None:
-        """Forget what an earlier run has left."""
+        """Forget the rest of an earlier run."""
         self.message = ""
         self._notifications.clear()
 
     def enter_fault(self, text: str, error: Exception | None = None) -> None:
-        """Be in fault, and say why. `error`: whose traceback standard error has."""
+        """Enter the state fault, and say why. `error`: its traceback goes to standard error."""
         if error is not None:
             _log.error(text, exc_info=error, extra=IN_NODE_LOG)
         self.state = RunState.fault

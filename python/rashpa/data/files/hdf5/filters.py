@@ -31,7 +31,7 @@ _SPARE = 4096
 """Bytes that filters may add to a chunk: checksums, headers."""
 _MOST_THREADS = 8
 _SIZES = {_SZIP: ("<I", 0), _BLOSC: ("<I", 4), _LZ4: (">Q", 0), _BITSHUFFLE: (">Q", 0), _BLOSC2: (">Q", 30)}
-"""Where a filter's output says to how many bytes it unpacks."""
+"""The places in a filter's output that state its unpacked size."""
 _busy = threading.Lock()
 
 

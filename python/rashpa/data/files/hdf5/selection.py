@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rashpa.data.base.rashpa_error import RashpaError
 
 Box = tuple[tuple[int, int], ...]
-"""Of each axis the first index and the one behind the last."""
+"""The first index of each axis, and the one behind the last."""
 _MOST_INDICES = 1 << 27
 _UNLIMITED = 2**63
 
