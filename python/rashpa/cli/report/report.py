@@ -93,9 +93,6 @@ def report_of(outcome: Outcome, run_file: Path, judged: Sequence[Mapping[str, An
     rates = outcome.rates
     link = outcome.link_counts
     buffers = outcome.buffers
-    kinds = list(dict.fromkeys(receiver.destination_kind for receiver in outcome.plan.receivers))
-    proofs = [proof_of(kind, file.link.verify, file.link.records) for kind in kinds]
-    checks = [{"roce": file.link.icrc, "verbs": "provider"}.get(kind, "none") for kind in kinds]
     return {
         "version": VERSION,
         "made": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -133,6 +130,26 @@ def report_of(outcome: Outcome, run_file: Path, judged: Sequence[Mapping[str, An
         "replayed": outcome.replayed or None,
         "overruns": [{**dataclasses.asdict(overrun), "text": overrun.text} for overrun in outcome.overruns],
         "link": link,
+        **_proofs(outcome),
+        "memory": ", ".join(dict.fromkeys(status.memory for status in outcome.destinations.values())),
+        "source": _source(outcome.sources.values()),
+        "notifications": [
+            {"node": notice.node, "what": notice.what, "text": notice.text}
+            for status in (*outcome.emulators.values(), *outcome.receivers.values())
+            for notice in status.notifications
+        ],
+        "software": {name: capabilities.software for name, capabilities in outcome.capabilities.items()},
+        "machine": machine_facts(),
+    }
+
+
+def _proofs(outcome: Outcome) -> dict[str, Any]:
+    """Return how pixels were proven, by packets and by images."""
+    asked, link = outcome.plan.file.link, outcome.link_counts
+    kinds = list(dict.fromkeys(receiver.destination_kind for receiver in outcome.plan.receivers))
+    proofs = [proof_of(kind, asked.verify, asked.records) for kind in kinds]
+    checks = [{"roce": asked.icrc, "verbs": "provider"}.get(kind, "none") for kind in kinds]
+    return {
         "icrc": {
             "check": next((check for check in checks if check != "none"), "none"),
             "exact": link.get("icrc_exact", 0),
@@ -144,15 +161,6 @@ def report_of(outcome: Outcome, run_file: Path, judged: Sequence[Mapping[str, An
             "of": "; ".join(dict.fromkeys(of for of, _ in proofs)),
             "crc_mismatches": link.get("crc_mismatches", 0),
         },
-        "memory": ", ".join(dict.fromkeys(status.memory for status in outcome.destinations.values())),
-        "source": _source(outcome.sources.values()),
-        "notifications": [
-            {"node": notice.node, "what": notice.what, "text": notice.text}
-            for status in (*outcome.emulators.values(), *outcome.receivers.values())
-            for notice in status.notifications
-        ],
-        "software": {name: capabilities.software for name, capabilities in outcome.capabilities.items()},
-        "machine": machine_facts(),
     }
 
 

@@ -154,54 +154,6 @@ def _quiet_ms(plan: Plan, buffer: PlannedBuffer) -> int:
 def destination_telegram(plan: Plan, receiver: PlannedReceiver, run_id: str = "") -> telegram.Configure:
     """Return the order to a receiver, with its buffers alone. `run_id`: common to all files of the run, and to no file of another."""
     file = plan.file
-    dealt = plan.group_of(receiver.name) is not None
-    buffers = tuple(
-        telegram.Buffer(
-            name=buffer.section.name,
-            width=buffer.width,
-            height=buffer.height,
-            pixel=file.detector.pixel,
-            slots=buffer.section.slots,
-            stack=buffer.section.stack,
-            every=buffer.section.every,
-            phase=buffer.section.phase,
-            images=buffer.images,
-            end="told" if plan.end_told or dealt else "known",
-            deadline_ms=buffer.section.deadline_ms,
-            partial=buffer.section.partial,
-            keep_darks=buffer.section.keep_darks,
-            threads=buffer.section.threads,
-            unit=buffer.section.unit,
-            trigger=buffer.section.trigger,
-            device=",".join(buffer.section.device_names),
-            share=buffer.section.share,
-            masked=file.detector.masked,
-            card=unit_card_of(plan, buffer, receiver.node) if buffer.section.unit == "fpga" else "",
-            dtps=tuple(
-                telegram.DestinationDtp(
-                    id=dtp.id,
-                    module=dtp.module,
-                    x=dtp.x,
-                    y=dtp.y,
-                    width=dtp.region.width,
-                    height=dtp.region.height,
-                    source_x=dtp.region.x,
-                    source_y=dtp.region.y,
-                    turn=dtp.orientation.turn,
-                    flip=dtp.orientation.flip,
-                )
-                for dtp in buffer.dtps
-            ),
-            kernels=tuple(_kernel(kernel, plan, buffer, receiver.node) for kernel in buffer.section.kernel),
-            sinks=tuple(_sink(sink, plan, buffer, run_id) for sink in buffer.section.sink),
-            special=tuple(telegram.SpecialValue(value=one.value, meaning=one.meaning) for one in file.detector.special),
-            bad=tuple(telegram.BadRegion(**vars(one)) for one in bad_regions(plan, buffer)),
-            feedback=_feedback(buffer.section.feedback),
-            dealt=dealt,
-            quiet_ms=_quiet_ms(plan, buffer),
-        )
-        for buffer in plan.buffers_of(receiver.name)
-    )
     destination = telegram.Destination(
         receiver=receiver.name,
         peer_link=receiver.source_kind,
@@ -218,11 +170,61 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver, run_id: str = ""
         module_height=file.detector.height,
         dataset=_dataset(plan, receiver.node),
         calibration=_calibration(plan, receiver.node),
-        buffers=buffers,
+        buffers=tuple(_buffer(plan, buffer, receiver, run_id) for buffer in plan.buffers_of(receiver.name)),
         options=options_of(file.link, receiver.destination_kind, receiver.device),
     )
     return telegram.Configure(
         run=file.run.number, name=file.run.name, destination=destination, orphaned=_orphaned(plan)
+    )
+
+
+def _buffer(plan: Plan, buffer: PlannedBuffer, receiver: PlannedReceiver, run_id: str) -> telegram.Buffer:
+    file, section = plan.file, buffer.section
+    dealt = plan.group_of(receiver.name) is not None
+    return telegram.Buffer(
+        name=section.name,
+        width=buffer.width,
+        height=buffer.height,
+        pixel=file.detector.pixel,
+        slots=section.slots,
+        stack=section.stack,
+        every=section.every,
+        phase=section.phase,
+        images=buffer.images,
+        end="told" if plan.end_told or dealt else "known",
+        deadline_ms=section.deadline_ms,
+        partial=section.partial,
+        keep_darks=section.keep_darks,
+        threads=section.threads,
+        unit=section.unit,
+        trigger=section.trigger,
+        device=",".join(section.device_names),
+        share=section.share,
+        masked=file.detector.masked,
+        card=unit_card_of(plan, buffer, receiver.node) if section.unit == "fpga" else "",
+        dtps=tuple(map(_destination_dtp, buffer.dtps)),
+        kernels=tuple(_kernel(kernel, plan, buffer, receiver.node) for kernel in section.kernel),
+        sinks=tuple(_sink(sink, plan, buffer, run_id) for sink in section.sink),
+        special=tuple(telegram.SpecialValue(value=one.value, meaning=one.meaning) for one in file.detector.special),
+        bad=tuple(telegram.BadRegion(**vars(one)) for one in bad_regions(plan, buffer)),
+        feedback=_feedback(section.feedback),
+        dealt=dealt,
+        quiet_ms=_quiet_ms(plan, buffer),
+    )
+
+
+def _destination_dtp(dtp: PlannedDtp) -> telegram.DestinationDtp:
+    return telegram.DestinationDtp(
+        id=dtp.id,
+        module=dtp.module,
+        x=dtp.x,
+        y=dtp.y,
+        width=dtp.region.width,
+        height=dtp.region.height,
+        source_x=dtp.region.x,
+        source_y=dtp.region.y,
+        turn=dtp.orientation.turn,
+        flip=dtp.orientation.flip,
     )
 
 

@@ -4,7 +4,7 @@
 It finds every fault that shows without asking a machine, before anything starts; `capacity` asks the machines.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -258,27 +258,8 @@ def plan_run(file: toml.RunFile, source: RunFileSource, *, plays: bool = True) -
     problems += receiver_problems(file, receivers, source)
     problems += emulator_problems(file, emulators, source)
     problems += feedback_problems(file, source)
-    buffers: list[PlannedBuffer] = []
-    first_id = 0
-    for number, (position, section) in enumerate(dealt):
-        path: KeyPath = ("buffer", position)
-        problems += _buffer_problems(file, section, path, source, number)
-        try:
-            buffer = _plan_buffer(file, places, section, path, source, first_id, receivers[0].name)
-        except RunFileError as error:
-            problems.append(str(error))
-            continue
-        buffers.append(buffer)
-        first_id += len(buffer.dtps)
-        orientations = [dtp.orientation for dtp in buffer.dtps]
-        for kernel, text in shape_troubles(
-            buffer.section.kernel, orientations, file.detector.width, file.detector.height
-        ):
-            problems.append(f"{source.where((*path, 'kernel', kernel, 'borders'))}: {text}")
-    if first_id > MAX_DTPS:
-        problems.append(
-            f"{source.where(('buffer',))}: {first_id} DTPs, but ids are 0 … {MAX_DTPS - 1}; use fewer bands or buffers"
-        )
+    buffers, troubles = _plan_buffers(file, dealt, places, source, receivers[0].name)
+    problems += troubles
     problems += run_problems(file, source)
     problems += link_problems(file, emulators, receivers, source)
     receives_here = any(receiver.node == "local" for receiver in receivers)
@@ -293,21 +274,7 @@ def plan_run(file: toml.RunFile, source: RunFileSource, *, plays: bool = True) -
         problems += idle_problems(file, emulators, used, source)
     plan = Plan(file, source, emulators, receivers, tuple(buffers), plan_groups(file, file.buffer), placed)
     if not problems:
-        problems += _count_problems(plan)
-        problems += _shared_card_problems(plan)
-        players = {group.name: plan.emulators_of(group) for group in plan.groups}
-        problems += group_route_problems(plan.groups, players, {one.name: one.engine for one in emulators}, source)
-        counts = {receiver.name: len(plan.dtps_of(receiver.name)) for receiver in receivers}
-        problems += card_dtp_problems(emulators, {one.name: plan.dtps_from(one.name) for one in emulators}, source)
-        problems += route_problems(receivers, counts, plan.routes, file.link, source)
-        by_receiver = {
-            receiver.name: [
-                PlacedBuffer(one.section, plan.positions[one.section.name], len(one.dtps))
-                for one in plan.buffers_of(receiver.name)
-            ]
-            for receiver in receivers
-        }
-        problems += device_images_problems(file, receivers, by_receiver, source)
+        problems += _plan_problems(plan)
     if problems:
         raise RunFileError("\n".join(dict.fromkeys(problems)))
     if not plays or not brings_files:
@@ -315,6 +282,60 @@ def plan_run(file: toml.RunFile, source: RunFileSource, *, plays: bool = True) -
     from rashpa.control.plan.stored_source import with_source  # it needs plans, and NumPy
 
     return with_source(plan)
+
+
+def _plan_buffers(
+    file: toml.RunFile,
+    sections: Sequence[tuple[int, toml.Buffer]],
+    places: Rectangles,
+    source: RunFileSource,
+    first_receiver: str,
+) -> tuple[list[PlannedBuffer], list[str]]:
+    """Return the buffers that can be, and what is wrong with any. `sections`: with their positions in the run file."""
+    problems: list[str] = []
+    buffers: list[PlannedBuffer] = []
+    first_id = 0
+    for number, (position, section) in enumerate(sections):
+        path: KeyPath = ("buffer", position)
+        problems += _buffer_problems(file, section, path, source, number)
+        try:
+            buffer = _plan_buffer(file, places, section, path, source, first_id, first_receiver)
+        except RunFileError as error:
+            problems.append(str(error))
+            continue
+        buffers.append(buffer)
+        first_id += len(buffer.dtps)
+        orientations = [dtp.orientation for dtp in buffer.dtps]
+        for kernel, text in shape_troubles(
+            buffer.section.kernel, orientations, file.detector.width, file.detector.height
+        ):
+            problems.append(f"{source.where((*path, 'kernel', kernel, 'borders'))}: {text}")
+    if first_id > MAX_DTPS:
+        problems.append(
+            f"{source.where(('buffer',))}: {first_id} DTPs, but ids are 0 … {MAX_DTPS - 1}; use fewer bands or buffers"
+        )
+    return buffers, problems
+
+
+def _plan_problems(plan: Plan) -> Iterator[str]:
+    """Yield what is wrong with buffers, nodes and ways that are right on their own."""
+    yield from _count_problems(plan)
+    yield from _shared_card_problems(plan)
+    players = {group.name: plan.emulators_of(group) for group in plan.groups}
+    yield from group_route_problems(plan.groups, players, {one.name: one.engine for one in plan.emulators}, plan.source)
+    counts = {receiver.name: len(plan.dtps_of(receiver.name)) for receiver in plan.receivers}
+    yield from card_dtp_problems(
+        plan.emulators, {one.name: plan.dtps_from(one.name) for one in plan.emulators}, plan.source
+    )
+    yield from route_problems(plan.receivers, counts, plan.routes, plan.file.link, plan.source)
+    by_receiver = {
+        receiver.name: [
+            PlacedBuffer(one.section, plan.positions[one.section.name], len(one.dtps))
+            for one in plan.buffers_of(receiver.name)
+        ]
+        for receiver in plan.receivers
+    }
+    yield from device_images_problems(plan.file, plan.receivers, by_receiver, plan.source)
 
 
 def joined_plan(plan: Plan, joined: Joined) -> Plan:

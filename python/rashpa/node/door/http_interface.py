@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The HTTP interface of a node in the words of OpenAPI 3.1: the answer of `/openapi.json`, and the source of schema/node_http.json and docs/reference/http.md."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -65,10 +66,24 @@ def interface() -> dict[str, Any]:
         schemas[cls.__name__] = _exact(made)
         return {"$ref": f"#/components/schemas/{cls.__name__}"}
 
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "A node of rashpa", "version": str(VERSION), "description": _DESCRIPTION},
+        "security": [{"token": []}],
+        "paths": _paths(known),
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": dict(sorted(schemas.items())),
+        },
+    }
+
+
+def _paths(known: Callable[[type], dict[str, Any]]) -> dict[str, Any]:
+    """Return what may be asked. `known`: names the schema of a type."""
     last = _query("last", {"type": "integer", "minimum": 1, "maximum": MOST_ENTRIES, "default": 100}, "How many.")
     buffer = _query("buffer", {"type": "string"}, "Name of the buffer.")
     telegram_body = {"required": True, "content": {CONTENT_TYPE: {"schema": {"type": "string"}}}}
-    paths = {
+    return {
         "/telegram": {
             "post": {
                 **_said("Give an order, or ask: a telegram, answered by a telegram."),
@@ -115,16 +130,6 @@ def interface() -> dict[str, Any]:
             }
         },
     }  # fmt: skip
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "A node of rashpa", "version": str(VERSION), "description": _DESCRIPTION},
-        "security": [{"token": []}],
-        "paths": paths,
-        "components": {
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": dict(sorted(schemas.items())),
-        },
-    }
 
 
 _HEALTH = {
