@@ -170,3 +170,11 @@ def test_a_file_that_has_moved_is_found() -> None:
     text = "See `src/rashpa/links/link.hpp`, `assembly.hpp` and `link.hpp`."
     assert gone(text, known) == ["assembly.hpp", "src/rashpa/links/link.hpp"]
     assert gone("See `src/rashpa/link/link.hpp`, `tests/fuzz/corpus/NAME`.", known) == []
+
+
+def test_the_index_of_decisions_lists_every_record_up_to_its_newest() -> None:
+    folder = ROOT / "docs" / "decisions"
+    listed = set(re.findall(r"\]\((\d{4}-[\w-]+\.md)\)", (folder / "README.md").read_text(encoding="utf-8")))
+    files = {path.name for path in folder.glob("[0-9]*.md")}
+    assert sorted(listed - files) == []
+    assert sorted(name for name in files - listed if name < max(listed)) == []
