@@ -12,7 +12,7 @@
 
 namespace rashpa::card {
 
-/// What ended a run, or why Arm was refused, as the card says it.
+/// The error that ended a run, or refused Arm, in the card's words.
 struct CardError {
   registers::ErrorCode code = registers::ErrorCode::none;
   std::uint32_t dtp = 0;   ///< place in the table, 0 … 15

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What all cards have, as drivers see it: a directory of nodes as those of Xilinx's XDMA. A real card's is /dev; a
-/// simulated one makes its own directory of files. `<device>_user` is the page of registers, `<device>_h2c_0` and
+/// The common part of all cards, as drivers see it: a directory of nodes as those of Xilinx's XDMA. A real card's is
+/// /dev; a simulated one makes its own directory of files. `<device>_user` is the page of registers, `<device>_h2c_0`
+/// and
 /// `<device>_c2h_0` are card memory, `<device>_events_0` wakes waiting threads.
 #include <cstddef>
 #include <cstdint>

@@ -64,7 +64,7 @@ struct UnitStack {
   std::uint32_t lists = 0;  ///< when there are
 };
 
-/// What the unit writes for each image.
+/// The unit's counts for each image.
 struct UnitCounts {
   std::uint32_t masked = 0, saturated = 0, bright = 0;
   std::uint32_t listed = 0;  ///< pixels, whether they had room or not
@@ -88,7 +88,7 @@ struct UnitError {
   unit_registers::ErrorCode code = unit_registers::ErrorCode::none;
   std::uint32_t stack = 0;  ///< as posted() counts them
 };
-/// What is wrong, and what to try.
+/// The error in words, and what to try.
 std::string text_of(const UnitError& error);
 
 /// An open card with a processing unit. Threads as of Nodes; posting and settings from one thread.

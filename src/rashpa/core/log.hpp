@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What happens, for the log of the node: texts with the run, buffer, DTP and frame that they are about. Messages wait
+/// Events for the log of the node: texts with the run, buffer, DTP and frame that they are about. Messages wait
 /// in a bounded queue until the node takes them (src/bindings/log.cpp); where nobody takes them, they are counted and
 /// forgotten. Nothing here blocks, allocates or throws. docs/how-to/read_a_nodes_log.md is for their readers.
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace rashpa::log {
 
 enum class Level : std::uint8_t { debug, info, warning, error };
 
-/// What a message is about; what does not apply is left out.
+/// The subject of a message; parts that do not apply are left out.
 struct Where {
   std::int64_t run = -1;
   std::string_view buffer{};

@@ -27,7 +27,7 @@ struct CardFaults {
   std::vector<Completeness> fates;  ///< what the receiver must find, by image; empty: all complete
 };
 
-/// What the packets of a DTP look like.
+/// The shape of a DTP's packets.
 struct CardPacketShape {
   link::fpga::CardPackets packets{};
   std::uint64_t pitch_bytes = 0;  ///< of frames in card memory

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a card can do of what an emulator is told.
+/// The parts of an emulator's configuration that a card can do.
 #include "rashpa/emulator/config.hpp"
 #include "rashpa/link/fpga/dtp_table.hpp"
 #include "rashpa/link/roce/options.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What an emulator is told. Plain values.
+/// The configuration of an emulator. Plain values.
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -51,7 +51,7 @@ struct CardConfig {
   std::map<std::string, std::string> neighbours{};
 };
 
-/// What lets frames be taken.
+/// The trigger of frames.
 enum class Trigger : std::uint8_t {
   internal,  ///< the detector's rate alone
   software,  ///< Emulator::trigger(): so many frames at the rate, then it waits for the next

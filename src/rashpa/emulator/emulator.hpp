@@ -88,7 +88,8 @@ class Emulator {
   [[nodiscard]] Groups* groups() const noexcept;
   /// How the frames were made usable by an RNIC or a card, in words; empty where nothing needs that.
   [[nodiscard]] std::string registration() const;
-  /// What the receiver must find of each image of DTP number `dtp` (position in the list), by the injector's log.
+  /// The fate that the receiver must find for each image of DTP number `dtp` (position in the list), by the injector's
+  /// log.
   [[nodiscard]] std::vector<Completeness> fates(std::size_t dtp) const;
 
  private:

@@ -69,7 +69,7 @@ class Injecting {
  public:
   virtual ~Injecting() = default;
   [[nodiscard]] virtual link::FaultCounts injected(std::size_t dtp) const noexcept = 0;
-  /// What the receiver must find of image `index`: as Emulator::fates().
+  /// The fate that the receiver must find for image `index`: as Emulator::fates().
   [[nodiscard]] virtual Completeness fate(std::size_t dtp, std::uint64_t index) const noexcept = 0;
 };
 
@@ -88,7 +88,7 @@ class Dealing {
 class CardCounting {
  public:
   virtual ~CardCounting() = default;
-  /// What the card has counted of the run (docs/how-to/use_a_card.md).
+  /// The card's counters of the run (docs/how-to/use_a_card.md).
   [[nodiscard]] virtual link::Counts card() const = 0;
 };
 

@@ -8,7 +8,7 @@
 
 namespace rashpa::feedback {
 
-/// What entries are of: a buffer of a run.
+/// The subject of entries: a buffer of a run.
 struct Described {
   std::uint32_t run = 0;
   std::string buffer;

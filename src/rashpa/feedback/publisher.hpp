@@ -24,7 +24,7 @@ struct Options {
   std::uint64_t entries = 4096;  ///< images that the ring holds
 };
 
-/// What has become of them.
+/// The counts of published images.
 struct PublisherStatus {
   std::string ring{};
   std::string zmq{};                   ///< what others connect to

@@ -25,7 +25,7 @@ enum class Wait : std::uint8_t {
   spin,   ///< with a processor of its own, and some microseconds earlier
 };
 
-/// What came of looking for the next entry.
+/// The result of a look for the next entry.
 enum class Got : std::uint8_t {
   record,   ///< record() is the next one
   nothing,  ///< there is none yet

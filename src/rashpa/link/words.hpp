@@ -37,7 +37,7 @@ enum class Packetisation : std::uint8_t { only, first_middle_last };
 /// source keeps to its rate.
 enum class Flow : std::uint8_t { credits, paced };
 
-/// What a thread does while there is nothing to do: sleep in the kernel, or keep asking.
+/// The behaviour of an idle thread: sleep in the kernel, or keep asking.
 enum class Poll : std::uint8_t { event, spin };
 
 /// Of which images a link that sees no packets compares the CRC32C of the lines in memory with the record's. `sampled`:

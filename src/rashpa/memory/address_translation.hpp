@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What makes memory usable by a DMA engine. Three ways, one interface: registration with an RNIC (link/verbs), dma-buf
+/// Makes memory usable by a DMA engine. Three ways, one interface: registration with an RNIC (link/verbs), dma-buf
 /// for memory of an accelerator (also link/verbs, which imports it), IOMMU mapping for memory-mapped devices
 /// (vfio_mapping.hpp).
 #include <array>
@@ -18,7 +18,8 @@ struct DmaBlock {
   bool accelerator = false;         ///< the bytes live in an accelerator; `data` is an address of its runtime
   int dmabuf = -1;                  ///< exported file of that memory, −1: none
   std::uint64_t dmabuf_offset = 0;  ///< of `data` in the exported file
-  /// What another process of this machine opens it by, as the accelerator's runtime says it (CUDA: cudaIpcMemHandle_t).
+  /// The handle by which another process of this machine opens it, from the accelerator's runtime (CUDA:
+  /// cudaIpcMemHandle_t).
   std::array<std::byte, 64> handle{};
 };
 
@@ -32,7 +33,7 @@ enum class DmaAccess : std::uint8_t {
 class DeviceMapping {
  public:
   virtual ~DeviceMapping() = default;
-  /// What the device, or a peer over the network, calls byte 0.
+  /// The address of byte 0 for the device, or for a peer over the network.
   [[nodiscard]] virtual std::uint64_t device_address() const noexcept = 0;
   [[nodiscard]] virtual std::size_t bytes() const noexcept = 0;
   /// Which way was used, and which were tried before, in words: for the log and the report.

@@ -44,8 +44,8 @@ class Buffer {
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return {data_, size_}; }
-  /// What the machine gave: "pageable", "huge" or "transparent-huge", with "shared-" in front where others can map it;
-  /// for the log and the report.
+  /// The kind of memory that the machine gave: "pageable", "huge" or "transparent-huge", with "shared-" in front where
+  /// others can map it; for the log and the report.
   [[nodiscard]] std::string_view granted() const noexcept { return granted_; }
   /// The memfd, −1 when it is not shared; valid while this buffer lives.
   [[nodiscard]] int shared_file() const noexcept { return file_; }

@@ -11,7 +11,7 @@
 
 namespace rashpa::memory {
 
-/// What became of an attempt to push.
+/// The result of an attempt to push.
 enum class Push : std::uint8_t { done, full };
 
 /// A ring between one producer thread and one consumer thread. All memory is taken at construction; neither side

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a receiver and the process that publishes its feedback have in common, besides the ring. A child writes, the
+/// The common memory of a receiver and the process that publishes its feedback, besides the ring. A child writes, the
 /// parent reads; what one child has counted the next one goes on from.
 #include <atomic>
 #include <cstddef>

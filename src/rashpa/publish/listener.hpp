@@ -15,7 +15,7 @@ class Listener {
   /// `endpoint`: tcp://ADDRESS:PORT, an IPv4 address or an IPv6 one in brackets; port 0 for any free one. `what`:
   /// begins messages. Throws ConfigError when it is none, or cannot be had.
   Listener(const std::string& endpoint, std::string_view what);
-  /// What others connect to, with the port that it has.
+  /// The endpoint for others, with its actual port.
   [[nodiscard]] const std::string& endpoint() const noexcept { return endpoint_; }
   [[nodiscard]] int file() const noexcept { return file_.get(); }
 

@@ -22,7 +22,7 @@
 
 namespace rashpa::publish {
 
-/// What a child is told.
+/// The orders to a child.
 struct Orders {
   std::string what{};  ///< for messages: "feedback", "sink stream2"
   std::int64_t run = -1;
@@ -37,7 +37,7 @@ struct Orders {
 /// Descriptors of a child: the first is a socket to its parent, whose end is that of the child.
 inline constexpr int kControl = 3;
 inline constexpr int kFirstFile = 4;
-/// What a child says when it is ready for strangers, and what begins its last words.
+/// The words of a child that is ready for strangers, and the beginning of its last words.
 inline constexpr std::string_view kReady = "ready";
 inline constexpr std::string_view kFailed = "failed ";
 

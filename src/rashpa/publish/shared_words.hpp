@@ -40,7 +40,7 @@ class SharedWords {
   [[nodiscard]] int file() const noexcept { return memory_.file(); }
   Words* operator->() const noexcept { return words(); }
   Words& operator*() const noexcept { return *words(); }
-  /// What lies behind them.
+  /// The bytes behind them.
   [[nodiscard]] std::byte* behind() const noexcept { return memory_.data() + sizeof(Words); }
 
  private:

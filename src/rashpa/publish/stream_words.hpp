@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a sink and the process that sends its images have in common: one message at a time, which the sink offers and
+/// The common memory of a sink and the process that sends its images: one message at a time, which the sink offers and
 /// the child takes and answers, and what the child knows of each outlet. A message that is not taken in time is
 /// withdrawn: a child that stands still is waited for once.
 #include <array>
@@ -18,7 +18,7 @@ enum class Pattern : std::uint8_t {
 
 inline constexpr std::size_t kMostOutlets = 64;
 
-/// What the sink asks for.
+/// The sink's request.
 enum class Ask : std::uint32_t {
   look,   ///< how the outlets are now
   start,  ///< keep this: newcomers get it first

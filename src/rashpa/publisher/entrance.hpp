@@ -9,7 +9,7 @@
 
 namespace rashpa::publisher {
 
-/// What strangers may cost: connections at all sockets of a process.
+/// The limit of strangers: connections at all sockets of a process.
 inline constexpr unsigned kMostConnections = 512;
 /// Of a message from outside: subscriptions and handshakes are all that comes.
 inline constexpr std::int64_t kMostBytesFromOutside = 256;

@@ -30,7 +30,7 @@ class Message {
   mutable ZeromqMessage message_{};
 };
 
-/// What became of an image at an outlet.
+/// The fate of an image at an outlet.
 struct SentTo {
   bool somebody = false;  ///< a queue has taken it
   bool all = false;       ///< nobody lacked it

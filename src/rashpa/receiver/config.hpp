@@ -38,7 +38,7 @@ using sink::Output;
 /// run.
 using SinkFactory = std::function<std::unique_ptr<sink::Sink>(const Output&)>;
 
-/// What becomes of a stack for a sink that is behind.
+/// The fate of a stack for a sink that is behind.
 enum class OnFull : std::uint8_t {
   wait,  ///< it waits in its slots: in the end the source waits, or finds no free slot
   drop,  ///< the sink has copies in memory of its own; what finds no room there, this sink does not get

@@ -79,7 +79,7 @@ class Receiver {
 
   /// One per DTP: buffers in order, DTPs in order.
   [[nodiscard]] std::vector<link::Endpoint> endpoints() const;
-  /// What sources must be told: offsets as the link's device counts them.
+  /// The placements for sources: offsets as the link's device counts them.
   [[nodiscard]] const std::vector<Placement>& placements() const noexcept { return placements_; }
   /// The sources of the DTPs, in the same order. Throws ConfigError when the number differs.
   void arm(const std::vector<link::Endpoint>& sources);
@@ -114,7 +114,7 @@ class Receiver {
   /// Says, once for each, which step does not come to its end. With `watching_`.
   void observe_steps(std::size_t buffer);
   void make_link();
-  /// What offsets of rings count from.
+  /// The origin of rings' offsets.
   [[nodiscard]] std::byte* images_at() const noexcept { return images_ ? images_->block().data : memory_.data(); }
   void say_set_up() const;
   [[nodiscard]] std::string registration() const;

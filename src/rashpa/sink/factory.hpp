@@ -71,9 +71,9 @@ using Options = std::variant<Hdf5Options, RawOptions, MemoryOptions, NullOptions
 [[nodiscard]] std::string_view name_of(const Options& options) noexcept;
 /// The options of the sink of that name. Throws ConfigError that lists the names, or names sink and key.
 [[nodiscard]] Options options_named(std::string_view name, const NamedValues& values);
-/// What can be chosen of the sink of that name. Throws ConfigError that lists the names.
+/// The parameters of the sink of that name. Throws ConfigError that lists the names.
 [[nodiscard]] const std::vector<Parameter>& parameters_of(std::string_view name);
-/// What a sink has to do with compressed chunks (ChunkBoard).
+/// The part of a sink in compressed chunks (ChunkBoard).
 enum class ChunkPart : std::uint8_t { none, makes, takes };
 [[nodiscard]] ChunkPart chunk_part_of(const Options& options) noexcept;
 /// Whether it needs the pixels of images: others take their chunks as well, or look at neither.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the sinks that write files are told: names, sizes, and how blocks are written. The rooms know one another by
+/// The configuration of sinks that write files: names, sizes, and how blocks are written. The rooms know one another by
 /// it.
 #include <cstdint>
 #include <memory>
@@ -30,7 +30,7 @@ enum class ImageForm : std::uint8_t {
   return form == ImageForm::raw ? "raw sink: " : "hdf5 sink: ";
 }
 
-/// What becomes of the files of an earlier run of the same name.
+/// The fate of the files of an earlier run of the same name.
 enum class Existing : std::uint8_t {
   refuse,   ///< they are in the way
   replace,  ///< they stay until begin(), and go then

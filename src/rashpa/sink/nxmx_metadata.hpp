@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a file says of the experiment. Plain members, filled by the control plane; nothing here changes during a run.
+/// The experiment as a file describes it. Plain members, filled by the control plane; nothing here changes during a
+/// run.
 #include <array>
 #include <cstdint>
 #include <string>

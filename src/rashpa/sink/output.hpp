@@ -15,7 +15,7 @@
 
 namespace rashpa::sink {
 
-/// What comes out of a buffer's pipeline: what a sink must know when it is made.
+/// The output of a buffer's pipeline, for the set-up of a sink.
 struct Output {
   std::string buffer;
   std::uint32_t run = 0;  ///< number, for the log

@@ -35,7 +35,7 @@ struct LostImage {
   std::string reason;
 };
 
-/// What is known of an image that was never handed to the sink, because its queue was full.
+/// The facts of an image that was never handed to the sink, because its queue was full.
 struct SkippedImage {
   std::uint64_t index = 0;
   std::uint64_t frame_number = 0;

@@ -84,7 +84,7 @@ class Dealer {
   /// Of one DTP of a member. All but the constructor: the DTP's thread.
   class Port {
    public:
-    /// What the DTP's link says: images granted, images sent, and what of them was answered for.
+    /// Takes the report of the DTP's link: images granted, images sent, and what of them was answered for.
     void report(std::uint64_t granted, std::uint64_t sent, const link::Answers& answers, std::int64_t now) noexcept;
     /// The frame that is image `index` of the member; none: not dealt yet, or the member does not answer.
     [[nodiscard]] std::optional<std::uint64_t> frame(std::uint64_t index) const noexcept;

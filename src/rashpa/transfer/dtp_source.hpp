@@ -36,7 +36,7 @@ class FrameSource {
   [[nodiscard]] virtual std::uint32_t flags(std::uint64_t frame) const noexcept = 0;
 };
 
-/// What a source does when the destination has granted no slot.
+/// The behaviour of a source without a granted slot.
 enum class OnFull : std::uint8_t { pause, skip };
 
 /// One data transfer process: one module, one region, one time slice, one destination.
@@ -71,7 +71,7 @@ struct DtpSourceConfig {
   const TriggerGate* gate = nullptr;  ///< frames that may be sent; null: all, at the rate from the start on
 };
 
-/// What a DTP counts, source side. Read by any thread.
+/// The counters of a DTP, source side. Read by any thread.
 struct DtpSourceStats {
   std::uint64_t images_sent = 0;
   std::uint64_t images_skipped = 0;  ///< no credit and on_full = skip

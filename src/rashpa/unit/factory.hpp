@@ -38,7 +38,7 @@ enum class Transfer : std::uint8_t {
   copied,     ///< into memory of the device
 };
 
-/// What each of several devices gets.
+/// The share of each of several devices.
 enum class Share : std::uint8_t {
   stacks,  ///< whole stacks, dealt by load
   rows,    ///< a strip of every image

@@ -15,7 +15,7 @@ namespace rashpa::unit {
 /// look.
 class StepWatch {
  public:
-  /// What one thread does. `image`, `frame`: the first of those that the step looks at; monotonic time.
+  /// The work of one thread. `image`, `frame`: the first of those that the step looks at; monotonic time.
   struct Doing {
     std::uint32_t step = 0;
     std::uint64_t image = 0;

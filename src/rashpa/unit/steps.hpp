@@ -49,7 +49,7 @@ struct Steps {
   [[nodiscard]] bool only_learned(const StackImage& image) const noexcept {
     return learned > 0 && !keep_darks && (image.flags & FrameRecord::dark) != 0;
   }
-  /// What the pass of step `number` is made for.
+  /// The set-up of the pass of step `number`.
   [[nodiscard]] kernel::Setup setup(std::size_t number, const Layout& layout, unsigned workers,
                                     std::uint32_t benches) const;
   /// The passes in words: "jungfrau, csr (by marks)".

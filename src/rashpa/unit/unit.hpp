@@ -17,10 +17,10 @@
 
 namespace rashpa::unit {
 
-/// What becomes of images of which lines are missing.
+/// The fate of images with missing lines.
 enum class PartialPolicy : std::uint8_t { keep, veto };
 
-/// What of an accepted image leaves the unit.
+/// The part of an accepted image that leaves the unit.
 enum class Delivery : std::uint8_t {
   everything,      ///< its pixels, and its list when the pipeline makes one
   list_in_place,   ///< the list in place of the pixels, when the pipeline makes one
@@ -71,7 +71,7 @@ struct Cores {
   int first_processor = -1;  ///< pins thread i to first_processor + i; −1: unpinned
 };
 
-/// What comes out of a unit, known when it is made.
+/// The output of a unit, known when it is made.
 struct Output {
   std::uint32_t width = 0;  ///< of StackImage::pixels: a kernel may change the shape of images
   std::uint32_t height = 0;
@@ -120,7 +120,7 @@ class Unit {
   [[nodiscard]] virtual std::string how() const = 0;
   /// Memory of a device that it has taken; 0: it needs none but the host's.
   [[nodiscard]] virtual std::size_t device_bytes() const noexcept { return 0; }
-  /// What made it fail for good; empty while it works. From then on everything submitted comes back errored. Any
+  /// The cause of its final failure; empty while it works. From then on everything submitted comes back errored. Any
   /// thread.
   [[nodiscard]] virtual std::string error() const { return {}; }
   /// Why a step could not do its work, the first reason; StackImage::failed_in has the step. Empty: nothing more is
@@ -131,7 +131,7 @@ class Unit {
   }
   /// The step that has been at work for longest without an end. Any thread.
   [[nodiscard]] virtual std::optional<Busy> busy() const = 0;
-  /// What a person should know of its work now, an alarm of a kernel; empty: nothing. Any thread.
+  /// An alarm of a kernel for people; empty: nothing. Any thread.
   [[nodiscard]] virtual std::string notice() const { return {}; }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What every unit does alike: the tests of contract/, run by the test program of each unit. A unit differs
+/// The common behaviour of all units: the tests of contract/, run by the test program of each unit. A unit differs
 /// from the others in speed only.
 #include <gtest/gtest.h>
 

@@ -8,13 +8,13 @@
 
 namespace rashpa::wire {
 
-/// What stands in front of the BTH with RoCEv1: the Ethernet header and the global route header.
+/// The headers in front of the BTH with RoCEv1: the Ethernet header and the global route header.
 class FrameHeader {
  public:
   static constexpr std::size_t kEthernet = 14;
   static constexpr std::size_t kGrh = 40;
   static constexpr std::size_t kBytes = kEthernet + kGrh;
-  /// What the traffic class says of congestion: nothing, or that marks are understood.
+  /// The congestion bits of the traffic class: nothing, or that marks are understood.
   enum class Ecn : std::uint8_t { none = 0, capable = 2 };
 
   /// From one GID to another, as gid_address() makes them.

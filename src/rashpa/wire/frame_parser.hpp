@@ -17,8 +17,8 @@ inline constexpr std::uint8_t kEcnMask = 3;
 inline constexpr std::uint8_t kEcnCapable = 2;  ///< ECT(0)
 inline constexpr std::uint8_t kEcnCongestion = 3;
 
-/// What PACKET_VNET_HDR puts in front of a frame (virtio_net_hdr; the kernel's header is no C++). Only how the frame
-/// would be cut is looked at.
+/// The header that PACKET_VNET_HDR puts in front of a frame (virtio_net_hdr; the kernel's header is no C++). Only how
+/// the frame would be cut is looked at.
 struct VirtualHeader {
   enum Type : std::uint8_t { plain = 0, udp_l4 = 5, ecn = 0x80 };
   std::uint8_t flags = 0;

@@ -4,7 +4,7 @@
 
 namespace rashpa::wire {
 
-/// What stands in front of the BTH. `v2`: IP and UDP. `v1`: Ethernet with ethertype 0x8915 and the global route header;
+/// The headers in front of the BTH. `v2`: IP and UDP. `v1`: Ethernet with ethertype 0x8915 and the global route header;
 /// both ends are on one Ethernet, addresses are link-local GIDs (gid.hpp), sockets are AF_PACKET (CAP_NET_RAW).
 enum class Framing : std::uint8_t { v2, v1 };
 

@@ -124,7 +124,7 @@ inline void store_reth(std::byte* at, const Reth& reth) noexcept {
   store_be<std::uint32_t>(at + 12, reth.length);
 }
 
-/// What an acknowledgement says; the syndrome is a whole byte.
+/// The content of an acknowledgement; the syndrome is a whole byte.
 struct Aeth {
   std::uint8_t syndrome = 0;
   std::uint32_t msn = 0;
@@ -176,7 +176,7 @@ inline void store_line_header(std::byte* at, const LineHeader& header) noexcept 
   std::memcpy(at, &header, sizeof header);
 }
 
-/// What stands in front of the pixels: BTH, extended headers and, with UD, the line header; 0 for opcodes that carry
+/// The bytes in front of the pixels: BTH, extended headers and, with UD, the line header; 0 for opcodes that carry
 /// none. One table for all 256, as it is asked for every packet.
 constexpr std::size_t header_bytes_of(std::uint8_t opcode) noexcept {
   const std::uint8_t transport = opcode & kTransportBits;

@@ -4,7 +4,7 @@
 
 namespace rashpa {
 
-/// What became of an image, or of one DTP's part of it (docs/explanations/books.md).
+/// The fate of an image, or of one DTP's part of it (docs/explanations/books.md).
 enum class Completeness : std::uint8_t {
   open = 0,      ///< not decided yet
   complete = 1,  ///< every byte is proven to have arrived

@@ -5,7 +5,7 @@
 
 namespace rashpa {
 
-/// What a processing unit decided about an image.
+/// The decision of a processing unit on an image.
 enum class Decision : std::uint8_t {
   none = 0,      ///< nothing: the image is missing
   accepted = 1,  ///< it goes to the sinks
@@ -32,7 +32,7 @@ enum class ErrorReason : std::uint8_t {
   dropped = 4,      ///< the sink's queue was full, and the sink may drop (on_full)
 };
 
-/// What `overwritten` means, for messages.
+/// The meaning of `overwritten`, for messages.
 inline constexpr std::string_view kWrittenAgain =
     "its slot was written again before it was stored: by a later image, by lines that came after they were given up, "
     "or by another process";

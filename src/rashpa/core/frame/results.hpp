@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a pipeline says of every image besides its pixels: numbers in named columns, and the reasons of its vetoes.
+/// The results of a pipeline for every image besides its pixels: numbers in named columns, and the reasons of its
+/// vetoes.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -191,7 +192,7 @@ struct AccumulatedView {
 /// By accumulation.
 using Accumulated = std::array<AccumulatedView, kMostAccumulations>;
 
-/// What comes out of a pipeline beside pixels and lists; made once, before the run.
+/// The outputs of a pipeline beside pixels and lists; made once, before the run.
 struct Results {
   std::vector<Column> columns;
   VetoReasons reasons;

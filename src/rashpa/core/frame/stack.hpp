@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What travels from the scheduler through the unit to the sinks: one stack of images and what is known of each. All of
-/// it is allocated at start. One thread at a time owns a stack (scheduler → unit → distributor) and hands it over in
-/// rings; then all sinks read it, none changes it, and it goes back when the last one is through.
+/// The unit of work from the scheduler through the unit to the sinks: one stack of images and what is known of each.
+/// All of it is allocated at start. One thread at a time owns a stack (scheduler → unit → distributor) and hands it
+/// over in rings; then all sinks read it, none changes it, and it goes back when the last one is through.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -66,7 +66,8 @@ struct StackImage {
   std::uint8_t failed_in = 0;  ///< errored by the unit: n: its n-th step could not do its work; 0: another reason
 
   [[nodiscard]] std::span<const LostRun> lost_runs() const noexcept { return {lost, lost_count}; }
-  /// What a sink of whole images reads: what the unit has made, or the slot. Not of an image that has only its chunk.
+  /// The pixels for a sink of whole images: those that the unit has made, or the slot. Not of an image that has only
+  /// its chunk.
   [[nodiscard]] const std::byte* dense() const noexcept { return pixels != nullptr ? pixels : raw; }
   /// Whether a sink reads the slot itself, because the unit has made nothing of it.
   [[nodiscard]] bool lies_in_slot() const noexcept {

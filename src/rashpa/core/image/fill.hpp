@@ -4,7 +4,7 @@
 
 namespace rashpa {
 
-/// What a lost pixel holds in a raw u16 image: the JUNGFRAU word "readout error", the maximum of the type. The
+/// The value of a lost pixel in a raw u16 image: the JUNGFRAU word "readout error", the maximum of the type. The
 /// scheduler writes it into lines that did not arrive, so that no kernel can take a lost pixel for a measured one.
 inline constexpr std::uint16_t kLostRaw = 0xFFFF;
 /// Masked or lost, and saturated, in photons (int16). Masked keV pixels are NaN, saturated ones +inf.

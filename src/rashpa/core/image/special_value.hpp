@@ -11,7 +11,7 @@
 
 namespace rashpa {
 
-/// What a special value says. All but `saturated` are lasting properties of a pixel.
+/// The meaning of a special value. All but `saturated` are lasting properties of a pixel.
 enum class Meaning : std::uint8_t {
   gap,               ///< there is no sensor
   dead,              ///< the pixel never counts

@@ -13,13 +13,13 @@ std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t crc = 0) no
 /// CRC32C of `a` followed by `b`, of which only the CRC32Cs are known, and how many bytes `b` has. About a microsecond.
 std::uint32_t crc32c_combined(std::uint32_t a, std::uint32_t b, std::uint64_t bytes_of_b) noexcept;
 
-/// What a CRC32C becomes when `bytes` zeros are put behind what it is of; without what is inverted at the beginning and
+/// The change of a CRC32C by `bytes` zeros behind its data, without the inversions at the beginning and
 /// the end of a CRC32C, and so linear. Made once for a number of bytes.
 class Crc32cShift {
  public:
   explicit Crc32cShift(std::uint64_t bytes) noexcept;
   [[nodiscard]] std::uint32_t operator()(std::uint32_t crc) const noexcept;
-  /// What is multiplied with, modulo the polynomial; bit 31 is the coefficient of x^0.
+  /// The factor, modulo the polynomial; bit 31 is the coefficient of x^0.
   [[nodiscard]] std::uint32_t factor() const noexcept { return factor_; }
 
  private:

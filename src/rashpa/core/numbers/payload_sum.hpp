@@ -6,7 +6,7 @@
 
 namespace rashpa {
 
-/// What a source says of the part of an image that it has sent: the CRC32C of its lines in order, without the gaps
+/// A source's checksum of the part of an image that it has sent: the CRC32C of its lines in order, without the gaps
 /// between them. Line i lies `first` + i · `pitch` bytes behind the image's first one.
 struct PayloadSum {
   std::uint64_t first = 0;

@@ -12,7 +12,7 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {
   return x ^ (x >> 31);
 }
 
-/// What random words are for: two uses of one seed share none.
+/// The uses of random words: two uses of one seed share none.
 enum class Use : std::uint8_t { packet_fault, fault_choice, image_stall };
 
 /// Random words by number: word n is a hash of seed, use, stream (the DTP) and n. There is no state that one stream

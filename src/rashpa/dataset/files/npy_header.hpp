@@ -9,7 +9,7 @@
 
 namespace rashpa::dataset {
 
-/// What the head of a NumPy `.npy` file says (format versions 1 to 3).
+/// The head of a NumPy `.npy` file (format versions 1 to 3).
 struct NpyHeader {
   PixelType pixel = PixelType::u16;
   std::vector<std::uint64_t> shape;  ///< slowest axis first

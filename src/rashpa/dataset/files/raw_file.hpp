@@ -17,7 +17,7 @@ enum class RawFormat : std::uint8_t { automatic, bin, zst, npy };
 /// "auto", "bin", "zst" or "npy"; throws ConfigError for any other name.
 RawFormat raw_format(std::string_view name);
 
-/// What a file's name and the format asked for say of its bytes.
+/// The storage of a file by its name and the requested format.
 struct RawStorage {
   enum class Content : std::uint8_t { bin, npy, by_magic };
   Compression compression = Compression::none;

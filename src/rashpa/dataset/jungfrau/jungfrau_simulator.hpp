@@ -38,7 +38,7 @@ class JungfrauDataset final : public MemoryDataset {
   [[nodiscard]] const JungfrauParameters& parameters() const noexcept { return parameters_; }
   /// The constants the frames were made with, which is what a perfect calibration would find. `module` < modules().
   [[nodiscard]] const JungfrauModule& calibration(std::uint32_t module) const noexcept { return calibration_[module]; }
-  /// What each frame shows.
+  /// The kind of each frame.
   [[nodiscard]] std::span<const FrameKind> kinds() const noexcept { return kinds_; }
   /// Photons that met each pixel, [512][1024], at most 65535; empty with Truth::drop.
   [[nodiscard]] std::span<const std::uint16_t> photons(std::uint32_t module, std::uint64_t frame) const noexcept;

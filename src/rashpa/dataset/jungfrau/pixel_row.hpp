@@ -16,7 +16,7 @@ struct Columns {
   std::size_t count = 0;
 };
 
-/// What chance gives the pixels of one row of a module.
+/// The random values for the pixels of one row of a module.
 struct PixelRow {
   alignas(64) std::array<float, kJungfrauWidth> photons;
   alignas(64) std::array<float, kJungfrauWidth> normal;  ///< mean 0, standard deviation 1

@@ -32,7 +32,7 @@ void check(const Config& config);
 /// A step of a pipeline. Throws as check().
 std::shared_ptr<const Step> step_of(const Config& config);
 
-/// What has been added up of each pixel. Arrays that nobody asked for are empty.
+/// The sums of each pixel. Arrays that nobody asked for are empty.
 struct Sums {
   /// Room for `pixels` pixels of the format, started anew.
   Sums(const Config& config, PixelFormat format, std::size_t pixels);
@@ -75,7 +75,7 @@ struct Arrays {
 };
 /// By what is wanted, in the order of the declaration.
 Arrays arrays_of(const Config& config, const AccumulatedArrays& to) noexcept;
-/// What a window that ends is to have of pixels [first, last): quantities, or parts.
+/// Writes the results of a window that ends for pixels [first, last): quantities, or parts.
 void write_window(const Config& config, const Sums& sums, const AccumulatedArrays& to, std::size_t first,
                   std::size_t last) noexcept;
 /// Results of pixels [first, last). Of integers mean and variance are within 2 ulp of the exact value.

@@ -50,7 +50,7 @@ struct Config {
   std::uint64_t window = 0;  ///< images that are added up; 0: the run
 };
 
-/// What does not change from image to image.
+/// The constants of all images.
 class Prepared {
  public:
   /// Throws ConfigError that names the pixel when a bin, a share or a norm makes no sense.
@@ -136,7 +136,7 @@ struct Sums {
 void add_reference(const Prepared& prepared, const void* image, PixelFormat format, std::size_t first, std::size_t last,
                    Sums& sums) noexcept;
 
-/// What a masked pixel takes away from its bins.
+/// Takes a masked pixel away from its bins.
 void add_masked(const Prepared& prepared, std::size_t pixel, Sums& sums) noexcept;
 
 /// Accumulators of one thread for add().

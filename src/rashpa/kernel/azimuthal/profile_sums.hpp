@@ -11,16 +11,16 @@ namespace rashpa::kernel::azimuthal {
 /// Profiles summed over the images of a window. All memory is taken when it is made.
 class ProfileSums {
  public:
-  /// What conclude() writes: quantities, or parts, the sums as they are, for units that add up together.
+  /// The output of conclude(): quantities, or parts, the sums as they are, for units that add up together.
   enum class Written : std::uint8_t { quantities, parts };
   explicit ProfileSums(std::size_t bins, Written written = Written::quantities) : bins_(bins), written_(written) {}
-  /// What it makes, in the order of conclude().
+  /// Its quantities, in the order of conclude().
   static std::vector<Quantity> quantities();
   static std::vector<Quantity> parts();
 
   /// The profile of an image, as finish() writes it. Images in order give the same sums for any number of threads.
   void add(const double* profile) noexcept;
-  /// What others have added up, as their conclude() has written it.
+  /// Adds the parts of others, as their conclude() has written them.
   void add_parts(const AccumulatedArrays& parts) noexcept;
   /// Writes bins [first, last) and starts them anew. Threads may write different bins at once.
   void conclude(const AccumulatedArrays& to, std::size_t first, std::size_t last) noexcept;

@@ -53,7 +53,7 @@ class StackSums {
   std::uint64_t all_room_;
 };
 
-/// What StackSums::add does by vectors: up to kTogether images, pixels [first, last) of whole blocks.
+/// The vector form of StackSums::add: up to kTogether images, pixels [first, last) of whole blocks.
 void add_together(StackSums& stack, std::size_t chunk, const std::byte* const* images, std::size_t count,
                   std::size_t first, std::size_t last, Sums* sums) noexcept;
 

@@ -5,7 +5,7 @@
 
 namespace rashpa::kernel::bitshuffle_lz4 {
 
-/// What ends an LZ4 block: so many literals, and no match that begins nearer to the end.
+/// The end of an LZ4 block: so many literals, and no match that begins nearer to the end.
 inline constexpr std::size_t kLastLiterals = 5;
 inline constexpr std::size_t kLastMatch = 12;
 inline constexpr std::size_t kLeastMatch = 4;

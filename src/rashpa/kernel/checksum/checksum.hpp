@@ -14,7 +14,7 @@
 
 namespace rashpa::kernel::checksum {
 
-/// What becomes of an image of which a part differs from what its source says.
+/// The fate of an image with a part that differs from its source's checksum.
 enum class OnMismatch : std::uint8_t {
   error,  ///< errored
   veto,   ///< vetoed with the reason "wrong_checksum"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the CUDA kernel looks up and multiplies with. A CRC32C without what is inverted at its beginning and end is
+/// The tables and factors of the CUDA kernel. A CRC32C without what is inverted at its beginning and end is
 /// linear: what a word comes to does not depend on the others, and a shift is that of its bytes, summed modulo 2.
 #include <array>
 #include <cstddef>

@@ -16,7 +16,7 @@ struct ModulePart {
   std::uint32_t y = 0;
 };
 
-/// What is known of every pixel of the detector, in the layout of the image that is processed.
+/// The calibration of every pixel of the detector, in the layout of the image that is processed.
 struct CalibrationMaps {
   std::uint32_t width = 0;
   std::uint32_t height = 0;

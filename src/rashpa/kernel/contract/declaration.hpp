@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a kernel says of itself, in its own folder: parameters, ports, units and cost. Capabilities, checks of a
+/// The declaration of a kernel, in its own folder: parameters, ports, units and cost. Capabilities, checks of a
 /// pipeline, run file, telegrams, reports and reference pages follow from it (schema/kernels.json). Made once, before
 /// the run.
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace rashpa::kernel {
 
-/// What goes into a kernel or comes out of it, for each image.
+/// An input or output of a kernel, for each image.
 struct Port {
   enum class Kind : std::uint8_t {
     pixels,        ///< an image of one of `pixels`; steps behind it see it in place of the one before

@@ -17,7 +17,7 @@ namespace rashpa::kernel::cuda {
 /// DeviceFinding::entries of an image that has more than there is room for.
 inline constexpr std::uint32_t kListOverflow = ~0U;
 
-/// What is known on the device of one image; the unit clears it before the first step.
+/// The device's findings on one image; the unit clears it before the first step.
 struct DeviceFinding {
   std::uint32_t counted = 0;  ///< Tap::count
   std::uint32_t entries = 0;  ///< of its list; kListOverflow
@@ -77,7 +77,7 @@ class DevicePass {
   }
   /// Why images have failed, as CpuPass::failure().
   [[nodiscard]] virtual std::string failure() const { return {}; }
-  /// What a person should know of how it works, when it is made; empty: nothing.
+  /// Remarks for people on how it works, when it is made; empty: nothing.
   [[nodiscard]] virtual std::string words() const { return {}; }
   /// For steps that make profiles: of an image that enqueue() has worked on, in host memory.
   [[nodiscard]] virtual ProfileView profile(std::uint32_t place) const noexcept {

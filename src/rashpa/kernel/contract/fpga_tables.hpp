@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a step gives the processing unit in hardware (rtl/unit).
+/// The tables of a step for the processing unit in hardware (rtl/unit).
 #include <vector>
 
 namespace rashpa::kernel {

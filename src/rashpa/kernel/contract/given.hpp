@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a kernel is made of besides its parameters: maps of the calibration, and arrays that are made at set-up from
-/// the files that its parameters name (a geometry, a mask). The control plane reads the files and makes the arrays; a
-/// kernel declares which, and gets them by name. Does not change once it is made; any thread may read it.
+/// The inputs of a kernel's set-up besides its parameters: maps of the calibration, and arrays that are made at set-up
+/// from the files that its parameters name (a geometry, a mask). The control plane reads the files and makes the
+/// arrays; a kernel declares which, and gets them by name. Does not change once it is made; any thread may read it.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -43,8 +43,8 @@ class PartsWriter {
 class Join {
  public:
   virtual ~Join() = default;
-  /// What members run in place of the step: the same of every image, but its accumulation has parts for quantities, in
-  /// the same windows.
+  /// The step that members run in place of the original: the same of every image, but its accumulation has parts for
+  /// quantities, in the same windows.
   [[nodiscard]] virtual StepOf part() const = 0;
   /// Parts in memory of the host, an entry for each member that has some, in the order of members: reals are added in
   /// that order. Writes the step's own quantities.

@@ -16,7 +16,7 @@ namespace rashpa::kernel::opencl {
 /// ImageBooks::entries of an image that has more than there is room for.
 inline constexpr std::uint32_t kListOverflow = ~0U;
 
-/// What is known on the device of one image; `struct Books` of work_group.cl. The unit clears it before the first step,
+/// The device's findings on one image; `struct Books` of work_group.cl. The unit clears it before the first step,
 /// and sets `work` of images that are to be processed; a step clears `work` of images that it does not keep.
 struct ImageBooks {
   std::uint32_t counted = 0;  ///< Tap::count
@@ -42,7 +42,7 @@ struct DeviceStack {
   std::uint32_t count = 0;
   std::uint32_t step = 0;          ///< number of this step in the pipeline
   std::uint32_t first_column = 0;  ///< of this step, in ImageBooks::scalars
-  // What the host knows; null where there is nothing to know: kernels are tried on nothing.
+  // The host's knowledge; null where there is none: kernels are tried on nothing.
   const StackImage* images = nullptr;  ///< [count]
   const std::uint8_t* work = nullptr;  ///< [count]: 0: nothing is to be done, as far as the host knows
   bool delivered = false;              ///< `in` are images as they were delivered, which StackImage::raw are, too
@@ -154,7 +154,8 @@ std::string photon_macros(PixelFormat format, PhotonRange range);
 /// The source of photons.cl.
 std::string_view photon_source() noexcept;
 
-/// What a CountTap makes of counts, image by image: its column, its verdict; images that are not kept leave the work.
+/// The result of a CountTap from counts, image by image: its column, its verdict; images that are not kept leave the
+/// work.
 class SettleCounts {
  public:
   SettleCounts(const memory::opencl::Device& device, const CountTap& tap);

@@ -49,7 +49,7 @@ constexpr bool is_signed(PixelFormat format) noexcept {
   return format.type == PixelType::i16 || format.type == PixelType::i32;
 }
 
-/// What a detector delivers; `largest_count` as largest_count_of() says it of its special values.
+/// The format that a detector delivers; `largest_count` as largest_count_of() says it of its special values.
 constexpr PixelFormat delivered(PixelType type, std::int64_t largest_count = kNoLargestCount) noexcept {
   switch (type) {
     case PixelType::f32:
@@ -101,7 +101,7 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-/// What a step that changes the shape of images does to everything that is said in pixels. Does not change; any thread.
+/// The effect of a step that changes the shape of images on everything in units of pixels. Does not change; any thread.
 class Reshape {
  public:
   virtual ~Reshape() = default;
@@ -113,7 +113,7 @@ class Reshape {
   [[nodiscard]] virtual std::vector<std::uint32_t> mask(std::span<const std::uint32_t> seen) const = 0;
 };
 
-/// What a pass is made for.
+/// The set-up of a pass.
 struct Setup {
   Shape shape{};  ///< of the images that it sees
   Shape made{};   ///< of those that it makes; the same unless the step has a Reshape
@@ -141,7 +141,7 @@ struct Items {
   const std::uint8_t* dark = nullptr;                 ///< not 0: a dark image. Null: none is
 };
 
-/// What a pass found in one image.
+/// The findings of a pass in one image.
 struct Finding {
   Scalar* scalars = nullptr;       ///< its columns, in the order of the declaration
   const Scalar* before = nullptr;  ///< those of Setup::before
@@ -181,7 +181,7 @@ class CpuPass {
   }
   /// Why it could not do its work, the first reason; empty when it could, or has nothing to say. Any thread.
   [[nodiscard]] virtual std::string failure() const { return {}; }
-  /// What a person should know of it now: an alarm, in words; empty: nothing. Any thread.
+  /// An alarm for people, in words; empty: nothing. Any thread.
   [[nodiscard]] virtual std::string notice() const { return {}; }
 };
 
@@ -214,7 +214,7 @@ class Step {
  public:
   virtual ~Step();
   [[nodiscard]] virtual const Declaration& declaration() const noexcept = 0;
-  /// What it makes of pixels `in`: the same where it makes none. Throws ConfigError when shape or pixels do not fit;
+  /// Its output for pixels `in`: the same where it makes none. Throws ConfigError when shape or pixels do not fit;
   /// that their type is one that it takes is known before.
   [[nodiscard]] virtual PixelFormat fit(const Shape& shape, PixelFormat in) const = 0;
   /// Throws ConfigError when it cannot work on the columns of the steps before it.
@@ -239,7 +239,7 @@ class Step {
   [[nodiscard]] virtual std::uint32_t table_capacity() const { return 0; }
   /// The axes of its profile with their bins; none: it makes none.
   [[nodiscard]] virtual std::vector<Axis> axes() const { return {}; }
-  /// What it accumulates of pixels `in`, if anything: CpuPass::conclude writes that. An image that it vetoes or fails
+  /// Its accumulation over pixels `in`, if any: CpuPass::conclude writes that. An image that it vetoes or fails
   /// is not counted; unless Accumulation::accepted is off, no step behind it may refuse an image that it has added.
   [[nodiscard]] virtual std::optional<Accumulation> accumulation(const Shape& shape, PixelFormat in) const {
     static_cast<void>(shape), static_cast<void>(in);

@@ -21,7 +21,7 @@ struct Rows {
   friend bool operator==(const Rows&, const Rows&) = default;
 };
 
-/// What a step's verdict asks of one of its columns: `least` ≤ value ≤ `most`.
+/// A bound of a step's verdict on one of its columns: `least` ≤ value ≤ `most`.
 struct Bound {
   std::uint32_t column = 0;  ///< of the step's own
   std::int64_t least = 0;

@@ -9,8 +9,8 @@
 
 namespace rashpa::kernel::cuda {
 
-/// What a CountTap makes of counts, image by image: its column, its verdict; images that are not kept leave the work.
-/// `counts`: [stack.count] in device memory; null: DeviceFinding::counted.
+/// The result of a CountTap from counts, image by image: its column, its verdict; images that are not kept leave the
+/// work. `counts`: [stack.count] in device memory; null: DeviceFinding::counted.
 cudaError_t settle_counts(const DeviceStack& stack, const std::uint32_t* counts, const CountTap& tap,
                           cudaStream_t stream) noexcept;
 

@@ -15,13 +15,13 @@ class Step;
 
 namespace rashpa::kernel::jungfrau {
 
-/// What a pixel becomes.
+/// The unit of output pixels.
 enum class Output : std::uint8_t {
   photons,  ///< int16, rounded
   kev,      ///< float32
 };
 
-/// What becomes of the pixels of double size at the borders of chips (assembly.hpp).
+/// The treatment of the pixels of double size at the borders of chips (assembly.hpp).
 enum class Borders : std::uint8_t {
   raw,     ///< the image is as modules send it
   shared,  ///< assembled; their counts are shared by the pixels that they cover
@@ -62,7 +62,7 @@ struct Counts {
   friend bool operator==(const Counts&, const Counts&) = default;
 };
 
-/// What is derived from the photons while they are still in registers.
+/// The values derived from the photons while they are still in registers.
 struct Taps {
   bool count = false;                 ///< fill Counts::bright
   std::int16_t bright_threshold = 0;  ///< photons

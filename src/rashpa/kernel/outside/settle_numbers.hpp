@@ -8,7 +8,7 @@
 
 namespace rashpa::kernel::outside {
 
-/// What the device is told of a stack's findings.
+/// The findings of a stack for the device.
 struct NumbersOfStack {
   std::array<DeviceNumbers, kMostColumns> columns{};
   std::array<Column::Type, kMostColumns> types{};

@@ -22,7 +22,7 @@ struct DeviceNumbers {
   Type type = Type::f64;
 };
 
-/// What was found in the images of a stack.
+/// The findings in the images of a stack.
 struct StackFindings {
   std::vector<DeviceNumbers> columns{};  ///< in the order of the declaration
   DeviceNumbers verdicts{};              ///< whole numbers, 0: kept; n: its n-th reason. No data: all are kept

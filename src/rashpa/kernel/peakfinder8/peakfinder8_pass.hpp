@@ -29,7 +29,7 @@ struct DevicePanel {
   }
 };
 
-/// What stays the same for all images.
+/// The constants of all images.
 struct Known {
   const std::uint16_t* ring_of;  // of each pixel
   const std::uint16_t* panel_of;

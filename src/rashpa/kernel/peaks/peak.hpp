@@ -4,7 +4,7 @@
 
 namespace rashpa::kernel {
 
-/// What a peak finder finds.
+/// A peak, as peak finders find it.
 struct Peak {
   double x = 0;  ///< the middle of the first pixel is 0
   double y = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What peak finders have in common on OpenCL devices: rings and marks are the device's; what the marked pixels make is
+/// The common part of peak finders on OpenCL devices: rings and marks are the device's; what the marked pixels make is
 /// found by the host, image after image, with the function of unit cpu.
 #include <cstddef>
 #include <cstdint>

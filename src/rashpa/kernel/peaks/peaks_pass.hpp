@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What kernels that find peaks have in common: the peak, the columns of an image and of its table, and the pass that
+/// The common part of kernels that find peaks: the peak, the columns of an image and of its table, and the pass that
 /// has each image looked at by one thread and keeps the rows.
 #include <fmt/format.h>
 

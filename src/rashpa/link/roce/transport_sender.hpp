@@ -18,7 +18,7 @@
 
 namespace rashpa::link::roce {
 
-/// What a sender has before its transport matters: where it is and what it may. Checked; throws as make_sender() does.
+/// The start of a sender before its transport matters: its place and its limits. Checked; throws as make_sender() does.
 struct SenderStart {
   explicit SenderStart(const SenderConfig& wanted);
 

@@ -8,7 +8,7 @@
 
 namespace rashpa::link {
 
-/// What words of credits may say. They lie in memory, or come in packets, that somebody else has written, and may have
+/// The bounds of words of credits. They lie in memory, or come in packets, that somebody else has written, and may have
 /// any value. One never counts for more images than the receiver can have room for, which are those announced and as
 /// many as it has slots, and takes back nothing that was granted. Used by the DTP's thread.
 class CreditBound {

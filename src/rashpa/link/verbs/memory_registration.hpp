@@ -24,7 +24,7 @@ enum class Way : std::uint8_t {
 
 std::string_view name_of(Way way) noexcept;
 
-/// What a library and a device can do.
+/// The abilities of a library and a device.
 struct Ability {
   bool iova = true;     ///< registration at a chosen address
   bool dma_buf = true;  ///< registration of exported files
@@ -53,7 +53,7 @@ class Registration final : public memory::DeviceMapping {
   [[nodiscard]] bool contains(const std::byte* data, std::size_t size) const noexcept {
     return data >= block_.data && data + size <= block_.data + block_.bytes;
   }
-  /// What the device calls the byte at `data`.
+  /// The device's address of the byte at `data`.
   [[nodiscard]] std::uint64_t address_of(const std::byte* data) const noexcept {
     return device_address_ + static_cast<std::uint64_t>(data - block_.data);
   }

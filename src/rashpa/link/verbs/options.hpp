@@ -25,7 +25,7 @@ struct Options {
   std::uint32_t signal_every = 16;        ///< one completion for so many writes; the event always has one
 };
 
-/// What a telegram can choose, by the names of the run file's keys.
+/// The options of a telegram, by the names of the run file's keys.
 const Parameters<Options>& parameters();
 
 /// Throws ConfigError when a member is not allowed.

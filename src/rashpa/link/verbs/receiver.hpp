@@ -40,7 +40,7 @@ class VerbsReceiver final : public ThreadedReceiver, public Registering, public 
   [[nodiscard]] std::vector<Endpoint> endpoints() const override;
   /// Packets from elsewhere are then refused by the RNIC.
   void connect(std::span<const Endpoint> senders) override;
-  /// What the RNIC calls the region's byte 0: 0, or its virtual address where iova 0 is not to be had.
+  /// The RNIC's address of the region's byte 0: 0, or its virtual address where iova 0 is not to be had.
   [[nodiscard]] std::uint64_t base() const noexcept override;
   [[nodiscard]] std::string registration() const override;
   [[nodiscard]] bool sources_write() const noexcept override { return true; }

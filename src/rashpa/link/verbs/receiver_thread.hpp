@@ -15,7 +15,7 @@
 
 namespace rashpa::link::verbs {
 
-/// What an RNIC's completions say besides.
+/// Further counters from an RNIC's completions.
 struct VerbsCounters : ReceiverCounters {
   NamedCounter malformed{*this, "malformed"};    ///< completions of another kind than a write with immediate
   NamedCounter unknown_qp{*this, "unknown_qp"};  ///< of a queue pair that is not ours

@@ -11,7 +11,7 @@
 
 namespace rashpa::link::verbs {
 
-/// What all DTPs of an emulator share: the open device and the registered frames.
+/// The common resources of all DTPs of an emulator: the open device and the registered frames.
 struct SourceMemory {
   std::shared_ptr<Device> device;
   std::vector<std::shared_ptr<const Registration>> blocks;

@@ -65,7 +65,7 @@ class DeviceGroup {
   /// "NCCL 2.28.9".
   [[nodiscard]] std::string version() const;
   [[nodiscard]] bool broken() const noexcept { return broken_; }
-  /// What broke it.
+  /// The cause of its failure.
   [[nodiscard]] const std::string& words() const noexcept { return words_; }
 
  private:

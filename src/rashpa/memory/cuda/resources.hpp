@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What is owned on a CUDA device: each class one resource, taken in the constructor, given back in the destructor, not
-/// copied. Constructors throw ResourceError that says what was asked for.
+/// Owned resources of a CUDA device: each class one resource, taken in the constructor, given back in the destructor,
+/// not copied. Constructors throw ResourceError that says what was asked for.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>

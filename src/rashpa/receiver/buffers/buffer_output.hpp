@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a buffer's sinks are told of its pipeline; the same with a receiver and without one. Set-up only.
+/// The description of a buffer's pipeline for its sinks; the same with a receiver and without one. Set-up only.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,8 +17,8 @@ std::shared_ptr<sink::SpecialMask> special_mask_of(const BufferConfig& buffer);
 Output output_of(const BufferConfig& buffer, const unit::Output& made, std::uint32_t run,
                  std::shared_ptr<const sink::SpecialMask> mask);
 
-/// What its sinks need of accepted images: no pixels beside a list; none beside chunks where one stores these and none
-/// reads pixels.
+/// The needs of its sinks for accepted images: no pixels beside a list; none beside chunks where one stores these and
+/// none reads pixels.
 unit::Delivery delivery_of(const std::vector<SinkConfig>& sinks);
 
 /// Where the sinks of a buffer with so many slots find each other's chunks. Null: none makes any for others.

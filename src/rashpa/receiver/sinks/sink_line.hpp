@@ -57,7 +57,7 @@ class LineOwner {
                     const std::string& text) noexcept = 0;
   /// The sink had nobody for an accepted image: that is a loss where no other sink has it.
   virtual void passed_over(std::uint64_t index, std::uint64_t frame, const std::string& text) noexcept = 0;
-  /// What is known of an image, for a sink that never had it.
+  /// The facts of an image, for a sink that never had it.
   [[nodiscard]] virtual sink::SkippedImage skipped(std::uint64_t index) const noexcept = 0;
   /// The books of the buffer without what sinks have lost; called when all stacks have been offered.
   [[nodiscard]] virtual Books decided() const noexcept = 0;

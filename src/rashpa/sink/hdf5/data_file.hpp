@@ -40,7 +40,7 @@ class DataFile {
   ::ino_t inode_ = 0;
 };
 
-/// What is said of a file that is_at() does not find.
+/// The message about a file that is_at() does not find.
 std::string says_gone(const std::filesystem::path& path);
 
 /// Brings a file to the disk; the system's reason when that failed, else empty.

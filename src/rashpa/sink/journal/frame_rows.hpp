@@ -34,7 +34,7 @@ struct RawPlace {
   friend bool operator==(const RawPlace&, const RawPlace&) = default;
 };
 
-/// What the tables say of one image, but for its numbers and lost lines.
+/// A row of the tables for one image, but for its numbers and lost lines.
 struct FrameRow {
   std::uint64_t index = 0;
   std::uint64_t frame_number = 0;
@@ -51,7 +51,7 @@ struct FrameRow {
   ErrorReason error = ErrorReason::none;
 };
 
-/// What a journal says of its run.
+/// The facts of a run in its journal.
 struct JournalHeader {
   static constexpr std::uint64_t kNotKnown = ~std::uint64_t{0};
   std::uint64_t images = 0;  ///< that are due; kNotKnown: as many as there are rows, at least
@@ -78,7 +78,7 @@ class FrameRows {
   /// rows of all images and `reserve` besides; where their number is not known, for kBlock images, and for as
   /// many more whenever those are there. Throws FileError when there is no room at the beginning.
   FrameRows(int journal, const JournalHeader& header, const Reserve& reserve);
-  /// What the journal holds. Throws FileError when it is none.
+  /// Reads the journal. Throws FileError when it is none.
   explicit FrameRows(int journal);
 
   /// `result`: what the sink made of the image; none: nothing went wrong.

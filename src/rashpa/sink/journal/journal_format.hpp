@@ -46,7 +46,7 @@ constexpr std::size_t record_bytes(std::size_t columns, ImageForm form) noexcept
 [[nodiscard]] std::vector<std::byte> block_of(const Results& results);
 /// Of a block that begins like this, how many bytes it has; 0: so few bytes do not say it.
 [[nodiscard]] std::uint64_t block_bytes(std::span<const std::byte> begin) noexcept;
-/// What block_of() wrote. False when it is damaged.
+/// Reads the output of block_of(). False when it is damaged.
 [[nodiscard]] bool read_block(std::span<const std::byte> block, Results& results);
 
 }  // namespace rashpa::sink

@@ -21,7 +21,7 @@ h5::Handle create_master(const Hdf5Config& config, const std::filesystem::path& 
 /// FileError.
 void keep_facts(const std::filesystem::path& prefix);
 
-/// What a master is completed with. `stored_index`: of each row its place among the stored images, or −1.
+/// The contents that complete a master. `stored_index`: of each row its place among the stored images, or −1.
 struct MasterContents {
   const FrameRows& rows;
   const std::vector<std::int64_t>& stored_index;

@@ -11,7 +11,7 @@
 
 namespace rashpa::sink {
 
-/// What NXmx needs to know of the images besides the metadata.
+/// The facts of the images for NXmx besides the metadata.
 struct NxmxImages {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
@@ -27,7 +27,7 @@ struct NxmxImages {
 /// detector's group.
 h5::Handle write_nxmx_tree(hid_t file, hid_t entry, const NxmxMetadata& metadata, const NxmxImages& images);
 
-/// What is known at the end: `end_time`, the counts of detectorSpecific, and what was not known at the beginning.
+/// Writes the facts of the end: `end_time`, the counts of detectorSpecific, and what was not known at the beginning.
 void finish_nxmx_tree(hid_t entry, hid_t detector, std::uint64_t expected, std::uint64_t collected,
                       std::uint64_t written, const std::string& end_time);
 

@@ -14,7 +14,7 @@ namespace rashpa::sink {
 /// /entry/rashpa/special_values: what the detector has declared. Nothing when it is empty.
 void write_special_values(hid_t parent, std::span<const SpecialValue> special);
 
-/// What write_special_values() wrote in the master; empty when there is nothing.
+/// Reads the output of write_special_values() from the master; empty when there is nothing.
 std::vector<SpecialValue> read_special_values(const std::filesystem::path& master);
 
 /// The bits that the first stored image of a dense run says, for a run whose receiver was killed; empty when no image

@@ -16,7 +16,7 @@ namespace rashpa::sink {
 
 inline constexpr std::size_t kRawHeader = kBlockAlignment;
 
-/// What each file says of itself.
+/// The header of each file.
 struct RawHeader {
   std::uint32_t width = 0;
   std::uint32_t height = 0;

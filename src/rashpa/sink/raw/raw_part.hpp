@@ -24,7 +24,7 @@ class RawPart {
   [[nodiscard]] const RawHeader& header() const noexcept { return header_; }
   /// Why it is not written past the page cache, or its room was not taken at once; empty: it is as it should be.
   [[nodiscard]] const std::string& remark() const noexcept { return remark_; }
-  /// What addresses of data must be multiples of.
+  /// The alignment of addresses of data.
   [[nodiscard]] std::size_t memory_alignment() const noexcept { return memory_alignment_; }
   /// Whether the file at `path` is this one.
   [[nodiscard]] bool is_at(const std::filesystem::path& path) const noexcept;

@@ -16,7 +16,7 @@ struct ConvertOptions {
   unsigned threads = 1;  ///< that compress
 };
 
-/// What became of a raw run.
+/// The result of converting a raw run.
 struct Converted {
   std::string master;
   Books books;

@@ -7,7 +7,7 @@
 
 namespace rashpa::sink {
 
-/// What became of a master that was not complete.
+/// The result of repairing a master.
 struct Repaired {
   std::string master;
   bool was_complete = false;  ///< there was nothing to do; `books` and `unknown` are then of the index of a raw run

@@ -19,7 +19,7 @@ namespace rashpa::sink::stream2 {
 
 using publish::Pattern;
 
-/// What a lane is made for.
+/// The configuration of a lane.
 struct LaneConfig {
   std::string endpoint{};     ///< of the first outlet
   std::uint32_t outlets = 1;  ///< on ports that follow each other
@@ -41,7 +41,7 @@ class Lane {
   /// Leaves at once; what is queued is lost, unless leave() was called before.
   ~Lane() = default;
 
-  // What was seen of the outlets last.
+  // The number of outlets at the last look.
   [[nodiscard]] std::size_t outlets() const noexcept { return listeners_.size(); }
   [[nodiscard]] bool is_connected(std::size_t outlet) const noexcept;
   /// All consumers that are connected there have the start.

@@ -18,7 +18,7 @@ inline constexpr const char* kChannel = "threshold_1";
 /// Most runs of lost lines that an image message lists; it says how many there are in all.
 inline constexpr std::uint32_t kMostLost = 16384;
 
-/// What all messages of a series have in common.
+/// The common part of all messages of a series.
 struct Series {
   std::uint64_t id = 0;
   std::string unique_id;  ///< a ULID
@@ -27,14 +27,14 @@ struct Series {
   std::uint64_t first_ns = 0;  ///< TAI, the same
 };
 
-/// What was decided so far, and what became of it in this stream.
+/// The decisions so far, and their fates in this stream.
 struct Tally {
   std::uint64_t accepted = 0;  ///< images: the next one is image number `accepted`
   std::uint64_t vetoed = 0;
   std::uint64_t errored = 0;
 };
 
-/// What one consumer has got.
+/// The images of one consumer.
 struct Delivery {
   std::uint64_t sent = 0;
   std::uint64_t missed = 0;

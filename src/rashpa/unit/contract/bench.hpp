@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the tests of the unit contract share: pipelines as recipes, a ring of stacks with synthetic images, a unit that
-/// runs them, and what the plain references make of the same images.
+/// The common part of the tests of the unit contract: pipelines as recipes, a ring of stacks with synthetic images, a
+/// unit that runs them, and what the plain references make of the same images.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -27,7 +27,7 @@ inline constexpr std::uint32_t kWidth = 129;
 inline constexpr std::uint32_t kHeight = 101;
 inline constexpr std::size_t kPixels = std::size_t{kWidth} * kHeight;
 
-/// What a pipeline is made of, so that the plain references can do the same.
+/// The recipe of a pipeline, so that the plain references can do the same.
 struct Recipe {
   std::optional<jungfrau::Config> conversion{};
   std::optional<bragg_count::Config> veto{};

@@ -15,7 +15,7 @@ namespace rashpa::unit {
 /// construction.
 class Team {
  public:
-  /// What the team does.
+  /// The work of the team.
   class Work {
    public:
     virtual ~Work() = default;

@@ -10,7 +10,7 @@
 
 namespace rashpa::unit::cuda {
 
-/// What the host orders for one stack; copied to the device in front of the images.
+/// The host's order for one stack; copied to the device in front of the images.
 struct Order {
   std::uint32_t ticket = 0;  ///< goes into Control::done when all is out; never 0
   std::uint32_t images = 0;

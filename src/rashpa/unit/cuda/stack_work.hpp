@@ -74,7 +74,7 @@ class StackWork {
   [[nodiscard]] std::span<const std::byte> chunk(std::uint32_t slot, std::uint32_t image) const noexcept;
   /// Before the stack in `slot` is submitted, for each image that will be processed.
   void prepare(std::uint32_t slot, std::uint32_t number, const StackImage& image) const noexcept;
-  /// What steps say of how they work.
+  /// The remarks of steps on how they work.
   [[nodiscard]] std::vector<std::string> words() const;
   /// Before the stack is submitted: which windows end with it, into its order.
   void order_windows(const Stack& stack) const noexcept;

@@ -26,7 +26,7 @@ inline constexpr std::uint32_t kMostMembers = 64;
 /// note() and shadow() are for the thread that submits, the rest for the one that takes; lost() for any.
 class JoinedWindows {
  public:
-  /// What ends with a stack.
+  /// The windows that end with a stack.
   struct Ending {
     std::array<Members, kMostAccumulations> owe{};  ///< members that have the window open; none: it goes on
     Members shadows = 0;                            ///< members that get a shadow
@@ -40,16 +40,16 @@ class JoinedWindows {
   /// The stack's shadow for another member; its own until it has given it back.
   Stack* shadow(std::uint32_t member, const Stack& stack) noexcept;
 
-  /// What a member has given back with the stack, or with its shadow.
+  /// Keeps the parts that a member has given back with the stack, or with its shadow.
   void keep(std::uint32_t member, const Accumulated& parts) noexcept { parts_[member] = parts; }
   /// When all have: makes the windows that end with the stack, in place of what its member has said of them.
   void join(const Ending& ending, Stack& stack) noexcept;
   /// The windows that are open at the end, of what members conclude with, which keep() has been told of.
   Accumulated conclude() noexcept;
 
-  /// What is missing of windows, in words; empty: nothing.
+  /// The missing parts of windows, in words; empty: nothing.
   [[nodiscard]] std::string lost() const;
-  /// What it makes, by accumulation.
+  /// Its outputs, by accumulation.
   [[nodiscard]] const std::vector<Accumulation>& facts() const noexcept { return facts_; }
   [[nodiscard]] const Joiner& joiner() const noexcept { return *joiner_; }
 

@@ -30,7 +30,7 @@ class Joiner {
                     const kernel::AccumulatedArrays& to) noexcept = 0;
   /// "sums joined on the host".
   [[nodiscard]] virtual std::string how() const = 0;
-  /// What went wrong; empty: nothing.
+  /// The trouble in words; empty: none.
   [[nodiscard]] virtual std::string trouble() const { return {}; }
 };
 

@@ -19,7 +19,7 @@ std::vector<kernel::Rows> strips_of(const Layout& whole, std::uint32_t members);
 /// The strips of the same images: they lie where those do, and as far apart.
 Layout strip_of(const Layout& whole, const kernel::Rows& rows);
 
-/// What a member does.
+/// The work of a member.
 struct StripPipeline {
   Pipeline pipeline;
   std::vector<std::vector<kernel::Bound>> bounds;  ///< by kernel

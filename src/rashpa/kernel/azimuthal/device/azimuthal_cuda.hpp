@@ -17,7 +17,7 @@ namespace rashpa::kernel::azimuthal::cuda {
 std::unique_ptr<kernel::cuda::DevicePass> make_pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring,
                                                     std::optional<ProfileSums> summed, const Setup& setup);
 
-/// What does not change from image to image, on the device.
+/// The constants of all images, on the device.
 struct Tables {
   const Prepared::Bin* all = nullptr;     ///< [bins]
   const float* norm = nullptr;            ///< [pixels]
@@ -33,7 +33,7 @@ struct Tables {
   std::uint32_t team = 1;  ///< to gather: threads of a bin, 1 or 32
 };
 
-/// What masked pixels take away from a bin.
+/// The sums that masked pixels take away from a bin.
 struct MaskedSum {
   double norm = 0;
   double dark = 0;

@@ -52,7 +52,7 @@ class Assembly final : public Reshape {
   [[nodiscard]] bool is_double(std::size_t pixel) const noexcept;
 
  private:
-  /// What the image holds of a module: columns from sx on at column x, rows from sy on at row y.
+  /// The image's part of a module: columns from sx on at column x, rows from sy on at row y.
   struct Module {
     std::uint32_t number = 0;
     std::uint32_t x = 0, y = 0, sx = 0, sy = 0, width = 0, height = 0;

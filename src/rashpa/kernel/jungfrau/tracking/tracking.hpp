@@ -45,7 +45,7 @@ inline std::uint64_t images_between_looks(const Tracking& settings) noexcept {
   return std::max<std::uint64_t>(1, settings.images / 8);
 }
 
-/// What is known of the pixels before the first image, pixel by pixel up to a multiple of kGroup; 0 of pixels without
+/// The state of the pixels before the first image, pixel by pixel up to a multiple of kGroup; 0 of pixels without
 /// a valid calibration in G0.
 struct AtStart {
   /// Throws ConfigError when the calibration has no RMS, or one that is no number.
@@ -94,7 +94,7 @@ class Tracker {
   [[nodiscard]] const Drift& drift() const noexcept { return drift_; }
   /// Images that were followed, before the stack in hand.
   [[nodiscard]] std::uint64_t followed() const noexcept { return followed_; }
-  /// What is known of a pixel now. For tests: slow.
+  /// The present state of a pixel. For tests: slow.
   [[nodiscard]] Running at(std::size_t pixel) const noexcept;
 
  private:
@@ -119,7 +119,7 @@ class Tracker {
   Drift drift_{};
 };
 
-/// What is followed in one image.
+/// The parameters of following one image.
 struct Follow {
   float inverse = 0;  ///< float32(1/N)
   float limit = 0;    ///< σ: only pixels that are no farther from their pedestal, and no variance; 0: all pixels in G0

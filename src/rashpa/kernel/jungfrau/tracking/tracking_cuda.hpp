@@ -13,7 +13,7 @@
 
 namespace rashpa::kernel::jungfrau::cuda {
 
-/// What one stack leaves to the next, in device memory; begins with zeros.
+/// The state that one stack leaves to the next, in device memory; begins with zeros.
 struct TrackerState {
   std::uint64_t followed = 0;   ///< images, without those of the stack in hand
   std::uint64_t next_look = 0;  ///< when so many are

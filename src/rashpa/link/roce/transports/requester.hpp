@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the requesters of all transports share. A sender has one requester, of a type chosen at set-up: it makes the
-/// headers of packets, and knows how much may fly. Used by the DTP's thread alone.
+/// The common part of the requesters of all transports. A sender has one requester, of a type chosen at set-up: it
+/// makes the headers of packets, and knows how much may fly. Used by the DTP's thread alone.
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -13,7 +13,7 @@
 
 namespace rashpa::link::roce {
 
-/// What a packet ends.
+/// The part that a packet ends.
 enum class Ends : std::uint8_t { nothing, write, event };
 
 /// The part of a write that becomes one packet.

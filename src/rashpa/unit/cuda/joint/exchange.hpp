@@ -12,7 +12,7 @@
 
 namespace rashpa::unit::cuda {
 
-/// What one member has counted of one stack: a ticket, and behind it the columns of all images, 64 bits each.
+/// The counts of one member for one stack: a ticket, and behind it the columns of all images, 64 bits each.
 struct alignas(64) Box {
   std::uint32_t ticket = 0;  ///< of the stack that the numbers are of
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the devices of a unit have in common that split images: what each does alone is StackWork's.
+/// The common part of a unit's devices that split images: the work of each alone is StackWork's.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

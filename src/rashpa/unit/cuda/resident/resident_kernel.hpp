@@ -28,7 +28,7 @@ struct ResidentState {
   std::uint32_t told = 0;      ///< tells_first: the last ticket whose decision is on its way
 };
 
-/// What is counted of an image while it is converted.
+/// The counts of an image during its conversion.
 struct alignas(16) ResidentCounts {
   std::uint32_t masked = 0;
   std::uint32_t saturated = 0;
@@ -38,7 +38,7 @@ struct alignas(16) ResidentCounts {
 /// Sets of counts in turn: one in use, one that a block may still read, one that is being cleared.
 inline constexpr std::uint32_t kCountSets = 3;
 
-/// What has been found of the peaks of an image.
+/// The peaks of an image so far.
 struct ResidentPeaks {
   double intensity = 0;
   std::uint32_t count = 0;
