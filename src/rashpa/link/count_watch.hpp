@@ -15,7 +15,7 @@ struct WatchedCounter {
   std::string_view words;  ///< "packets with a wrong key, or out of bounds, were refused"
 };
 
-/// What receivers refuse or cannot use, and what senders lose.
+/// The counters of packets that receivers refuse or cannot use, and that senders lose.
 std::span<const WatchedCounter> watched_of_receivers() noexcept;
 std::span<const WatchedCounter> watched_of_senders() noexcept;
 

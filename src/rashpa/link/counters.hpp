@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What links count: each registers its own counters by name, and a display takes all of them. The names are
+/// The counters of links: each registers its own counters by name, and a display takes all of them. The names are
 /// those of telegrams, reports and metrics; docs/explanations/links.md says what they mean.
 #include <atomic>
 #include <cstdint>
@@ -66,7 +66,7 @@ class NamedCounter : public Counter {
   NamedCounter& operator=(const NamedCounter&) = delete;
 };
 
-/// What each receiving link counts, one set a thread. A link with more to say derives from it.
+/// The counters of each receiving link, one set a thread. A link with more to say derives from it.
 struct ReceiverCounters : CounterList {
   NamedCounter packets{*this, "packets"};
   NamedCounter payload_bytes{*this, "payload_bytes"};  ///< accepted; of links that see events: what those announce
@@ -82,7 +82,7 @@ struct ReceiverCounters : CounterList {
   NamedCounter crc_mismatches{*this, "crc_mismatches"};        ///< images whose CRC32C differs from the record's
 };
 
-/// What each sender counts.
+/// The counters of each sender.
 struct SenderCounters : CounterList {
   NamedCounter messages{*this, "messages"};
   NamedCounter packets{*this, "packets"};

@@ -25,7 +25,7 @@ struct FaultCounts {
   std::uint64_t corrupt = 0;
 };
 
-/// What the receiver must find of each image, by the injector's own log.
+/// The fate that the receiver must find for each image, by the injector's own log.
 class Fates {
  public:
   virtual ~Fates() = default;

@@ -11,7 +11,7 @@ namespace rashpa::link {
 struct MapUnit {
   MapUnit(std::uint32_t unit, std::uint32_t least) : bytes(unit), finest(least) {}
   MapUnit(std::uint32_t unit) : MapUnit(unit, unit) {}  // NOLINT: one unit, whatever comes
-  /// What the link's own senders keep to; it divides a line.
+  /// The granularity of the link's own senders; it divides a line.
   std::uint32_t bytes;
   /// Divides `bytes`. The map changes over to it when the first packet comes that keeps to this only: a foreign sender.
   std::uint32_t finest;

@@ -193,7 +193,7 @@ class Receiver {
 class Registering {
  public:
   virtual ~Registering() = default;
-  /// What senders must add to every offset; 0 but for an RNIC that cannot register at iova 0.
+  /// The base that senders must add to every offset; 0 but for an RNIC that cannot register at iova 0.
   [[nodiscard]] virtual std::uint64_t base() const noexcept = 0;
   /// How the memory was registered, in words.
   [[nodiscard]] virtual std::string registration() const = 0;

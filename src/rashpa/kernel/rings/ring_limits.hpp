@@ -23,7 +23,7 @@ struct SigmaClip {
 };
 using RingMethod = std::variant<SnrRounds, SigmaClip>;
 
-/// What is known of a ring: its limit and its mean (SnrRounds), or its mean and its deviation (SigmaClip).
+/// The limits of a ring: its limit and its mean (SnrRounds), or its mean and its deviation (SigmaClip).
 struct RingLimit {
   float first = 0;
   float second = 0;

@@ -34,7 +34,7 @@ class MarkedRings {
   /// begin early (early_launch.cuh).
   [[nodiscard]] cudaError_t enqueue(const DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept;
 
-  /// What kernels behind it read, in device memory; pixels in no ring are not marked.
+  /// The marks for kernels behind it, in device memory; pixels in no ring are not marked.
   struct Seen {
     const std::uint16_t* ring_of = nullptr;  ///< [pixel]
     const RingLimit* limits = nullptr;       ///< [image][ring]
@@ -44,7 +44,7 @@ class MarkedRings {
   };
   [[nodiscard]] Seen seen(std::uint32_t bench) const noexcept;
 
-  /// What those limits are made of, for a kernel that makes them itself; in device memory.
+  /// The sources of those limits, for a kernel that makes them itself; in device memory.
   struct Made {
     const std::uint32_t* order = nullptr;   ///< pixels, ring by ring
     const std::uint32_t* firsts = nullptr;  ///< [ring], and behind the last one: where it begins among those

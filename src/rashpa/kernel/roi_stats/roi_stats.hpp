@@ -36,7 +36,7 @@ std::vector<NamedRegion> parse(const std::string& text);
 /// A step of a pipeline. Throws as parse().
 std::shared_ptr<const Step> step_of(const Config& config);
 
-/// What is found in a region, or in a part of it.
+/// The statistics of a region, or of a part of it.
 struct Stats {
   std::int64_t sum = 0;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();

@@ -8,7 +8,7 @@
 
 namespace rashpa::kernel::sigma_clip {
 
-/// What the device is to do: the same as Background, of which it marks the same candidates.
+/// The method of the device: the same as Background, of which it marks the same candidates.
 SigmaClip device_method(const Config& config, const Radii& radii);
 
 /// The background that it has found.

@@ -8,7 +8,7 @@
 namespace rashpa::kernel::sigma_clip {
 
 /// A kernel that is made of its parameters and of the geometry that they name: its folder has `step_of(const Config&)`.
-/// What it is made with outlives it.
+/// The arguments of its constructor outlive it.
 template <class Settings>
 class GeometryKernel final : public Kernel {
  public:

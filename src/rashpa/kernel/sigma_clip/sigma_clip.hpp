@@ -19,7 +19,7 @@
 
 namespace rashpa::kernel::sigma_clip {
 
-/// What the deviation of a pixel follows from.
+/// The source of a pixel's deviation.
 enum class ErrorModel : std::uint8_t {
   poisson,    ///< from its counts
   azimuthal,  ///< from what the pixels of the same radius scatter

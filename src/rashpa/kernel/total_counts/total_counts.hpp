@@ -22,14 +22,14 @@ void check(const Config& config);
 /// A step of a pipeline. Throws as check().
 std::shared_ptr<const Step> step_of(const Config& config);
 
-/// What is found in an image, or in a part of it.
+/// The totals of an image, or of a part of it.
 struct Totals {
   std::int64_t counts = 0;   ///< of pixels that are not masked
   std::uint32_t masked = 0;  ///< pixels
   friend bool operator==(const Totals&, const Totals&) = default;
 };
 
-/// What becomes of an image, as numbers that a device can compare.
+/// The limits of an image's fate, as numbers that a device can compare.
 struct Limits {
   std::int64_t least = 0;
   std::int64_t most = 0;

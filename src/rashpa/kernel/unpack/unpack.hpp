@@ -55,7 +55,7 @@ std::shared_ptr<const Step> step_of(const Config& config);
 void unpack_reference(Bits bits, const std::byte* in, std::byte* out, std::size_t pixels) noexcept;
 /// The same with the machine's widest vectors, past the caches where `out` lies well (aligned as a vector).
 void unpack(Bits bits, const std::byte* in, std::byte* out, std::size_t pixels) noexcept;
-/// What this thread has unpacked can be seen by others.
+/// Makes the pixels that this thread has unpacked visible to others.
 void flush() noexcept;
 
 /// Packed lines [first, last) of an image to their places, and the gaps beside and below them.

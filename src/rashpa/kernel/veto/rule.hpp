@@ -62,7 +62,7 @@ class Rule {
   std::vector<Operation> operations_;  // needs kMostStack numbers at most
 };
 
-/// What the operations of a rule say of an image; on devices, too.
+/// Evaluates the operations of a rule on an image; on devices, too.
 constexpr bool holds(const Operation* operations, std::size_t count, const Scalar* numbers) noexcept {
   using Code = Operation::Code;
   std::array<double, kMostStack> stack;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled as it grows

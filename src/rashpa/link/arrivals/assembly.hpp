@@ -20,7 +20,7 @@ namespace rashpa::link {
 /// receiver.
 enum class NotFree : std::uint8_t { late, overrun };
 
-/// What a link sees of an image, and so what can be proven of it.
+/// The part of an image that a link sees, and so the facts that it can prove.
 enum class Sight : std::uint8_t {
   packets,            ///< each packet, checked one by one, which the link then places itself; then the event's record
   unchecked_packets,  ///< the same, but nobody checks a packet: only the record's CRC32C proves lines
@@ -38,7 +38,7 @@ class ArrivalOutput {
   virtual bool emit(const Arrival& arrival) noexcept = 0;
 };
 
-/// What a run of destination memory is, for one DTP at one moment.
+/// The meaning of a run of destination memory, for one DTP at one moment.
 struct Target {
   enum class Kind : std::uint8_t { refused, lines, record, skip };
   Kind kind = Kind::refused;
@@ -54,7 +54,7 @@ class Assembly {
   Assembly(const ReceiverDtp& dtp, std::uint32_t list_index, MapUnit unit, const ReceiverMemory& memory,
            NotFree not_free, ReceiverCounters& counters, Sight sight = Sight::packets, Verify verify = Verify::all);
 
-  /// What `bytes` bytes at `offset` are: lines of one image, a whole record, or nothing of this DTP.
+  /// Returns the meaning of `bytes` bytes at `offset`: lines of one image, a whole record, or nothing of this DTP.
   [[nodiscard]] Target locate(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   /// The number of the packet that is put next, where the link numbers packets: with it a packet of an image that lies
   /// a ring away is known as such, also when the events between were lost.

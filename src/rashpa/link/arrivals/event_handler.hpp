@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the thread of a link that sees events alone does with those of its DTPs, without a device: immediate → image →
+/// Handles the events of DTPs for the thread of a link that sees events alone, without a device: immediate → image →
 /// record → assembly.
 #include <cstddef>
 #include <cstdint>

@@ -47,7 +47,7 @@ class ThreadedReceiver : public Receiver {
     threads_.push_back(&thread);
     counters_.push_back(&counters);
   }
-  /// What connect() begins with: throws StateError after start(), ConfigError unless there is one sender per DTP.
+  /// The beginning of connect(): throws StateError after start(), ConfigError unless there is one sender per DTP.
   void check_senders(std::size_t senders) const;
 
  private:

@@ -8,14 +8,14 @@
 
 namespace rashpa::link {
 
-/// What a link's thread has taken of what had arrived when it last said so.
+/// The share of the arrivals that a link's thread has taken, when it last reported.
 enum class Taken : std::uint8_t {
   some,     ///< more may have arrived
   a_queue,  ///< as much as can lie there, since it said so before; more may have arrived since
   all,      ///< everything
 };
 
-/// What a link's user has told it of one DTP (release() and close() of the contract): any thread writes, the link's
+/// The user's words to a link about one DTP (release() and close() of the contract): any thread writes, the link's
 /// thread reads. On a cache line of its own. Sequentially consistent, because links compare the words with a flag of
 /// theirs that says whether they sleep.
 struct alignas(64) Told {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the files of the factory share. A build without a component has no_….cpp in place of …_ends.cpp.
+/// The common part of the factory's files. A build without a component has no_….cpp in place of …_ends.cpp.
 #include <cstdint>
 #include <memory>
 #include <string>

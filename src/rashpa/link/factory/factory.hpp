@@ -32,7 +32,7 @@ namespace verbs {
 struct SourceMemory;
 }  // namespace verbs
 
-/// What both ends of all DTPs of a node have in common.
+/// The common options of both ends of all DTPs of a node.
 struct EndOptions {
   LinkOptions link{};      ///< of this end
   Kind peer = Kind::roce;  ///< of the other end

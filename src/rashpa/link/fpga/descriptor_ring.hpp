@@ -69,7 +69,7 @@ class DescriptorRing {
     std::uint32_t immediate = 0;
     bool event = false;
   };
-  /// What an entry of the ring was posted for.
+  /// The purpose of an entry of the ring.
   struct Entry {
     std::uint32_t place = 0;
     bool event = false;

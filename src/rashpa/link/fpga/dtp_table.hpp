@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a card must know of a DTP so that it plays it by itself: the words of its table, of which the card's adders
-/// make the same descriptors, packets and records as software does.
+/// A card's description of a DTP, by which it plays the DTP by itself: the words of its table, of which the card's
+/// adders make the same descriptors, packets and records as software does.
 #include <array>
 #include <cstdint>
 #include <span>

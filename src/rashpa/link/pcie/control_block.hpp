@@ -72,7 +72,7 @@ class ControlBlock {
 
   [[nodiscard]] SharedDtp& dtp(std::size_t dtp) noexcept { return dtps_[dtp]; }
   [[nodiscard]] Thread& thread(std::size_t number) noexcept { return threads_[number]; }
-  /// What a source must be told of DTP number `dtp`.
+  /// The endpoint of DTP number `dtp` for its source.
   [[nodiscard]] Endpoint endpoint(std::uint32_t dtp) const;
 
  private:
@@ -106,7 +106,7 @@ class RemoteMemory {
   [[nodiscard]] std::span<std::byte> region() const noexcept { return {region_.data(), header_.region_bytes}; }
   /// Where lines go, unless into region().
   [[nodiscard]] const std::optional<RemoteLines>& lines() const noexcept { return lines_; }
-  /// What offsets of lines stay below.
+  /// The bound of offsets of lines.
   [[nodiscard]] std::uint64_t line_bytes() const noexcept { return lines_ ? lines_->bytes : header_.region_bytes; }
   [[nodiscard]] bool is(const Endpoint& endpoint) const noexcept {
     return endpoint.address == address_ && endpoint.rkey == header_.key;

@@ -82,7 +82,7 @@ class CopyEngine final : public Engine {
   [[nodiscard]] bool failed() const noexcept override { return failed_; }
 
  private:
-  /// What a number that comes back says to be done.
+  /// The work that a returned number reports as done.
   struct Batch {
     std::size_t copies = 0;  // the number itself among them
     std::size_t writes = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What moves a sender's bytes into the receiver's memory, behind one seam: the processor (cpu_engine.hpp), or a device
+/// Moves a sender's bytes into the receiver's memory, behind one seam: the processor (cpu_engine.hpp), or a device
 /// that works beside it (copy_engine.hpp), as a GPU does. The sender checks bounds and credits; an engine moves bytes,
 /// and keeps the order that the receiver relies on: all lines, then the record, then the lock word.
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace rashpa::link::pcie {
 
-/// What became of what an engine was given, since it was asked last.
+/// The progress of an engine's work, since the last call.
 struct Progress {
   std::size_t writes = 0;     ///< done, or lost: their source memory is not read any more
   std::size_t announced = 0;  ///< events whose lock word can be seen: the receiver may be asleep over them

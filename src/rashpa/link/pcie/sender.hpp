@@ -26,7 +26,8 @@ struct SenderConfig {
 
 /// The same. Throws ConfigError when the destination is not of its memory.
 const SenderConfig& checked(const SenderConfig& config);
-/// What the processor writes into. Throws ConfigError as checked(), and where lines lie in an accelerator's memory.
+/// The region into which the processor writes. Throws ConfigError as checked(), and where lines lie in an accelerator's
+/// memory.
 std::span<std::byte> host_region(const SenderConfig& config);
 
 /// Source side of one DTP: an engine (engine.hpp), whose type is chosen at set-up and costs no call of its own, writes

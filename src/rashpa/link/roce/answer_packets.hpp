@@ -23,7 +23,7 @@ class AnswerPackets {
   /// Before use: answers of port `index` go from `local` to queue pair `qpn` at `source`.
   void connect(std::size_t index, const wire::Address& local, const wire::Address& source, std::uint32_t qpn,
                Framing framing);
-  /// What cannot be sent now is as if lost: the source repeats itself.
+  /// An answer that cannot be sent now is as if lost: the source repeats itself.
   void send(const std::vector<PacketDtp*>& ports, const ReceiverSocket& socket, PacketCounters& counters) noexcept;
 
  private:

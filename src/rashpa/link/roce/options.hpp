@@ -44,7 +44,7 @@ struct Options {
   bool records = true;  ///< receiver: events bring frame records; false: packets are all that ever comes
 };
 
-/// What a telegram can choose, by the names of the run file's keys.
+/// The options of a telegram, by the names of the run file's keys.
 const Parameters<Options>& parameters();
 
 /// Throws ConfigError when a member is not allowed.

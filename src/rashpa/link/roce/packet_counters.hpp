@@ -4,7 +4,7 @@
 
 namespace rashpa::link::roce {
 
-/// What a thread counts that sees packets.
+/// The counters of a thread that sees packets.
 struct PacketCounters : ReceiverCounters {
   NamedCounter icrc_exact{*this, "icrc_exact"};
   NamedCounter icrc_modulo_id{*this, "icrc_modulo_id"};

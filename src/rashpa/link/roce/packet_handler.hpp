@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What one link thread does with the packets of its DTPs, without sockets: ICRC, headers, responder, assembly.
+/// Handles the packets of DTPs for one link thread, without sockets: ICRC, headers, responder, assembly.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -83,7 +83,7 @@ class PacketHandler {
   void count_marks(PacketDtp& port, std::byte marks, const Datagram& datagram) noexcept;
   template <typename Responder>
   void handle_by(const Datagram& datagram, ArrivalOutput& out) noexcept;
-  /// What the transport's responder makes of a packet; true when it is to be delivered.
+  /// Gives a packet to the transport's responder; true when it is to be delivered.
   bool respond(UcResponder& responder, PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,
                AcceptedWrite& write) noexcept;
   bool respond(RcResponder& responder, PacketDtp& port, const wire::Bth& bth, std::span<const std::byte> bytes,

@@ -10,7 +10,7 @@
 
 namespace rashpa::link::pcie {
 
-/// What is written behind an image's lines, in this order; addresses are the device's. Null: left out.
+/// The writes behind an image's lines, in this order; addresses are the device's. Null: left out.
 struct EndOfImage {
   std::array<unsigned char, FrameRecord::kBytes> bytes{};
   unsigned char* record = nullptr;

@@ -12,9 +12,9 @@
 
 namespace rashpa::link::pcie {
 
-/// What one launch does: lines of several images, and their ends. Its first block ends images in order, the others copy
-/// at the same time as those of the launch before. All launches of one sequence must be made, in order, in streams of
-/// one process: a launch waits on the device for the one before.
+/// The work of one launch: lines of several images, and their ends. Its first block ends images in order, the others
+/// copy at the same time as those of the launch before. All launches of one sequence must be made, in order, in streams
+/// of one process: a launch waits on the device for the one before.
 struct ImageBatch {
   static constexpr std::uint32_t kMostParts = 16;
   static constexpr std::uint32_t kMostEnds = 8;

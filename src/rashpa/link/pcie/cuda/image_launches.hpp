@@ -19,7 +19,7 @@
 
 namespace rashpa::link::pcie {
 
-/// What a copy writes: runs of equal length at equal distances.
+/// The writes of a copy: runs of equal length at equal distances.
 struct Written {
   const std::byte* to = nullptr;
   std::uint64_t pitch = 0;
@@ -62,7 +62,7 @@ class ImageLaunches {
   [[nodiscard]] bool idle(Company company) const noexcept {
     return batch_.empty() || (company == Company::may_come && done() != launched_);
   }
-  /// What was gathered begins where nothing else is on its way, or no company will come.
+  /// Begins the gathered copies where nothing else is on its way, or no company will come.
   cudaError_t go_on(Company company) noexcept;
   /// cudaErrorNotReady: something is on its way.
   [[nodiscard]] cudaError_t query() const noexcept;

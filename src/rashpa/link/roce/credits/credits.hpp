@@ -88,7 +88,7 @@ class CreditReader {
   [[nodiscard]] const CreditWords& words() const noexcept { return words_; }
   /// Credits taken that said nothing new: the receiver repeats itself only when its socket is empty.
   [[nodiscard]] std::uint64_t repeats() const noexcept { return repeats_; }
-  /// What take() has found when it says `acknowledgement`.
+  /// The acknowledgement that take() has found when it returns `acknowledgement`.
   [[nodiscard]] const Acknowledgement& acknowledgement() const noexcept { return acknowledgement_; }
   /// RC: what is to be answered to the credits taken since the last call.
   [[nodiscard]] std::optional<Acknowledgement> take_answer() noexcept;
@@ -99,7 +99,7 @@ class CreditReader {
   [[nodiscard]] std::uint64_t refused() const noexcept { return refused_.get(); }
 
  private:
-  /// What the transport accepts; chosen in the constructor.
+  /// The packets that the transport accepts; chosen in the constructor.
   using Accept = bool (CreditReader::*)(const wire::Bth&, std::span<const std::byte>, AcceptedWrite&) noexcept;
   Taken look_at(std::span<std::byte> packet, const wire::Address& from) noexcept;
   bool accept_uc(const wire::Bth& bth, std::span<const std::byte> packet, AcceptedWrite& write) noexcept;

@@ -12,8 +12,8 @@
 
 namespace rashpa::link::roce {
 
-/// What comes back to one sender, from its own socket or from the listener that all senders of an address share:
-/// credits, which it answers where the transport wants it, and acknowledgements. Used by the DTP's thread.
+/// The packets that come back to one sender, from its own socket or from the listener that all senders of an address
+/// share: credits, which it answers where the transport wants it, and acknowledgements. Used by the DTP's thread.
 class ReturnPath {
  public:
   /// `self`: what the receiver is told to write to. `listener` null: all comes to `socket`, which must outlive this.
@@ -26,7 +26,7 @@ class ReturnPath {
   [[nodiscard]] std::uint64_t repeats() const noexcept { return reader_.repeats(); }
   /// Congestion notifications so far. Any thread.
   [[nodiscard]] std::uint64_t cnps() const noexcept;
-  /// What came here and was refused, so far. Any thread.
+  /// The number of packets that were refused here so far. Any thread.
   [[nodiscard]] std::uint64_t refused() const noexcept;
   /// Readable when something has come.
   [[nodiscard]] int fd() const noexcept;

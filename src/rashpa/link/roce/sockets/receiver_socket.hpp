@@ -33,7 +33,7 @@ class ReceiverSocket {
   [[nodiscard]] wire::Address address_of(const Endpoint& source) const;
   /// The address that answers to `source` come from.
   [[nodiscard]] wire::Address answer_from(const wire::Address& source) const;
-  /// What the system gave for packets that wait, in bytes of its own accounting.
+  /// The system's buffer for waiting packets, in bytes of its own accounting.
   [[nodiscard]] std::uint64_t receive_buffer() const noexcept { return receive_buffer_of(intake_->fd()); }
 
  private:

@@ -13,7 +13,7 @@ namespace rashpa::link::roce {
 /// One sender's socket: UDP, or a packet socket with framing v1, chosen here and nowhere else.
 class SourceSocket {
  public:
-  /// What comes in is for queue pair `qpn`. Throws ConfigError when an address is of the wrong kind or the MTU too
+  /// Arrivals are for queue pair `qpn`. Throws ConfigError when an address is of the wrong kind or the MTU too
   /// small, ResourceError when there is no socket or no route.
   SourceSocket(const SenderConfig& config, std::uint32_t qpn);
 
@@ -21,7 +21,7 @@ class SourceSocket {
   [[nodiscard]] const wire::Address& local() const noexcept { return local_; }
   [[nodiscard]] const wire::Address& destination() const noexcept { return destination_; }
   [[nodiscard]] bool can_gso() const noexcept { return udp_ && udp_->can_gso(); }
-  /// What goes in front of every packet; empty with v2.
+  /// The header in front of every packet; empty with v2.
   [[nodiscard]] std::optional<wire::FrameHeader> front() const;
   /// Takes off what stands before the BTH of a message that came, and gives its sender; false when it is no packet.
   [[nodiscard]] bool unwrap(std::span<std::byte>& bytes, wire::Address& from) const noexcept;

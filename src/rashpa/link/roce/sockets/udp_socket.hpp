@@ -9,7 +9,7 @@ namespace rashpa::link::roce {
 
 /// Asks for socket buffers of `bytes`; the system may give less (net.core.rmem_max binds users other than root).
 void set_socket_buffers(int fd, std::uint32_t bytes) noexcept;
-/// What it gave for receiving, in bytes of its own accounting.
+/// The system's buffer for receiving, in bytes of its own accounting.
 [[nodiscard]] std::uint64_t receive_buffer_of(int fd) noexcept;
 
 /// One unconnected, non-blocking UDP socket whose IPv4 packets carry identification 0 (don't fragment), which a correct

@@ -92,7 +92,7 @@ class RcRequester {
     return 0;
   }
 
-  /// What the responder said. Stale and senseless ones change nothing.
+  /// Takes the responder's acknowledgement. Stale and senseless ones change nothing.
   void take(const Acknowledgement& acknowledgement, std::int64_t now) noexcept;
   /// Looks at the clock; to be called regularly.
   void tick(std::int64_t now) noexcept;
