@@ -41,7 +41,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' 'src/*.cl' \
   'tests/*.cpp' 'tests/*.hpp' '*CMakeLists.txt' cmake schema 2>/dev/null))
 
-.PHONY: build packages demo test-demo test test-quick test-system test-cpp test-python test-beamline test-chaos test-nth test-strangers test-vm test-slurm test-rtl synth pythons wheel test-wheel changelog release device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference lock clean distclean help
+.PHONY: build packages demo test-demo test test-quick test-system test-cpp test-python test-beamline test-chaos test-nth test-strangers test-vm test-slurm test-rtl synth pythons wheel test-wheel changelog release device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference stub lock clean distclean help
 
 build: build/.installed  ## the command .venv/bin/rashpa, the C++ tests and the benchmarks
 
@@ -262,6 +262,9 @@ reference: build  ## docs/reference and README's table, after a change of the ru
 	$(BIN)/python tools/make_works.py
 	$(BIN)/python tools/make_rooms.py
 	$(BIN)/python tools/bench_tables.py
+
+stub: build  ## python/rashpa/_native.pyi, after a change of the binding
+	$(BIN)/python tools/make_native_stub.py
 
 # Later layers take the versions of earlier ones.
 lock: $(VENV)/.requirements  ## pins the layers of requirements/ again

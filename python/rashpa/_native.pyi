@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The native module: data plane classes of src/rashpa, bound by src/bindings (nanobind). Only `rashpa.node` and `rashpa.data` import it.
 
-python/tests/test_native_stub.py holds it against the module. All methods release the GIL while they wait. Errors are `NativeError` subclasses below; their text says what, where, why and what to try.
+tools/make_native_stub.py brings it up to date with the binding, and python/tests/test_native_stub.py holds it against the module. All methods release the GIL while they wait. Errors are `NativeError` subclasses below; their text says what, where, why and what to try.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,138 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stub of the native module says what the module has, and all of it: mypy believes the stub."""
+"""The stub of the native module says all of the module and nothing else, since mypy believes it; its tool brings it up to date."""
 
-import ast
-import inspect
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
-native: ModuleType = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
-STUB = ast.parse((Path(__file__).resolve().parents[1] / "rashpa" / "_native.pyi").read_text(encoding="utf-8"))
-
-Interface = dict[str, str]  # "Emulator.wait" → "(timeout_s: float) -> bool", "Region.x" → "int, settable"
+pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
 
 
-def plain(annotation: str) -> str:
-    """A type without what the two sides write in different words: arrays have their bounds in C++, dictionaries their types in the stub."""
-    text = annotation.replace("rashpa._native.", "").replace("collections.abc.", "")
-    text = re.sub(r"ndarray\[(?:[^\[\]]|\[[^\]]*\])*\]", "NDArray", text)
-    text = re.sub(r"(?:numpy\.|np\.)", "", text)
-    text = re.sub(r"NDArray\[(?:[^\[\]]|\[[^\]]*\])*\]", "NDArray", text)
-    text = re.sub(r"dict\[(?:[^\[\]]|\[[^\]]*\])*\]", "dict", text)
-    return text.replace(" ", "")
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    sys.path.insert(0, str(TOOLS))
+    try:
+        import make_native_stub
+    finally:
+        sys.path.remove(str(TOOLS))
+    return make_native_stub
 
 
-def signature(node: ast.FunctionDef) -> str:
-    """ "(name: type = …) -> type", without self."""
-    arguments = node.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    first_default = len(positional) - len(arguments.defaults)
-    said = [
-        _argument(one, optional=number >= first_default)
-        for number, one in enumerate(positional)
-        if not (number == 0 and one.arg == "self")
-    ]
-    if arguments.kwonlyargs:
-        said.append("*")
-        said += [
-            _argument(one, optional=default is not None)
-            for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        ]
-    return f"({', '.join(said)}) -> {plain(ast.unparse(node.returns)) if node.returns is not None else '?'}"
+@pytest.fixture(scope="module")
+def stub(tool: ModuleType) -> str:
+    return tool.STUB.read_text(encoding="utf-8")
 
 
-def _argument(argument: ast.arg, *, optional: bool) -> str:
-    kind = plain(ast.unparse(argument.annotation)) if argument.annotation is not None else "?"
-    return f"{argument.arg}: {kind}{' = …' if optional else ''}"
+def test_stub_and_module_have_the_same_classes_functions_members_and_signatures(tool: ModuleType, stub: str) -> None:
+    assert len(tool.of_module()) > 200
+    assert tool.differences(stub) == []
 
 
-def of_stub() -> Interface:
-    found: Interface = {}
-    for node in STUB.body:
-        if isinstance(node, ast.FunctionDef):
-            found[node.name] = signature(node)
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            found[node.target.id] = plain(ast.unparse(node.annotation))
-        elif isinstance(node, ast.ClassDef):
-            found[node.name] = f"class({', '.join(ast.unparse(base) for base in node.bases)})"
-            found |= {f"{node.name}.{name}": said for name, said in _members(node).items()}
-    return found
+def test_a_stub_that_is_right_stays_as_it_is(tool: ModuleType, stub: str) -> None:
+    assert tool.updated(stub) == stub
 
 
-def _members(node: ast.ClassDef) -> Interface:
-    found: Interface = {}
-    for item in node.body:
-        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
-            said = ast.unparse(item.annotation)
-            fixed = said.removeprefix("Final[").removesuffix("]") if said.startswith("Final[") else None
-            found[item.target.id] = plain(fixed) if fixed is not None else f"{plain(said)}, settable"
-        elif isinstance(item, ast.FunctionDef):
-            decorators = [ast.unparse(one) for one in item.decorator_list]
-            if "property" in decorators:
-                assert item.returns is not None
-                found[item.name] = plain(ast.unparse(item.returns))
-            elif decorators:
-                found[item.name] += ", settable"
-            else:
-                found[item.name] = signature(item)
-    return found
-
-
-def _parsed(function: Any) -> ast.FunctionDef:
-    """What nanobind says of a function that has one overload."""
-    ((text, _, _),) = function.__nb_signature__
-    text = re.sub(r"\\\d+", "...", text)
-    text = re.sub(r"ndarray\[(?:[^\[\]]|\[[^\]]*\])*\]", "NDArray", text).replace("def (", "def _(")
-    node = ast.parse(text + ": ...").body[0]
-    assert isinstance(node, ast.FunctionDef)
-    return node
-
-
-def of_module() -> Interface:
-    found: Interface = {}
-    for name, value in vars(native).items():
-        if name.startswith("__") and name != "__version__":
-            continue
-        if inspect.isclass(value):
-            bases = [base.__name__ for base in value.__bases__ if base is not object]
-            found[name] = f"class({', '.join(bases)})"
-            found |= {f"{name}.{member}": said for member, said in _members_of(value).items()}
-        elif isinstance(value, str):
-            found[name] = "str"
-        else:
-            found[name] = signature(_parsed(value))
-    return found
-
-
-def _members_of(kind: type) -> Interface:
-    found: Interface = {}
-    for name, value in vars(kind).items():
-        if isinstance(value, property):
-            getter = _parsed(value.fget)
-            assert getter.returns is not None
-            found[name] = plain(ast.unparse(getter.returns)) + (", settable" if value.fset is not None else "")
-        elif hasattr(value, "__nb_signature__") and (name == "__init__" or not name.startswith("__")):
-            found[name] = signature(_parsed(value))
-    return found
-
-
-def same(stub: str | None, module: str | None) -> bool:
-    """A function's argument may be any object to C++ that the stub knows better."""
-    if stub is None or module is None:
-        return False
-    return re.fullmatch(re.escape(module).replace(":\\ object", r":\ .*"), stub) is not None
-
-
-def test_stub_and_module_have_the_same_classes_functions_members_and_signatures() -> None:
-    stub, module = of_stub(), of_module()
-    assert len(module) > 200
-    differences = [
-        f"{name}: the stub has {stub.get(name)}, the module {module.get(name)}"
-        for name in sorted({*stub, *module})
-        if not same(stub.get(name), module.get(name))
-    ]
-    assert differences == []
+@pytest.mark.parametrize(
+    ("pattern", "instead"),
+    [
+        (r"\ndef components\(.*", ""),  # a function is new
+        (r"(def components\(.*)", r"\1\ndef gone_components() -> int: ..."),  # one is gone
+        (r"(\nclass Region:\n.*\n\n    x: )int", r"\1str"),  # a type has changed
+        (r"(\nclass Region:\n.*\n\n)    x: int\n", r"\1"),  # a member is new
+        (r"(\nclass Region:\n.*\n\n)", r"\1    depth: int\n"),  # one is gone
+        (r"    @property\n    def gpu\(self\) -> int: .*\n", ""),  # one that cannot be set is new
+        (r"\nclass Making:\n(?:    .*\n|\n(?=    ))+", ""),  # a class is new
+        (r"(\nclass Region:)", r"\nclass Gone:\n    depth: int\n\1"),  # one is gone
+        (r"x: int, y: int, width: int, height: int\) -> None", r"x: int, y: int) -> None"),  # a signature has changed
+    ],
+)
+def test_what_has_changed_in_the_binding_is_brought_into_the_stub(
+    tool: ModuleType, stub: str, pattern: str, instead: str
+) -> None:
+    damaged, count = re.subn(pattern, instead, stub, count=1)
+    assert count == 1
+    assert tool.differences(damaged), "the case changes something"
+    mended = tool.updated(damaged)
+    assert tool.differences(mended) == []
+    assert set(re.findall(r'""".*', damaged)) <= set(re.findall(r'""".*', mended)), "texts stay"
