@@ -123,7 +123,7 @@ def _books_of_gone(file: Path, follow: Sequence[Path]) -> DataBooks:
 
 
 def _check(tell: Teller, run: Run | JoinedRun, wanted: _Pictures) -> None:
-    """End when a picture cannot be."""
+    """End the command when a picture cannot be drawn."""
     if wanted.image is not None and wanted.png is None:
         tell.refuse("--image chooses what --png draws; add --png FILE.png")
     if wanted.image is not None and not 0 <= wanted.image < len(run):

@@ -52,7 +52,7 @@ class Joined:
 
 
 def with_joined(file: toml.RunFile, groups: Sequence[PlannedGroup], joined: Joined) -> toml.RunFile:
-    """Return the file of a plan with one more receiver, and a buffer of it behind all others. Raise ValueError when that cannot be."""
+    """Return the file of a plan with one more receiver, and a buffer of it behind all others. Raise ValueError when that is impossible."""
     named = [one for one in groups if joined.group in ("", one.name)]
     if len(named) != 1:
         raise ValueError(

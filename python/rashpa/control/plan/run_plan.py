@@ -291,7 +291,7 @@ def _plan_buffers(
     source: RunFileSource,
     first_receiver: str,
 ) -> tuple[list[PlannedBuffer], list[str]]:
-    """Return the buffers that can be, and what is wrong with any. `sections`: with their positions in the run file."""
+    """Return the possible buffers, and the faults of the others. `sections`: with their positions in the run file."""
     problems: list[str] = []
     buffers: list[PlannedBuffer] = []
     first_id = 0
@@ -339,7 +339,7 @@ def _plan_problems(plan: Plan) -> Iterator[str]:
 
 
 def joined_plan(plan: Plan, joined: Joined) -> Plan:
-    """Return the plan with one more member of a group, whose DTPs come behind all others. Raise RunFileError that says why it cannot be."""
+    """Return the plan with one more member of a group, whose DTPs come behind all others. Raise RunFileError that says why that is impossible."""
     try:
         file = with_joined(plan.file, plan.groups, joined)
     except ValueError as error:

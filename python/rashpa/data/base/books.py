@@ -26,7 +26,7 @@ class DataBooks:
 
     @classmethod
     def of_json(cls, said: Mapping[str, Any]) -> DataBooks:
-        """Take back the output of as_json(), from a process that a stranger's file may have moved. Raise ValueError, TypeError or KeyError when it cannot be."""
+        """Take back the output of as_json(), from a process that a stranger's file may have moved. Raise ValueError, TypeError or KeyError when it is impossible."""
         counts = [int(said[name]) for name in ("expected", "made", "missing", "errored")]
         if min(counts) < 0:
             raise ValueError(f"books of {counts} cannot be")

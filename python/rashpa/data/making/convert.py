@@ -51,7 +51,7 @@ def convert_run(
     follow: Iterable[Path] = (),
 ) -> Converted:
     """Convert a run. `run`: the _raw_master.h5, or the prefix of its name; `to`: a master, or a prefix. `patience`: of the clock, and of as many processors
-    as there are threads. `follow`: folders to which names of its files may lead. Raise StoredRunError that says why it cannot be; nothing is left of it
+    as there are threads. `follow`: folders to which names of its files may lead. Raise StoredRunError that says why that is impossible; nothing is left of it
     then."""
     source, target = (str(path).removesuffix(MASTER) for path in (run, to))
     if real_path(source) == real_path(target):

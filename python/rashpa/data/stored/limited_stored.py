@@ -162,7 +162,7 @@ class LimitedStored:
             raise self._nonsense() from None
 
     def _run(self, said: dict[str, Any]) -> StatedRun:
-        """Return the facts of a run. Raise ValueError, TypeError or KeyError when they cannot be."""
+        """Return the facts of a run. Raise ValueError, TypeError or KeyError when they are impossible."""
         modules = []
         for x, y, width, height, turn, flip in said["modules"][:_MOST_MODULES]:
             place = (int(x), int(y), int(width), int(height))

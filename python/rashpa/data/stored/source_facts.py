@@ -118,7 +118,7 @@ def _unread(path: Path, reason: str) -> SourceFacts:
 
 
 def _checked(said: Mapping[str, Any], mask: NDArray[np.uint32] | None) -> SourceFacts:
-    """Check an answer that a stranger's file may have made. Raise ValueError, TypeError or KeyError when it cannot be."""
+    """Check an answer that a stranger's file may have made. Raise ValueError, TypeError or KeyError when it is impossible."""
     values: dict[str, float | str] = {}
     said_values: Mapping[str, Any] = said["values"]
     for key, value in said_values.items():

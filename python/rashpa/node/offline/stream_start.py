@@ -53,7 +53,7 @@ _MOST_TEXT = 1 << 20
 
 @dataclass(frozen=True)
 class ChannelFacts:
-    """Holds the facts of one channel. `troubles`: arrays that should be in the files and cannot be; `notes`: facts that are absent or contradict each other."""
+    """Holds the facts of one channel. `troubles`: arrays that the files should have and cannot hold; `notes`: facts that are absent or contradict each other."""
 
     mask: NDArray[np.uint32] | None = None
     flatfield: NDArray[np.float32] | None = None
