@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from rashpa.control.orders.same_fields import same_fields
 from rashpa.control.plan.dataset_check import resolved_calibration, resolved_dataset
 from rashpa.control.plan.emulators import SIMULATED, PlannedEmulator
 from rashpa.control.plan.groups import PlannedGroup
@@ -182,24 +183,13 @@ def _buffer(plan: Plan, buffer: PlannedBuffer, receiver: PlannedReceiver, run_id
     file, section = plan.file, buffer.section
     dealt = plan.group_of(receiver.name) is not None
     return telegram.Buffer(
-        name=section.name,
+        **same_fields(section, telegram.Buffer, but=("card", "device")),
         width=buffer.width,
         height=buffer.height,
         pixel=file.detector.pixel,
-        slots=section.slots,
-        stack=section.stack,
-        every=section.every,
-        phase=section.phase,
         images=buffer.images,
         end="told" if plan.end_told or dealt else "known",
-        deadline_ms=section.deadline_ms,
-        partial=section.partial,
-        keep_darks=section.keep_darks,
-        threads=section.threads,
-        unit=section.unit,
-        trigger=section.trigger,
         device=",".join(section.device_names),
-        share=section.share,
         masked=file.detector.masked,
         card=unit_card_of(plan, buffer, receiver.node) if section.unit == "fpga" else "",
         dtps=tuple(map(_destination_dtp, buffer.dtps)),
@@ -260,13 +250,7 @@ def source_telegram(
         numa=str(emulator.numa),
         dataset=_dataset(plan, emulator.node),
         faults=telegram.Faults(
-            seed=faults.seed,
-            drop=faults.drop,
-            duplicate=faults.duplicate,
-            reorder=faults.reorder,
-            corrupt=faults.corrupt,
-            stall=faults.stall,
-            stall_us=faults.stall_us,
+            **same_fields(faults, telegram.Faults),
             dead_modules=tuple(
                 telegram.DeadModule(module=dead.module, from_frame=dead.from_frame) for dead in faults.dead_modules
             ),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rashpa import _native
+from rashpa.control.orders.same_fields import plain_fields
 from rashpa.control.runfile.links import LinkOptions, parameters_of
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import Endpoint
@@ -66,13 +67,8 @@ def link_of(dtp: telegram.SourceDtp, links: Mapping[str, _native.LinkOptions]) -
 
 def _fault_plan(faults: telegram.Faults) -> _native.FaultPlan:
     plan = _native.FaultPlan()
-    plan.seed = faults.seed
-    plan.drop = faults.drop
-    plan.duplicate = faults.duplicate
-    plan.reorder = faults.reorder
-    plan.corrupt = faults.corrupt
-    plan.stall = faults.stall
-    plan.stall_us = faults.stall_us
+    for name, value in plain_fields(faults):
+        setattr(plan, name, value)
     plan.dead_modules = [(dead.module, dead.from_frame) for dead in faults.dead_modules]
     return plan
 

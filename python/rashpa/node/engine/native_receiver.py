@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rashpa import _native
 from rashpa.control.books.proof import proof_of
 from rashpa.control.nodes.version import software_version
+from rashpa.control.orders.same_fields import plain_fields
 from rashpa.control.plan.module_shapes import shape_troubles
 from rashpa.control.runfile import links
 from rashpa.control.runfile.kernels import (
@@ -217,6 +218,10 @@ def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list
     return used, calibration_facts(spec, used)
 
 
+NOT_NATIVE = frozenset({"every", "phase", "card"})
+"""Plain fields of a telegram's buffer that its native configuration has in another form."""
+
+
 def _buffer_config(
     buffer: telegram.Buffer,
     module: _Module,
@@ -237,24 +242,9 @@ def _buffer_config(
         invalid = maps.mask | np.where(bad_pixels(known), known, 0)
         native_maps = _native.Calibration(maps.pedestal, maps.gain, invalid, maps.rms, width, height, parts)
     config = _native.BufferConfig()
-    config.name = buffer.name
-    config.width = buffer.width
-    config.height = buffer.height
-    config.pixel = buffer.pixel
-    config.slots = buffer.slots
-    config.stack = buffer.stack
-    config.images = buffer.images
-    config.end = buffer.end
-    config.dealt = buffer.dealt
-    config.deadline_ms = buffer.deadline_ms
-    config.quiet_ms = buffer.quiet_ms
-    config.partial = buffer.partial
-    config.keep_darks = buffer.keep_darks
-    config.threads = buffer.threads
-    config.unit = buffer.unit
-    config.trigger = buffer.trigger
-    config.device = buffer.device
-    config.share = buffer.share
+    for name, value in plain_fields(buffer):
+        if name not in NOT_NATIVE:
+            setattr(config, name, value)
     config.slice = _native.Slice(buffer.every, buffer.phase)
     config.dtps = [
         _native.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
@@ -263,7 +253,6 @@ def _buffer_config(
         ring = str(folders.ring_file(feedback.ring)) if feedback.ring else ""
         config.feedback = _native.FeedbackOptions(ring, feedback.zmq, feedback.images)
     config.special = [_native.SpecialValue(one.value, one.meaning) for one in buffer.special]
-    config.masked = buffer.masked
     made: list[_native.Kernel] = []
     arriving = Image(buffer.height, buffer.width, counts=_counts_of(buffer))
     for kernel in kernels:
