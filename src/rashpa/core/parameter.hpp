@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Parameters of a part of the program (a kernel, a sink, a link), declared once: from the declaration follow the
-/// reading of named values into the part's Config, and what Python, the schema and the reference pages say of them.
-/// Made before the run; nothing here is for the data path.
+/// reading of named values into the part's Config, and their descriptions in Python, the schema and the reference
+/// pages. Made before the run; nothing here is for the data path.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -61,7 +61,7 @@ enum class Need : std::uint8_t { optional, needed };
 template <class Config>
 class Parameters {
  public:
-  /// `owner`: what messages begin with, "kernel csr".
+  /// `owner`: the beginning of messages, "kernel csr".
   explicit Parameters(std::string owner) : owner_(std::move(owner)) {}
 
   template <typename T>
@@ -75,7 +75,7 @@ class Parameters {
     return std::move(*this);
   }
 
-  /// A Config of `values`, what is not given at its default. Throws ConfigError that names the key.
+  /// A Config of `values`, with defaults for absent ones. Throws ConfigError that names the key.
   [[nodiscard]] Config read(const NamedValues& values) const {
     Config config{};
     const std::vector<const ParameterValue*> given = arrange(values);

@@ -5,7 +5,8 @@
 
 namespace rashpa {
 
-/// Text of a file or a peer, for a message: what is not printable ASCII stands as \xNN; at most 200 characters of it.
+/// Text of a file or a peer, for a message: bytes that are no printable ASCII stand as \xNN; at most 200 characters of
+/// it.
 std::string printable(std::string_view text);
 
 }  // namespace rashpa

@@ -30,7 +30,7 @@ class Dataset {
   [[nodiscard]] virtual std::uint64_t frames() const noexcept = 0;
   /// The frame's first byte, row-major, pitch shape().pitch_bytes(). `frame` < frames(), `module` < modules().
   [[nodiscard]] virtual const std::byte* frame(std::uint32_t module, std::uint64_t frame) const noexcept = 0;
-  /// The one block in which all frames lie, gaps between them included: what an RNIC registers.
+  /// The one block in which all frames lie, gaps between them included, which an RNIC registers.
   [[nodiscard]] virtual std::span<const std::byte> memory() const noexcept = 0;
   /// FrameRecord::Flag bits of the frame (dark, laser).
   [[nodiscard]] virtual std::uint32_t flags(std::uint64_t frame) const noexcept = 0;

@@ -59,7 +59,7 @@ class Emulator {
   void start();
   /// Before frame `frame`, or behind the foremost that a DTP has begun, whichever is later: the same for all DTPs.
   void pause(std::uint64_t frame = 0);
-  /// `rate_hz`: frames a second from now on; 0: as before. Throws ConfigError for what is no rate, and where it is
+  /// `rate_hz`: frames a second from now on; 0: as before. Throws ConfigError for a wrong rate, and where it is
   /// fixed.
   void resume(double rate_hz = 0);
   /// While paused: frames up to the latest that a DTP has begun; before start() none.
@@ -105,7 +105,7 @@ class Emulator {
   transfer::TriggerGate gate_;
   std::unique_ptr<ModuleFramesStore> store_;
   std::unique_ptr<Player> player_;
-  Pausable* pausable_ = nullptr;  // these five: what the player can do besides; null: it cannot
+  Pausable* pausable_ = nullptr;  // these five: further abilities of the player; null: it lacks them
   Endable* endable_ = nullptr;
   const Injecting* injecting_ = nullptr;
   Dealing* dealing_ = nullptr;

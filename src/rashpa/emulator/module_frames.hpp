@@ -16,7 +16,7 @@
 
 namespace rashpa::emulator {
 
-/// Of one module. What it points to outlives it.
+/// Of one module. The frames outlive it.
 struct ModuleFrames {
   const dataset::Dataset* dataset = nullptr;
   std::uint32_t module = 0;  ///< in the dataset, which for a turned module is one of its own
@@ -38,7 +38,7 @@ class ModuleFramesStore {
   void add(std::uint32_t module, Orientation way);
   /// Of a module and orientation that was added.
   [[nodiscard]] ModuleFrames of(const transfer::Dtp& dtp) const;
-  /// The blocks in which all frames lie: what an RNIC registers.
+  /// The blocks in which all frames lie, which an RNIC registers.
   [[nodiscard]] std::vector<std::span<const std::byte>> memory() const;
   /// Bytes of the copies.
   [[nodiscard]] std::uint64_t copied_bytes() const noexcept;

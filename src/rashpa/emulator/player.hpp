@@ -22,8 +22,8 @@ namespace rashpa::emulator {
 class Groups;
 
 /// Plays all DTPs of one emulator. DTPs are named by their position in Config::dtps. start() and stop() are called by
-/// one thread at a time, all that is const by any. What only some players can do are the classes below it: the emulator
-/// asks for them once (core/ability.hpp).
+/// one thread at a time, all that is const by any. The classes below it are abilities of only some players: the
+/// emulator asks for them once (core/ability.hpp).
 class Player {
  public:
   virtual ~Player() = default;

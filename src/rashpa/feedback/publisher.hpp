@@ -27,7 +27,7 @@ struct Options {
 /// The counts of published images.
 struct PublisherStatus {
   std::string ring{};
-  std::string zmq{};                   ///< what others connect to
+  std::string zmq{};                   ///< the endpoint for others
   std::uint64_t published = 0;         ///< images, in the ring
   std::uint64_t sent = 0;              ///< of them, given to ZeroMQ
   std::uint64_t dropped = 0;           ///< of them, never: the process that gives them was behind by a whole ring

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A ring in a file that others map: what was decided of each image, for programs that steer the experiment by it. One
+/// A ring in a file that others map: the decision on each image, for programs that steer the experiment by it. One
 /// process writes, any number read, each where it likes; nothing that a reader does is seen by the writer. This is the
 /// layout, docs/reference/feedback.md explains it; RingWriter and RingReader are the two ends.
 ///
@@ -38,7 +38,7 @@ inline constexpr std::size_t kColumns = 10;          ///< numbers of an image
 inline constexpr std::size_t kTables = 11;
 /// One for each table: columns in the low half, most rows of an image in the high half.
 inline constexpr std::size_t kTable = 12;
-// what changes while the run goes on
+// words that change while the run goes on
 inline constexpr std::size_t kPublished = 16;  ///< entries so far: 0 … kPublished − 1 were written
 inline constexpr std::size_t kReserved = 17;   ///< bytes of rows so far, those that are being written included
 /// Its low half is a futex: it counts what there is to be seen, and sleepers are woken after each step.
@@ -83,7 +83,7 @@ struct TableShape {
 };
 
 /// Where a piece of `bytes` begins that is asked for at `from`, bytes since the beginning: rows of one image lie
-/// together, and what does not fit before the end of the room begins at its start.
+/// together, and one that does not fit before the end of the room begins at its start.
 constexpr std::uint64_t row_place(std::uint64_t from, std::uint64_t bytes, std::uint64_t room) noexcept {
   const std::uint64_t left = room - from % room;
   return bytes <= left ? from : from + left;

@@ -16,7 +16,7 @@ namespace rashpa::feedback {
 /// Where a reader begins.
 enum class Begin : std::uint8_t {
   oldest,  ///< with the oldest entry that is there
-  next,    ///< with what is published from now on
+  next,    ///< with the next published entry
 };
 
 /// How a reader waits.
@@ -39,7 +39,7 @@ class RingReader {
   /// Throws FileError when there is no such file, or it is no ring, of another version, or damaged.
   RingReader(const std::string& path, Begin begin);
 
-  /// JSON: what the entries are of.
+  /// JSON: the subject of the entries.
   [[nodiscard]] std::string_view description() const noexcept { return description_; }
   [[nodiscard]] std::uint64_t columns() const noexcept { return columns_; }
   [[nodiscard]] std::span<const TableShape> tables() const noexcept { return tables_; }
@@ -69,7 +69,7 @@ class RingReader {
   bool copy_rows();
   void skip(std::uint64_t published) noexcept;
   [[nodiscard]] bool writer_is_gone() const noexcept;
-  /// Throws FileError when somebody has made the file shorter: what was read last may be zeros.
+  /// Throws FileError when another process has made the file shorter: the last words may be zeros.
   void check_whole() const;
   [[noreturn]] void damaged(std::string_view what) const;
 

@@ -26,7 +26,7 @@ class CountWatch {
  public:
   /// `dtp` −1: of the whole link.
   CountWatch(std::span<const WatchedCounter> watched, std::int64_t run, std::int64_t dtp);
-  /// `now`: monotonic. `last`: the run ends, what is still to be said is said.
+  /// `now`: monotonic. `last`: the run ends, and the rest is reported.
   void look(const Counts& counts, std::int64_t now, bool last = false);
 
  private:

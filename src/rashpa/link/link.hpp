@@ -48,8 +48,8 @@ struct Answers {
 };
 
 /// Source side of one DTP. Calls from the DTP's thread unless said otherwise; none blocks longer than `poll`'s
-/// argument; none that is used for each image allocates. What only some senders can do are the classes below it: who
-/// uses a sender asks for them once (core/ability.hpp).
+/// argument; none that is used for each image allocates. The classes below it are abilities of only some senders: a
+/// caller that uses a sender asks for them once (core/ability.hpp).
 class Sender {
  public:
   virtual ~Sender() = default;
@@ -70,7 +70,7 @@ class Sender {
   /// The largest write that makes sense as one descriptor; runs are merged up to this many bytes. In the packetisation
   /// "only" this is the path MTU.
   [[nodiscard]] virtual std::uint32_t largest_message() const noexcept = 0;
-  /// Any thread: what it has counted, by name (counters.hpp).
+  /// Any thread: its counters, by name (counters.hpp).
   [[nodiscard]] virtual Counts stats() const = 0;
 };
 
@@ -90,7 +90,7 @@ class Answering {
   [[nodiscard]] virtual Answers answers() const noexcept = 0;
 };
 
-/// A sender that reads all payload on its way, or gives it to what does.
+/// A sender that reads all payload on its way, or gives it to a reader.
 class Checksumming {
  public:
   virtual ~Checksumming() = default;
@@ -161,8 +161,8 @@ struct ReceiverDtp {
   bool dealt = false;     ///< its images are any of the slice's, in any order: the source deals them among receivers
 };
 
-/// Destination side. What only some receivers can do are the classes below it. Order of calls: construct, endpoints() →
-/// senders, connect(), start(), … stop(), all from one thread unless marked "any thread"; those are wait-free.
+/// Destination side. The classes below it are abilities of only some receivers. Order of calls: construct, endpoints()
+/// → senders, connect(), start(), … stop(), all from one thread unless marked "any thread"; those are wait-free.
 class Receiver {
  public:
   virtual ~Receiver() = default;
@@ -184,7 +184,7 @@ class Receiver {
   [[nodiscard]] virtual bool sources_write() const noexcept = 0;
   /// Ends the threads; no arrival is emitted after it returns. Bounded: at most 100 ms.
   virtual void stop() noexcept = 0;
-  /// Any thread, though it allocates: what the link has counted, by name (counters.hpp). Bad data is counted and never
+  /// Any thread, though it allocates: the link's counters, by name (counters.hpp). Bad data is counted and never
   /// thrown.
   [[nodiscard]] virtual Counts stats() const = 0;
 };

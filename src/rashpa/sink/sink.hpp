@@ -52,9 +52,9 @@ enum class Put : std::uint8_t {
 };
 
 /// Every sink has a thread of its own, which makes all calls but those that say otherwise, in the order
-/// connect, begin, { skip, put, take }, settle, close. What a sink does or waits for there is felt by no other sink.
-/// Nothing here throws but the constructor, begin() and close(). What only some sinks can do are the classes below it:
-/// who calls a sink asks for them once (core/ability.hpp).
+/// connect, begin, { skip, put, take }, settle, close. No other sink feels its work or its waits there.
+/// Nothing here throws but the constructor, begin() and close(). The classes below it are abilities of only some sinks:
+/// the caller of a sink asks for them once (core/ability.hpp).
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -125,7 +125,7 @@ class WindowKeeping {
 class Sending {
  public:
   virtual ~Sending() = default;
-  /// Whom it sends to.
+  /// The consumers to which it sends.
   [[nodiscard]] virtual std::vector<ConsumerStatus> consumers() const = 0;
   /// How often the process that it sends by has died, and another one has come.
   [[nodiscard]] virtual std::uint64_t restarts() const = 0;

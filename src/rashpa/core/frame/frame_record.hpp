@@ -8,7 +8,7 @@
 
 namespace rashpa {
 
-/// The event's payload (schema/frame_record.md): what one DTP says of one image, in 128 bytes.
+/// The event's payload (schema/frame_record.md): the facts of one image from one DTP, in 128 bytes.
 struct FrameRecord {
   static constexpr std::size_t kBytes = 128;
   static constexpr std::uint32_t kMagic = 0x41505352;  // "RSPA" in memory

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The unit of work from the scheduler through the unit to the sinks: one stack of images and what is known of each.
+/// The unit of work from the scheduler through the unit to the sinks: one stack of images and the facts of each.
 /// All of it is allocated at start. One thread at a time owns a stack (scheduler → unit → distributor) and hands it
 /// over in rings; then all sinks read it, none changes it, and it goes back when the last one is through.
 #include <array>
@@ -105,7 +105,7 @@ struct Stack {
 
   [[nodiscard]] std::span<StackImage> view() noexcept { return {images.data(), count}; }
   [[nodiscard]] std::span<const StackImage> view() const noexcept { return {images.data(), count}; }
-  /// For a reader of an image straight from its slot: after the last read, before what was read is used for anything.
+  /// For a reader of an image straight from its slot: after the last read, before the pixels are used for anything.
   /// False: it was overwritten or changed meanwhile and is worth nothing.
   [[nodiscard]] bool intact(const StackImage& image) const noexcept { return intact(image, image.raw); }
   /// The same for a reader that has copied all of its pixels and uses the copy: it is the copy that is proven.

@@ -23,7 +23,7 @@ enum class Meaning : std::uint8_t {
   saturated,  ///< there were more counts than the pixel can tell
 };
 
-/// The bit of NXmx pixel_mask; 0 for what is no property of the pixel.
+/// The bit of NXmx pixel_mask; 0 for a value that is no property of the pixel.
 constexpr std::uint32_t mask_bit(Meaning meaning) noexcept {
   switch (meaning) {
     case Meaning::gap:
@@ -76,7 +76,7 @@ constexpr std::int64_t largest_value(PixelType type) noexcept {
 /// No value of the detector's own ends its counts: they go as far as the type allows.
 inline constexpr std::int64_t kNoLargestCount = std::numeric_limits<std::int64_t>::max();
 
-/// Where counts end: below the smallest special value that is not negative. What is negative is never a count.
+/// Where counts end: below the smallest special value that is not negative. A negative value is never a count.
 /// Throws ConfigError when pixels of the type cannot hold a value, when one is there twice, or when it is 0.
 std::int64_t largest_count_of(PixelType type, std::span<const SpecialValue> special);
 

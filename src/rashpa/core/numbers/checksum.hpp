@@ -6,7 +6,7 @@
 
 namespace rashpa {
 
-/// CRC32C (Castagnoli, iSCSI; RFC 3720) of `bytes`. `crc` is the value of what came before, 0 at the start, so that
+/// CRC32C (Castagnoli, iSCSI; RFC 3720) of `bytes`. `crc` is the value of the bytes before, 0 at the start, so that
 /// crc32c(b, crc32c(a)) equals the value of a followed by b. crc32c("123456789") = 0xE3069283.
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t crc = 0) noexcept;
 

@@ -4,7 +4,7 @@
 
 namespace rashpa {
 
-/// Bytes that processors move at once: what one thread writes alone begins at a multiple of them.
+/// Bytes that processors move at once: memory that one thread writes alone begins at a multiple of them.
 inline constexpr std::size_t kCacheLine = 64;
 
 }  // namespace rashpa

@@ -6,7 +6,8 @@
 
 namespace rashpa {
 
-/// An open file, by its number; it closes itself. A negative number is none: what could not be opened. One thread.
+/// An open file, by its number; it closes itself. A negative number is none: a file that could not be opened. One
+/// thread.
 class FileDescriptor {
  public:
   FileDescriptor() noexcept = default;

@@ -39,7 +39,7 @@ struct Config {
   std::vector<std::uint32_t> share_ends{};
   std::vector<std::uint32_t> share_bins{};  ///< bin of each share
   std::vector<float> shares{};              ///< how much of the pixel lies there
-  std::vector<float> norm{};                ///< of each pixel: what its value is divided by, above 0
+  std::vector<float> norm{};                ///< of each pixel: the divisor of its value, above 0
   std::vector<float> dark{};                ///< of each pixel: to subtract; empty: none
   std::uint32_t width = 0;
   double ring_min = 0;  ///< on the radial axis: the ring that is judged; equal bounds: all
@@ -123,7 +123,7 @@ struct Sums {
     double variance = 0;  ///< poisson: Σ c² max(value, 1)
   };
   std::vector<Real> real;             ///< real numbers: in place of the two
-  std::vector<Prepared::Bin> masked;  ///< what masked pixels take away
+  std::vector<Prepared::Bin> masked;  ///< the sums that masked pixels take away
   bool any_masked = false;
   struct Spread {
     double signal = 0, norm = 0, variance = 0;

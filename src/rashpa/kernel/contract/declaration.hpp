@@ -70,8 +70,8 @@ struct Declaration {
   bool calibration = false;     ///< needs the maps of the detector's calibration
   std::vector<Input> inputs{};  ///< arrays that it is given, made from the files that parameters name
   std::vector<std::string> units{"cpu"};  ///< that have a version of it
-  std::vector<Tap> offers{};              ///< makes pixels: what it hands to steps behind it
-  std::vector<Tap> rides{};               ///< what spares it its own pass over the pixels
+  std::vector<Tap> offers{};              ///< makes pixels: its outputs for steps behind it
+  std::vector<Tap> rides{};               ///< the input that spares it its own pass over the pixels
   double stack_bytes = 0;                 ///< read once a stack, bytes a pixel: calibration
   double scratch_bytes = 0;               ///< memory of its own, bytes a pixel of the image
   std::vector<DeviceCost> device{};       ///< what grows with images; lists are in the port that makes them

@@ -119,7 +119,7 @@ struct Setup {
   Shape made{};   ///< of those that it makes; the same unless the step has a Reshape
   PixelFormat in{};
   std::uint32_t stack = 0;                 ///< most images at once
-  std::uint32_t places = 0;                ///< images in the ring: room for what outlives the pass
+  std::uint32_t places = 0;                ///< images in the ring: room for data that outlive the pass
   unsigned workers = 1;                    ///< cpu: threads
   std::uint32_t benches = 1;               ///< cuda, opencl: stacks in flight, each on a bench of its own
   std::optional<std::int32_t> count_at{};  ///< Tap::count is wanted of it: pixels at or above
@@ -226,7 +226,7 @@ class Step {
   [[nodiscard]] virtual std::optional<CountTap> count_tap() const { return std::nullopt; }
   /// Whether it sees dark images that the pipeline does not keep: they are vetoed behind it. Stacks come in order.
   [[nodiscard]] virtual bool learns_from_darks() const { return false; }
-  /// What it adds up over images (accumulation()) needs no word here. Nobody knows what code from outside keeps.
+  /// Sums over images (accumulation()) need no word here. The memory of code from outside is unknown.
   [[nodiscard]] virtual Keeps keeps() const { return declaration().origin.empty() ? Keeps::nothing : Keeps::of_images; }
   /// The threshold of Tap::mark that spares it its own pass.
   [[nodiscard]] virtual std::optional<std::int32_t> mark_tap() const { return std::nullopt; }

@@ -32,7 +32,7 @@ struct Entries {
 };
 inline constexpr std::size_t kSlack = 64;
 
-/// Returned when the capacity does not suffice; what was written is then not to be used.
+/// Returned when the capacity does not suffice; the output is then not to be used.
 inline constexpr std::size_t kOverflow = static_cast<std::size_t>(-1);
 
 /// Writes the entries of the `pixels` pixels, of any integer format; returns how many, or kOverflow. The plain

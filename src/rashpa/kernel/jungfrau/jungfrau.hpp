@@ -51,7 +51,7 @@ struct Config {
   Tracking tracking{};
 };
 
-/// A step of a pipeline. Throws nothing: what is wrong with the configuration is said when the step is fitted.
+/// A step of a pipeline. Throws nothing: the fitting of the step reports faults of the configuration.
 std::shared_ptr<const Step> step_of(const Config& config);
 
 /// Pixels without and with too much of a value, and bright ones, of one image.
@@ -78,7 +78,7 @@ struct Images {
   std::uint64_t* const* marks =
       nullptr;               ///< bit p mod 64 of word p / 64: photons of pixel p ≥ mark_threshold; with Taps::mark
   Counts* counts = nullptr;  ///< added to
-  bool past_caches = true;   ///< false: what comes out is read again soon
+  bool past_caches = true;   ///< false: the output is read again soon
 };
 
 /// Pixels in the unit of calibration layout and marks: ranges start at multiples of it and end there or at the image's
@@ -115,7 +115,7 @@ class Prepared {
   std::vector<std::uint8_t> wild_;
 };
 
-/// The plain reference: what `word` of pixel `pixel` becomes.
+/// The plain reference: the value of `word` of pixel `pixel`.
 std::int16_t photons_of(std::uint16_t word, const Config& config, std::size_t pixel) noexcept;
 float kev_of(std::uint16_t word, const Config& config, std::size_t pixel) noexcept;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The values of an image by ring, asked for sums over windows: what background by radius is made of.
+/// The values of an image by ring, asked for sums over windows: from which background by radius is made.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -50,9 +50,9 @@ struct Operation {
 /// Does not change; any thread.
 class Rule {
  public:
-  /// `columns`: what it may name. Throws ConfigError that says where it is wrong and what would be right.
+  /// `columns`: those that it may name. Throws ConfigError that says where it is wrong and what to write.
   Rule(std::string_view text, std::span<const Column> columns);
-  /// The same without columns: what can be said of the text alone.
+  /// The same without columns: checks the text alone.
   static void check(std::string_view text);
   /// `numbers`: by column.
   [[nodiscard]] bool holds(const Scalar* numbers) const noexcept;

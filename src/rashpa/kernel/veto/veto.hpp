@@ -13,7 +13,8 @@ struct Config {
   std::string reason;  ///< of the veto of images that it does not hold for
 };
 
-/// A step of a pipeline; it may come several times. Throws ConfigError for what is wrong whatever stands before it.
+/// A step of a pipeline; it may come several times. Throws ConfigError for faults that do not depend on the steps
+/// before it.
 std::shared_ptr<const Step> step_of(const Config& config);
 
 }  // namespace rashpa::kernel::veto

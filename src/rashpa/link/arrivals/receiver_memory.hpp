@@ -15,7 +15,7 @@ namespace rashpa::link {
 /// they belong to; usually both are one block. The maker of the memory keeps it alive longer than the link.
 struct ReceiverMemory {
   ReceiverMemory() = default;
-  /// Lines and records in one block of host memory: what every link takes.
+  /// Lines and records in one block of host memory, which every link takes.
   template <std::convertible_to<std::span<std::byte>> Region>
   ReceiverMemory(Region&& region) : records(std::forward<Region>(region)) {  // NOLINT: the plain form of this
     lines.data = records.data();

@@ -34,8 +34,8 @@ struct PacketShape {
   std::uint32_t first_psn = 0;
 };
 
-/// Draws for one message after the other, and keeps the log of what the receiver must find, where it checks the ICRC.
-/// The DTP's thread; counts() and fates(): any.
+/// Draws for one message after the other, and keeps the log of the fates that the receiver must find, where it checks
+/// the ICRC. The DTP's thread; counts() and fates(): any.
 class PacketFaults {
  public:
   /// Throws ConfigError for faults that a card cannot make.

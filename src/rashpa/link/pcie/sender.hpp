@@ -17,7 +17,7 @@
 namespace rashpa::link::pcie {
 
 struct SenderConfig {
-  std::shared_ptr<const RemoteMemory> memory;  ///< what `destination` names, opened
+  std::shared_ptr<const RemoteMemory> memory;  ///< the control block that `destination` names, opened
   Endpoint destination;                        ///< from the receiver's endpoints()
   Flow flow = Flow::credits;
   Poll poll = Poll::event;  ///< while waiting for credits

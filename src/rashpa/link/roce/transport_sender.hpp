@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The sender of one transport: cuts writes into packets, hands them to its outlet, listens to what comes back.
+/// The sender of one transport: cuts writes into packets, hands them to its outlet, listens to answers.
 /// `Requester` is UcRequester, RcRequester or UdRequester; `Outlet` PlainOutlet or FaultInjector.
 #include <poll.h>
 

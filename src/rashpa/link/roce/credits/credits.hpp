@@ -62,7 +62,7 @@ class CreditWriter {
 };
 
 /// Source side: accepts packets of 8 (images) or 16 bytes to the words' place, with the right queue pair, key and ICRC;
-/// and with RC the acknowledgements of what the source has sent.
+/// and with RC the acknowledgements of the source's packets.
 class CreditReader {
  public:
   /// From which UDP port credits may come: user space writes from the port it listens on, an RNIC from ports of its

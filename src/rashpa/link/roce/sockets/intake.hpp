@@ -15,7 +15,7 @@ class Intake {
   /// To be polled for reading.
   [[nodiscard]] virtual int fd() const noexcept = 0;
   /// Takes what has come without waiting, at most a batch; `drained`: there was no more. The datagrams, all but their
-  /// time, stay until the next call. What is no packet is counted and left out.
+  /// time, stay until the next call. A message that is no packet is counted and left out.
   virtual std::span<Datagram> receive(bool& drained) noexcept = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Acknowledgements of Reliable Connected: what they say and the packets that carry them.
+/// Acknowledgements of Reliable Connected: their content and the packets that carry them.
 #include <array>
 #include <cstddef>
 #include <cstdint>
