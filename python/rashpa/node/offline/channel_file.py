@@ -15,7 +15,7 @@ from rashpa.data.stored.run_facts import COMPLETENESS
 from rashpa.data.stream.stream2 import Image, Start, StreamError
 from rashpa.data.stream.stream_regions import lost_of, regions_of
 from rashpa.node.engine.engine import EngineError
-from rashpa.node.engine.native_engine import native_errors
+from rashpa.node.engine.native_errors import native_errors
 from rashpa.node.offline.received import Received
 from rashpa.node.offline.stream_start import channel_facts, dtp_of, metadata_of, write_facts
 

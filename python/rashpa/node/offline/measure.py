@@ -28,7 +28,7 @@ from rashpa.control.telegrams import telegram
 from rashpa.data.datasets.datasets import dataset_from_spec
 from rashpa.node.engine.engine import EngineError
 from rashpa.node.engine.folders import Folders
-from rashpa.node.engine.native_engine import native_errors
+from rashpa.node.engine.native_errors import native_errors
 from rashpa.node.engine.native_receiver import buffer_configs
 from rashpa.node.engine.native_status import buffer_status
 

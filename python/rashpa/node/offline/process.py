@@ -37,7 +37,7 @@ from rashpa.data.stored.stored_piece import Piece, Reading, Stated, Stored, Stor
 from rashpa.node.engine.calibration import bad_of_buffer
 from rashpa.node.engine.engine import EngineError
 from rashpa.node.engine.folders import Folders
-from rashpa.node.engine.native_engine import native_errors
+from rashpa.node.engine.native_errors import native_errors
 from rashpa.node.engine.native_receiver import buffer_configs, missing_folders_of, prefixes_of
 from rashpa.node.engine.native_status import buffer_status
 from rashpa.node.engine.output_files import OlderFiles, release_output

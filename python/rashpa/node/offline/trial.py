@@ -26,7 +26,7 @@ from rashpa.data.files.limited_process import private_output
 from rashpa.node.engine.engine import EngineError
 from rashpa.node.engine.folders import Folders
 from rashpa.node.engine.native_emulator import look_at_dataset
-from rashpa.node.engine.native_engine import native_errors
+from rashpa.node.engine.native_errors import native_errors
 from rashpa.node.engine.native_receiver import buffer_configs, check_allowed
 
 _MOST_IMAGES = 1 << 16

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ends of DTPs as telegrams have them: addresses, and the places of images."""
+
+from rashpa import _native
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram import (
+    Endpoint,
+)
+
+
+def endpoint_of(end: _native.Endpoint) -> Endpoint:
+    """Return an end of a DTP as telegrams have it."""
+    return Endpoint(
+        address=end.address,
+        port=end.port,
+        qpn=end.qpn,
+        rkey=end.rkey,
+        credit_offset=end.credit_offset,
+        window_bytes=end.window_bytes,
+        psn=end.psn,
+    )
+
+
+def placement_of(place: _native.Placement) -> telegram.Placement:
+    """Return the places of a DTP's images as telegrams have them."""
+    return telegram.Placement(
+        pixels_offset=place.pixels_offset,
+        slot_bytes=place.slot_bytes,
+        slots=place.slots,
+        first_line_offset=place.first_line_offset,
+        pitch=place.pitch,
+        line_bytes=place.line_bytes,
+        lines=place.lines,
+        records_offset=place.records_offset,
+    )
