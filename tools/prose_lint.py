@@ -210,10 +210,10 @@ def main() -> int:
         print(f"{counts[rule]:6d}  {rule} (at most {limits.get(rule, 0)})")
     risen = {rule for rule in counts if counts[rule] > limits.get(rule, 0)}
     worse = [finding for finding in findings if finding.rule in risen]
-    _show(new_findings(root, worse) or worse)
     if options.update:
         stored["counts"] = {rule: min(limit, counts[rule]) for rule, limit in limits.items()}
         (root / COUNTS).write_text(json.dumps(stored, indent=2) + "\n", encoding="utf-8")
+    _show(new_findings(root, worse) or worse)
     return 1 if risen else 0
 
 
