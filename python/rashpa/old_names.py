@@ -13,6 +13,7 @@ from types import ModuleType
 _PACKAGES = frozenset({"cli", "control", "data", "node"})
 # Below `rashpa`: the name that a module had in its room, and the name that it has.
 _RENAMED = {
+    "cli.told": "cli.teller",
     "control.handover.holder": "control.handover.run_owner",
     "control.nodes.at_once": "control.nodes.gather_limited",
     "control.nodes.meanwhile": "control.nodes.poll_while",

@@ -14,6 +14,7 @@ import pytest
         ("rashpa.data.crystfel_geometry", "rashpa.data.geometry.crystfel_geometry"),
         ("rashpa.control.run_plan", "rashpa.control.plan.run_plan"),
         ("rashpa.node.folders", "rashpa.node.engine.folders"),
+        ("rashpa.cli.told", "rashpa.cli.teller"),
         ("rashpa.control.handover.holder", "rashpa.control.handover.run_owner"),
         ("rashpa.control.holder", "rashpa.control.handover.run_owner"),
         ("rashpa.control.nodes.at_once", "rashpa.control.nodes.gather_limited"),

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from rashpa.cli.run.pace import SAY_EVERY_S
-from rashpa.cli.told import Teller
+from rashpa.cli.teller import Teller
 from rashpa.data.base import telling
 from rashpa.data.base.ended import ended_in_order
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rashpa.cli.at_work import StoppedError, Work, carried_out
-from rashpa.cli.told import Teller
+from rashpa.cli.teller import Teller
 
 # the command, which says at once how far it is
 SAYING = """\

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 pytest.importorskip("rashpa._native")
 
 from rashpa.cli.files.dataset import app
-from rashpa.cli.told import BAD_INPUT
+from rashpa.cli.teller import BAD_INPUT
 from rashpa.data.datasets.datasets import dataset_from_spec, load_directory
 
 pytestmark = pytest.mark.whole

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 
-from rashpa.cli.told import BAD_INPUT, FAILED, Teller
+from rashpa.cli.teller import BAD_INPUT, FAILED, Teller
 from rashpa.data.base.books import DataBooks
 from rashpa.data.stream.feedback import open_feedback
 from rashpa.data.stream.feedback_record import FeedbackError, Image

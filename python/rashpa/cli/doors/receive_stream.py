@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from rashpa.cli.output_check import folder_trouble
-from rashpa.cli.told import AsJson, Teller
+from rashpa.cli.teller import AsJson, Teller
 from rashpa.data.base.books import NOT_WHOLE, WHOLE, all_of
 from rashpa.node.engine.engine import EngineError
 from rashpa.node.offline.receive_stream import StreamFiles, read_recording, receive

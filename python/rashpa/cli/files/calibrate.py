@@ -12,7 +12,7 @@ import typer
 from numpy.typing import NDArray
 
 from rashpa.cli.at_work import Work, carried_out
-from rashpa.cli.told import AsJson, Follow, Teller
+from rashpa.cli.teller import AsJson, Follow, Teller
 from rashpa.data.base.bad_file import no_memory
 from rashpa.data.base.books import DataBooks, all_of
 from rashpa.data.datasets.calibration import load_map

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rashpa.cli.told import AsJson, Follow, Teller
+from rashpa.cli.teller import AsJson, Follow, Teller
 from rashpa.data.base.bad_file import BadFileError, no_memory
 from rashpa.data.base.books import DataBooks
 from rashpa.data.making.nxmx_check import check_entries, picture

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rashpa.cli.told import AsJson, Follow, Teller
+from rashpa.cli.teller import AsJson, Follow, Teller
 from rashpa.control.books.outcome import Outcome
 from rashpa.control.telegrams.part_orders import ENDINGS
 from rashpa.data.base.bad_file import no_memory

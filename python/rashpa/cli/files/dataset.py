@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rashpa.cli.at_work import Work, carried_out
-from rashpa.cli.told import AsJson, Teller
+from rashpa.cli.teller import AsJson, Teller
 from rashpa.data.base.books import DataBooks
 from rashpa.data.datasets.calibration_spec import CalibrationSpec
 from rashpa.data.datasets.dataset_spec import (

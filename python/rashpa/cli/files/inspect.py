@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from rashpa.cli.told import AsJson, Follow, Teller
+from rashpa.cli.teller import AsJson, Follow, Teller
 from rashpa.data.base.bad_file import blaming, no_memory
 from rashpa.data.base.books import NOT_WHOLE, DataBooks, all_of
 from rashpa.data.figures.image_values import brightest_image

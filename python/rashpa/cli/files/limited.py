@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from rashpa.cli.told import BAD_INPUT, Teller
+from rashpa.cli.teller import BAD_INPUT, Teller
 from rashpa.data.base.books import NOT_WHOLE, WHOLE
 from rashpa.data.files.limited_process import Limits, start_limited, why_it_ended
 from rashpa.data.files.regular_file import open_regular, reason

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rashpa.cli.told import AsJson, Follow, Teller
+from rashpa.cli.teller import AsJson, Follow, Teller
 from rashpa.data.base.bad_file import blaming, no_memory
 from rashpa.data.making.cxi import MASTER, geometry_of, has_peak_lists, peak_table, write_cxi
 from rashpa.data.parts.run_parts import StoredRunError, prefix_of

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressC
 from rich.table import Table
 
 from rashpa.cli.output_check import folder_trouble
-from rashpa.cli.told import BAD_INPUT, FAILED, AsJson, Follow, Teller
+from rashpa.cli.teller import BAD_INPUT, FAILED, AsJson, Follow, Teller
 from rashpa.data.base.books import NOT_WHOLE, WHOLE, DataBooks, all_of
 from rashpa.data.base.ended import ended_in_order
 from rashpa.data.files.file_names import natural

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rashpa.cli.told import AsJson, Follow, Teller
+from rashpa.cli.teller import AsJson, Follow, Teller
 from rashpa.data.making.repair import repair_run
 from rashpa.data.parts.run_parts import StoredRunError
 
