@@ -176,7 +176,7 @@ class Variables:
         period = max(wanted["AcquireTime"], wanted["AcquirePeriod"])
         if not Path(wanted["FilePath"]).is_absolute():
             raise ValueError(
-                f"FilePath = {wanted['FilePath']!r} is no absolute path; give one on the receiver's machine"
+                f"FilePath = {wanted['FilePath']!r} is relative; give an absolute path on the receiver's machine"
             )
         if wanted["NumImages"] < 0:
             raise ValueError(f"NumImages = {wanted['NumImages']}: 0 (until stopped) or more")
