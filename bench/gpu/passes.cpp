@@ -6,6 +6,7 @@
 #include <random>
 
 #include "beside.hpp"
+#include "rashpa/core/ability.hpp"
 #include "rashpa/kernel/accumulate/accumulate.hpp"
 #include "rashpa/kernel/checksum/checksum.hpp"
 #include "rashpa/kernel/contract/device_pass.hpp"
@@ -170,7 +171,9 @@ class Bench {
       : room_(room), given_(given), pass_(pass), stack_(stack) {
     StackImage image{};
     image.sums = given.sums;
-    for (std::uint32_t place = 0; place < kPlaces; ++place) pass.prepare(place, image);
+    if (auto* const preparing = able<kernel::cuda::Preparing>(pass)) {
+      for (std::uint32_t place = 0; place < kPlaces; ++place) preparing->prepare(place, image);
+    }
   }
   /// One stack behind the other.
   void enqueue(cudaStream_t stream) const {

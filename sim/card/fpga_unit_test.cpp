@@ -93,7 +93,7 @@ TEST(FpgaUnitTest, a_card_that_does_not_answer_is_refused_when_a_unit_is_made) {
 TEST(FpgaUnitTest, card_memory_that_has_no_room_for_lists_is_refused_with_what_they_take) {
   constexpr std::uint64_t kMemory = 300 * card::kCardPage;
   const UnitOfTest unit(kMemory, kMemory);
-  EXPECT_LE(Bench(contestant(unit), vetoing()).unit->device_bytes(), kMemory);
+  EXPECT_LE(device_bytes_of(*Bench(contestant(unit), vetoing()).unit), kMemory);
   try {
     const Bench bench(contestant(unit), full());
     FAIL() << "taken";

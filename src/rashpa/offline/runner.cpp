@@ -50,7 +50,7 @@ void Runner::run(const Images& images) {
     throw ConfigError(fmt::format("{} images at once, with room for the results of {}", images.count, room()));
   }
   process(images, nullptr);
-  open_ = unit_->conclude();
+  open_ = unit::concluded(*unit_);
 }
 
 void Runner::run(const Images& images, Taker& taker) { process(images, &taker); }

@@ -117,7 +117,7 @@ void Distributor::run(int processor) {
 
 // `taken`: stacks that the lines were offered.
 void Distributor::end(std::uint64_t taken) noexcept {
-  const Accumulated open = unit_.conclude();
+  const Accumulated open = unit::concluded(unit_);
   if (feedback_) feedback_->end();
   for (auto& line : lines_) line->close(taken, open);
   finish(lines_);

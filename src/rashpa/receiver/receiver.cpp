@@ -175,7 +175,7 @@ void Receiver::observe(bool last) {
   for (std::size_t b = 0; b < buffers_.size(); ++b) {
     observe_steps(b);
     if (buffers_[b]->noticed) continue;
-    const std::string notice = buffers_[b]->unit->notice();
+    const std::string notice = unit::notice_of(*buffers_[b]->unit);
     if (notice.empty()) continue;
     buffers_[b]->noticed = true;
     log::write(log::Level::warning, {.run = config_.run, .buffer = config_.buffers[b].name}, "{}", notice);

@@ -118,9 +118,9 @@ TEST(Learning, an_alarm_is_a_notice) {
   Played run;
   Doorbell bell;
   const auto unit = make_unit({.cores = {1, -1}}, pipeline(), run.ring.layout, bell);
-  EXPECT_EQ(unit->notice(), "");
+  EXPECT_EQ(notice_of(*unit), "");
   for (int round = 0; round < 3; ++round) run.through(*unit);
-  EXPECT_NE(unit->notice().find("the drift_alarm is 0.5; calibrate again"), std::string::npos) << unit->notice();
+  EXPECT_NE(notice_of(*unit).find("the drift_alarm is 0.5; calibrate again"), std::string::npos) << notice_of(*unit);
 }
 
 TEST(Learning, nothing_accumulates_what_is_only_learned_from) {

@@ -15,7 +15,7 @@ namespace rashpa::unit {
 /// before the unit has it, and asked for behind the copy. Of one that was written over by then the unit sees nothing,
 /// and it is errored. So what steps keep for later images is of images that the books call intact, and of all of them.
 /// Any unit; the copy is made by the thread that submits.
-class ProvedUnit final : public Unit {
+class ProvedUnit final : public Unit, public Accumulating, public OnDevice, public Noticing {
  public:
   /// Throws ResourceError when there is no memory for the copies.
   ProvedUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell);
@@ -27,13 +27,13 @@ class ProvedUnit final : public Unit {
   Stack* take() noexcept override;
   void stop() noexcept override { unit_->stop(); }
   [[nodiscard]] const Output& output() const noexcept override { return unit_->output(); }
-  [[nodiscard]] Accumulated conclude() noexcept override { return unit_->conclude(); }
+  [[nodiscard]] Accumulated conclude() noexcept override { return concluded(*unit_); }
   [[nodiscard]] std::string how() const override;
-  [[nodiscard]] std::size_t device_bytes() const noexcept override { return unit_->device_bytes(); }
+  [[nodiscard]] std::size_t device_bytes() const noexcept override { return device_bytes_of(*unit_); }
   [[nodiscard]] std::string error() const override { return unit_->error(); }
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override { return unit_->failure(failed_in); }
   [[nodiscard]] std::optional<Busy> busy() const override { return unit_->busy(); }
-  [[nodiscard]] std::string notice() const override { return unit_->notice(); }
+  [[nodiscard]] std::string notice() const override { return notice_of(*unit_); }
 
  private:
   [[nodiscard]] bool to_be_copied(const StackImage& image) const noexcept;

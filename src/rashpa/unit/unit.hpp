@@ -100,7 +100,8 @@ inline std::optional<Busy> longer(std::optional<Busy> one, std::optional<Busy> o
 }
 
 /// All memory is taken when a unit is made (factory.hpp). `submit` from one thread, `take` from one thread. Nothing
-/// allocates after construction. Results come back in the order of submission, the same from every unit.
+/// allocates after construction. Results come back in the order of submission, the same from every unit. What only some
+/// units can do are the classes below it (core/ability.hpp).
 class Unit {
  public:
   virtual ~Unit() = default;
@@ -113,13 +114,8 @@ class Unit {
   /// time.
   virtual void stop() noexcept = 0;
   [[nodiscard]] virtual const Output& output() const noexcept = 0;
-  /// The windows of accumulations that are open when no more stacks come, by accumulation; one that is not open has not
-  /// `ended()`. After the last take(), by its thread; what it points to stays until the unit goes.
-  [[nodiscard]] virtual Accumulated conclude() noexcept { return {}; }
   /// How it works, in words, for the log and the report: "2 threads", "graph on NVIDIA H200, because …".
   [[nodiscard]] virtual std::string how() const = 0;
-  /// Memory of a device that it has taken; 0: it needs none but the host's.
-  [[nodiscard]] virtual std::size_t device_bytes() const noexcept { return 0; }
   /// The cause of its final failure; empty while it works. From then on everything submitted comes back errored. Any
   /// thread.
   [[nodiscard]] virtual std::string error() const { return {}; }
@@ -131,8 +127,36 @@ class Unit {
   }
   /// The step that has been at work for longest without an end. Any thread.
   [[nodiscard]] virtual std::optional<Busy> busy() const = 0;
-  /// An alarm of a kernel for people; empty: nothing. Any thread.
-  [[nodiscard]] virtual std::string notice() const { return {}; }
 };
+
+/// A unit that adds up over images.
+class Accumulating {
+ public:
+  virtual ~Accumulating() = default;
+  /// The windows of accumulations that are open when no more stacks come, by accumulation; one that is not open has not
+  /// `ended()`. After the last take(), by its thread; what it points to stays until the unit goes.
+  [[nodiscard]] virtual Accumulated conclude() noexcept = 0;
+};
+
+/// A unit that works in memory of a device.
+class OnDevice {
+ public:
+  virtual ~OnDevice() = default;
+  /// Memory of the device that it has taken.
+  [[nodiscard]] virtual std::size_t device_bytes() const noexcept = 0;
+};
+
+/// A unit whose steps may have something to say while they work.
+class Noticing {
+ public:
+  virtual ~Noticing() = default;
+  /// An alarm of a kernel for people; empty: nothing. Any thread.
+  [[nodiscard]] virtual std::string notice() const = 0;
+};
+
+/// What the three say; of a unit that is none of them nothing, 0, nothing. For what is asked once in a while.
+[[nodiscard]] Accumulated concluded(Unit& unit) noexcept;
+[[nodiscard]] std::size_t device_bytes_of(const Unit& unit) noexcept;
+[[nodiscard]] std::string notice_of(const Unit& unit);
 
 }  // namespace rashpa::unit

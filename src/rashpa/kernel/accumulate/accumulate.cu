@@ -248,7 +248,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-class Pass final : public kernel::cuda::DevicePass {
+class Pass final : public kernel::cuda::DevicePass, public kernel::cuda::DeviceAdding {
  public:
   Pass(const Config& config, const Setup& setup)
       : config_(config), format_(looked_at(setup.in)), pixels_(static_cast<std::uint32_t>(setup.shape.pixels())) {
@@ -285,7 +285,7 @@ class Pass final : public kernel::cuda::DevicePass {
     to.ended = stack.ended;
     return write_to(to, stream);
   }
-  [[nodiscard]] bool adds_on_device() const noexcept override { return true; }
+  [[nodiscard]] bool in_turn() const override { return true; }
   int conclude(const AccumulatedArrays& to, cudaStream_t stream) const noexcept override {
     Destination destination;
     std::copy(to.begin(), to.end(), std::begin(destination.direct));

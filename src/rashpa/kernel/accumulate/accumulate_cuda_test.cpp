@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/kernel/accumulate/accumulate.hpp"
 #include "rashpa/kernel/accumulate/parts.hpp"
 #include "rashpa/kernel/photons/photons.hpp"
@@ -106,7 +107,8 @@ class Both {
   }
   void conclude() {
     const Quantities found(*step_, shape_, format_);
-    check(static_cast<cudaError_t>(pass_->conclude(found.to, nullptr)), "conclude");
+    check(static_cast<cudaError_t>(able<const kernel::cuda::DeviceAdding>(*pass_)->conclude(found.to, nullptr)),
+          "conclude");
     check(cudaDeviceSynchronize(), "accumulate");
     expect_window(found);
   }

@@ -37,7 +37,7 @@ std::vector<std::string_view> source_of(PixelFormat format) {
   return {kernel::opencl::photon_source(), accumulate_cl};
 }
 
-class Pass final : public kernel::opencl::DevicePass {
+class Pass final : public kernel::opencl::DevicePass, public kernel::opencl::DeviceAdding {
  public:
   Pass(const Config& config, const Setup& setup, const Device& device)
       : config_(config),

@@ -277,7 +277,7 @@ __global__ void settle(const kernel::cuda::DeviceStack stack, const Plan* plans,
   }
 }
 
-class Pass final : public kernel::cuda::DevicePass {
+class Pass final : public kernel::cuda::DevicePass, public kernel::cuda::Preparing {
  public:
   Pass(const Config& config, const Setup& setup)
       : config_(config),

@@ -45,7 +45,7 @@ struct DeviceStack {
   std::uint32_t place = 0;  ///< of image 0 among Setup::places; the others follow
   std::uint8_t step = 0;    ///< number of this step in the pipeline
   std::int32_t device = 0;  ///< number of the device
-  /// DevicePass::adds_on_device(): where the quantities go if a window ends with this stack; the first is null when
+  /// Of DeviceAdding: where the quantities go if a window ends with this stack; the first is null when
   /// none does. In device memory, and the host's addresses that it holds are the device's, too. Null: windows never end
   /// with a stack.
   std::byte* const* ended = nullptr;
@@ -58,15 +58,11 @@ struct HostList {
 };
 
 /// Owns memory of the device that was the current one when it was made. One for each stack in flight works at a time
-/// on its bench: `bench` counts from 0.
+/// on its bench: `bench` counts from 0. What only some passes can do are the classes below it: the unit asks for them
+/// when it makes a pass (core/ability.hpp).
 class DevicePass {
  public:
   virtual ~DevicePass() = default;
-  /// On the host, before the stack of an image that will be worked on is submitted: what has to be known of it besides
-  /// its pixels. enqueue() copies that from `place`. Nothing allocates or waits.
-  virtual void prepare(std::uint32_t place, const StackImage& image) noexcept {
-    static_cast<void>(place), static_cast<void>(image);
-  }
   /// Puts the work into the stream; all addresses are fixed, so that this can be captured once. Nothing allocates or
   /// waits.
   virtual int enqueue(const DeviceStack& stack, std::uint32_t bench, CUstream_st* stream) const noexcept = 0;
@@ -89,26 +85,40 @@ class DevicePass {
     static_cast<void>(place);
     return {};
   }
-  /// Of a step that accumulates on the host: an image that it has kept, in the order of images, when all is done with
-  /// its stack. One thread.
-  virtual void add(std::uint32_t place) noexcept { static_cast<void>(place); }
-  /// The same thread, when a window has ended: writes the quantities, each from element 0, and starts them anew.
-  virtual void write(const AccumulatedArrays& to) noexcept { static_cast<void>(to); }
   /// Of a step that leaves something to the next stack: what enqueue() puts into streams is then done for one stack at
   /// a time, in the order of stacks.
-  [[nodiscard]] virtual bool in_turn() const { return adds_on_device(); }
+  [[nodiscard]] virtual bool in_turn() const { return false; }
   /// As CpuPass::notice(). Any thread.
   [[nodiscard]] virtual std::string notice() const { return {}; }
-  /// Of a step that accumulates: whether it does so on the device, from `work` as it finds it. What enqueue() puts into
-  /// streams is then done for one stack at a time, in the order of stacks; it also writes the quantities, where
-  /// DeviceStack::ended asks for them, and starts them anew. add() and write() are not called.
-  [[nodiscard]] virtual bool adds_on_device() const noexcept { return false; }
-  /// Where that is so, and all stacks are done: puts the writing of what has been added up since the last window ended
-  /// into the stream; behind it quantities start anew. `to`: addresses of the host that are the device's, too.
-  virtual int conclude(const AccumulatedArrays& to, CUstream_st* stream) const noexcept {
-    static_cast<void>(to), static_cast<void>(stream);
-    return 0;
-  }
+};
+
+/// A pass that must know something of an image besides its pixels.
+class Preparing {
+ public:
+  virtual ~Preparing() = default;
+  /// On the host, before the stack of an image that will be worked on is submitted. enqueue() copies what is kept here
+  /// from `place`. Nothing allocates or waits.
+  virtual void prepare(std::uint32_t place, const StackImage& image) noexcept = 0;
+};
+
+/// A pass of a step that accumulates on the host. One thread.
+class HostAdding {
+ public:
+  virtual ~HostAdding() = default;
+  /// An image that the step has kept, in the order of images, when all is done with its stack.
+  virtual void add(std::uint32_t place) noexcept = 0;
+  /// When a window has ended: writes the quantities, each from element 0, and starts them anew.
+  virtual void write(const AccumulatedArrays& to) noexcept = 0;
+};
+
+/// A pass of a step that accumulates on the device, from `work` as it finds it: it is in_turn(). enqueue() also writes
+/// the quantities, where DeviceStack::ended asks for them, and starts them anew.
+class DeviceAdding {
+ public:
+  virtual ~DeviceAdding() = default;
+  /// When all stacks are done: puts the writing of what has been added up since the last window ended into the stream;
+  /// behind it quantities start anew. `to`: addresses of the host that are the device's, too.
+  virtual int conclude(const AccumulatedArrays& to, CUstream_st* stream) const noexcept = 0;
 };
 
 }  // namespace rashpa::kernel::cuda

@@ -70,7 +70,8 @@ struct HostItem {
 };
 
 /// Owns memory of the device that it was made for. One for each stack in flight works at a time on its bench: `bench`
-/// counts from 0. One thread, unless a function says otherwise. Nothing waits.
+/// counts from 0. One thread, unless a function says otherwise. Nothing waits. What only some passes can do are the
+/// classes below it: the unit asks for them when it makes a pass (core/ability.hpp).
 class DevicePass {
  public:
   /// The place that finds the results of an image.
@@ -93,19 +94,6 @@ class DevicePass {
   virtual void settle(const HostItem& item, Finding& finding) noexcept {
     static_cast<void>(item), static_cast<void>(finding);
   }
-  /// Of a step that accumulates on the host: an image that it has kept, in the order of images, when all is done with
-  /// its stack.
-  virtual void add(const HostItem& item) noexcept { static_cast<void>(item); }
-  /// Of a step that accumulates, behind enqueue() of the last stack of a window: puts what has been added up into the
-  /// queue, on its way to memory of the host, and starts anew.
-  virtual cl_int conclude(std::uint32_t bench, cl_command_queue queue) noexcept {
-    static_cast<void>(bench), static_cast<void>(queue);
-    return CL_SUCCESS;
-  }
-  /// When that is there: writes the quantities, each from element 0.
-  virtual void write(std::uint32_t bench, const AccumulatedArrays& to) noexcept {
-    static_cast<void>(bench), static_cast<void>(to);
-  }
   /// For steps that make lists on the device.
   [[nodiscard]] virtual DeviceLists lists(std::uint32_t bench) const noexcept {
     static_cast<void>(bench);
@@ -114,6 +102,27 @@ class DevicePass {
   /// As those of CpuPass. Any thread.
   [[nodiscard]] virtual std::string failure() const { return {}; }
   [[nodiscard]] virtual std::string notice() const { return {}; }
+};
+
+/// A pass of a step that accumulates on the host.
+class HostAdding {
+ public:
+  virtual ~HostAdding() = default;
+  /// An image that the step has kept, in the order of images, when all is done with its stack.
+  virtual void add(const HostItem& item) noexcept = 0;
+  /// When a window has ended: writes the quantities, each from element 0, and starts them anew.
+  virtual void write(const AccumulatedArrays& to) noexcept = 0;
+};
+
+/// A pass of a step that accumulates on the device.
+class DeviceAdding {
+ public:
+  virtual ~DeviceAdding() = default;
+  /// Behind enqueue() of the last stack of a window: puts what has been added up into the queue, on its way to memory
+  /// of the host, and starts anew.
+  virtual cl_int conclude(std::uint32_t bench, cl_command_queue queue) noexcept = 0;
+  /// When that is there: writes the quantities, each from element 0.
+  virtual void write(std::uint32_t bench, const AccumulatedArrays& to) noexcept = 0;
 };
 
 /// Memory of the device with a copy on the host, one for each bench.

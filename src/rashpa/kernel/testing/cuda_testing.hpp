@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/kernel/contract/device_pass.hpp"
 #include "rashpa/kernel/testing/device_testing.hpp"
 #include "rashpa/kernel/testing/opencl_testing.hpp"
@@ -28,7 +29,7 @@ inline opencl::Everything on_device(const Step& step, const opencl::Case& given,
     StackImage image{};
     image.raw = all.data() + i * stack.in_stride;
     if (!given.sums.empty()) image.sums = given.sums[i];
-    pass.prepare(static_cast<std::uint32_t>(i), image);
+    if (auto* const preparing = able<Preparing>(pass)) preparing->prepare(static_cast<std::uint32_t>(i), image);
   }
   std::vector<std::uint8_t> wanted(count, 1);
   if (count > 1) wanted[1] = 0;

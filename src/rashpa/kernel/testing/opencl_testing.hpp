@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/contract/opencl_pass.hpp"
 #include "rashpa/kernel/photons/photons.hpp"
@@ -342,12 +343,16 @@ inline Everything on_device(const memory::opencl::Device& device, const Step& st
   }
   const testing_detail::Quantities to(sizes, all);
   for (std::uint32_t i = 0; i < count && sizes.accumulation; ++i) {
-    if (all.images[i].verdict == 0) pass->add({0, i, i, &images[i], given.delivered});
+    auto* const adding = able<opencl::HostAdding>(*pass);
+    if (adding != nullptr && all.images[i].verdict == 0) adding->add({0, i, i, &images[i], given.delivered});
   }
   if (sizes.accumulation) {
-    check(pass->conclude(0, queue.get()), "what was added up");
-    check(api().finish(queue.get()), "what was added up");
-    pass->write(0, to.to);
+    if (auto* const adding = able<opencl::HostAdding>(*pass)) adding->write(to.to);
+    if (auto* const adding = able<opencl::DeviceAdding>(*pass)) {
+      check(adding->conclude(0, queue.get()), "what was added up");
+      check(api().finish(queue.get()), "what was added up");
+      adding->write(0, to.to);
+    }
   }
   return all;
 }

@@ -92,8 +92,8 @@ class Pipelines {
       for (const StackImage& image : back->view()) keep(unit->output(), image, all);
       keep(unit->output(), back->accumulated[0], all);
     }
-    all.notice = unit->notice();
-    keep(unit->output(), unit->conclude()[0], all);
+    all.notice = notice_of(*unit);
+    keep(unit->output(), concluded(*unit)[0], all);
     EXPECT_EQ(unit->error(), "");
     return all;
   }

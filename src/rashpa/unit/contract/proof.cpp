@@ -264,7 +264,7 @@ Outcome run(const Choice& choice, const Kept& kept, bool guarded) {
     }
     keep(unit->output(), back->accumulated, all);
   }
-  keep(unit->output(), unit->conclude(), all);
+  keep(unit->output(), concluded(*unit), all);
   EXPECT_EQ(unit->error(), "");
   return all;
 }

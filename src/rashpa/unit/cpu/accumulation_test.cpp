@@ -80,8 +80,8 @@ std::vector<Window> windows_of(const Pipeline& pipeline, Images& run, unsigned t
     }
     keep(stack.accumulated[0]);
   }
-  keep(unit->conclude()[0]);
-  EXPECT_FALSE(unit->conclude()[0].ended()) << "nothing is open any more";
+  keep(concluded(*unit)[0]);
+  EXPECT_FALSE(concluded(*unit)[0].ended()) << "nothing is open any more";
   return all;
 }
 

@@ -18,7 +18,7 @@ namespace rashpa::unit {
 /// pixels (so that calibration is read once a stack) or by images, as the pass wants it. An image that a step has
 /// vetoed is not looked at by the steps behind it. Kernels do not throw, so nothing can leave a thread; an image that
 /// cannot be finished (its list is full) becomes `errored`.
-class CpuUnit final : public Unit, private Team::Work {
+class CpuUnit final : public Unit, public Accumulating, public Noticing, private Team::Work {
  public:
   /// Throws as make_unit does. Calibration is copied into the unit's own block order.
   CpuUnit(const Pipeline& pipeline, const Layout& layout, const Cores& cores, Doorbell& done_bell);

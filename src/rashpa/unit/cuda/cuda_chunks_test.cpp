@@ -200,10 +200,10 @@ TEST_P(CudaChunksOnce, take_memory_of_the_device_and_are_said_in_words) {
   StackRing ring(kWidth, kHeight, 10, kStacks, memory::MemoryKind::pageable);
   Doorbell bell;
   Pipeline pipeline{.kernels = {calibration(jungfrau::Output::photons)}};
-  const std::size_t without = make_unit(choice(), pipeline, ring.layout, bell)->device_bytes();
+  const std::size_t without = device_bytes_of(*make_unit(choice(), pipeline, ring.layout, bell));
   pipeline.delivery = Delivery::chunk_in_place;
   const auto unit = make_unit(choice(), pipeline, ring.layout, bell);
-  EXPECT_GT(unit->device_bytes(), without + std::size_t{2} * 3 * 10 * kPixels * sizeof(std::uint16_t));
+  EXPECT_GT(device_bytes_of(*unit), without + std::size_t{2} * 3 * 10 * kPixels * sizeof(std::uint16_t));
   EXPECT_NE(unit->how().find("chunks"), std::string::npos) << unit->how();
 }
 

@@ -20,7 +20,7 @@ namespace rashpa::unit::cuda {
 /// here) to accepted images in host memory; the host writes an order and a trigger, and a thread of the unit sees the
 /// tickets come back, in order. With a `seat` it is one of several that have strips of the same images: when one fails
 /// or stops, none waits for it.
-class CudaUnit final : public Unit {
+class CudaUnit final : public Unit, public Accumulating, public OnDevice, public Noticing {
  public:
   CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell,
            const std::optional<Seat>& seat = std::nullopt);

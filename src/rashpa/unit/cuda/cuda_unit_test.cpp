@@ -215,8 +215,8 @@ class CudaUnits : public testing::TestWithParam<Trigger> {
       }
     }
     Stack open, open_truth;
-    open.accumulated = unit->conclude();
-    open_truth.accumulated = cpu->conclude();
+    open.accumulated = concluded(*unit);
+    open_truth.accumulated = concluded(*cpu);
     expect_same_sums(unit->output().results, open, open_truth);
     EXPECT_EQ(accepted > 0, some_accepted);
     EXPECT_EQ(unit->error(), "");

@@ -142,8 +142,8 @@ TEST(DeviceImages, need_no_copy_on_the_device) {
   Rings device(ImagesIn::device);
   Doorbell bell;
   const Choice choice{.kind = Kind::cuda, .trigger = Trigger::graph};
-  const std::size_t copied = make_unit(choice, vetoing(), host.layout, bell)->device_bytes();
-  const std::size_t in_place = make_unit(choice, vetoing(), device.layout, bell)->device_bytes();
+  const std::size_t copied = device_bytes_of(*make_unit(choice, vetoing(), host.layout, bell));
+  const std::size_t in_place = device_bytes_of(*make_unit(choice, vetoing(), device.layout, bell));
   EXPECT_EQ(copied - in_place, kStacks * kStack * host.ring.stride);
 }
 

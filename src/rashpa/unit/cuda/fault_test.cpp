@@ -182,7 +182,7 @@ void expect_in_order(Bench& bench, std::size_t accepted, std::size_t errored) {
   EXPECT_EQ(accepted + errored, 8U) << "every image comes back";
   if (bench.unit->error().empty()) {
     EXPECT_EQ(accepted, 8U) << "all of it by the other one";
-    EXPECT_NE(bench.unit->notice().find("the others go on"), std::string::npos) << bench.unit->notice();
+    EXPECT_NE(notice_of(*bench.unit).find("the others go on"), std::string::npos) << notice_of(*bench.unit);
   } else {
     EXPECT_NE(bench.unit->error().find("device 0: "), std::string::npos) << bench.unit->error();
     EXPECT_NE(bench.unit->error().find("device 1: "), std::string::npos) << bench.unit->error();
@@ -231,7 +231,8 @@ TEST(CudaFault, of_one_of_two_devices_loses_the_windows_that_it_has_added_to) {
     EXPECT_EQ(window.ended(), bench.unit->error().empty());
     if (window.ended()) {
       EXPECT_EQ(window.images, 8U) << "all of it by the other one";
-      EXPECT_NE(bench.unit->notice().find("1 window of accumulate lost"), std::string::npos) << bench.unit->notice();
+      EXPECT_NE(notice_of(*bench.unit).find("1 window of accumulate lost"), std::string::npos)
+          << notice_of(*bench.unit);
     }
     expect_in_order(bench, accepted, errored);
   });

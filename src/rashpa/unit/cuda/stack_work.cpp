@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/device/settle_counts.hpp"
 
@@ -136,12 +137,16 @@ void StackWork::make_passes(std::uint32_t windows_on_device) {
                                     step.step->declaration().name));
     }
     if (step.makes_list) lister_ = number;
+    if (!step.rides) {
+      if (auto* const preparing = able<kernel::cuda::Preparing>(*passes_.back())) preparing_.push_back(preparing);
+    }
     if (!step.rides && passes_.back()->in_turn()) {
       if (!first_in_turn_) first_in_turn_ = number;
       last_in_turn_ = number;
     }
     if (!step.accumulation) continue;
-    adders_.push_back(number);
+    adders_.push_back({number, able<kernel::cuda::HostAdding>(*passes_.back()),
+                       able<const kernel::cuda::DeviceAdding>(*passes_.back())});
     make_windows(step, (windows_on_device >> *step.accumulation & 1U) != 0);
   }
 }
@@ -154,7 +159,7 @@ void StackWork::make_windows(const PlannedStep& step, bool on_device) {
     return;
   }
   windows_.emplace_back(facts, layout_.stack, layout_.stacks);
-  if (!passes_.back()->adds_on_device()) return;
+  if (adders_.back().on_device == nullptr) return;
   const std::span<std::byte> results = windows_.back().memory();
   window_pinnings_.emplace_back(results.data(), results.size());
 }
@@ -223,16 +228,16 @@ void StackWork::account(Stack& stack, bool finished) noexcept {
   stack.accumulated = {};
   for (std::size_t a = 0; a < windows_.size(); ++a) {
     Windows& windows = windows_[a];
-    kernel::cuda::DevicePass& pass = *passes_[adders_[a]];
-    const bool on_device = pass.adds_on_device();
+    const Adder& adder = adders_[a];
+    const bool on_device = adder.on_device != nullptr;
     windows.open(stack);
     for (std::uint32_t i = 0; i < stack.count && finished; ++i) {
-      if (!stack.images[i].measured || !got_past(adders_[a], finding(stack.slot, i))) continue;
-      if (!on_device) pass.add(static_cast<std::uint32_t>(place(stack.slot, i)));
+      if (!stack.images[i].measured || !got_past(adder.step, finding(stack.slot, i))) continue;
+      if (adder.on_host != nullptr) adder.on_host->add(static_cast<std::uint32_t>(place(stack.slot, i)));
       windows.add(1);
     }
     if (!windows.ends_with(stack.number)) continue;
-    if (!on_device) pass.write(windows.arrays());
+    if (adder.on_host != nullptr) adder.on_host->write(windows.arrays());
     const AccumulatedView window = windows.close();
     // What a device that has failed owes is nowhere.
     if (!on_device || finished) stack.accumulated[a] = window;
@@ -243,13 +248,13 @@ cudaError_t StackWork::conclude(Accumulated& all) noexcept {
   all = {};
   for (std::size_t a = 0; a < windows_.size(); ++a) {
     if (!windows_[a].is_open()) continue;
-    kernel::cuda::DevicePass& pass = *passes_[adders_[a]];
-    if (pass.adds_on_device()) {
-      auto code = static_cast<cudaError_t>(pass.conclude(windows_[a].arrays(), nullptr));
+    const Adder& adder = adders_[a];
+    if (adder.on_device != nullptr) {
+      auto code = static_cast<cudaError_t>(adder.on_device->conclude(windows_[a].arrays(), nullptr));
       if (code == cudaSuccess) code = cudaStreamSynchronize(nullptr);
       if (code != cudaSuccess) return code;
-    } else {
-      pass.write(windows_[a].arrays());
+    } else if (adder.on_host != nullptr) {
+      adder.on_host->write(windows_[a].arrays());
     }
     all[a] = windows_[a].close();
   }
@@ -266,9 +271,7 @@ void StackWork::order_windows(const Stack& stack) const noexcept {
 }
 
 void StackWork::prepare(std::uint32_t slot, std::uint32_t number, const StackImage& image) const noexcept {
-  for (const auto& pass : passes_) {
-    if (pass != nullptr) pass->prepare(static_cast<std::uint32_t>(place(slot, number)), image);
-  }
+  for (auto* const pass : preparing_) pass->prepare(static_cast<std::uint32_t>(place(slot, number)), image);
 }
 std::string StackWork::failure(std::uint8_t failed_in) const {
   if (failed_in == 0 || failed_in > passes_.size() || passes_[failed_in - 1U] == nullptr) return {};

@@ -148,12 +148,19 @@ class StackWork {
   PinnedMemory control_, triggers_, orders_, decided_, done_, findings_, scalars_, images_, chunks_, chunk_bytes_;
   std::vector<std::unique_ptr<kernel::cuda::DevicePass>> passes_;  // by step; null: it rides
   std::size_t lister_ = 0;                                         // steps_.steps.size(): none makes lists
-  std::vector<std::size_t> adders_;                                // by accumulation: the step
-  std::vector<Windows> windows_;                                   // by accumulation
-  std::vector<DeviceMemory> device_windows_;                       // of those that stay there
-  std::deque<Pinning> window_pinnings_;                            // of others that the device writes
-  std::optional<std::size_t> first_in_turn_;                       // the first step that does one stack at a time
-  std::size_t last_in_turn_ = 0;                                   // and the last one
+  std::vector<kernel::cuda::Preparing*> preparing_;                // those of them that prepare images
+  /// What adds up, by accumulation: its step, and either of both.
+  struct Adder {
+    std::size_t step = 0;
+    kernel::cuda::HostAdding* on_host = nullptr;
+    const kernel::cuda::DeviceAdding* on_device = nullptr;
+  };
+  std::vector<Adder> adders_;
+  std::vector<Windows> windows_;              // by accumulation
+  std::vector<DeviceMemory> device_windows_;  // of those that stay there
+  std::deque<Pinning> window_pinnings_;       // of others that the device writes
+  std::optional<std::size_t> first_in_turn_;  // the first step that does one stack at a time
+  std::size_t last_in_turn_ = 0;              // and the last one
   DeviceMemory turn_{sizeof(std::uint32_t)};
   std::vector<Bench> bench_;
 };

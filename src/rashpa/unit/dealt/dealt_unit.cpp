@@ -89,7 +89,7 @@ Stack* DealtUnit::take() noexcept {
 Accumulated DealtUnit::conclude() noexcept {
   if (windows_ == nullptr) return {};
   for (std::uint32_t member = 0; member < members_.size(); ++member) {
-    windows_->keep(member, members_[member]->unit->conclude());
+    windows_->keep(member, concluded(*members_[member]->unit));
   }
   return windows_->conclude();
 }
@@ -111,7 +111,7 @@ std::string DealtUnit::how() const {
 
 std::size_t DealtUnit::device_bytes() const noexcept {
   std::size_t bytes = 0;
-  for (const auto& member : members_) bytes += member->unit->device_bytes();
+  for (const auto& member : members_) bytes += device_bytes_of(*member->unit);
   return bytes;
 }
 
@@ -144,7 +144,7 @@ std::string DealtUnit::notice() const {
   for (const auto& member : members_) {
     const std::string why = member->unit->error();
     failed += why.empty() ? 0U : 1U;
-    const std::string one = why.empty() ? member->unit->notice() : fmt::format("{}; the others go on", why);
+    const std::string one = why.empty() ? notice_of(*member->unit) : fmt::format("{}; the others go on", why);
     if (!one.empty()) said += fmt::format("{}{}", said.empty() ? "" : "; ", one);
   }
   if (failed == members_.size()) return {};

@@ -14,7 +14,7 @@
 namespace rashpa::unit {
 namespace {
 
-class Fake final : public Unit {
+class Fake final : public Unit, public OnDevice, public Noticing {
  public:
   explicit Fake(Doorbell& bell) : bell_(bell) {}
   void submit(Stack* stack) noexcept override {

@@ -89,9 +89,9 @@ inline std::vector<Window> windows_of(const Make& make, const Pipeline& pipeline
     EXPECT_EQ(back->number, taken);
     keep(back->accumulated, facts, all);
   }
-  keep(unit->conclude(), facts, all);
+  keep(concluded(*unit), facts, all);
   EXPECT_EQ(unit->error(), "");
-  EXPECT_EQ(unit->notice(), "");
+  EXPECT_EQ(notice_of(*unit), "");
   return all;
 }
 

@@ -25,7 +25,7 @@ inline constexpr std::uint32_t kBenches = 3;
 /// The processing unit on a card (rtl/unit): jungfrau to photons, a count of its pixels, and a list of them. One thread
 /// brings images into card memory and posts stacks; another waits for them, reads counts, decides, and fetches accepted
 /// images and lists.
-class FpgaUnit final : public Unit {
+class FpgaUnit final : public Unit, public OnDevice {
  public:
   FpgaUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell);
   ~FpgaUnit() override;

@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kBenches = 3;
 
 /// The processing unit on one OpenCL device. A thread of the unit puts stacks into the device's queues as benches are
 /// free, sees what was decided, fetches accepted images, and hands stacks back in order.
-class OpenclUnit final : public Unit {
+class OpenclUnit final : public Unit, public Accumulating, public OnDevice, public Noticing {
  public:
   OpenclUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell);
   ~OpenclUnit() override;

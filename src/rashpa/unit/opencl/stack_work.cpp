@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/time/clock.hpp"
 
@@ -112,7 +113,8 @@ void StackWork::make_passes(const Device& device) {
     if (step.makes_list && !on_host(number)) lister_ = number;
     if (!step.accumulation) continue;
     windows_.emplace_back(steps_.output.results.accumulations[*step.accumulation], layout_.stack, layout_.stacks);
-    adds_.push_back(number);
+    adders_.push_back({number, able<kernel::opencl::HostAdding>(*passes_.back()),
+                       able<kernel::opencl::DeviceAdding>(*passes_.back())});
   }
 }
 
@@ -198,7 +200,9 @@ void StackWork::warm_up() {
       if (legs_begun(bench) == legs_.size()) break;
       check(go_on(bench, nothing), "run the kernels once");
     }
-    for (const std::size_t step : adds_) check(passes_[step]->conclude(bench, compute_.get()), "run the kernels once");
+    for (const Adder& adder : adders_) {
+      if (adder.on_device != nullptr) check(adder.on_device->conclude(bench, compute_.get()), "run the kernels once");
+    }
     check(api().finish(compute_.get()), "run the kernels once");
   }
 }
@@ -302,8 +306,11 @@ cl_int StackWork::compute(std::uint32_t number, const Stack& stack) noexcept {
     const kernel::opencl::DeviceStack seen = seen_by(i, bench, stack);
     code = step.rides ? settlements_[i]->enqueue(seen, nullptr, 0, compute_.get())
                       : passes_[i]->enqueue(seen, number, compute_.get());
-    const bool ends = step.accumulation && stack.count != 0 && windows_[*step.accumulation].ends_with(stack.number);
-    if (ends && code == CL_SUCCESS) code = passes_[i]->conclude(number, compute_.get());
+    if (code == CL_SUCCESS && step.accumulation && stack.count != 0) {
+      auto* const adder = adders_[*step.accumulation].on_device;
+      const bool ends = windows_[*step.accumulation].ends_with(stack.number);
+      if (ends && adder != nullptr) code = adder->conclude(number, compute_.get());
+    }
     if (code == CL_SUCCESS) code = let_darks_on(i, bench, stack);
   }
   return code != CL_SUCCESS ? code : api().marker(compute_.get(), 0, nullptr, bench.computed.fill());
@@ -400,14 +407,17 @@ void StackWork::account(std::uint32_t bench, bool started, Stack& stack) noexcep
   stack.accumulated = {};
   for (std::size_t a = 0; a < windows_.size(); ++a) {
     Windows& windows = windows_[a];
+    const Adder& adder = adders_[a];
     windows.open(stack);
     for (std::uint32_t i = 0; i < stack.count && started; ++i) {
-      if (!stack.images[i].measured || !reaches(books(bench, i), adds_[a] + 1)) continue;
-      passes_[adds_[a]]->add({bench, i, stack.slot * layout_.stack + i, &stack.images[i], false});
+      if (!stack.images[i].measured || !reaches(books(bench, i), adder.step + 1)) continue;
+      if (adder.on_host != nullptr)
+        adder.on_host->add({bench, i, stack.slot * layout_.stack + i, &stack.images[i], false});
       windows.add(1);
     }
     if (!windows.ends_with(stack.number)) continue;
-    if (started) passes_[adds_[a]]->write(bench, windows.arrays());
+    if (started && adder.on_device != nullptr) adder.on_device->write(bench, windows.arrays());
+    if (started && adder.on_host != nullptr) adder.on_host->write(windows.arrays());
     stack.accumulated[a] = windows.close();
   }
 }
@@ -415,10 +425,12 @@ void StackWork::account(std::uint32_t bench, bool started, Stack& stack) noexcep
 cl_int StackWork::conclude(Accumulated& all) noexcept {
   for (std::size_t a = 0; a < windows_.size(); ++a) {
     if (!windows_[a].is_open()) continue;
-    cl_int code = passes_[adds_[a]]->conclude(0, compute_.get());
+    const Adder& adder = adders_[a];
+    cl_int code = adder.on_device == nullptr ? CL_SUCCESS : adder.on_device->conclude(0, compute_.get());
     if (code == CL_SUCCESS) code = api().finish(compute_.get());
     if (code != CL_SUCCESS) return code;
-    passes_[adds_[a]]->write(0, windows_[a].arrays());
+    if (adder.on_device != nullptr) adder.on_device->write(0, windows_[a].arrays());
+    if (adder.on_host != nullptr) adder.on_host->write(windows_[a].arrays());
     all[a] = windows_[a].close();
   }
   return CL_SUCCESS;

@@ -143,8 +143,14 @@ class StackWork {
   std::vector<std::unique_ptr<kernel::opencl::DevicePass>> passes_;         // by step; null: it rides
   std::vector<std::unique_ptr<kernel::opencl::SettleCounts>> settlements_;  // by step; null: it does not
   std::vector<Leg> legs_;
-  std::vector<Windows> windows_;   // by accumulation
-  std::vector<std::size_t> adds_;  // by accumulation: its step
+  std::vector<Windows> windows_;  // by accumulation
+  /// What adds up: its step, and either of both.
+  struct Adder {
+    std::size_t step = 0;
+    kernel::opencl::HostAdding* on_host = nullptr;
+    kernel::opencl::DeviceAdding* on_device = nullptr;
+  };
+  std::vector<Adder> adders_;  // by accumulation
   std::vector<Slot> slots_;
   std::vector<Bench> benches_;
   std::int64_t ready_ns_ = 0;

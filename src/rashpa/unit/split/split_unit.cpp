@@ -186,7 +186,7 @@ std::string SplitUnit::how() const {
 
 std::size_t SplitUnit::device_bytes() const noexcept {
   std::size_t bytes = 0;
-  for (const Member& member : members_) bytes += member.unit->device_bytes();
+  for (const Member& member : members_) bytes += device_bytes_of(*member.unit);
   return bytes;
 }
 
@@ -207,7 +207,7 @@ std::string SplitUnit::failure(std::uint8_t failed_in) const {
 std::string SplitUnit::notice() const {
   std::string said;
   for (const Member& member : members_) {
-    const std::string one = member.unit->notice();
+    const std::string one = notice_of(*member.unit);
     if (!one.empty()) said += fmt::format("{}{}", said.empty() ? "" : "; ", one);
   }
   return said;

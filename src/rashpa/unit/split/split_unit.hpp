@@ -18,7 +18,7 @@ namespace rashpa::unit {
 /// are through. Members decide as one, by numbers of the whole image, and the first one's pixels are where the whole
 /// image begins; lists are put together here. An image that a member could not finish is errored, and the unit has
 /// failed when a member has. No thread and no lock of its own; `done_bell` rings once a member and stack.
-class SplitUnit final : public Unit {
+class SplitUnit final : public Unit, public OnDevice, public Noticing {
  public:
   /// Makes member `number`, of the strip `strips[number]`, which rings `bell` once for each stack that it has finished.
   using Make = std::function<std::unique_ptr<Unit>(std::uint32_t number, Doorbell& bell)>;

@@ -20,7 +20,7 @@ constexpr std::uint32_t kWidth = 64;
 constexpr std::uint32_t kHeight = 10;
 constexpr std::uint32_t kStack = 2;
 
-class Fake final : public Unit {
+class Fake final : public Unit, public OnDevice, public Noticing {
  public:
   explicit Fake(Doorbell& bell) : bell_(bell) {}
   void submit(Stack* stack) noexcept override { waiting.push_back(stack); }

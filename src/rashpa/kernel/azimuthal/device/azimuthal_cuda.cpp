@@ -34,7 +34,7 @@ class Arrays {
   std::vector<DeviceMemory> kept_;
 };
 
-class Pass final : public kernel::cuda::DevicePass {
+class Pass final : public kernel::cuda::DevicePass, public kernel::cuda::HostAdding {
  public:
   Pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring, std::optional<ProfileSums> summed,
        const Setup& setup)

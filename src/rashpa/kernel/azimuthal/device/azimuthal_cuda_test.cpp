@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/kernel/azimuthal/testing.hpp"
 #include "rashpa/kernel/testing/device_testing.hpp"
 #include "rashpa/kernel/testing/opencl_testing.hpp"
@@ -73,13 +74,13 @@ Everything on_cuda(const Step& step, const Case& given, int times = 2) {
     EXPECT_EQ(columns[(place - 1) * 3 + 1].count(), 0U);
     const double* const profile = pass->profile(place).values;
     image.profile.assign(profile, profile + values);
-    if (image.verdict == 0) pass->add(place);
+    if (image.verdict == 0) able<kernel::cuda::HostAdding>(*pass)->add(place);
   }
   if (const auto sums = step.accumulation(given.shape, given.format)) {
     AccumulatedArrays to{};
     for (const Quantity& one : sums->quantities) all.accumulated.emplace_back(sums->elements() * bytes_of(one.type));
     for (std::size_t q = 0; q < all.accumulated.size(); ++q) to[q] = all.accumulated[q].data();
-    pass->write(to);
+    able<kernel::cuda::HostAdding>(*pass)->write(to);
   }
   return all;
 }

@@ -38,7 +38,7 @@ struct Found {
 };
 static_assert(sizeof(Found) == 72);
 
-class Pass final : public kernel::opencl::DevicePass {
+class Pass final : public kernel::opencl::DevicePass, public kernel::opencl::HostAdding {
  public:
   Pass(const std::shared_ptr<const Prepared>& prepared, const Ring& ring, std::optional<ProfileSums> summed,
        const Setup& setup, const Device& device)
@@ -72,7 +72,7 @@ class Pass final : public kernel::opencl::DevicePass {
   void add(const kernel::opencl::HostItem& item) noexcept override {
     if (summed_) summed_->add(profile_at(item.place));
   }
-  void write(std::uint32_t /*bench*/, const AccumulatedArrays& to) noexcept override {
+  void write(const AccumulatedArrays& to) noexcept override {
     if (summed_) summed_->conclude(to, 0, prepared_->bins());
   }
 

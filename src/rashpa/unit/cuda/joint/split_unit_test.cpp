@@ -51,7 +51,7 @@ TEST(SplitDevices, are_two_or_one_twice) {
   const std::string how = unit->how();
   EXPECT_EQ(how.find("each image on 2 devices: rows 0 … 63, trigger graph on "), 0U) << how;
   EXPECT_NE(how.find("; rows 64 … 100, trigger graph on "), std::string::npos) << how;
-  EXPECT_GT(unit->device_bytes(), 0U);
+  EXPECT_GT(device_bytes_of(*unit), 0U);
 }
 
 class SplitPipelines : public testing::TestWithParam<Trigger>, protected contract::Pipelines {

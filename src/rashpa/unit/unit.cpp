@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/unit/unit.hpp"
+
+#include "rashpa/core/ability.hpp"
+
+namespace rashpa::unit {
+
+Accumulated concluded(Unit& unit) noexcept {
+  auto* const accumulating = able<Accumulating>(unit);
+  return accumulating == nullptr ? Accumulated{} : accumulating->conclude();
+}
+
+std::size_t device_bytes_of(const Unit& unit) noexcept {
+  const auto* const on_device = able<const OnDevice>(unit);
+  return on_device == nullptr ? 0 : on_device->device_bytes();
+}
+
+std::string notice_of(const Unit& unit) {
+  const auto* const noticing = able<const Noticing>(unit);
+  return noticing == nullptr ? std::string() : noticing->notice();
+}
+
+}  // namespace rashpa::unit
