@@ -57,7 +57,7 @@ class WidenPass final : public kernel::CpuPass {
   std::size_t made_;
 };
 
-class Widen final : public kernel::Step {
+class Widen final : public kernel::Step, public kernel::Reshaping {
  public:
   [[nodiscard]] const kernel::Declaration& declaration() const noexcept override {
     static const kernel::Declaration declared{

@@ -89,7 +89,7 @@ class Pass final : public CpuPass {
   Sums sums_;
 };
 
-class Accumulate final : public Step, public Joinable {
+class Accumulate final : public Step, public Accumulating, public Joinable {
  public:
   explicit Accumulate(const Config& config) : config_(config) { check(config); }
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }

@@ -278,7 +278,7 @@ Config without_arrays(const Config& config) {
           .window = config.window};
 }
 
-class Azimuthal final : public Step, public Joinable {
+class Azimuthal final : public Step, public Profiling, public Accumulating, public Joinable {
  public:
   explicit Azimuthal(const Config& config)
       : config_(without_arrays(config)), prepared_(std::make_shared<Prepared>(config)) {

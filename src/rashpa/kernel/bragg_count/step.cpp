@@ -76,7 +76,7 @@ class Pass final : public CpuPass {
   std::vector<std::uint32_t> bright_;  // [worker][item]
 };
 
-class BraggCount final : public Step {
+class BraggCount final : public Step, public Counting, public Splitting {
  public:
   explicit BraggCount(const Config& config) : config_(config) { check(config); }
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }

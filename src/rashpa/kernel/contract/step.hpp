@@ -209,7 +209,8 @@ class DevicePass;  // opencl_pass.hpp
 /// them, it is known that none was written over.
 enum class Keeps : std::uint8_t { nothing, of_darks, of_images };
 
-/// A kernel with its parameters. Does not change; used by any number of units.
+/// A kernel with its parameters. Does not change; used by any number of units. A step says what it does by the classes
+/// below, one for each ability that only some have; units ask at set-up.
 class Step {
  public:
   virtual ~Step();
@@ -217,53 +218,135 @@ class Step {
   /// Its output for pixels `in`: the same where it makes none. Throws ConfigError when shape or pixels do not fit;
   /// that their type is one that it takes is known before.
   [[nodiscard]] virtual PixelFormat fit(const Shape& shape, PixelFormat in) const = 0;
-  /// Throws ConfigError when it cannot work on the columns of the steps before it.
-  virtual void fit_columns(std::span<const Column> before) const { static_cast<void>(before); }
-  /// How images of shape `in`, which fits, become others; null: they keep their shape. Only of steps that make pixels.
-  [[nodiscard]] virtual std::unique_ptr<const Reshape> reshape(const Shape& in) const;
-  /// Whether it hands `tap` to steps behind it, as far as its declaration does.
-  [[nodiscard]] virtual bool offers(Tap tap) const { return declaration().offers_tap(tap); }
-  [[nodiscard]] virtual std::optional<CountTap> count_tap() const { return std::nullopt; }
-  /// Whether it sees dark images that the pipeline does not keep: they are vetoed behind it. Stacks come in order.
-  [[nodiscard]] virtual bool learns_from_darks() const { return false; }
-  /// Sums over images (accumulation()) need no word here. The memory of code from outside is unknown.
-  [[nodiscard]] virtual Keeps keeps() const { return declaration().origin.empty() ? Keeps::nothing : Keeps::of_images; }
-  /// The threshold of Tap::mark that spares it its own pass.
-  [[nodiscard]] virtual std::optional<std::int32_t> mark_tap() const { return std::nullopt; }
-  /// Room for entries in the list of an image; 0: it makes none.
-  [[nodiscard]] virtual std::size_t list_capacity(const Shape& shape) const {
-    static_cast<void>(shape);
-    return 0;
-  }
-  /// Room for rows in the table of an image; 0: it makes none.
-  [[nodiscard]] virtual std::uint32_t table_capacity() const { return 0; }
-  /// The axes of its profile with their bins; none: it makes none.
-  [[nodiscard]] virtual std::vector<Axis> axes() const { return {}; }
-  /// Its accumulation over pixels `in`, if any: CpuPass::conclude writes that. An image that it vetoes or fails
-  /// is not counted; unless Accumulation::accepted is off, no step behind it may refuse an image that it has added.
-  [[nodiscard]] virtual std::optional<Accumulation> accumulation(const Shape& shape, PixelFormat in) const {
-    static_cast<void>(shape), static_cast<void>(in);
-    return std::nullopt;
-  }
-  /// The same on `rows` of images of shape `whole`, which fits. Nothing: an image must be in one piece for it.
-  [[nodiscard]] virtual std::optional<Strip> strip(const Shape& whole, const Rows& rows) const {
-    static_cast<void>(whole), static_cast<void>(rows);
-    return std::nullopt;
-  }
   /// Throws ResourceError when there is no memory.
   [[nodiscard]] virtual std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const = 0;
-  /// Whether its pass for CUDA has to be asked for each stack what it puts into the stream, so that nothing of it can
-  /// be captured.
-  [[nodiscard]] virtual bool enqueued_each_time() const noexcept { return false; }
   /// For the current device; null when there is none or the program was built without CUDA. Throws as on_cpu().
   [[nodiscard]] virtual std::unique_ptr<cuda::DevicePass> on_cuda(const Setup& setup) const;
-  /// For the processing unit in hardware, which converts and counts; nothing: it cannot do this step. Throws
-  /// ConfigError when it cannot do it with these parameters.
-  [[nodiscard]] virtual std::optional<FpgaTables> on_fpga() const { return std::nullopt; }
   /// For the device, which outlives it; null when there is none. Throws ResourceError with what the compiler of the
   /// device says, too.
   [[nodiscard]] virtual std::unique_ptr<opencl::DevicePass> on_opencl(const Setup& setup,
                                                                       const memory::opencl::Device& device) const;
+
+  // The answers of the abilities below; of a step without one, the answer that says no.
+
+  void fit_columns(std::span<const Column> before) const;                       ///< nothing is asked of them
+  [[nodiscard]] std::unique_ptr<const Reshape> reshape(const Shape& in) const;  ///< null
+  [[nodiscard]] bool offers(Tap tap) const;                                     ///< as its declaration does
+  [[nodiscard]] std::optional<CountTap> count_tap() const;                      ///< none
+  [[nodiscard]] std::optional<std::int32_t> mark_tap() const;                   ///< none
+  [[nodiscard]] bool learns_from_darks() const;                                 ///< false
+  [[nodiscard]] Keeps keeps() const;                                            ///< nothing
+  [[nodiscard]] std::size_t list_capacity(const Shape& shape) const;            ///< 0
+  [[nodiscard]] std::uint32_t table_capacity() const;                           ///< 0
+  [[nodiscard]] std::vector<Axis> axes() const;                                 ///< none
+  [[nodiscard]] std::optional<Accumulation> accumulation(const Shape& shape, PixelFormat in) const;  ///< none
+  [[nodiscard]] std::optional<Strip> strip(const Shape& whole, const Rows& rows) const;              ///< none
+  [[nodiscard]] bool enqueued_each_time() const noexcept;                                            ///< false
+  [[nodiscard]] std::optional<FpgaTables> on_fpga() const;                                           ///< none
+};
+
+/// A step that works on the columns of the steps before it.
+class ColumnReading {
+ public:
+  virtual ~ColumnReading() = default;
+  /// Throws ConfigError when it cannot work on them.
+  virtual void fit_columns(std::span<const Column> before) const = 0;
+};
+
+/// A step that makes pixels, and may make images of another shape.
+class Reshaping {
+ public:
+  virtual ~Reshaping() = default;
+  /// How images of shape `in`, which fits, become others; null: they keep their shape.
+  [[nodiscard]] virtual std::unique_ptr<const Reshape> reshape(const Shape& in) const = 0;
+};
+
+/// A step that does not hand on, with these parameters, all taps of its declaration.
+class Offering {
+ public:
+  virtual ~Offering() = default;
+  /// Whether it hands `tap` to steps behind it.
+  [[nodiscard]] virtual bool offers(Tap tap) const = 0;
+};
+
+/// A step that is a count.
+class Counting {
+ public:
+  virtual ~Counting() = default;
+  [[nodiscard]] virtual std::optional<CountTap> count_tap() const = 0;
+};
+
+/// A step that looks at marked pixels alone.
+class Marking {
+ public:
+  virtual ~Marking() = default;
+  /// The threshold of Tap::mark that spares it its own pass.
+  [[nodiscard]] virtual std::optional<std::int32_t> mark_tap() const = 0;
+};
+
+/// A step that keeps something of images for later ones. Sums over images (Accumulating) need no word here.
+class Learning {
+ public:
+  virtual ~Learning() = default;
+  /// Whether it sees dark images that the pipeline does not keep: they are vetoed behind it. Stacks come in order.
+  [[nodiscard]] virtual bool learns_from_darks() const = 0;
+  [[nodiscard]] virtual Keeps keeps() const = 0;
+};
+
+/// A step that makes lists.
+class Listing {
+ public:
+  virtual ~Listing() = default;
+  /// Room for entries in the list of an image.
+  [[nodiscard]] virtual std::size_t list_capacity(const Shape& shape) const = 0;
+};
+
+/// A step that makes rows of a table.
+class Tabling {
+ public:
+  virtual ~Tabling() = default;
+  /// Room for rows in the table of an image.
+  [[nodiscard]] virtual std::uint32_t table_capacity() const = 0;
+};
+
+/// A step that makes profiles.
+class Profiling {
+ public:
+  virtual ~Profiling() = default;
+  /// The axes of its profile with their bins.
+  [[nodiscard]] virtual std::vector<Axis> axes() const = 0;
+};
+
+/// A step that adds up over images.
+class Accumulating {
+ public:
+  virtual ~Accumulating() = default;
+  /// Its accumulation over pixels `in`, if any: CpuPass::conclude writes that. An image that it vetoes or fails
+  /// is not counted; unless Accumulation::accepted is off, no step behind it may refuse an image that it has added.
+  [[nodiscard]] virtual std::optional<Accumulation> accumulation(const Shape& shape, PixelFormat in) const = 0;
+};
+
+/// A step that does not need an image in one piece.
+class Splitting {
+ public:
+  virtual ~Splitting() = default;
+  /// The same on `rows` of images of shape `whole`, which fits. Nothing: an image must be in one piece after all.
+  [[nodiscard]] virtual std::optional<Strip> strip(const Shape& whole, const Rows& rows) const = 0;
+};
+
+/// A step by whose pass for CUDA somebody is asked for each stack what goes into the stream, so that nothing of it can
+/// be captured.
+class EnqueuedEachTime {
+ public:
+  virtual ~EnqueuedEachTime() = default;
+};
+
+/// A step that the processing unit in hardware has: it converts and counts.
+class InHardware {
+ public:
+  virtual ~InHardware() = default;
+  /// Nothing: it cannot do this step. Throws ConfigError when it cannot do it with these parameters.
+  [[nodiscard]] virtual std::optional<FpgaTables> on_fpga() const = 0;
 };
 
 /// A step by value, made of a kernel's Config: its folder has `step_of(const Config&)`.

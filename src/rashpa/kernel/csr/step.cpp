@@ -91,7 +91,7 @@ class Pass final : public CpuPass {
   std::vector<Found> entries_;  // by item
 };
 
-class Csr final : public Step {
+class Csr final : public Step, public Marking, public Listing, public Splitting {
  public:
   explicit Csr(const Config& config) : config_(config) { check(config); }
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }

@@ -243,7 +243,12 @@ class Pass final : public CpuPass {
   std::vector<Chosen> chosen_;  // by worker
 };
 
-class JungfrauStep final : public Step {
+class JungfrauStep final : public Step,
+                           public Reshaping,
+                           public Offering,
+                           public Learning,
+                           public Splitting,
+                           public InHardware {
  public:
   explicit JungfrauStep(Config config) : config_(std::move(config)) {}
   [[nodiscard]] const Declaration& declaration() const noexcept override {

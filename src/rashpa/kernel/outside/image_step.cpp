@@ -238,7 +238,7 @@ class Pass final : public CpuPass {
   std::string why_;
 };
 
-class ImageStep final : public Step {
+class ImageStep final : public Step, public Tabling, public Profiling {
  public:
   ImageStep(Declaration declaration, std::uint32_t table_rows, MakeImageFunctions make, std::vector<Axis> axes)
       : declaration_(std::move(declaration)), table_rows_(table_rows), make_(std::move(make)), axes_(std::move(axes)) {}

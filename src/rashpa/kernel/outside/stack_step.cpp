@@ -107,13 +107,12 @@ class Pass final : public cuda::DevicePass {
 };
 #endif
 
-class StackStep final : public Step {
+class StackStep final : public Step, public EnqueuedEachTime {
  public:
   StackStep(Declaration declaration, MakeStackFunction make)
       : declaration_(std::move(declaration)), make_(std::move(make)) {}
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declaration_; }
   [[nodiscard]] PixelFormat fit(const Shape& /*shape*/, PixelFormat in) const override { return in; }
-  [[nodiscard]] bool enqueued_each_time() const noexcept override { return true; }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& /*setup*/) const override { return nullptr; }
 #ifdef RASHPA_HAVE_CUDA
   [[nodiscard]] std::unique_ptr<cuda::DevicePass> on_cuda(const Setup& setup) const override {

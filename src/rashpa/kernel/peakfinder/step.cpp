@@ -61,7 +61,7 @@ const Declaration& declared() {
   return declaration;
 }
 
-class PeakFinder final : public Step {
+class PeakFinder final : public Step, public Tabling {
  public:
   explicit PeakFinder(const Config& config) : config_(config) {
     sigma_clip::check(config, kOwner);

@@ -78,7 +78,7 @@ const Declaration& declared() {
   return declaration;
 }
 
-class PeakFinder final : public Step {
+class PeakFinder final : public Step, public Tabling {
  public:
   explicit PeakFinder(const Config& config) : config_(config) { check(config); }
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }

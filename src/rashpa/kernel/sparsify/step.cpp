@@ -191,7 +191,7 @@ class DevicePass final : public opencl::MarkedRings {
 };
 #endif
 
-class Sparsify final : public Step {
+class Sparsify final : public Step, public Listing, public Tabling {
  public:
   explicit Sparsify(const Config& config) : config_(config) { sigma_clip::check(config, kOwner); }
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }

@@ -86,7 +86,7 @@ class Pass final : public CpuPass {
   std::vector<Totals> totals_;  // [worker][item]
 };
 
-class TotalCounts final : public Step {
+class TotalCounts final : public Step, public Splitting {
  public:
   explicit TotalCounts(const Config& config) : config_(config) { check(config); }
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }

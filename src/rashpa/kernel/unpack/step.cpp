@@ -107,7 +107,7 @@ class Pass final : public CpuPass {
   Config config_;
 };
 
-class Unpack final : public Step {
+class Unpack final : public Step, public Reshaping {
  public:
   explicit Unpack(const Config& config) : config_(config) { check(config); }
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }

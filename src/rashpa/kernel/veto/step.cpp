@@ -100,7 +100,7 @@ class DevicePass final : public opencl::DevicePass {
 };
 #endif
 
-class Veto final : public Step {
+class Veto final : public Step, public ColumnReading, public Splitting {
  public:
   explicit Veto(Config config) : config_(std::move(config)), declaration_(declared()) {
     check(config_);

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint16_t kPoison = 0xDEAD;
 
-class Faulty final : public kernel::Step {
+class Faulty final : public kernel::Step, public kernel::Splitting {
  public:
   Faulty() {
     declaration_.takes.pixels = {PixelType::u16};
