@@ -154,7 +154,7 @@ class Noticing {
   [[nodiscard]] virtual std::string notice() const = 0;
 };
 
-/// What the three say; of a unit that is none of them nothing, 0, nothing. For what is asked once in a while.
+/// The answers of the three; of a unit that is none of them nothing, 0, nothing. For questions once in a while.
 [[nodiscard]] Accumulated concluded(Unit& unit) noexcept;
 [[nodiscard]] std::size_t device_bytes_of(const Unit& unit) noexcept;
 [[nodiscard]] std::string notice_of(const Unit& unit);

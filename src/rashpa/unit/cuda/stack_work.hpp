@@ -149,7 +149,7 @@ class StackWork {
   std::vector<std::unique_ptr<kernel::cuda::DevicePass>> passes_;  // by step; null: it rides
   std::size_t lister_ = 0;                                         // steps_.steps.size(): none makes lists
   std::vector<kernel::cuda::Preparing*> preparing_;                // those of them that prepare images
-  /// What adds up, by accumulation: its step, and either of both.
+  /// A step that adds up, by accumulation, with its pass as either of both.
   struct Adder {
     std::size_t step = 0;
     kernel::cuda::HostAdding* on_host = nullptr;

@@ -144,7 +144,7 @@ class StackWork {
   std::vector<std::unique_ptr<kernel::opencl::SettleCounts>> settlements_;  // by step; null: it does not
   std::vector<Leg> legs_;
   std::vector<Windows> windows_;  // by accumulation
-  /// What adds up: its step, and either of both.
+  /// A step that adds up, with its pass as either of both.
   struct Adder {
     std::size_t step = 0;
     kernel::opencl::HostAdding* on_host = nullptr;
