@@ -74,8 +74,13 @@ def axes_of(space: h5py.h5s.SpaceID) -> Axes | None:
     return axes
 
 
+def is_unlimited(count: int) -> bool:
+    """Return whether a count of a selection is of all that there is."""
+    return count >= _UNLIMITED
+
+
 def _regular(start: int, stride: int, count: int, block: int) -> NDArray[np.int64]:
-    if count >= _UNLIMITED or block >= _UNLIMITED:
+    if is_unlimited(count) or is_unlimited(block):
         raise SelectionError("it has no fixed number of images")
     if count * block > _MOST_INDICES:
         raise SelectionError("it maps too many indices")

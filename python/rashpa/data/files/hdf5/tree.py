@@ -18,7 +18,9 @@ from rashpa.data.base.closed import Closed
 from rashpa.data.files.hdf5.files import Files, Held, folders_of
 from rashpa.data.files.hdf5.layouts import Absence, Chunked, Contiguous, External, Layout, Place
 from rashpa.data.files.hdf5.selection import Box, whole
+from rashpa.data.files.hdf5.source_names import opened_by_hdf5
 from rashpa.data.files.hdf5.virtual import Find, Virtual
+from rashpa.data.files.regular_file import open_regular, reason
 
 _MOST_LINKS = 16
 _PIECE_BYTES = 64 << 20
@@ -288,7 +290,21 @@ class Finder:
         return find
 
     def _array(self, held: Held, data: h5py.Dataset) -> Array:
+        with blaming(f"{held.path}: {data.name}", self.files.kind):
+            self._check_opened_by_hdf5(held, data)
         return Array(Place(self.files, held, data), self)
+
+    def _check_opened_by_hdf5(self, held: Held, data: h5py.Dataset) -> None:
+        """Check that files that HDF5 opens by itself are regular ones, and lie where they may. Raise the error of the files otherwise."""
+        here = Path.cwd()
+        for path in opened_by_hdf5(data, (held.path.parent, held.real.parent, here)):
+            if path.parent != here and not self.files.allows(path):
+                raise self.files.outside(path, held)
+            try:
+                open_regular(path).close()
+            except (OSError, ValueError) as error:
+                why = reason(error) if isinstance(error, OSError) else error
+                raise self.files.kind(f"{held.path}: {data.name}: it leads to {path}: {why}") from None
 
 
 class Hdf5File(Closed, Group):

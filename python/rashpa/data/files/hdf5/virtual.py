@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rashpa.data.base.bad_file import blaming
 from rashpa.data.files.hdf5.layouts import Absence, Place
 from rashpa.data.files.hdf5.selection import Axes, Box, Mapping, SelectionError, axes_of, size_of
+from rashpa.data.files.hdf5.source_names import check_gap, sources_of
 
 if TYPE_CHECKING:
     from rashpa.data.files.hdf5.tree import Array
@@ -63,15 +64,13 @@ class Virtual:
         self._parts: list[_Part] = []
         with blaming(str(place), place.files.kind):
             for n in range(properties.get_virtual_count()):
-                file, name = (
-                    text.replace("%%", "%")
-                    for text in (properties.get_virtual_filename(n), properties.get_virtual_dsetname(n))
-                )
+                file = properties.get_virtual_filename(n)
                 with self._mapped(file):
-                    target, space = axes_of(properties.get_virtual_vspace(n)), properties.get_virtual_srcspace(n)
+                    space = properties.get_virtual_srcspace(n)
                     source = None if space.get_select_type() == h5py.h5s.SEL_ALL else axes_of(space)
-                    if target is not None:
-                        self._parts.append(_Part(Mapping(target), file, name, find, source))
+                    sources = list(sources_of(properties, n, place.data.shape))
+                    check_gap(place.held.path.parent, file, len(sources))
+                self._parts += [_Part(Mapping(one.target), one.file, one.name, find, source) for one in sources]
             self._fill = place.data.fillvalue
         self._covered = self._coverage(place.data.shape)
 
