@@ -100,8 +100,8 @@ inline std::optional<Busy> longer(std::optional<Busy> one, std::optional<Busy> o
 }
 
 /// All memory is taken when a unit is made (factory.hpp). `submit` from one thread, `take` from one thread. Nothing
-/// allocates after construction. Results come back in the order of submission, the same from every unit. What only some
-/// units can do are the classes below it (core/ability.hpp).
+/// allocates after construction. Results come back in the order of submission, the same from every unit. The
+/// classes below it are abilities of only some units (core/ability.hpp).
 class Unit {
  public:
   virtual ~Unit() = default;

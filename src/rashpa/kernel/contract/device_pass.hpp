@@ -58,7 +58,7 @@ struct HostList {
 };
 
 /// Owns memory of the device that was the current one when it was made. One for each stack in flight works at a time
-/// on its bench: `bench` counts from 0. What only some passes can do are the classes below it: the unit asks for them
+/// on its bench: `bench` counts from 0. The classes below it are abilities of only some passes: the unit asks for them
 /// when it makes a pass (core/ability.hpp).
 class DevicePass {
  public:
@@ -116,7 +116,7 @@ class HostAdding {
 class DeviceAdding {
  public:
   virtual ~DeviceAdding() = default;
-  /// When all stacks are done: puts the writing of what has been added up since the last window ended into the stream;
+  /// When all stacks are done: puts the writing of the quantities since the last window's end into the stream;
   /// behind it quantities start anew. `to`: addresses of the host that are the device's, too.
   virtual int conclude(const AccumulatedArrays& to, CUstream_st* stream) const noexcept = 0;
 };

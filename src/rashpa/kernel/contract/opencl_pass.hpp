@@ -70,8 +70,8 @@ struct HostItem {
 };
 
 /// Owns memory of the device that it was made for. One for each stack in flight works at a time on its bench: `bench`
-/// counts from 0. One thread, unless a function says otherwise. Nothing waits. What only some passes can do are the
-/// classes below it: the unit asks for them when it makes a pass (core/ability.hpp).
+/// counts from 0. One thread, unless a function says otherwise. Nothing waits. The classes below it are
+/// abilities of only some passes: the unit asks for them when it makes a pass (core/ability.hpp).
 class DevicePass {
  public:
   /// The place that finds the results of an image.

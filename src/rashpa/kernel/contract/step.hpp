@@ -334,8 +334,8 @@ class Splitting {
   [[nodiscard]] virtual std::optional<Strip> strip(const Shape& whole, const Rows& rows) const = 0;
 };
 
-/// A step by whose pass for CUDA somebody is asked for each stack what goes into the stream, so that nothing of it can
-/// be captured.
+/// A step with a pass for CUDA that asks a function from outside for each stack's work in the stream: it may differ
+/// from stack to stack, so that nothing of it can be captured.
 class EnqueuedEachTime {
  public:
   virtual ~EnqueuedEachTime() = default;
