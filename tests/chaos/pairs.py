@@ -46,9 +46,7 @@ for place, file in enumerate(files):
                 invalid=np.array([run.invalid(index) for index in there]),
             )
             said.append([file, name, made])
-    except ValueError as error:
-        if type(error).__name__ != "RunFileError":
-            raise
+    except rashpa.RashpaError as error:
         print(f"{file}: {error}", file=sys.stderr)
 print(json.dumps(said))
 """
