@@ -118,7 +118,7 @@ class _Acquisition:
         await asyncio.gather(self.driver.exposure_time.set(exposure), self.driver.period_between_frames.set(period))
 
     async def open(self, folder: Path, name: str) -> Path:
-        """Begin a run whose frames wait for triggers, and return its master. Raise StoredRunError, JournalError or SessionError."""
+        """Begin a run whose frames wait for triggers, and return its master. Raise RunFileError, JournalError or SessionError."""
         await self.close()
         exposure, period = self._timing
         rate_hz = 1.0 / period if period else 0.0
@@ -286,7 +286,7 @@ class RashpaDetector(StandardDetector):
     A run goes on from `prepare`, or the first `trigger`, to `unstage`; its emulators take frames when they are triggered. The detector replaces these keys of
     the run file: `run.name`, `run.output`, `run.frames`, `run.existing` and `detector.trigger`. A plan can also replace exposure and rate. Index i of every
     data key is frame i of the run, whether the frame is stored or not.
-    Raise StoredRunError when the run file is wrong, or when a run of that name exists and `replace` is not set. `token`: for nodes that are up already; the
+    Raise RunFileError when the run file is wrong, or when a run of that name exists and `replace` is not set. `token`: for nodes that are up already; the
     default is RASHPA_TOKEN.
     """
 
