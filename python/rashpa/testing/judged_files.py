@@ -3,6 +3,7 @@
 
 import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import h5py
@@ -31,22 +32,9 @@ EXEMPT = {
 """Files of tests, or folders of them, that are left out, and why."""
 
 
-class Judge:
-    """Checks files of one process. `judged` and `left`: files that were checked, and those that were one too many in their folders."""
-
-    def __init__(self) -> None:
-        self.judged = self.left = 0
-
-    def wrong(self, folders: list[Path]) -> list[str]:
-        """Return the faults in complete files of ours below these folders, one line each."""
-        found: list[str] = []
-        for number, file in enumerate(_masters(folders)):
-            if number >= _MOST_OF_MODULE:
-                self.left += 1
-                continue
-            found += _findings(file)
-            self.judged += 1
-        return found
+def wrong_files(folders: list[Path]) -> list[str]:
+    """Return a line for each fault of files of ours below these folders that are complete."""
+    return [line for file in islice(_masters(folders), _MOST_OF_MODULE) for line in _findings(file)]
 
 
 def exempt(module: Path) -> bool:
