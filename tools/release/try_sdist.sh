@@ -13,5 +13,6 @@ cd "$place"/rashpa-*
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 PYTHONPATH=$tools "$python" -m pip wheel . --no-build-isolation --no-deps --no-index --wheel-dir "$place/wheel" \
   --config-settings=build-dir=build/wheel > "$place/log" 2>&1 || { tail -n 30 "$place/log" >&2; exit 1; }
-unzip -l "$place"/wheel/rashpa-*.whl | grep -q "rashpa/_native.*\.so" || { echo "try_sdist: the wheel has no native module" >&2; exit 1; }
+unzip -Z1 "$place"/wheel/rashpa-*.whl > "$place/files"
+grep -q "^rashpa/_native.*\.so$" "$place/files" || { echo "try_sdist: the wheel has no native module" >&2; exit 1; }
 echo "try_sdist: $(basename "$archive"): $(basename "$place"/wheel/*.whl) built of it"
