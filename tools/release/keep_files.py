@@ -58,7 +58,7 @@ sink = [{{ kind = "raw" }}]
 
 
 def frames() -> NDArray[np.uint16]:
-    """Return the images of the run, with which tests compare."""
+    """Return the images of the run; tests/releases/test_releases.py makes them by itself, and compares."""
     return np.random.default_rng(30).integers(0, 120, (IMAGES, HEIGHT, WIDTH)).astype(np.uint16)
 
 

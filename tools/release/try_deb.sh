@@ -15,9 +15,9 @@ root=$PWD/build/roots/$suite
 if [ ! -e "$root/.made" ]; then
   rm -rf "$root"
   mkdir -p build/roots
-  script=/usr/share/debootstrap/scripts/$suite
+  script=${DEBOOTSTRAP_DIR:-/usr/share/debootstrap}/scripts/$suite
   [ -e "$script" ] || script=$(dirname "$script")/$([[ $archive = *ubuntu* ]] && echo gutsy || echo sid)
-  debootstrap --no-check-gpg --variant=minbase --components=main,universe --include=python3,ca-certificates "$suite" "$root" "$archive" \
+  debootstrap --variant=minbase --components=main,universe --include=python3,ca-certificates "$suite" "$root" "$archive" \
     "$script" > "build/roots/$suite.log" 2>&1 || { tail -n 5 "build/roots/$suite.log" >&2; exit 77; }
   touch "$root/.made"
 fi
