@@ -74,3 +74,10 @@ def test_fragments_are_of_kinds_that_a_changelog_has() -> None:
         if path.name not in others and not re.fullmatch(rf"\d+\.(?:[\w-]+\.)?(?:{'|'.join(kinds)})\.md", path.name)
     ]
     assert wrong == []
+
+
+def test_security_names_options_that_there_are() -> None:
+    commands = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs/reference").glob("commands*/*.md"))
+    named = set(re.findall(r"`(--[a-z-]+)`", text_of("SECURITY.md")))
+    assert len(named) >= 3
+    assert sorted(one for one in named if not re.search(rf"{one}\b", commands)) == []
