@@ -240,12 +240,47 @@ def test_values_that_are_bad_are_those_that_are_masked_or_refused(
 
 @pytest.mark.parametrize("kernel", ["peakfinder8", "peakfinder", "sparsify"])
 @pytest.mark.parametrize(
+    ("line", "counts", "met"),
+    [
+        ("max_adu = 65534", (0, 65534), True),
+        ("max_adu = 1e9", (0, 65534), True),
+        ("max_adu = 65533", (0, 65534), False),
+        ("max_adu = 12000", (0, 11999), True),
+        ("a/max_adu = 12000", (0, 12001), False),
+        ("b/max_adu = 12000", (0, 12001), False),
+        ("b/no_index = 1\nb/max_adu = 12000", (0, 12001), True),
+        ("max_adu = 12000", (-np.inf, np.inf), False),
+        ("max_adu = 12000", None, False),
+        ("max_adu = 0", (0, 65534), False),
+    ],
+)
+def test_saturated_values_are_those_that_no_pixel_counts_or_refused(
+    tmp_path: Path, kernel: str, line: str, counts: tuple[float, float] | None, met: bool
+) -> None:
+    old = "bad_spot/min_fs" if "/" in line else "clen = 0.1 m"
+    path = written(tmp_path, GEOMETRY.replace(old, f"{line}\n{old}", 1))
+    image = Image(*SHAPE, counts=counts)
+    if met:
+        assert "radius" in given_arrays(kernel, {"geometry": path}, image)
+        return
+    number = next(at for at, one in enumerate(Path(path).read_text().splitlines(), start=1) if "max_adu" in one)
+    with pytest.raises(GivenError, match=rf"^kernel {kernel}: geometry: .*: line {number}: max_adu") as refusal:
+        given_arrays(kernel, {"geometry": path}, image)
+    assert "leave it out" in str(refusal.value)
+
+
+@pytest.mark.parametrize("kernel", ["peakfinder8", "peakfinder", "sparsify"])
+@pytest.mark.parametrize(
     ("dtype", "options", "flag", "met"),
     [
         ("uint16", {}, "flag_morethan = 65534", False),
         ("uint16", {"masked": "delivered"}, "flag_morethan = 65534", True),
         ("uint16", {"special": {60000: "gap"}}, "flag_morethan = 59999", True),
         ("uint16", {"special": {60000: "gap"}}, "flag_equal = 60000", True),
+        ("uint16", {"special": {12001: "saturated"}}, "max_adu = 12000", True),
+        ("uint16", {"special": {12002: "saturated"}}, "max_adu = 12000", False),
+        ("uint8", {}, "max_adu = 255", True),
+        ("float32", {}, "max_adu = 255", False),
         ("int32", {}, "flag_lessthan = 0", False),
         ("int32", {"masked": "delivered"}, "flag_lessthan = 0", True),
         ("float32", {}, "flag_lessthan = -30000", False),
@@ -262,7 +297,8 @@ def test_pipelines_know_which_values_are_masked(
     if met:
         Pipeline(kernels, SHAPE, dtype, **options)
         return
-    with pytest.raises(native.ConfigError, match=f"{flag} makes pixels bad by their value"):
+    says = "here pixels up to" if flag.startswith("max_adu") else "makes pixels bad by their value"
+    with pytest.raises(native.ConfigError, match=f"{flag}.* {says}"):
         Pipeline(kernels, SHAPE, dtype, **options)
 
 

@@ -81,6 +81,20 @@ def flag_trouble(flags: Iterable[ValueFlag], counts: tuple[float, float]) -> str
     return ""
 
 
+def saturation_trouble(panels: Iterable[Mapping[str, At]], counts: tuple[float, float]) -> str:
+    """Say which max_adu of these panels is below a value that counts, with its line; empty when none is. `counts`: as of `flag_trouble`."""
+    for values in panels:
+        if (at := values.get("max_adu")) is None:
+            continue
+        value = number_of("max_adu", at)
+        if value < counts[1]:
+            return (
+                f"line {at[0]}: max_adu = {value:g}, and here pixels up to {counts[1]:g} count, saturated ones too; leave it out, and say in the images which values "
+                "are saturated (detector.special, special)"
+            )
+    return ""
+
+
 def is_of_file(name: str) -> bool:
     """Return True when a key without a panel is of the whole file. The others are defaults of panels."""
     return name.startswith(_GROUPS) or name in OF_THE_FILE | _SILENT_OF_FILE | {"photon_energy_scale"}
@@ -99,7 +113,9 @@ def check_of_panel(name: str, at: At) -> None:
     if name in _REFUSED:
         raise ValueError(f"line {at[0]}: {name[:40]} {_REFUSED[name]}")
     if name in _NUMBERS or _FLAG.fullmatch(name):
-        number_of(name, at)
+        value = number_of(name, at)
+        if name == "max_adu" and value <= 0:
+            raise ValueError(f"line {at[0]}: max_adu: {value:g} is not above 0; leave it out")
         return
     known = name in EFFECT | _SILENT_OF_PANELS or re.fullmatch(r"dim[0-9]", name) or _MASK.fullmatch(name)
     if not known:

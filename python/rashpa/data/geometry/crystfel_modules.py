@@ -155,8 +155,6 @@ def _saturation(panels: Sequence[Panel]) -> float:
     for panel in panels:
         at = panel.values.get("max_adu")
         value = number_of("max_adu", at) if at else 0.0
-        if at and value <= 0:
-            raise ValueError(f"line {at[0]}: max_adu: {value:g} is not above 0; leave it out")
         if found not in (None, value):
             raise ValueError(
                 f"line {at[0] if at else panel.line}: max_adu of the panel {panel.name} is not that of the panels before; files have one: leave it out"

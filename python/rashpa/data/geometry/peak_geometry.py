@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rashpa.data.geometry import geometry
 from rashpa.data.geometry.crystfel_geometry import read_crystfel_geometry
-from rashpa.data.geometry.crystfel_keys import flag_trouble
+from rashpa.data.geometry.crystfel_keys import flag_trouble, saturation_trouble
 from rashpa.data.geometry.given import Image, Values
 
 
@@ -27,7 +27,9 @@ def peak_geometry(values: Values, image: Image) -> dict[str, NDArray[Any]]:
         if int(values.get(key) or 0):
             raise ValueError(f"{key}: {values[key]}: the panels are those of geometry {crystfel}; leave it out")
     found = read_crystfel_geometry("geometry", crystfel, image.shape)
-    if trouble := flag_trouble(found.flags, image.counts or (-math.inf, math.inf)):
+    counts = image.counts or (-math.inf, math.inf)
+    used = [panel.values for panel in found.panels if panel.used]
+    if trouble := flag_trouble(found.flags, counts) or saturation_trouble(used, counts):
         raise ValueError(f"geometry: {crystfel}: {trouble}")
     radius = found.radius(image.shape)
     if np.isnan(radius).all():
