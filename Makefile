@@ -198,6 +198,7 @@ lint: build  ## format, types and layers; includes and clang-tidy of what change
 	$(BIN)/python tools/check_spdx.py
 	$(BIN)/python tools/check_waits.py
 	$(BIN)/python tools/prose_lint.py
+	$(BIN)/python tools/wrap_prose.py --check
 	git ls-files -co --exclude-standard '*CMakeLists.txt' '*.cmake' | xargs $(BIN)/gersemi --check
 	git ls-files -co --exclude-standard | xargs $(BIN)/codespell
 	$(BIN)/python tools/check_includes.py --build $(BUILD) --changed

@@ -132,8 +132,8 @@ def markdown_findings(file: str, text: str) -> Iterator[Finding]:
             yield Finding(LONG_SENTENCE, file, line, excerpt(sentence))
         if sentence.count(";") >= 2:
             yield Finding(SEMICOLONS, file, line, excerpt(sentence))
+        yield from nouns("docs", file, line, " ".join(sentence.lstrip("#-*>| \n").split()))
         start = match.end() if match else 0
-    yield from nouns("docs", file, 1, text)
 
 
 def findings_of(file: str, text: str) -> list[Finding]:
