@@ -20,9 +20,7 @@ namespace {
 
 constexpr std::int64_t kLongestSleepNs = 500'000;
 constexpr std::int64_t kShortestSleepNs = 50'000;
-constexpr std::int64_t kUnknownResponseNs = 1'000'000;  // of a member that has given nothing back yet
 constexpr std::size_t kMostMembers = 255;
-constexpr std::int64_t kUsualTimes = 4;  // a member whose stacks take long may be silent for so many times as long
 
 const char* words_of(MemberState state) {
   switch (state) {
@@ -35,6 +33,26 @@ const char* words_of(MemberState state) {
     default:
       return "is not fed";
   }
+}
+
+DealerConfig checked(DealerConfig config) {
+  if (config.members.size() < 2) {
+    throw ConfigError(fmt::format("group {}: {} members; images are dealt among 2 to {}", config.name,
+                                  config.members.size(), kMostMembers));
+  }
+  if (config.images > std::numeric_limits<std::uint32_t>::max()) {
+    throw ConfigError(
+        fmt::format("group {}: {} images; at most 2^32 - 1 are dealt in one run", config.name, config.images));
+  }
+  return config;
+}
+
+LedgerConfig books_of(const DealerConfig& config) {
+  return {.name = config.name,
+          .run = config.run,
+          .slice = config.slice,
+          .images = config.images,
+          .replay_frames = config.replay_frames};
 }
 
 }  // namespace
@@ -59,20 +77,8 @@ std::optional<std::uint64_t> Dealer::Port::frame(std::uint64_t index) const noex
   return dealer_->config_.slice.frame(member_->images[index]);
 }
 
-Dealer::Dealer(DealerConfig config) : config_(std::move(config)) {
-  const std::vector<MemberConfig> members = std::exchange(config_.members, {});
-  if (members.size() < 2) {
-    throw ConfigError(fmt::format("group {}: {} members; images are dealt among 2 to {}", config_.name, members.size(),
-                                  kMostMembers));
-  }
-  if (config_.images > std::numeric_limits<std::uint32_t>::max()) {
-    throw ConfigError(
-        fmt::format("group {}: {} images; at most 2^32 - 1 are dealt in one run", config_.name, config_.images));
-  }
-  again_.resize(std::min(config_.replay_frames, config_.images) + 1);
-  for (const MemberConfig& member : members) add(member);
-  images_ = std::make_unique<Image[]>(config_.images);
-  owners_ = std::unique_ptr<std::uint8_t[]>(new std::uint8_t[config_.images]);
+Dealer::Dealer(DealerConfig config) : config_(checked(std::move(config))), ledger_(books_of(config_)) {
+  for (const MemberConfig& member : std::exchange(config_.members, {})) add(member);
 }
 
 void Dealer::add(const MemberConfig& wanted) {
@@ -85,23 +91,17 @@ void Dealer::add(const MemberConfig& wanted) {
     throw ConfigError(fmt::format("group {}: member {} has {} slots in stacks of {} and {} DTPs", config_.name,
                                   wanted.name, wanted.slots, wanted.stack, wanted.dtps));
   }
-  auto member = std::make_unique<Member>();
-  member->config = wanted;
-  member->status.name = wanted.name;
+  auto member = std::make_unique<Member>(MemberWatch(wanted, {config_.response_ns, config_.first_response_ns}));
   // Not touched before they are used: a run has rarely as many images for each member.
   member->images = std::unique_ptr<std::uint32_t[]>(new std::uint32_t[config_.images]);
-  member->sent_ns.assign(wanted.slots, 0);
-  member->dealt_ns.assign(wanted.slots, 0);
   for (std::uint32_t dtp = 0; dtp < wanted.dtps; ++dtp) {
     member->ports.push_back(std::make_unique<Port>());
     member->ports.back()->dealer_ = this;
     member->ports.back()->member_ = member.get();
   }
-  // The ring has room for all that members can have at a time.
-  std::vector<std::uint32_t> room(std::min(again_.size() + wanted.slots, config_.images + 1));
+  std::vector<std::uint32_t> room = ledger_.room_for(wanted.slots);
   const std::lock_guard lock(mutex_);
-  for (std::uint64_t i = again_head_; i < again_tail_; ++i) room[i % room.size()] = again_[i % again_.size()];
-  again_.swap(room);
+  ledger_.widen(std::move(room));
   members_.push_back(std::move(member));
 }
 
@@ -109,21 +109,22 @@ std::size_t Dealer::join(const MemberConfig& member) {
   add(member);
   const std::lock_guard lock(mutex_);
   Member& joined = *members_.back();
-  set_state(joined, MemberState::held);
-  log::write(log::Level::info, where(fresh_), "group {}: {} joins", config_.name, member.name);
+  joined.watch.hold();
+  publish(joined);
+  log::write(log::Level::info, where(), "group {}: {} joins", config_.name, member.name);
   return members_.size() - 1;
 }
 
 void Dealer::withdraw() {
   const std::lock_guard lock(mutex_);
   members_.pop_back();
-  current_ = 0;
+  chooser_.restart();
 }
 
 std::optional<std::size_t> Dealer::find(std::string_view name) const {
   const std::lock_guard lock(mutex_);
   for (std::size_t number = 0; number < members_.size(); ++number) {
-    if (members_[number]->config.name == name) return number;
+    if (members_[number]->watch.config().name == name) return number;
   }
   return std::nullopt;
 }
@@ -156,10 +157,7 @@ std::int64_t Dealer::step(std::int64_t now) {
   const std::int64_t gap = now - last_step_ns_ - config_.response_ns / 4;
   last_step_ns_ = now;
   for (std::size_t number = 0; number < members_.size(); ++number) {
-    if (gap > 0) {
-      members_[number]->done_moved_ns += gap;
-      members_[number]->sent_moved_ns += gap;
-    }
+    if (gap > 0) members_[number]->watch.excuse(gap);
     look(number, now);
   }
   if (gap > 0) fed_ns_ += gap;
@@ -168,181 +166,78 @@ std::int64_t Dealer::step(std::int64_t now) {
   return next;
 }
 
-// How long a member that owes something has been silent; 0: it owes nothing.
-std::int64_t Dealer::silence(const Member& member, std::int64_t now) const noexcept {
-  const MemberConfig& config = member.config;
-  std::int64_t longest = 0;
-  const std::uint64_t dealt = member.dealt.load(std::memory_order_relaxed);
-  const std::uint64_t done = member.status.done;
-  if (const std::uint64_t end = (done / config.stack + 1) * config.stack; member.sent >= end) {
-    const std::int64_t since = std::max(member.sent_ns[(end - 1) % config.slots], member.done_moved_ns);
-    longest = now - since - (allowed(member) - config_.response_ns);
-  }
-  if (dealt > member.sent) {
-    const std::int64_t since = std::max(member.dealt_ns[member.sent % config.slots], member.sent_moved_ns);
-    longest = std::max(longest, now - since);
-  }
+void Dealer::publish(Member& member) noexcept {
+  member.answers.store(member.watch.answers(), std::memory_order_relaxed);
+}
+
+MemberReport Dealer::reported(const Member& member) noexcept {
+  MemberReport all{.granted = link::kUnlimited, .sent = member.watch.dealt()};
   for (const auto& port : member.ports) {
-    const std::int64_t since = port->open_ns_.load(std::memory_order_relaxed);
-    if (since != 0) longest = std::max(longest, now - std::max(since, member.done_moved_ns));
+    all.sent = std::min(all.sent, port->sent_.load(std::memory_order_acquire));
+    all.granted = std::min(all.granted, port->granted_.load(std::memory_order_relaxed));
+    all.had += port->had_.load(std::memory_order_relaxed);
+    all.in_error = all.in_error || port->in_error_.load(std::memory_order_relaxed);
+    const std::int64_t open = port->open_ns_.load(std::memory_order_relaxed);
+    if (open != 0 && (all.open_ns == 0 || open < all.open_ns)) all.open_ns = open;
   }
-  return std::max<std::int64_t>(longest, 0);
+  return all;
 }
 
-std::int64_t Dealer::allowed(const Member& member) const noexcept {
-  return std::max(config_.response_ns,
-                  member.answered ? kUsualTimes * member.status.response_ns : config_.first_response_ns);
-}
-
-void Dealer::note_done(std::size_t number, std::uint64_t done, std::int64_t now) {
+void Dealer::note_done(std::size_t number, const MemberWatch::Seen& seen) {
   Member& member = *members_[number];
-  const MemberConfig& config = member.config;
-  const std::int64_t sent = member.sent_ns[(done - 1) % config.slots];
-  const std::int64_t response = std::max<std::int64_t>(now - (sent != 0 ? sent : now), 1);
-  member.status.response_ns = member.answered ? (7 * member.status.response_ns + response) / 8 : response;
-  member.answered = true;
-  member.done_moved_ns = now;
-  for (std::uint64_t index = member.status.done; index < done; ++index) {
-    const std::uint32_t image = member.images[index];
-    if (images_[image] == Image::done) {
-      ++member.status.duplicates;
-      ++counts_.duplicates;
-      continue;
-    }
-    if (images_[image] == Image::lost) --counts_.lost;
-    images_[image] = Image::done;
-    owners_[image] = static_cast<std::uint8_t>(number);
+  for (std::uint64_t index = seen.done_from; index < seen.done_to; ++index) {
+    if (!ledger_.done(number, member.images[index])) ++member.duplicates;
   }
-  member.status.done = done;
-}
-
-void Dealer::set_state(Member& member, MemberState state) noexcept {
-  member.status.state = state;
-  member.answers.store(state == MemberState::fed || state == MemberState::held, std::memory_order_relaxed);
 }
 
 void Dealer::look(std::size_t number, std::int64_t now) {
+  using News = MemberWatch::Seen::News;
   Member& member = *members_[number];
-  const MemberConfig& config = member.config;
-  const std::uint64_t dealt = member.dealt.load(std::memory_order_relaxed);
-  std::uint64_t granted = link::kUnlimited;
-  std::uint64_t sent = dealt;
-  std::uint64_t had = 0;
-  for (const auto& port : member.ports) {
-    sent = std::min(sent, port->sent_.load(std::memory_order_acquire));
-    granted = std::min(granted, port->granted_.load(std::memory_order_relaxed));
-    had += port->had_.load(std::memory_order_relaxed);
+  const MemberWatch& watch = member.watch;
+  const MemberWatch::Seen seen = member.watch.look(reported(member), now);
+  note_done(number, seen);
+  if (seen.news == News::nothing) return;
+  publish(member);
+  const std::string& name = watch.config().name;
+  if (seen.news == News::heard) {
+    return log::write(log::Level::info, where(), "group {}: {} is heard again and fed", config_.name, name);
   }
-  if (sent > member.sent) {
-    for (std::uint64_t index = member.sent; index < sent; ++index) member.sent_ns[index % config.slots] = now;
-    member.sent = sent;
-    member.sent_moved_ns = now;
-  }
-  const MemberState state = member.status.state;
-  const bool in_error = std::any_of(member.ports.begin(), member.ports.end(),
-                                    [](const auto& port) { return port->in_error_.load(std::memory_order_relaxed); });
-  if (in_error) {
-    if (state == MemberState::ejected || state == MemberState::broken) return;
-    set_state(member, MemberState::broken);
-    log::write(log::Level::warning, where(fresh_), "group {}: the connection to {} is in error; it is given no more",
-               config_.name, config.name);
-    return take_back(number, member.status.done);
-  }
-  // What a receiver says is bounded by what it was given.
-  member.granted = std::max(member.granted, std::min(granted, sent + config.slots));
-  const std::uint64_t done = member.granted > config.slots ? std::min(member.granted - config.slots, sent) : 0;
-  if (done > member.status.done) note_done(number, done, now);
-  const std::int64_t silent = silence(member, now);
-  if (state == MemberState::fed && silent > config_.response_ns) {
-    set_state(member, MemberState::late);
-    ++member.status.lates;
-    member.status.silent_ns = silent;
-    member.done_when_late = member.status.done;
-    member.had_when_late = had;
-    log::write(log::Level::warning, where(fresh_),
+  if (seen.news == News::broken) {
+    log::write(log::Level::warning, where(), "group {}: the connection to {} is in error; it is given no more",
+               config_.name, name);
+  } else {
+    log::write(log::Level::warning, where(),
                "group {}: {} owes {} images and is silent for {} ms: it is given no more until it is heard",
-               config_.name, config.name, dealt - member.status.done, silent / 1'000'000);
-    take_back(number, member.status.done);
-  } else if (state == MemberState::late &&
-             (member.status.done > member.done_when_late || had != member.had_when_late || silent == 0)) {
-    set_state(member, MemberState::fed);
-    member.done_moved_ns = member.sent_moved_ns = now;
-    log::write(log::Level::info, where(fresh_), "group {}: {} is heard again and fed", config_.name, config.name);
+               config_.name, name, watch.dealt() - watch.done(), watch.silent_ns() / 1'000'000);
   }
-}
-
-bool Dealer::in_window(std::uint32_t image) const noexcept {
-  const std::uint64_t newest = fresh_ == 0 ? 0 : fresh_ - 1;
-  return (newest - std::min<std::uint64_t>(image, newest)) * config_.slice.every < config_.replay_frames;
-}
-
-void Dealer::push_again(std::uint32_t image) {
-  if (in_window(image) && again_tail_ - again_head_ < again_.size()) {
-    images_[image] = Image::again;
-    again_[again_tail_++ % again_.size()] = image;
-    return;
-  }
-  images_[image] = Image::lost;
-  ++counts_.lost;
-  log::write(lost_said_, log::Level::warning, where(image),
-             "group {}: the frame has left the window of {} frames and cannot be sent again", config_.name,
-             config_.replay_frames);
+  take_back(number, watch.done());
 }
 
 // What a member has from image `from` on, and what nobody else has been given since, is dealt again.
 void Dealer::take_back(std::size_t number, std::uint64_t from) {
   Member& member = *members_[number];
-  const std::uint64_t dealt = member.dealt.load(std::memory_order_relaxed);
-  for (std::uint64_t index = from; index < dealt; ++index) {
-    const std::uint32_t image = member.images[index];
-    if (owners_[image] != number || (images_[image] != Image::dealt && images_[image] != Image::done)) continue;
-    ++member.status.taken;
-    push_again(image);
+  for (std::uint64_t index = from; index < member.watch.dealt(); ++index) {
+    if (ledger_.take_back(number, member.images[index])) ++member.taken;
   }
 }
 
-// The member whose hand is not full, else the one that will have done what it has first; of equals, the next in turn.
-std::optional<std::size_t> Dealer::choose() noexcept {
-  const auto can = [&](std::size_t number) {
-    const Member& member = *members_[number];
-    const std::uint64_t dealt = member.dealt.load(std::memory_order_relaxed);
-    return member.status.state == MemberState::fed && dealt < member.granted && dealt < config_.images;
-  };
-  const auto open = [&](std::size_t number) {
-    return members_[number]->dealt.load(std::memory_order_relaxed) % members_[number]->config.stack != 0;
-  };
-  if (can(current_) && open(current_)) return current_;
-  std::optional<std::size_t> best;
-  double least = 0;
-  for (std::size_t step = 1; step <= members_.size(); ++step) {
-    const std::size_t number = (current_ + step) % members_.size();
-    if (!can(number)) continue;
-    const Member& member = *members_[number];
-    const std::uint64_t unfinished = member.dealt.load(std::memory_order_relaxed) - member.status.done;
-    const std::int64_t response = member.answered ? member.status.response_ns : kUnknownResponseNs;
-    const double cost = open(number) ? -1.0 : static_cast<double>(unfinished) * static_cast<double>(response);
-    if (!best || cost < least) {
-      best = number;
-      least = cost;
-    }
-  }
-  return best;
+std::optional<std::size_t> Dealer::choose() const noexcept {
+  return chooser_.choose(members_.size(), [this](std::size_t number) {
+    const MemberWatch& watch = members_[number]->watch;
+    return Hand{.can_take = watch.has_room() && watch.dealt() < config_.images,
+                .open = watch.hand_open(),
+                .unfinished = watch.dealt() - watch.done(),
+                .response_ns = watch.response_ns()};
+  });
 }
 
 void Dealer::give(std::size_t number, std::uint32_t image, std::int64_t now) noexcept {
   Member& member = *members_[number];
-  const std::uint64_t index = member.dealt.load(std::memory_order_relaxed);
-  if (images_[image] == Image::again) {
-    ++member.status.resent;
-    ++counts_.resent;
-  }
-  images_[image] = Image::dealt;
-  owners_[image] = static_cast<std::uint8_t>(number);
+  const std::uint64_t index = member.watch.dealt();
   member.images[index] = image;
-  member.dealt_ns[index % member.config.slots] = now;
-  member.given_ns = now;
+  member.watch.gave(now);
   member.dealt.store(index + 1, std::memory_order_release);
-  current_ = number;
+  chooser_.gave(number);
 }
 
 std::int64_t Dealer::due_ns(std::uint64_t image) const noexcept {
@@ -351,34 +246,22 @@ std::int64_t Dealer::due_ns(std::uint64_t image) const noexcept {
 
 // What is dealt again goes before what is fresh.
 std::int64_t Dealer::deal(std::int64_t now) {
-  while (again_head_ != again_tail_) {
-    const std::uint32_t image = again_[again_head_ % again_.size()];
-    if (images_[image] != Image::again) {  // the member that had it was done with it after all
-      ++again_head_;
-      continue;
-    }
-    if (!in_window(image)) {
-      ++again_head_;
-      push_again(image);  // counts it as lost
-      continue;
-    }
+  while (ledger_.again()) {
     const auto member = choose();
     if (!member) break;
-    ++again_head_;
-    give(*member, image, now);
+    ++members_[*member]->resent;
+    give(*member, ledger_.give_again(*member), now);
   }
-  while (fresh_ < config_.images && config_.slice.frame(fresh_) < hold_) {
-    const std::int64_t due = due_ns(fresh_);
+  while (ledger_.fresh() < config_.images && config_.slice.frame(ledger_.fresh()) < hold_) {
+    const std::int64_t due = due_ns(ledger_.fresh());
     if (due > now) return due;
-    const auto member = again_head_ == again_tail_ ? choose() : std::nullopt;
-    const auto image = static_cast<std::uint32_t>(fresh_);
-    if (!member && !config_.skip) return now + kShortestSleepNs;
-    ++fresh_;
+    const auto member = ledger_.any_again() ? std::nullopt : choose();
     if (member) {
-      give(*member, image, now);
+      give(*member, ledger_.give_fresh(*member), now);
+    } else if (config_.skip) {
+      ledger_.skip();
     } else {
-      images_[image] = Image::skipped;
-      ++counts_.skipped;
+      return now + kShortestSleepNs;
     }
   }
   return now + kLongestSleepNs;
@@ -389,43 +272,44 @@ void Dealer::judge(std::int64_t now) {
   bool fed = false;
   bool hopeful = false;  // somebody may be heard again
   bool owing = false;
-  for (std::size_t number = 0; number < members_.size(); ++number) {
-    const Member& member = *members_[number];
-    const MemberState state = member.status.state;
-    const std::uint64_t dealt = member.dealt.load(std::memory_order_relaxed);
-    const bool room = dealt < config_.images;  // its tables have so many rows
+  bool held = false;
+  for (const auto& member : members_) {
+    const MemberState state = member->watch.state();
+    const bool room = member->watch.dealt() < config_.images;  // its tables have so many rows
     fed = fed || (room && state == MemberState::fed);
     hopeful = hopeful || (room && (state == MemberState::fed || state == MemberState::late));
-    const bool whole = dealt / member.config.stack * member.config.stack > member.status.done;
-    owing = owing || (state == MemberState::fed && (whole || member.sent < dealt));
+    owing = owing || member->watch.owes();
+    held = held || state == MemberState::held;
   }
   if (fed) fed_ns_ = now;
-  const bool all_dealt = fresh_ == config_.images && again_head_ == again_tail_;
+  const bool all_dealt = ledger_.fresh() == config_.images && !ledger_.any_again();
   settled_.store(all_dealt && !owing, std::memory_order_release);
   if (all_dealt || failed()) return;
-  const bool held = std::any_of(members_.begin(), members_.end(),
-                                [](const auto& member) { return member->status.state == MemberState::held; });
-  if ((hopeful || held) && now - fed_ns_ <= config_.patience_ns) return;
+  if ((!hopeful && !held) || now - fed_ns_ > config_.patience_ns) fail();
+}
+
+void Dealer::fail() {
   std::string states;
   for (const auto& member : members_) {
-    states += fmt::format("{}{} {}", states.empty() ? "" : ", ", member->config.name, words_of(member->status.state));
+    states += fmt::format("{}{} {}", states.empty() ? "" : ", ", member->watch.config().name,
+                          words_of(member->watch.state()));
   }
-  counts_.error = fmt::format(
+  error_ = fmt::format(
       "group {}: nobody is left to take frame {} and those after it: {}; look at the receivers, or give more of them",
-      config_.name, config_.slice.frame(again_head_ != again_tail_ ? again_[again_head_ % again_.size()] : fresh_),
-      states);
-  log::write(log::Level::error, where(fresh_), "{}", counts_.error);
+      config_.name, config_.slice.frame(ledger_.again().value_or(ledger_.fresh())), states);
+  log::write(log::Level::error, where(), "{}", error_);
   failed_.store(true, std::memory_order_release);
 }
 
 void Dealer::eject(std::size_t member, std::uint64_t image) {
   const std::lock_guard lock(mutex_);
   Member& one = *members_.at(member);
-  if (one.status.state != MemberState::broken) set_state(one, MemberState::ejected);
+  one.watch.eject();
+  publish(one);
   // The source of the order may have heard less of its credits.
-  const std::uint64_t from = std::max(image, one.status.done);
-  log::write(log::Level::warning, where(fresh_), "group {}: {} is given up by order, from its image {} on",
-             config_.name, one.config.name, from);
+  const std::uint64_t from = std::max(image, one.watch.done());
+  log::write(log::Level::warning, where(), "group {}: {} is given up by order, from its image {} on", config_.name,
+             one.watch.config().name, from);
   take_back(member, from);
   settled_.store(false, std::memory_order_release);
 }
@@ -433,10 +317,10 @@ void Dealer::eject(std::size_t member, std::uint64_t image) {
 void Dealer::feed(std::size_t member, bool fed) {
   const std::lock_guard lock(mutex_);
   Member& one = *members_.at(member);
-  if (one.status.state == MemberState::broken) return;
-  set_state(one, fed ? MemberState::fed : MemberState::held);
-  one.done_moved_ns = one.sent_moved_ns = last_step_ns_;
-  log::write(log::Level::info, where(fresh_), "group {}: {} is {} by order", config_.name, one.config.name,
+  if (one.watch.state() == MemberState::broken) return;
+  one.watch.feed(fed, last_step_ns_);
+  publish(one);
+  log::write(log::Level::info, where(), "group {}: {} is {} by order", config_.name, one.watch.config().name,
              fed ? "fed again" : "given no more");
 }
 
@@ -447,7 +331,7 @@ void Dealer::hold(std::uint64_t frame) {
 
 std::uint64_t Dealer::begun() const {
   const std::lock_guard lock(mutex_);
-  return fresh_ == 0 ? 0 : config_.slice.frame(fresh_ - 1) + 1;
+  return ledger_.fresh() == 0 ? 0 : config_.slice.frame(ledger_.fresh() - 1) + 1;
 }
 
 void Dealer::set_pace(const Pace& pace) {
@@ -457,14 +341,20 @@ void Dealer::set_pace(const Pace& pace) {
 
 GroupStatus Dealer::status() const {
   const std::lock_guard lock(mutex_);
-  GroupStatus status = counts_;
-  status.fresh = fresh_;
-  status.waiting = again_tail_ - again_head_;
-  status.settled = settled();
+  GroupStatus status{{ledger_.counts()}, {}, settled(), error_};
   for (const auto& member : members_) {
-    status.members.push_back(member->status);
-    status.members.back().dealt = member->dealt.load(std::memory_order_relaxed);
-    if (member->given_ns != 0) status.members.back().given_ago_ns = last_step_ns_ - member->given_ns;
+    const MemberWatch& watch = member->watch;
+    status.members.push_back({.name = watch.config().name,
+                              .state = watch.state(),
+                              .dealt = watch.dealt(),
+                              .done = watch.done(),
+                              .taken = member->taken,
+                              .resent = member->resent,
+                              .duplicates = member->duplicates,
+                              .lates = watch.lates(),
+                              .response_ns = watch.response_ns(),
+                              .silent_ns = watch.silent_ns(),
+                              .given_ago_ns = watch.given_ns() != 0 ? last_step_ns_ - watch.given_ns() : 0});
   }
   return status;
 }
@@ -475,10 +365,6 @@ std::vector<std::uint64_t> Dealer::dealt(std::size_t member) const {
   std::vector<std::uint64_t> frames(one.dealt.load(std::memory_order_acquire));
   for (std::size_t index = 0; index < frames.size(); ++index) frames[index] = config_.slice.frame(one.images[index]);
   return frames;
-}
-
-log::Where Dealer::where(std::uint64_t image) const noexcept {
-  return {.run = config_.run, .frame = static_cast<std::int64_t>(config_.slice.frame(image))};
 }
 
 }  // namespace rashpa::transfer

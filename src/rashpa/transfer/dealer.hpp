@@ -8,22 +8,17 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "rashpa/core/image/region.hpp"
-#include "rashpa/core/log.hpp"
 #include "rashpa/link/link.hpp"
+#include "rashpa/transfer/chooser.hpp"
+#include "rashpa/transfer/ledger.hpp"
+#include "rashpa/transfer/member_watch.hpp"
 #include "rashpa/transfer/pace.hpp"
 
 namespace rashpa::transfer {
-
-/// One receiver of a group, as the source knows it.
-struct MemberConfig {
-  std::string name;
-  std::uint32_t slots = 0;  ///< of its ring
-  std::uint32_t stack = 1;  ///< images that it gives back together
-  std::uint32_t dtps = 1;   ///< that bring it an image
-};
 
 struct DealerConfig {
   std::string name;  ///< of the group
@@ -40,14 +35,6 @@ struct DealerConfig {
   std::uint32_t run = 0;                           ///< for the log
 };
 
-enum class MemberState : std::uint8_t {
-  fed,      ///< it is given images
-  late,     ///< it owes something and is silent: given nothing until it is heard again
-  held,     ///< given nothing more by order; what it has stays its own
-  ejected,  ///< given up by order: what it had not done is dealt again
-  broken,   ///< its connection is in error: the same
-};
-
 struct MemberStatus {
   std::string name{};
   MemberState state = MemberState::fed;
@@ -62,20 +49,16 @@ struct MemberStatus {
   std::int64_t given_ago_ns = 0;  ///< since it was given an image; 0: it has none
 };
 
-struct GroupStatus {
+/// All counts are of images.
+struct GroupStatus : LedgerCounts {
   std::vector<MemberStatus> members;
-  std::uint64_t fresh = 0;    ///< images of the slice that have been due
-  std::uint64_t waiting = 0;  ///< images that are to be dealt again
-  std::uint64_t resent = 0;
-  std::uint64_t duplicates = 0;
-  std::uint64_t lost = 0;     ///< images that had left the window when they should have been dealt again
-  std::uint64_t skipped = 0;  ///< due while nobody had a free slot
-  bool settled = false;       ///< all is dealt, and no member that is fed owes a whole stack
-  std::string error{};        ///< why it ended before its time
+  bool settled = false;  ///< all is dealt, and no member that is fed owes a whole stack
+  std::string error{};   ///< why it ended before its time
 };
 
 /// Deals the images of a group's stream: each goes to one member, by credits and response times, stack by stack
-/// (docs/explanations/groups.md). One thread calls run() or step(), each DTP's thread uses its Port, status and orders
+/// (docs/explanations/groups.md). Puts together what knows nothing of one another: a Ledger of images, a MemberWatch of
+/// each member, a Chooser. One thread calls run() or step(), each DTP's thread uses its Port, status and orders
 /// are any thread's. Takes all memory in its constructor.
 class Dealer {
   struct Member;
@@ -142,51 +125,40 @@ class Dealer {
   [[nodiscard]] bool settled() const noexcept { return settled_.load(std::memory_order_acquire); }
 
  private:
-  enum class Image : std::uint8_t { fresh, dealt, again, done, lost, skipped };
   struct Member {
-    MemberConfig config;
+    explicit Member(MemberWatch of) : watch(std::move(of)) {}
+    MemberWatch watch;
     std::vector<std::unique_ptr<Port>> ports;
     std::unique_ptr<std::uint32_t[]> images;  // by index: which of the slice
+    // Ports read these.
     std::atomic<std::uint64_t> dealt{0};
     std::atomic<bool> answers{true};
-    std::vector<std::int64_t> sent_ns;    // by slot: when the image was seen to be sent
-    std::vector<std::int64_t> dealt_ns;   // by slot
-    std::uint64_t granted = 0, sent = 0;  // by all DTPs
-    std::int64_t done_moved_ns = 0, sent_moved_ns = 0, given_ns = 0;
-    std::uint64_t done_when_late = 0, had_when_late = 0;
-    bool answered = false;  // it has given back a stack
-    MemberStatus status;
+    std::uint64_t taken = 0, resent = 0, duplicates = 0;
   };
 
   void add(const MemberConfig& member);
-  void set_state(Member& member, MemberState state) noexcept;
+  /// Ports see whether they may send.
+  static void publish(Member& member) noexcept;
+  [[nodiscard]] static MemberReport reported(const Member& member) noexcept;
   void look(std::size_t number, std::int64_t now);
-  void note_done(std::size_t number, std::uint64_t done, std::int64_t now);
-  [[nodiscard]] std::int64_t silence(const Member& member, std::int64_t now) const noexcept;
-  [[nodiscard]] std::int64_t allowed(const Member& member) const noexcept;
+  void note_done(std::size_t number, const MemberWatch::Seen& seen);
   void take_back(std::size_t number, std::uint64_t from);
-  void push_again(std::uint32_t image);
-  [[nodiscard]] bool in_window(std::uint32_t image) const noexcept;
-  [[nodiscard]] std::optional<std::size_t> choose() noexcept;
+  [[nodiscard]] std::optional<std::size_t> choose() const noexcept;
   void give(std::size_t number, std::uint32_t image, std::int64_t now) noexcept;
   std::int64_t deal(std::int64_t now);
   [[nodiscard]] std::int64_t due_ns(std::uint64_t image) const noexcept;
   void judge(std::int64_t now);
-  [[nodiscard]] log::Where where(std::uint64_t image) const noexcept;
+  void fail();
+  [[nodiscard]] log::Where where() const noexcept { return ledger_.where(ledger_.fresh()); }
 
   DealerConfig config_;
+  Ledger ledger_;
+  Chooser chooser_;
   std::vector<std::unique_ptr<Member>> members_;  // each stays where it is: ports know it
-  std::unique_ptr<Image[]> images_;               // of the slice
-  std::unique_ptr<std::uint8_t[]> owners_;        // … the last member that was given it
-  std::vector<std::uint32_t> again_;              // ring of images to be dealt again
-  std::uint64_t again_head_ = 0, again_tail_ = 0;
-  std::uint64_t fresh_ = 0;  // the next image that nobody has had
-  std::size_t current_ = 0;  // whose hand is being filled
   Pace pace_;
   std::uint64_t hold_ = kNoHold;
   std::int64_t last_step_ns_ = 0, fed_ns_ = 0;
-  GroupStatus counts_;  // without members
-  log::Limiter lost_said_;
+  std::string error_;
   mutable std::mutex mutex_;
   std::atomic<bool> failed_{false}, settled_{false};
 };

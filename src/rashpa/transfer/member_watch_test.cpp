@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/transfer/member_watch.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rashpa::transfer {
+namespace {
+
+using News = MemberWatch::Seen::News;
+
+constexpr std::int64_t kMs = 1'000'000;
+
+/// A member of 8 slots in stacks of 2 that may be silent for 100 ms, and for 1 s with its first stack.
+struct Watched {
+  void give(int images) {
+    for (int i = 0; i < images; ++i) watch.gave(now);
+  }
+  /// All that was given is sent; it says that `done` images are done.
+  MemberWatch::Seen look(std::uint64_t done, std::int64_t open_ns = 0) {
+    return watch.look({.granted = done + 8, .sent = watch.dealt(), .open_ns = open_ns}, now);
+  }
+  MemberWatch::Seen hear(const MemberReport& report) { return watch.look(report, now); }
+  std::int64_t now = 10'000 * kMs;
+  MemberWatch watch{{.name = "a", .slots = 8, .stack = 2, .dtps = 2}, {100 * kMs, 1000 * kMs}};
+};
+
+TEST(MemberWatch, has_room_for_what_it_grants_and_no_more_than_it_has_slots) {
+  Watched one;
+  EXPECT_FALSE(one.watch.has_room()) << "nobody has heard of it";
+  one.hear({.granted = UINT64_MAX});
+  one.give(8);
+  EXPECT_FALSE(one.watch.has_room());
+  one.hear({.granted = 4});
+  EXPECT_FALSE(one.watch.has_room()) << "what was granted stays so";
+}
+
+TEST(MemberWatch, what_its_credits_prove_is_done_once) {
+  Watched one;
+  one.look(0);
+  one.give(5);
+  EXPECT_TRUE(one.watch.hand_open());
+  one.now += 20 * kMs;
+  one.look(0);
+  one.now += 30 * kMs;
+  const auto seen = one.look(4);
+  EXPECT_EQ(seen.done_from, 0U);
+  EXPECT_EQ(seen.done_to, 4U);
+  EXPECT_EQ(one.watch.done(), 4U);
+  EXPECT_EQ(one.watch.response_ns(), 30 * kMs) << "from when the stack was seen to be sent";
+  const auto again = one.look(4);
+  EXPECT_EQ(again.done_from, again.done_to);
+}
+
+TEST(MemberWatch, credits_prove_nothing_of_what_was_not_sent) {
+  Watched one;
+  one.look(0);
+  one.give(4);
+  const auto seen = one.hear({.granted = 12, .sent = 2});
+  EXPECT_EQ(seen.done_to, 2U);
+  EXPECT_TRUE(one.watch.owes());
+}
+
+TEST(MemberWatch, a_first_stack_may_take_longer) {
+  Watched one;
+  one.look(0);
+  one.give(2);
+  one.look(0);
+  one.now += 1000 * kMs;
+  EXPECT_EQ(one.look(0).news, News::nothing);
+  one.now += kMs;
+  EXPECT_EQ(one.look(0).news, News::late);
+  EXPECT_EQ(one.watch.state(), MemberState::late);
+  EXPECT_FALSE(one.watch.answers());
+  EXPECT_EQ(one.watch.lates(), 1U);
+  EXPECT_EQ(one.watch.silent_ns(), 101 * kMs);
+}
+
+TEST(MemberWatch, an_open_stack_is_owed_by_nobody) {
+  Watched one;
+  one.look(0);
+  one.give(1);
+  one.look(0);
+  one.now += 100'000 * kMs;
+  EXPECT_EQ(one.look(0).news, News::nothing);
+  EXPECT_FALSE(one.watch.owes());
+}
+
+TEST(MemberWatch, what_is_not_sent_and_bytes_without_an_answer_are_silence) {
+  Watched unsent;
+  unsent.look(0);
+  unsent.give(1);
+  unsent.now += 101 * kMs;
+  EXPECT_EQ(unsent.hear({.granted = 8, .sent = 0}).news, News::late);
+  Watched open;
+  open.look(0);
+  open.give(1);
+  const std::int64_t since = open.now;
+  open.now += 101 * kMs;
+  EXPECT_EQ(open.look(0, since).news, News::late);
+}
+
+TEST(MemberWatch, one_that_is_usually_slow_may_be_silent_for_four_times_as_long) {
+  Watched one;
+  one.look(0);
+  one.give(2);
+  one.look(0);
+  one.now += 200 * kMs;
+  one.look(2);
+  one.give(2);
+  one.look(2);
+  one.now += 800 * kMs;
+  EXPECT_EQ(one.look(2).news, News::nothing);
+  one.now += kMs;
+  EXPECT_EQ(one.look(2).news, News::late);
+}
+
+TEST(MemberWatch, is_heard_again_by_a_stack_or_by_a_byte) {
+  for (const bool byte : {false, true}) {
+    Watched one;
+    one.look(0);
+    one.give(2);
+    one.look(0);
+    one.now += 2000 * kMs;
+    ASSERT_EQ(one.look(0).news, News::late);
+    one.now += kMs;
+    const MemberReport report{.granted = byte ? 8U : 10U, .sent = 2, .had = byte ? 1U : 0U};
+    EXPECT_EQ(one.hear(report).news, News::heard) << byte;
+    EXPECT_EQ(one.watch.state(), MemberState::fed);
+  }
+}
+
+TEST(MemberWatch, time_in_which_nobody_looked_is_no_silence) {
+  Watched one;
+  one.look(0);
+  one.give(1);
+  one.now += 5000 * kMs;
+  one.watch.excuse(one.now);
+  EXPECT_EQ(one.hear({.granted = 8, .sent = 0}).news, News::nothing);
+}
+
+TEST(MemberWatch, a_connection_in_error_is_said_once_and_no_order_mends_it) {
+  Watched one;
+  one.look(0);
+  one.give(4);
+  one.look(2);
+  const MemberReport broken{.granted = 12, .sent = 4, .in_error = true};
+  const auto seen = one.hear(broken);
+  EXPECT_EQ(seen.news, News::broken);
+  EXPECT_EQ(seen.done_from, seen.done_to) << "what it grants is not believed any more";
+  EXPECT_EQ(one.hear(broken).news, News::nothing);
+  one.watch.feed(true, one.now);
+  one.watch.eject();
+  EXPECT_EQ(one.watch.state(), MemberState::broken);
+}
+
+TEST(MemberWatch, orders_hold_feed_and_eject) {
+  Watched one;
+  one.look(0);
+  one.watch.feed(false, one.now);
+  EXPECT_EQ(one.watch.state(), MemberState::held);
+  EXPECT_TRUE(one.watch.answers()) << "what it has stays its own";
+  EXPECT_FALSE(one.watch.has_room());
+  one.watch.feed(true, one.now);
+  EXPECT_TRUE(one.watch.has_room());
+  one.watch.eject();
+  EXPECT_EQ(one.watch.state(), MemberState::ejected);
+  EXPECT_FALSE(one.watch.answers());
+}
+
+}  // namespace
+}  // namespace rashpa::transfer
