@@ -235,7 +235,10 @@ aarch64: build/.packages  ## all libraries for aarch64 by a cross compiler, and 
 changelog: $(VENV)/.requirements  ## CHANGELOG.md from the fragments of changes/, which go
 	tools/release/changelog.sh $(BIN)/python
 
-release: test-wheel docs  ## all files of a release in build/release-files, each tried in an empty environment, and the tag; DRAFT=1: no tag
+# One after the other: a `make` that has looked for Pythons does not see those that it fetches.
+release:  ## all files of a release in build/release-files, each tried in an empty environment, and the tag; DRAFT=1: no tag
+	$(MAKE) pythons
+	$(MAKE) test-wheel docs
 	tools/release/make_release.sh $(BIN)/python
 
 # In no lock: a tool of this target alone, for the Pythons that it has wheels for.

@@ -143,7 +143,8 @@ def test_every_frame_is_at_one_member(tmp_path: Path, link: str) -> None:
     (group,) = report["groups"]
     assert group["images"] == group["complete"] == 601
     assert whole.total() + partial.total() == 601 + group["duplicates"]
-    assert all(member["dealt"] > 0 for member in group["members"])
+    # as fast as they take them: a member whose process the machine does not run meanwhile may get none
+    assert sum(member["dealt"] for member in group["members"]) >= 601
     assert report["injected"]["unexplained"] == 0
 
 
