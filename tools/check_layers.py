@@ -49,6 +49,7 @@ CXX_ROOMS: Mapping[str, tuple[str, ...]] = {
         "memory": "cuda opencl",
         "wire": "packet",
         "dataset": "files jungfrau",
+        "scheduler": "lane",
         "link": "sending arrivals shim inproc pcie roce fpga verbs factory testing",
         "kernel": "contract device photons rings peaks testing",
         "unit": "split dealt cpu cuda opencl fpga contract",

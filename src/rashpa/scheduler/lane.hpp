@@ -1,69 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "rashpa/core/books/completeness_table.hpp"
-#include "rashpa/core/end.hpp"
 #include "rashpa/core/frame/stack.hpp"
-#include "rashpa/core/image/pixel_type.hpp"
-#include "rashpa/core/image/placement.hpp"
-#include "rashpa/core/image/region.hpp"
-#include "rashpa/core/log.hpp"
 #include "rashpa/core/numbers/histogram.hpp"
 #include "rashpa/link/link.hpp"
-#include "rashpa/memory/device_images.hpp"
-#include "rashpa/scheduler/late_clock.hpp"
+#include "rashpa/scheduler/lane/deadlines.hpp"
+#include "rashpa/scheduler/lane/lane_config.hpp"
+#include "rashpa/scheduler/lane/loss_report.hpp"
+#include "rashpa/scheduler/lane/lost_pixels.hpp"
+#include "rashpa/scheduler/lane/stack_ring.hpp"
 #include "rashpa/unit/unit.hpp"
 
 namespace rashpa::scheduler {
-
-/// One DTP of a lane. `position` is its place in the receiver's list of DTPs (Arrival::dtp).
-struct LaneDtp {
-  std::uint32_t position = 0;
-  std::uint32_t id = 0;
-  std::uint32_t module = 0;
-  Placement placement{};
-};
-
-/// One RASHPA buffer and what is expected of it. All DTPs of a lane share its time slice.
-struct LaneConfig {
-  std::string name;
-  PixelType pixel = PixelType::u16;
-  std::byte* memory = nullptr;  ///< start of the registered region; unused where the images lie on a device
-  memory::DeviceImages* device_images = nullptr;  ///< where they do; outlives the lane. StackImage::raw is null then
-  std::uint64_t pixels_offset = 0;
-  std::uint64_t slot_bytes = 0;
-  std::uint32_t slots = 0;  ///< a multiple of `stack`
-  std::uint32_t stack = 0;
-  std::uint64_t images = 0;  ///< so many are due, or at most so many
-  End end = End::known;
-  Slice slice{};  ///< kToldByRecords: the records say which frames come
-  std::int64_t deadline_ns = 0;
-  std::int64_t quiet_ns = 0;  ///< see Lane; 0: for ever
-  std::vector<LaneDtp> dtps;
-  std::uint32_t run = 0;  ///< for the log
-};
-
-/// Counts of one DTP, destination side; losses are counted in images.
-struct LaneDtpStats {
-  std::uint64_t complete = 0, partial = 0, missing = 0, lines_missing = 0;
-  std::array<std::uint64_t, 6> losses{};  ///< by link::Loss
-};
-
-/// The lowest image that is not complete, and why; `known` is set last.
-struct FirstIncomplete {
-  std::atomic<bool> known{false};
-  std::uint64_t index = 0, frame = 0;
-  std::uint32_t dtp = 0, module = 0;
-  link::Loss loss = link::Loss::none;
-  bool ended = false;  ///< nobody gave it up: the run was ended while it was due
-};
 
 /// Consolidates the arrivals of one buffer's DTPs into stacks and hands each to the unit, in order
 /// (docs/explanations/threads.md): when all of them are there, or given up. All calls from the scheduler's thread
@@ -75,6 +28,8 @@ struct FirstIncomplete {
 /// that wait for slots may have sent a stack's rest, and all of it was lost: a lane that knows its end gives a stack up
 /// that has begun when nothing has come for `quiet_ns`. For as long no deadline passes when all sources have fallen
 /// silent that had slots to send into: their process stands still.
+///
+/// Puts together what knows nothing of one another: a StackRing, Deadlines, a LossReport and LostPixels.
 class Lane final : public SlotGuard {
  public:
   /// `unit` and `link` outlive this object. Takes all memory. Throws ConfigError when slots and stack do not fit.
@@ -122,77 +77,39 @@ class Lane final : public SlotGuard {
   void set_closed() noexcept { closed_.store(true, std::memory_order_release); }
 
   [[nodiscard]] const LaneConfig& config() const noexcept { return config_; }
-  [[nodiscard]] std::uint32_t lost_per_image() const noexcept { return lost_per_image_; }  ///< most runs of lost lines
-  [[nodiscard]] const CompletenessTable& completeness() const noexcept { return completeness_; }  ///< any thread
-  [[nodiscard]] LaneDtpStats dtp_stats(std::size_t dtp) const noexcept;                           ///< any thread
-  [[nodiscard]] const Histogram& ready_latency() const noexcept { return ready_; }                ///< any thread
-  [[nodiscard]] const FirstIncomplete& first_incomplete() const noexcept { return first_; }       ///< any thread
+  [[nodiscard]] std::uint32_t lost_per_image() const noexcept {
+    return ring_.lost_per_image();
+  }  ///< most runs of lost lines
+  [[nodiscard]] const CompletenessTable& completeness() const noexcept { return completeness_; }       ///< any thread
+  [[nodiscard]] LaneDtpStats dtp_stats(std::size_t dtp) const noexcept { return losses_.stats(dtp); }  ///< any thread
+  [[nodiscard]] const Histogram& ready_latency() const noexcept { return ready_; }                     ///< any thread
+  [[nodiscard]] const FirstIncomplete& first_incomplete() const noexcept { return losses_.first(); }   ///< any thread
   [[nodiscard]] std::int64_t first_packet_ns() const noexcept {
     return first_packet_ns_.load(std::memory_order_relaxed);
   }
 
  private:
-  struct DtpState {
-    std::uint64_t next = 0;  // images decided
-    bool silent = false;     // a whole stack passed without one event: not waited for until it is heard again
-    bool heard = false;      // an event came in the stack in hand
-    std::atomic<std::uint64_t> complete{0}, partial{0}, missing{0}, lines_missing{0};
-    std::array<std::atomic<std::uint64_t>, 6> losses{};
-    std::array<log::Limiter, 6> said{};  // by link::Loss
-  };
-  struct ImageState {  // of an image in the ring, beside its StackImage
-    std::uint32_t complete = 0, missing = 0;
-    std::uint32_t lost_dtp = 0;          // the first DTP that lost something of it …
-    link::Loss loss = link::Loss::none;  // … and how
-    std::int64_t due_ns = 0;             // when the first DTP had sent it
-  };
-
-  Stack& stack_of(std::uint64_t number) noexcept { return stacks_[number % stacks_.size()]; }
-  [[nodiscard]] std::uint64_t end_of(std::uint64_t stack) const noexcept;
-  void count(DtpState& state, const link::Arrival& arrival) noexcept;
-  void note_first(std::uint64_t index, std::size_t dtp, link::Loss loss) noexcept;
-  void add_lost(StackImage& image, std::size_t dtp, const link::Arrival& arrival) noexcept;
-  [[nodiscard]] link::Arrival agreed(const StackImage& image, const link::Arrival& arrival) const noexcept;
-  void say_lost(const StackImage& image, std::size_t dtp, const link::Arrival& arrival) noexcept;
-  void fill(const StackImage& image) noexcept;
-  [[nodiscard]] const Placement& placement_of(const LostRun& run) const noexcept;
-  [[nodiscard]] memory::LostPart part_of(const StackImage& image, const LostRun& run) const noexcept;
-  [[nodiscard]] bool filled(const StackImage& image) const noexcept;
-  void close_behind(std::uint64_t end) noexcept;
-  void close_to(std::uint64_t end) noexcept;
-  [[nodiscard]] std::uint64_t due() const noexcept;
-  [[nodiscard]] bool quiet() const noexcept;
-  std::int64_t look(std::int64_t now) noexcept;
-  void close_overdue(std::uint64_t end, std::int64_t time) noexcept;
+  void look(std::int64_t now) noexcept { deadlines_.look(now, ring_.granted()); }
+  void give_up(std::uint64_t end) noexcept;
+  void give_up_stack(std::uint64_t end, std::int64_t now) noexcept;
+  void give_up_rest() noexcept;
   void set_end(std::uint64_t end) noexcept;
   void submit(std::int64_t now) noexcept;
-  void open(std::uint64_t number) noexcept;
 
   LaneConfig config_;
   unit::Unit& unit_;
   link::Receiver& link_;
-  std::vector<Stack> stacks_;
-  std::vector<ImageState> states_;
-  std::vector<LostRun> lost_;
-  std::vector<PayloadSum> sums_;  // [image of the ring][dtp]
-  std::uint32_t lost_per_image_ = 0;
-  std::vector<DtpState> dtps_;
   const link::Watching* watching_;  // the link, where it sees writes into slots
   bool sources_write_;              // lines may come after they were given up
-  LateClock clock_;                 // deadlines are counted in its time
+  StackRing ring_;
+  Deadlines deadlines_;
+  LossReport losses_;
+  LostPixels lost_pixels_;
   CompletenessTable completeness_;
   Histogram ready_;
-  FirstIncomplete first_;
   std::uint64_t next_stack_ = 0;  // the stack in hand
-  std::uint64_t opened_ = 0;      // stacks < opened_ have been cleared for use
   std::uint64_t limit_;           // no image from here on is due, as far as is known
-  std::uint64_t closed_to_ = 0;   // close() was sent for images before this one
-  std::int64_t told_ns_ = 0;      // when a lane that did not know its end was told it
-  bool closing_ = false;          // close() was sent for the stack in hand
-  bool finishing_ = false;
   bool abandoned_ = false;
-  bool closed_all_ = false;                 // close() was sent for all images
-  std::atomic<std::uint64_t> released_{0};  // stacks
   std::atomic<std::uint64_t> submitted_{0};
   std::atomic<std::uint64_t> overwritten_{0};
   std::atomic<std::uint64_t> images_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rashpa/scheduler/lost_lines.hpp"
+#include "rashpa/scheduler/lane/lost_lines.hpp"
 
 #include <gtest/gtest.h>
 

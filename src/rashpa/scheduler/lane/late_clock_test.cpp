@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rashpa/scheduler/late_clock.hpp"
+#include "rashpa/scheduler/lane/late_clock.hpp"
 
 #include <gtest/gtest.h>
 

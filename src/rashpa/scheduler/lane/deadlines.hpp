@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "rashpa/scheduler/lane/late_clock.hpp"
+
+namespace rashpa::scheduler {
+
+/// Says which images of a lane are given up, and when: knows how far each DTP has come and since when each image is
+/// due, and nothing of its pixels, links or units. One thread; `look` goes before all else that it is told or asked at
+/// a time. Takes memory in the constructor alone.
+///
+/// Images are due as far as anybody knows: those up to the latest that any DTP has sent. Each has a deadline of its
+/// own, from when it became due. A DTP that was silent for a whole stack is not waited for until it is heard again.
+class Deadlines {
+ public:
+  /// `slots`: images that may be open at a time. `quiet_ns` 0: nobody waits for slots, nor stands still.
+  Deadlines(std::size_t dtps, std::uint32_t slots, std::int64_t deadline_ns, std::int64_t quiet_ns)
+      : deadline_ns_(deadline_ns), quiet_ns_(quiet_ns), clock_(deadline_ns, quiet_ns), dtps_(dtps), due_(slots) {}
+
+  /// `granted`: the sources have slots for images before that one; those that have filled all of them have nothing to
+  /// send, which is no silence.
+  void look(std::int64_t now, std::uint64_t granted) noexcept {
+    time_ = clock_.look(now, finishing_ || due() >= granted);
+  }
+  /// An image of a DTP is decided, in order. `heard`: by an arrival; otherwise because it was given up.
+  void came(std::size_t dtp, std::uint64_t index, bool heard) noexcept;
+  /// As Lane::hold_deadlines().
+  void hold(bool held) noexcept { clock_.hold(held && !finishing_); }
+  /// Nothing more will be sent: one deadline of silence from now on ends all. It looks by itself.
+  void finish(std::int64_t now) noexcept;
+  /// An end that was not known has been told: nothing that is due was so before now.
+  void tell_end() noexcept;
+
+  /// DTP `dtp` has decided all images before that one.
+  [[nodiscard]] std::uint64_t next(std::size_t dtp) const noexcept { return dtps_[dtp].next; }
+  /// Images before that one are due: some DTP has sent them.
+  [[nodiscard]] std::uint64_t due() const noexcept;
+  /// Whether all DTPs have decided the images before `end`.
+  [[nodiscard]] bool all_there(std::uint64_t end) const noexcept;
+  /// Whether any has decided an image from `first` on.
+  [[nodiscard]] bool begun(std::uint64_t first) const noexcept { return due() > first; }
+
+  /// The run as far as it is known.
+  struct Known {
+    std::uint64_t limit = 0;  ///< no image from here on is due
+    bool end = false;         ///< that is the end of the run
+  };
+  /// Of the stack of images `first` … `end` − 1, not all_there(): images before the answer are given up now, by all
+  /// DTPs that are behind. Each answer is given once.
+  [[nodiscard]] std::optional<std::uint64_t> given_up(std::uint64_t first, std::uint64_t end, Known run) noexcept;
+  /// The stack before `end` is handed on.
+  void handed_on(std::uint64_t end) noexcept;
+
+ private:
+  struct OfDtp {
+    std::uint64_t next = 0;  // images decided
+    bool silent = false;     // a whole stack passed without one event
+    bool heard = false;      // an event came in the stack in hand
+  };
+  struct Due {
+    std::uint64_t index = UINT64_MAX;
+    std::int64_t since = 0;  // when the first DTP had sent it
+  };
+  [[nodiscard]] bool only_silent_ones_lack(std::uint64_t end) const noexcept;
+  [[nodiscard]] bool quiet(std::uint64_t first) const noexcept;
+  [[nodiscard]] std::optional<std::uint64_t> overdue(std::uint64_t end, bool end_known) const noexcept;
+
+  std::int64_t deadline_ns_;
+  std::int64_t quiet_ns_;
+  LateClock clock_;
+  std::vector<OfDtp> dtps_;
+  std::vector<Due> due_;  // by slot
+  std::int64_t time_ = 0;
+  std::int64_t told_ns_ = 0;      // when the end was told
+  std::uint64_t given_up_ = 0;    // images before this one
+  bool gave_up_in_hand_ = false;  // of the stack in hand
+  bool gave_up_all_ = false;
+  bool finishing_ = false;
+};
+
+}  // namespace rashpa::scheduler

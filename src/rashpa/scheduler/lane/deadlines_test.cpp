@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/scheduler/lane/deadlines.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rashpa::scheduler {
+namespace {
+
+constexpr std::int64_t kDeadline = 1'000'000;
+
+/// Two DTPs, stacks of 4 in a ring of 8, a run of 12. Time goes by in steps that a living process makes.
+struct Timed {
+  explicit Timed(std::int64_t quiet_ns = 0) : deadlines(2, 8, kDeadline, quiet_ns) { live(0); }
+  /// Looks until so much time has gone by.
+  void live(std::int64_t ns) {
+    const std::int64_t end = now + ns;
+    for (;;) {
+      deadlines.look(now, granted);
+      if (now == end) return;
+      now = std::min(now + kDeadline / 8, end);
+    }
+  }
+  void come(std::size_t dtp, std::uint64_t from, std::uint64_t end, bool heard = true) {
+    for (std::uint64_t index = from; index < end; ++index) deadlines.came(dtp, index, heard);
+  }
+  /// Of the stack that begins with image `first`.
+  std::optional<std::uint64_t> given_up(std::uint64_t first = 0, bool end_known = true) {
+    return deadlines.given_up(first, first + 4, {12, end_known});
+  }
+  std::int64_t now = 1'000'000'000;
+  std::uint64_t granted = 100;
+  Deadlines deadlines;
+};
+
+TEST(Deadlines, knows_how_far_each_dtp_has_come) {
+  Timed t;
+  t.come(0, 0, 5);
+  t.come(1, 0, 3);
+  EXPECT_EQ(t.deadlines.next(0), 5U);
+  EXPECT_EQ(t.deadlines.next(1), 3U);
+  EXPECT_EQ(t.deadlines.due(), 5U);
+  EXPECT_TRUE(t.deadlines.all_there(3));
+  EXPECT_FALSE(t.deadlines.all_there(4));
+  EXPECT_TRUE(t.deadlines.begun(4));
+  EXPECT_FALSE(t.deadlines.begun(5));
+}
+
+TEST(Deadlines, gives_nothing_up_of_which_nothing_has_come) {
+  Timed t;
+  t.live(100 * kDeadline);
+  EXPECT_FALSE(t.given_up());
+}
+
+TEST(Deadlines, each_image_has_its_own_deadline_and_each_answer_comes_once) {
+  Timed t;
+  t.come(0, 0, 1);
+  t.live(kDeadline / 2);
+  t.come(0, 1, 2);
+  t.live(kDeadline / 2);
+  EXPECT_FALSE(t.given_up()) << "not before";
+  t.live(1);
+  EXPECT_EQ(t.given_up(), 1U);
+  EXPECT_FALSE(t.given_up());
+  t.live(kDeadline / 2);
+  EXPECT_EQ(t.given_up(), 2U);
+}
+
+TEST(Deadlines, a_dtp_that_was_silent_for_a_stack_is_not_waited_for_until_it_is_heard) {
+  Timed t;
+  t.come(0, 0, 4);
+  t.live(kDeadline + 1);
+  ASSERT_EQ(t.given_up(), 4U);
+  t.come(1, 0, 4, false);
+  t.deadlines.handed_on(4);
+  t.come(0, 4, 8);
+  EXPECT_EQ(t.given_up(4), 8U) << "at once";
+  t.come(1, 4, 8, false);
+  t.deadlines.handed_on(8);
+  t.come(1, 8, 9);
+  t.come(0, 8, 12);
+  EXPECT_FALSE(t.given_up(8)) << "it speaks again";
+}
+
+TEST(Deadlines, a_stack_that_nobody_gave_up_makes_no_dtp_silent) {
+  Timed t;
+  t.come(0, 0, 4);
+  t.come(1, 0, 4);
+  t.deadlines.handed_on(4);
+  t.come(0, 4, 8, false);  // nothing is heard in it
+  t.come(1, 4, 8, false);
+  t.deadlines.handed_on(8);
+  t.come(0, 8, 12);
+  EXPECT_FALSE(t.given_up(8));
+}
+
+TEST(Deadlines, sources_that_may_wait_for_slots_are_given_up_after_a_long_silence) {
+  Timed t(3 * kDeadline);
+  t.come(0, 0, 5);
+  t.come(1, 0, 5);
+  t.deadlines.handed_on(4);
+  t.live(3 * kDeadline);
+  EXPECT_FALSE(t.given_up(4));
+  t.live(1);
+  EXPECT_FALSE(t.given_up(4, false)) << "of a run without an end nobody knows how much is sent";
+  EXPECT_EQ(t.given_up(4), 8U);
+}
+
+TEST(Deadlines, no_time_passes_while_it_is_held) {
+  Timed t;
+  t.come(0, 0, 4);
+  t.live(0);
+  t.deadlines.hold(true);
+  t.live(10 * kDeadline);
+  EXPECT_FALSE(t.given_up());
+  t.deadlines.hold(false);
+  t.live(kDeadline + 1);
+  EXPECT_EQ(t.given_up(), 4U);
+}
+
+TEST(Deadlines, after_the_end_one_deadline_of_silence_ends_all_and_nothing_holds_it) {
+  Timed t;
+  t.come(0, 0, 2);
+  t.deadlines.finish(t.now);
+  t.deadlines.hold(true);
+  t.live(kDeadline);
+  EXPECT_FALSE(t.given_up());
+  t.live(1);
+  EXPECT_EQ(t.given_up(), 12U) << "the whole run";
+  t.live(100 * kDeadline);
+  EXPECT_FALSE(t.given_up());
+}
+
+TEST(Deadlines, an_end_that_is_told_late_gives_what_is_due_a_deadline_from_then_on) {
+  Timed t;
+  t.come(0, 0, 4);
+  t.come(1, 0, 1);
+  t.live(kDeadline / 2);
+  t.deadlines.finish(t.now);
+  t.deadlines.tell_end();
+  t.live(kDeadline);
+  EXPECT_FALSE(t.given_up()) << "it has been due for longer than that";
+  t.live(1);
+  EXPECT_EQ(t.given_up(), 12U);
+}
+
+}  // namespace
+}  // namespace rashpa::scheduler

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "rashpa/core/frame/stack.hpp"
+#include "rashpa/core/log.hpp"
+#include "rashpa/link/link.hpp"
+#include "rashpa/scheduler/lane/lane_config.hpp"
+
+namespace rashpa::scheduler {
+
+/// Counts of one DTP, destination side; losses are counted in images.
+struct LaneDtpStats {
+  std::uint64_t complete = 0, partial = 0, missing = 0, lines_missing = 0;
+  std::array<std::uint64_t, 6> losses{};  ///< by link::Loss
+};
+
+/// The lowest image that is not complete, and why; `known` is set last.
+struct FirstIncomplete {
+  std::atomic<bool> known{false};
+  std::uint64_t index = 0, frame = 0;
+  std::uint32_t dtp = 0, module = 0;
+  link::Loss loss = link::Loss::none;
+  bool ended = false;  ///< nobody gave it up: the run was ended while it was due
+};
+
+/// The books of arrivals of one lane by DTP, the first loss, and the log of losses. One thread writes, any reads.
+/// Decides nothing. Takes memory in the constructor alone.
+class LossReport {
+ public:
+  /// `config` outlives it.
+  explicit LossReport(const LaneConfig& config);
+
+  /// `dtp`, here and below: position in the lane's list.
+  void count(std::size_t dtp, const link::Arrival& arrival) noexcept;
+  /// So many images of a DTP that never began are missing.
+  void count_never_come(std::size_t dtp, std::uint64_t images) noexcept;
+  /// For the log, of a few of them: the arrival is not complete; `image` has its lost lines.
+  void say(std::size_t dtp, const link::Arrival& arrival, const StackImage& image) noexcept;
+  /// Called in the order of images, so that the first one noted is the lowest. `ended`: as FirstIncomplete.
+  void note_first(std::uint64_t index, std::size_t dtp, link::Loss loss, bool ended) noexcept;
+
+  [[nodiscard]] LaneDtpStats stats(std::size_t dtp) const noexcept;               ///< any thread
+  [[nodiscard]] const FirstIncomplete& first() const noexcept { return first_; }  ///< any thread
+
+ private:
+  struct OfDtp {
+    std::atomic<std::uint64_t> complete{0}, partial{0}, missing{0}, lines_missing{0};
+    std::array<std::atomic<std::uint64_t>, 6> losses{};
+    std::array<log::Limiter, 6> said{};  // by link::Loss
+  };
+
+  const LaneConfig& config_;
+  std::vector<OfDtp> dtps_;
+  FirstIncomplete first_;
+};
+
+}  // namespace rashpa::scheduler

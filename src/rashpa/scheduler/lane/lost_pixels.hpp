@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "rashpa/core/frame/stack.hpp"
+#include "rashpa/scheduler/lane/lane_config.hpp"
+
+namespace rashpa::scheduler {
+
+/// Makes lost lines of a lane's images look like no measured ones, wherever the images lie, and says whether they still
+/// do. Reads of images their lost runs and places alone. No memory of its own.
+class LostPixels {
+ public:
+  /// `config` outlives it.
+  explicit LostPixels(const LaneConfig& config) : config_(config) {}
+
+  /// One thread at a time: the lost value over all lost lines. Of a missing image nobody reads a pixel.
+  void fill(const StackImage& image) const noexcept;
+  /// Behind the last fill() of a stack: they are there for everybody.
+  void settle() const noexcept;
+  /// Any thread: whether all of them are there still; a source that was late may have written its lines over them.
+  [[nodiscard]] bool filled(const StackImage& image) const noexcept;
+
+ private:
+  [[nodiscard]] const Placement& placement_of(const LostRun& run) const noexcept;
+  [[nodiscard]] memory::LostPart part_of(const StackImage& image, const LostRun& run) const noexcept;
+
+  const LaneConfig& config_;
+};
+
+}  // namespace rashpa::scheduler
