@@ -101,7 +101,7 @@ build/.demo: $(VENV)/.run build/.packages-run pyproject.toml python/rashpa/__ini
 
 # A clone that has the whole build uses it.
 demo: $(if $(wildcard build/.package),build/.package,build/.demo)  ## a JUNGFRAU 1M in software, over RoCEv2 into a receiver: report in out/demo
-	$(BIN)/rashpa run examples/01_first_light.toml --report out/demo
+	$(BIN)/rashpa run examples/01_first_light.toml --output out/demo
 
 test-demo:  ## `make demo` of the last commit as a new user types it: in a clone, in an empty folder
 	tools/test_demo.sh
@@ -185,9 +185,9 @@ test-wheel: wheel build/.browser  ## rashpa demo from those wheels with each of 
 
 bench: build  ## the benchmarks, results in out/bench
 	mkdir -p out/bench
-	$(BIN)/rashpa bench link --link roce --json out/bench/link.json
-	$(BIN)/rashpa bench link --link pcie --json out/bench/link_pcie.json
-	$(BIN)/rashpa bench kernel jungfrau --json out/bench/jungfrau.json
+	$(BIN)/rashpa bench link --link roce --output out/bench/link.json
+	$(BIN)/rashpa bench link --link pcie --output out/bench/link_pcie.json
+	$(BIN)/rashpa bench kernel jungfrau --output out/bench/jungfrau.json
 
 lint: build  ## format, types and layers; includes and clang-tidy of what changed since LINT_BASE (make tidy: of everything)
 	git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh' | xargs $(BIN)/clang-format --dry-run -Werror

@@ -66,7 +66,7 @@ def play(command: list[str], chain: str, verify: str, frames: int) -> tuple[floa
             RUN.format(frames=frames, folder=folder, side=SIDE, verify=verify, chain=CHAINS[chain])
         )
         worked = _processor_s()
-        words = [*command, "run", f"{folder}/run.toml", "-q", "--no-page", "--report", f"{folder}/report"]
+        words = [*command, "run", f"{folder}/run.toml", "-q", "--no-page", "--output", f"{folder}/report"]
         subprocess.run(words, check=True, capture_output=True, cwd=folder)
         report = json.loads((Path(folder) / "report" / "report.json").read_text())
         return report["rates"]["images_per_s"], (_processor_s() - worked) / frames * 1e3

@@ -150,7 +150,7 @@ def main() -> int:
             RUN.format(seconds=seconds, folder=folder, rate_hz=given.rate_hz, link=given.link, sink=given.sink)
         )
         report = Path(folder) / "report"
-        command = [sys.executable, "-m", "rashpa.cli.main", "run", str(file), "-q", "--report", str(report)]
+        command = [sys.executable, "-m", "rashpa.cli.main", "run", str(file), "-q", "--output", str(report)]
         code, seen = watch(command, Path(folder), seconds)
         books = json.loads((report / "report.json").read_text())["books"] if code == 0 else {}
     wrong = [] if code == 0 else [f"the run ended with exit status {code}"]

@@ -63,7 +63,7 @@ def small_run(frames: int, rate_hz: float) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "run.toml").write_text(text.replace('output = "out/demo"', f'output = "{folder}/out"'))
-        words = [sys.executable, "-c", SAYING, "run", f"{folder}/run.toml", "--report", f"{folder}/report", "-q"]
+        words = [sys.executable, "-c", SAYING, "run", f"{folder}/run.toml", "--output", f"{folder}/report", "-q"]
         began, worked = time.monotonic(), _processor_s()
         done = subprocess.run(words, check=True, capture_output=True, text=True)
         ended, worked = time.monotonic(), _processor_s() - worked

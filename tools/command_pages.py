@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A page for each command of `rashpa`, as Markdown and as a man page, from its parser and tools/command_notes.toml."""
 
+import copy
 import re
 import textwrap
 import tomllib
@@ -11,6 +12,7 @@ from typing import Any
 
 import typer.main
 
+from rashpa.cli.commands import COMMANDS
 from rashpa.cli.main import app
 
 NOTES = Path(__file__).with_name("command_notes.toml")
@@ -52,14 +54,14 @@ def pages() -> list[Page]:
 
 
 def _page(name: str, command: Any, common: dict[str, Any], notes: dict[str, Any]) -> Page:
-    both = {key: notes.get(key, {}) | common[key] for key in ("environment", "exit")}
+    environment = notes.get("environment", {}) | common["environment"]
     return Page(
         name,
         _paragraphs(command.help)[0].partition(". ")[0].rstrip("."),
         list(_forms(f"rashpa {name}", command)),
         notes,
-        sorted(both["exit"].items(), key=lambda entry: int(entry[0])),
-        list(both["environment"].items()),
+        [(str(int(code)), text) for code, text in COMMANDS[name].exits.items()],
+        list(environment.items()),
     )
 
 
@@ -70,7 +72,9 @@ def _forms(name: str, command: Any) -> Iterator[Form]:
             yield from _forms(f"{name} {inner}", command.get_command(context, inner))
         return
     records = [(one.param_type_name, one.get_help_record(context)) for one in command.params if not one.hidden]
-    usage = " ".join(_upper(piece) for piece in command.collect_usage_pieces(context))
+    shown = copy.copy(command)
+    shown.params = [one for one in command.params if not one.hidden]
+    usage = " ".join(_upper(piece) for piece in shown.collect_usage_pieces(context))
     yield Form(
         name,
         f"{name} {usage}".strip(),

@@ -50,7 +50,7 @@ def killed(folder: Path, orphaned: str, frames: int, nodes: str = "") -> Iterato
     """The nodes of a run in `folder`/out whose `rashpa run` was killed when images were stored already."""
     path = folder / "run.toml"
     path.write_text(RUN.format(frames=frames, out=folder / "out", orphaned=orphaned, nodes=nodes))
-    command = [*COMMAND, "run", str(path), "-q", "--no-page", "--report", str(folder / "report")]
+    command = [*COMMAND, "run", str(path), "-q", "--no-page", "--output", str(folder / "report")]
     manager = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL)
     try:
         eventually((folder / "out" / "orphan_full_data_000003.h5").exists, 200.0)

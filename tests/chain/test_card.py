@@ -37,7 +37,7 @@ def played(folder: Path, text: str, name: str, page: str = "--no-page") -> tuple
     file.write_text(re.sub(r'(?m)^output = "out.*', f'output = "{name}"', text), encoding="utf-8")
     report = folder / f"{name}_report"
     done = subprocess.run(
-        [*COMMAND, str(file), page, "--report", str(report)], cwd=folder, capture_output=True, text=True, timeout=400
+        [*COMMAND, str(file), page, "--output", str(report)], cwd=folder, capture_output=True, text=True, timeout=400
     )
     output = done.stdout + done.stderr
     assert done.returncode == 0, output

@@ -137,7 +137,7 @@ def run(folder: Path, keys: str) -> subprocess.CompletedProcess[str]:
         "rashpa.cli.entry",
         "run",
         str(file),
-        "--report",
+        "--output",
         str(folder / "report"),
         "--no-page",
     ]

@@ -42,7 +42,7 @@ def played(folder: Path, text: str, name: str, code: int = 0) -> tuple[str, dict
     file.write_text(re.sub(r'(?m)^output = "out.*', f'output = "{name}"', text), encoding="utf-8")
     report = folder / f"{name}_report"
     done = subprocess.run(
-        [*COMMAND, str(file), "--report", str(report), "--no-page"],
+        [*COMMAND, str(file), "--output", str(report), "--no-page"],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -203,7 +203,7 @@ def test_a_card_that_cannot_do_it_is_refused_before_the_run(
 def test_conformance_on_a_simulated_card(tmp_path: Path) -> None:
     file = tmp_path / "fpga.json"
     done = subprocess.run(
-        [sys.executable, "-m", "rashpa.cli.entry", "conformance", "--unit", "fpga", "--json", str(file)],
+        [sys.executable, "-m", "rashpa.cli.entry", "conformance", "--unit", "fpga", "--output", str(file)],
         capture_output=True,
         text=True,
         timeout=500,

@@ -95,7 +95,7 @@ def run(file: Path) -> tuple[int, str, dict[str, Any]]:
     """Exit code, output and report of the command, which starts nodes that have no URL."""
     folder = file.parent
     done = subprocess.run(
-        [*COMMAND, "run", str(file), "-q", "--report", str(folder / "report"), "--no-page"],
+        [*COMMAND, "run", str(file), "-q", "--output", str(folder / "report"), "--no-page"],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -187,7 +187,7 @@ def test_emulators_that_are_running_are_named_by_their_urls(tmp_path: Path) -> N
 def test_an_emulator_that_is_killed_is_named_and_the_next_run_works(tmp_path: Path, link: str) -> None:
     file = write(tmp_path, frames=100_000, rate_hz=200.0, link=link)
     process = subprocess.Popen(
-        [*COMMAND, "run", str(file), "--report", str(tmp_path / "report"), "--no-page"],
+        [*COMMAND, "run", str(file), "--output", str(tmp_path / "report"), "--no-page"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     data = tmp_path / "four_east_data_000001.h5"

@@ -34,7 +34,7 @@ ENDS_WITHIN_S = 60  # of the 500 s and more that its frames would take; on loade
 def run(file: Path, folder: Path) -> tuple[int, str, dict[str, Any]]:
     """Exit code, output and report of one run, with `folder` as working directory."""
     done = subprocess.run(
-        [*COMMAND, str(file), "--report", str(folder / "report"), "--no-page"],
+        [*COMMAND, str(file), "--output", str(folder / "report"), "--no-page"],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -333,7 +333,7 @@ def test_a_broken_run_ends_soon_names_the_first_missing_image_and_the_next_run_w
     complete = 20 + 2 * 2 if two else 24
     data = tmp_path / f"{'two' if two else example[3:]}_full_data_000001.h5"
     process = subprocess.Popen(
-        [*COMMAND, str(file), "--report", str(tmp_path / "report"), "--no-page"],
+        [*COMMAND, str(file), "--output", str(tmp_path / "report"), "--no-page"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     try:

@@ -51,7 +51,7 @@ def write_run(folder: Path, frames: int, rate_hz: float, sink: str) -> list[str]
     )
     folder.mkdir()
     (folder / "run.toml").write_text(text)
-    return [*COMMAND, "run", "run.toml", "-q", "--no-page", "--report", "report"]
+    return [*COMMAND, "run", "run.toml", "-q", "--no-page", "--output", "report"]
 
 
 def shared_by(folder: Path) -> Shared:

@@ -142,7 +142,7 @@ def test_each_frame_is_there_once_and_the_best_of_its_copies(tmp_path: Path, nod
         }
     members = [str(one) for one in sorted(tmp_path.glob("lossy_all_*_master.h5"), reverse=True)]
     combined = tmp_path / "again_master.h5"
-    done = CliRunner().invoke(app, ["combine", *members, "--out", str(combined)])
+    done = CliRunner().invoke(app, ["combine", *members, "--output", str(combined)])
     assert done.exit_code in (0, 3), done.output
     assert as_stranger(combined) == best
     with h5py.File(leading) as opened:

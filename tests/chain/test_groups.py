@@ -85,7 +85,7 @@ def write(folder: Path, frames: int, rate_hz: float, link: str = "port = 0", gro
 
 
 def start(file: Path) -> "subprocess.Popen[str]":
-    command = [*COMMAND, "run", str(file), "-q", "--no-page", "--report", str(file.parent / "report")]
+    command = [*COMMAND, "run", str(file), "-q", "--no-page", "--output", str(file.parent / "report")]
     return subprocess.Popen(command, cwd=file.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
@@ -317,7 +317,7 @@ def test_who_takes_a_run_over_goes_on_with_its_groups_as_they_are(tmp_path: Path
     process.kill()
     process.communicate(timeout=GUARD_S)
     os.kill(nodes["b"], signal.SIGKILL)
-    command = [*COMMAND, "attach", str(tmp_path), "-q", "--report", str(tmp_path / "report")]
+    command = [*COMMAND, "attach", str(tmp_path), "-q", "--output", str(tmp_path / "report")]
     taken = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     code, output, report = end(taken, tmp_path)
     assert code == 0, output

@@ -140,7 +140,7 @@ def test_pedestals_follow_the_dark_images_that_the_books_call_intact(
         ),
         encoding="utf-8",
     )
-    command = [sys.executable, "-m", "rashpa.cli.entry", "run", "run.toml", "-q", "--report", "report", "--no-page"]
+    command = [sys.executable, "-m", "rashpa.cli.entry", "run", "run.toml", "-q", "--output", "report", "--no-page"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=180, check=False)
     report = json.loads((tmp_path / "report" / "report.json").read_text())
     assert report["books"]["balanced"], ended.stdout

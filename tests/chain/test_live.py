@@ -58,7 +58,7 @@ def start(folder: Path, kernels: str, sink: str, frames: int, rate_hz: float) ->
     text = RUN.format(frames=frames, rate_hz=rate_hz, kernels=kernels.format(least=LEAST), sink=sink)
     file.write_text(text, encoding="utf-8")
     return subprocess.Popen(
-        [*COMMAND, str(file), "-q", "--report", "report", "--no-page"],
+        [*COMMAND, str(file), "-q", "--output", "report", "--no-page"],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -65,7 +65,7 @@ def write(folder: Path, link: str = "port = 0", run: str = "", rate_hz: float = 
 
 
 def begin(file: Path) -> "subprocess.Popen[str]":
-    command = [*COMMAND, "run", str(file), "-q", "--report", str(file.parent / "report"), "--no-page"]
+    command = [*COMMAND, "run", str(file), "-q", "--output", str(file.parent / "report"), "--no-page"]
     return subprocess.Popen(command, cwd=file.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 

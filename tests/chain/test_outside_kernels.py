@@ -56,7 +56,7 @@ def test_the_plugin_of_the_examples_stores_the_peaks_that_numpy_finds(tmp_path: 
     assert "there is no local_maxima.so in" in " ".join(output.split())
     assert not (tmp_path / "out").exists()
     compile_as_documented(tmp_path)
-    code, output = rashpa("run", str(file), "--report", str(tmp_path / "report"), "--no-page", folder=tmp_path)
+    code, output = rashpa("run", str(file), "--output", str(tmp_path / "report"), "--no-page", folder=tmp_path)
     assert code == 0, output
     report = json.loads((tmp_path / "report" / "report.json").read_text())
     assert report["books"]["balanced"]
@@ -94,7 +94,7 @@ def check_peaks(run: Run, place: int) -> None:
 
 def test_the_python_function_of_the_examples_finds_what_numpy_finds(tmp_path: Path) -> None:
     file = copied(tmp_path, "hits")
-    code, output = rashpa("run", str(file), "--report", str(tmp_path / "report"), "--no-page", folder=tmp_path)
+    code, output = rashpa("run", str(file), "--output", str(tmp_path / "report"), "--no-page", folder=tmp_path)
     assert code == 0, output
     report = json.loads((tmp_path / "report" / "report.json").read_text())
     assert report["books"]["balanced"]

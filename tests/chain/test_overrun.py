@@ -65,7 +65,7 @@ def run(
     text = RUN.format(frames=frames, out=folder / "out", policy=policy, link=link, receivers=receivers)
     path.write_text(text.replace("bands = 2", 'bands = 2\ngroup = "farm"') if receivers else text)
     slow = {"LD_PRELOAD": str(compiled_shim(folder)), "CHAOS_WRITES": f"slow {WRITE_US}"}
-    command = [*COMMAND, "run", str(path), "-q", "--no-page", "--report", str(folder / "report")]
+    command = [*COMMAND, "run", str(path), "-q", "--no-page", "--output", str(folder / "report")]
     done = subprocess.run(
         command, cwd=folder, env=os.environ | slow, capture_output=True, text=True, check=False, timeout=200
     )

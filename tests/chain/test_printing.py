@@ -102,7 +102,7 @@ def run_files(folder: Path, kernel: str, nodes: str = "", orphaned: str = "end")
 def finished(folder: Path) -> list[str]:
     """The receiver's log after a run, which was good."""
     done = subprocess.run(
-        [*RASHPA, "run", "run.toml", "--report", "report", "--no-page", "-q"],
+        [*RASHPA, "run", "run.toml", "--output", "report", "--no-page", "-q"],
         cwd=folder, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -168,7 +168,7 @@ def test_a_run_that_outlives_its_manager_prints_on(tmp_path: Path) -> None:
     slow = "; os.mkdir('begun') if IMAGES[0] == 20 else None; time.sleep(0.01)"  # wait: the kernel takes its time
     kernel = python_kernel(tmp_path, WAYS["print"] + slow)
     run_files(tmp_path, kernel, orphaned="finish")
-    words = [*RASHPA, "run", "run.toml", "-q", "--no-page", "--report", "report"]
+    words = [*RASHPA, "run", "run.toml", "-q", "--no-page", "--output", "report"]
     manager = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.DEVNULL)
     try:
         eventually((tmp_path / "begun").exists)

@@ -176,7 +176,7 @@ def made_by(command: str, kind: str, file: str) -> int | str:
     out = f"made/{command}_{kind}"
     words = {
         "inspect": (file, "--json"),
-        "picture": (file, "--png", f"{out}.png"),
+        "picture": (file, "--output", f"{out}.png"),
         "peaks": (file, "--output", f"{out}.cxi"),
         "convert": (file, out),
         "process": (file, "-p", "pipeline.toml", "-o", out, "--json"),
@@ -262,7 +262,7 @@ def test_pictures_and_folders_show_what_is_there(folder: Path) -> None:
     code, said = asked("inspect", "dead")
     assert (code, "dead_full_a_master.h5" in said) == (3, True)
     assert re.search(UNFINISHED, said)
-    code, said = asked("inspect", KINDS["group"], "--image", "20", "--png", "made/none.png")
+    code, said = asked("inspect", KINDS["group"], "--image", "20", "--output", "made/none.png")
     assert code == 2
     assert "it holds 20 (counted from 0)" in said
     assert not (folder / "made/none.png").exists()

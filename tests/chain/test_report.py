@@ -89,7 +89,7 @@ FIGURE = re.compile(
 
 def run_of(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
     (folder / "run.toml").write_text(DETECTOR + text)
-    command = [sys.executable, "-m", "rashpa.cli.entry", "run", "run.toml", "--report", "report"]
+    command = [sys.executable, "-m", "rashpa.cli.entry", "run", "run.toml", "--output", "report"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
 
 

@@ -40,7 +40,7 @@ kind = "null"
 @pytest.mark.parametrize("link", ['flow = "paced"', "", 'kind = "pcie"'])
 def test_a_stack_that_takes_longer_than_the_deadline_is_whole(tmp_path: Path, link: str) -> None:
     (tmp_path / "run.toml").write_text(RUN.format(link=link))
-    command = [*COMMAND, "run", "run.toml", "-q", "--report", "report", "--no-page"]
+    command = [*COMMAND, "run", "run.toml", "-q", "--output", "report", "--no-page"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100)
     assert done.returncode == 0, done.stdout + done.stderr
     books = json.loads((tmp_path / "report" / "report.json").read_text())["books"]

@@ -155,7 +155,7 @@ class Disturber:
             self.struck.append(name)
 
     def _live_beside(self, process: "subprocess.Popen[bytes]") -> None:
-        page = self._page("--reports", str(self._output))
+        page = self._page("--output", str(self._output))
         neighbours = Neighbours(self._what.amount, self._output, self._folder / "report")
         try:
             self.effective = neighbours.haunt(process, lambda: page_address(self._folder / "page.log"))

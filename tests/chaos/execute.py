@@ -124,7 +124,7 @@ def carry_through(stage: Stage, plan: Plan, existing: str, number: int) -> Facts
     file = write_run_file(plan, folder, stage.output, stage.urls, stage.ports, existing, number)
     report, log = folder / "report", folder / f"run{number}.log"
     (report / "report.json").unlink(missing_ok=True)
-    command = [*stage.prefix, str(RASHPA), "run", str(file), "--report", str(report)]
+    command = [*stage.prefix, str(RASHPA), "run", str(file), "--output", str(report)]
     if plan.disturbance.kind == "none":
         command.append("--no-page")  # a page is made, and must be, of what a disturbed run has left
     disturber = Disturber(plan, stage.mark, stage.output, folder, stage.prefix, stage.environment)

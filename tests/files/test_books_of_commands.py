@@ -405,7 +405,7 @@ def test_a_replay_keeps_books_of_what_it_plays(
     text = head.replace(f"frames = {IMAGES}", f"frames = {frames}") + stored + tail[tail.index("[[buffer]]") :]
     Path("again.toml").write_text(text.replace('name = "x"', 'name = "again"\noutput = "."'), encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "rashpa.cli.entry", "run", "again.toml", "--quiet", "--report", "report", "--no-page"],
+        [sys.executable, "-m", "rashpa.cli.entry", "run", "again.toml", "--quiet", "--output", "report", "--no-page"],
         capture_output=True,
         text=True,
         timeout=240,

@@ -23,15 +23,15 @@ ROOM = 4096
 """Bytes that a file may have: as many as a disk has that is nearly full."""
 COMMANDS: dict[str, tuple[str, ...]] = {
     "convert": ("convert", "raw_b_raw_master.h5", "made/x"),
-    "inspect --png": ("inspect", "dense_b_master.h5", "--png", "made/x.png", "--image", "1"),
+    "inspect --output": ("inspect", "dense_b_master.h5", "--output", "made/x.png", "--image", "1"),
     "combine": ("combine", "dense_b_master.h5", "-o", "made/x.h5"),
     "peaks": ("peaks", "dense_b_master.h5", "--output", "made/x.cxi"),
     "calibrate": ("calibrate", "pedestal", "made/x.h5", "--g0", "f.npy", "--g1", "g1.npy", "--g2", "g2.npy", "--least-frames", "2"),
     "process": ("process", "f.npy", "-p", "dense.toml", "-o", "made/x", "-q"),
-    "plan --svg": ("plan", "dense.toml", "--svg", "made/x.svg"),
+    "plan --output": ("plan", "dense.toml", "--output", "made/x.svg"),
     "dataset make": ("dataset", "make", "made/x", "--kind", "pattern", "--width", "64", "--height", "48", "--frames", "20"),
     "dataset preview": ("dataset", "preview", "f.npy", "-o", "made/x.png"),
-    "conformance": ("conformance", "--json", "made/x.json"),
+    "conformance": ("conformance", "--output", "made/x.json"),
 }  # fmt: skip
 
 

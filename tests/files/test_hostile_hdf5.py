@@ -255,7 +255,7 @@ READERS = {
     "process": Reader(lambda: command("process", "run_b_master.h5", "-p", "p.toml", "-o", "out", "-q")),
     "process foreign": Reader(lambda: command("process", FOREIGN, "-p", "p.toml", "-o", "out", "-q"), FOREIGN),
     "inspect": Reader(lambda: command("inspect", "run_b_master.h5"), pixels=False),
-    "inspect --png": Reader(lambda: command("inspect", "run_b_master.h5", "--png", "made.png", "--image", "3")),
+    "inspect --output": Reader(lambda: command("inspect", "run_b_master.h5", "--output", "made.png", "--image", "3")),
     "combine": Reader(lambda: command("combine", "run_b_master.h5", "-o", "made.h5"), pixels=False),
     "repair": Reader(lambda: command("repair", "run_b_master.h5"), pixels=False),
     "map": Reader(lambda: mapped(FOREIGN), FOREIGN),

@@ -67,7 +67,7 @@ def killed(path: Path, environment: dict[str, str]) -> Iterator[None]:
 
 
 def test_nodes_are_job_steps_and_the_run_is_as_any_other(tmp_path: Path, slurm: dict[str, str]) -> None:
-    done = run(run_file(tmp_path), slurm, "--report", "report")
+    done = run(run_file(tmp_path), slurm, "--output", "report")
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads((tmp_path / "report" / "report.json").read_text())
     assert report["books"]["written"] == 300 == written(tmp_path)
@@ -96,7 +96,7 @@ def test_what_slurm_refuses_is_said_with_the_node(tmp_path: Path, slurm: dict[st
 
 
 def test_a_node_that_gets_no_machine_in_time_is_given_up(tmp_path: Path, slurm: dict[str, str]) -> None:
-    done = run(run_file(tmp_path), slurm, "--launcher-options", "--begin=now+3600", "--launcher-wait", "3")
+    done = run(run_file(tmp_path), slurm, "--launcher-options", "--begin=now+3600", "--timeout", "3")
     assert done.returncode == 1
     assert "did not start within 3 s" in done.stderr
     eventually(lambda: not steps(slurm))

@@ -169,7 +169,7 @@ def test_every_image_is_stored_whatever_happens_at_a_door(tmp_path: Path, door: 
             attacks = [lambda until, port=port: knock(port, until) for port in ports for _ in range(2)]
             if door == "files":
                 attacks = [lambda until: litter(tmp_path / "out", until)]
-            words = [*COMMAND, "run", "run.toml", "-q", "--report", "report", "--no-page"]
+            words = [*COMMAND, "run", "run.toml", "-q", "--output", "report", "--no-page"]
             environment = {**os.environ, "RASHPA_TOKEN": TOKEN}
             with attacked(attacks):  # type: ignore[arg-type]
                 done = subprocess.run(

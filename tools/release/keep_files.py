@@ -74,7 +74,7 @@ def main() -> None:
         folder = Path(name)
         np.save(folder / "frames.npy", frames())
         (folder / "run.toml").write_text(RUN)
-        words = ["run", "run.toml", "--quiet", "--report", "report", "--no-page"]
+        words = ["run", "run.toml", "--quiet", "--output", "report", "--no-page"]
         subprocess.run([sys.executable, "-m", "rashpa.cli.entry", *words], cwd=folder, check=True)
         place.mkdir()
         shutil.copytree(folder / "out", place / "out", ignore=shutil.ignore_patterns("*.lock", ".*"))

@@ -15,8 +15,8 @@ from rashpa.cli.run.pace import SAY_EVERY_S
 from rashpa.cli.teller import Teller
 from rashpa.data.base import telling
 from rashpa.data.base.ended import ended_in_order
+from rashpa.data.base.exit_code import ExitCode
 
-INTERRUPTED = 130
 _LOOK_S = 0.1
 _PATIENCE_S = 0.3  # for work that was asked to end; a library that does not look ends with the process
 _T = TypeVar("_T")
@@ -96,7 +96,7 @@ def carried_out(tell: Teller, do: Callable[[Work], _T], undo: Callable[[], None]
             undo()
         tell.complain("interrupted; what was half made is taken away")
         telling.drain()
-        os._exit(INTERRUPTED)  # a library may be at something for a minute yet
+        os._exit(ExitCode.INTERRUPTED)  # a library may be at something for a minute yet
     return doing.result()
 
 

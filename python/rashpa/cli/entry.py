@@ -11,13 +11,11 @@ from types import FrameType
 from typing import NoReturn
 
 from rashpa.data.base import limit_said, telling
-
-INTERRUPTED = 130
-BAD_PLACE = 2
+from rashpa.data.base.exit_code import ExitCode
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
-    os._exit(INTERRUPTED)
+    os._exit(ExitCode.INTERRUPTED)
 
 
 def _imported() -> None:
@@ -29,7 +27,7 @@ def _imported() -> None:
 def _say(text: str) -> NoReturn:
     """Print one line in place of a traceback, for a cause outside of the program, and exit."""
     sys.stderr.write(f"rashpa: {text}\n")
-    sys.exit(BAD_PLACE)
+    sys.exit(ExitCode.BAD_INPUT)
 
 
 def main() -> None:

@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """`rashpa`: the commands, put together. A command's module is imported when the command is called: a node needs no plots, and a list no command."""
 
+import difflib
 import importlib
 import importlib.util
 import os
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 from typing_extensions import override
 
-from rashpa.cli.commands import COMMANDS
+from rashpa.cli.commands import COMMANDS, GROUPS, members
+from rashpa.cli.help_text import completed_by_group, epilog_of, listing, with_plain_help
+from rashpa.cli.old_words import words_of_today
+from rashpa.data.base.exit_code import ExitCode
 from rashpa.data.base.telling import answer
 
 _READERS = ("inspect", "check", "peaks")
 _LONG = "rashpa.long"
+_IN_GROUPS = "Each command stands in its group, too: rashpa file inspect is rashpa inspect."
 
 
 class Commands(TyperGroup):
@@ -29,23 +34,32 @@ class Commands(TyperGroup):
 
     @override
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in self.commands and cmd_name in COMMANDS:
-            self.commands[cmd_name] = _command(cmd_name)
+        if cmd_name not in self.commands:
+            if cmd_name in COMMANDS:
+                made = with_plain_help(_command(cmd_name), epilog=epilog_of(cmd_name))
+                self.commands[cmd_name] = completed_by_group(made, cmd_name)
+            elif cmd_name in GROUPS:
+                self.commands[cmd_name] = _group(cmd_name)
         return self.commands.get(cmd_name)
 
     @override
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Format the help of every command from the table."""
-        self._listing().format_help(ctx, formatter)
+        with_plain_help(self._listing(), epilog=_IN_GROUPS).format_help(ctx, formatter)
 
     def _listing(self) -> TyperGroup:
         """Return this group with commands that can be listed and not called."""
-        compiled = importlib.util.find_spec("rashpa._native") is not None
-        listed: dict[str, Any] = {
-            name: TyperCommand(name, help=one.text, hidden=one.native and not compiled)
-            for name, one in COMMANDS.items()
-        }
+        listed = listing({name: name for name in COMMANDS}, compiled=_compiled(), panels=True)
         return TyperGroup(name=self.name, commands=listed, params=self.params, help=self.help)
+
+    @override
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Complete names from the table, which imports no command."""
+        groups: dict[str, Any] = {
+            name: TyperGroup(name=name, help=f"{text[:1].upper()}{text[1:]}.") for name, text in GROUPS.items()
+        }
+        every = TyperGroup(name=self.name, commands={**groups, **self._listing().commands}, params=self.params)
+        return every.shell_complete(typer.Context(every, info_name=ctx.info_name), incomplete)
 
     @override
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -55,12 +69,64 @@ class Commands(TyperGroup):
 
     @override
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Find a command as click does, and announce that nothing is imported any more."""
-        found = super().resolve_command(ctx, args)
-        answer(only=COMMANDS[found[0]].answers if found[0] in COMMANDS else True)
+        """Find a command by its name, or in its group, and announce that nothing is imported any more. Options of former names get those of today."""
+        typed, name, rest = _found(args)
+        if name not in COMMANDS and name not in GROUPS and not name.startswith("-"):
+            ctx.fail(f"No such command {name!r}.{_guess(name)}")
+        rest, renamed = words_of_today(name, rest)
+        _, command, rest = super().resolve_command(ctx, [name, *rest])
+        if name in GROUPS and isinstance(command, TyperGroup):
+            inside = dict.fromkeys([*command.commands, *members(name)])
+            if rest and not rest[0].startswith("-") and rest[0] not in inside:
+                ctx.fail(f"No such command '{name} {rest[0]}'.{_close(rest[0], list(inside), f'{name} ')}")
+        answer(only=COMMANDS[name].answers if name in COMMANDS else True)
+        for text in renamed if not ctx.resilient_parsing else ():
+            typer.echo(f"rashpa {typed}: {text}", err=True)
         if callable(ctx.obj):
             ctx.obj()
-        return found
+        return typed, command, rest
+
+
+def _found(words: list[str]) -> tuple[str, str, list[str]]:
+    """Return a command as it is typed, its name in the table, and the words behind it."""
+    name, *rest = words
+    if name in GROUPS and rest and rest[0] in (inside := members(name)):
+        return f"{name} {rest[0]}", inside[rest[0]], rest[1:]
+    return name, name, rest
+
+
+def _guess(word: str) -> str:
+    """Return a question for a word that is no command: the command that may be meant."""
+    lowered = word.lower()
+    if lowered.endswith(".toml"):
+        meant = f"rashpa run {word}"
+    elif lowered.endswith((".h5", ".hdf5", ".nxs", ".cxi")):
+        meant = f"rashpa inspect {word}"
+    elif lowered.startswith(("http://", "https://")):
+        meant = f"rashpa status {word}"
+    elif lowered in ("help", "version"):
+        meant = f"rashpa --{lowered}"
+    else:
+        return _close(lowered, [*COMMANDS, *GROUPS])
+    return f" Did you mean {meant}?"
+
+
+def _close(typed: str, names: list[str], group: str = "") -> str:
+    """Return a question for the names that look like a word."""
+    meant = [f"rashpa {group}{name}" for name in difflib.get_close_matches(typed, names, n=2)]
+    return f" Did you mean {' or '.join(meant)}?" if meant else " Type --help for a list."
+
+
+def _compiled() -> bool:
+    return importlib.util.find_spec("rashpa._native") is not None
+
+
+def _group(name: str) -> Any:
+    """Return a group that is no command: it lists its commands."""
+    text = GROUPS[name]
+    listed = listing(members(name), compiled=_compiled(), panels=False)
+    group = TyperGroup(name=name, commands=listed, help=f"{text[:1].upper()}{text[1:]}.", no_args_is_help=True)
+    return with_plain_help(group)
 
 
 def _at_home(word: str) -> str:
@@ -95,7 +161,7 @@ def _only(name: str, function: Any) -> typer.Typer:
 def _without_native(name: str, error: ImportError) -> Any:
     def missing() -> None:
         typer.echo(f"rashpa {name} needs the compiled part of rashpa ({error}); build it with `make`", err=True)
-        raise typer.Exit(2)
+        raise typer.Exit(ExitCode.BAD_INPUT)
 
     one = typer.Typer(add_completion=False)
     one.command(name, help="Not available: the compiled part of rashpa is missing.", hidden=True)(missing)
@@ -106,7 +172,6 @@ app = typer.Typer(
     name="rashpa",
     cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="An open RDMA-based acquisition system for 2D X-ray detectors. Begin with: rashpa demo",
 )
@@ -128,7 +193,7 @@ def _show_version(ctx: typer.Context, wanted: bool) -> None:
 def _refuse_long(wanted: bool) -> None:
     if wanted:
         typer.echo("--long: it says more of --version alone; write rashpa --version --long", err=True)
-        raise typer.Exit(2)
+        raise typer.Exit(ExitCode.BAD_INPUT)
 
 
 @app.callback()

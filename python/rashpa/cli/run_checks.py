@@ -30,10 +30,10 @@ def problems_before(plan: Plan, report: Path | None = None, *, page: bool = Fals
     if page and (lacking := [name for name in PAGE_NEEDS if not importlib.util.find_spec(name)]):
         yield f"report.html cannot be drawn without {', '.join(lacking)}; install what is missing, or take --no-page"
     if trouble := folder_trouble(report):
-        yield f"--report {report}: {trouble}; choose another folder"
+        yield f"--output {report}: {trouble}; choose another folder"
     elif plan.file.run.existing != "replace":
         for old in [report / name for name in REPORT_FILES if (report / name).exists()][:1]:
-            yield f'{old} exists; move it, choose another --report, or set run.existing = "replace"'
+            yield f'{old} exists; move it, choose another --output, or set run.existing = "replace"'
 
 
 def problems_of_nodes(plan: Plan) -> Iterator[str]:

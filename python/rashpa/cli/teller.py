@@ -4,7 +4,7 @@
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -12,12 +12,14 @@ import typer
 from rich.console import Console
 
 from rashpa.data.base.books import DataBooks
+from rashpa.data.base.exit_code import ExitCode
 
-FAILED, BAD_INPUT = 1, 2
 AsJson = Annotated[
     bool,
     typer.Option("--json", help="Say books and files as one JSON document on standard output, and nothing else there."),
 ]
+OutputBefore = Annotated[Path | None, typer.Argument(hidden=True, metavar="OUT")]
+"""The place among the arguments where an output stood before `--output`."""
 Follow = Annotated[
     list[Path] | None,
     typer.Option(
@@ -30,10 +32,12 @@ Follow = Annotated[
 
 @dataclass(frozen=True)
 class Teller:
-    """Speaks for one command, `name` as it is typed. With `as_json`, standard output has one document and nothing else."""
+    """Speaks for one command, `name` as it is typed. With `as_json`, standard output has one document and nothing else. `hints` are said when the command has
+    come to its end: options that have other names now."""
 
     name: str
     as_json: bool = False
+    hints: list[str] = field(default_factory=list)
 
     def say(self, text: str) -> None:
         """Write a line for people; write nothing where programs read."""
@@ -50,13 +54,13 @@ class Teller:
         """End for bad input: nothing was made."""
         self._document([], None, {"problem": text})
         self.complain(text)
-        raise typer.Exit(BAD_INPUT) from None
+        raise typer.Exit(ExitCode.BAD_INPUT) from None
 
     def fail(self, text: str) -> NoReturn:
         """End for a trouble of this process or machine, which says nothing about the input."""
         self._document([], None, {"problem": text})
         self.complain(text)
-        raise typer.Exit(FAILED) from None
+        raise typer.Exit(ExitCode.FAILED) from None
 
     def end(
         self, text: str, books: DataBooks, files: Sequence[Path | str] = (), *, code: int | None = None, **facts: Any
@@ -64,7 +68,7 @@ class Teller:
         """End the command with its results. `code`: in place of the exit code of the books; `facts`: more for the document."""
         self._document(files, books, facts)
         self.say(text)
-        for trouble in books.troubles:
+        for trouble in (*self.hints, *books.troubles):
             self.complain(trouble)
         if not books.whole:
             self.complain(f"the books are not whole: {books.text()}")
@@ -81,3 +85,15 @@ class Teller:
         }
         sys.stdout.write(json.dumps(said | facts, default=str) + "\n")
         sys.stdout.flush()
+
+
+def output_of(tell: Teller, output: Path | None, before: Path | None) -> Path:
+    """Return the output that `--output` names, or an argument, as it was before. Refuse none, and two."""
+    if output is not None and before is not None:
+        tell.refuse(f"--output {output}: {before} is given as an argument, too; give one of them")
+    if output is not None:
+        return output
+    if before is None:
+        tell.refuse("--output: it is missing; say what to write: -o OUT")
+    tell.hints.append(f"the output is an option now: --output {before}, or -o {before}")
+    return before

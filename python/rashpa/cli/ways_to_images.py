@@ -45,7 +45,7 @@ def ways_to_images(outcome: Outcome) -> Iterator[str]:
         yield f"images: {', '.join(stored)}"
     if first:
         yield f"  rashpa inspect {shlex.quote(first)}"
-        yield f"  rashpa inspect {shlex.quote(first)} --png image.png"
+        yield f"  rashpa inspect {shlex.quote(first)} --output image.png"
         code = f"import rashpa; print(rashpa.open({json.dumps(first, ensure_ascii=False)}).image(0))"
         yield f"  python3 -c {shlex.quote(code)}"
     for prefix in unfinished:

@@ -61,7 +61,7 @@ class Starter:
         with log.open("xb") as out:  # of a new name: a foreign file there is neither followed nor waited for
             self._running = await asyncio.create_subprocess_exec(
                 *command,
-                "--report",
+                "--output",
                 str(report),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=out,

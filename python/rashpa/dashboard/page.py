@@ -119,7 +119,7 @@ def _head(scene: Scene) -> str:
         lines = "<br>".join(html.escape(line) for line in scene.ending.lines)
         text += f"<p class='{mark}' data-good='{scene.ending.good}'>{sign} As its report says: {scene.ending.text}. {lines}</p>"
     elif state == "ended":
-        text += "<p class='quiet'>Below is what its nodes said last; it was run without --report.</p>"
+        text += "<p class='quiet'>Below is what its nodes said last; it was run without a report (--output).</p>"
     return text
 
 

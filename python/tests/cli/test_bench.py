@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rashpa.cli.bench import bench
+from rashpa.data.base.exit_code import ExitCode
 
 runner = CliRunner()
 ROWS = [
@@ -40,7 +41,7 @@ def use(monkeypatch: pytest.MonkeyPatch, path: Path | None) -> None:
 def test_the_file_holds_name_machine_and_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     use(monkeypatch, program(tmp_path, json.dumps({"rows": ROWS})))
     result = runner.invoke(
-        bench.app, ["link", "--line-bytes", "1024", "--json", str(tmp_path / "out.json"), "--seconds", "1"]
+        bench.app, ["link", "--line-bytes", "1024", "--output", str(tmp_path / "out.json"), "--seconds", "1"]
     )
     assert result.exit_code == 0, result.output
     assert (tmp_path / "arguments").read_text() == "--link roce --json --line-bytes 1024 --seconds 1"
@@ -55,7 +56,7 @@ def test_the_file_holds_name_machine_and_rows(monkeypatch: pytest.MonkeyPatch, t
 def test_a_missing_ratio_is_computed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     row = {"what": "a", "value": 3.0, "unit": "GB/s", "against": "memcpy", "against_value": 4.0}
     use(monkeypatch, program(tmp_path, json.dumps({"rows": [row]})))
-    assert runner.invoke(bench.app, ["link", "--json", str(tmp_path / "out.json")]).exit_code == 0
+    assert runner.invoke(bench.app, ["link", "--output", str(tmp_path / "out.json")]).exit_code == 0
     assert json.loads((tmp_path / "out.json").read_text())["rows"][0]["ratio"] == 0.75
 
 
@@ -67,7 +68,7 @@ def test_rows_are_read_as_one_object_or_one_a_line(text: str) -> None:
 def test_a_row_without_a_peer_has_no_ratio(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     row = {"what": "lost", "value": 0.0, "unit": "lines", "against": "none", "against_value": 0.0, "ratio": 0.0}
     use(monkeypatch, program(tmp_path, json.dumps(row)))
-    assert runner.invoke(bench.app, ["link", "--json", str(tmp_path / "out.json")]).exit_code == 0
+    assert runner.invoke(bench.app, ["link", "--output", str(tmp_path / "out.json")]).exit_code == 0
     (written,) = json.loads((tmp_path / "out.json").read_text())["rows"]
     assert written == {**row, "against": None, "against_value": None, "ratio": None}
 
@@ -76,7 +77,7 @@ def test_rows_of_a_program_that_failed_are_kept_and_the_status_says_so(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     use(monkeypatch, program(tmp_path, json.dumps({"rows": ROWS}), status=1))
-    result = runner.invoke(bench.app, ["link", "--json", str(tmp_path / "out.json")])
+    result = runner.invoke(bench.app, ["link", "--output", str(tmp_path / "out.json")])
     assert result.exit_code == 1
     assert len(json.loads((tmp_path / "out.json").read_text())["rows"]) == 2
 
@@ -117,7 +118,7 @@ def test_the_gpu_is_measured_in_three_parts_of_one_run(monkeypatch: pytest.Monke
     asked: list[str] = []
     path = program(tmp_path, json.dumps({"rows": ROWS}))
     monkeypatch.setattr(bench, "_program", lambda name: asked.append(name) or path)
-    result = runner.invoke(bench.app, ["gpu", "--images", "2000", "--json", str(tmp_path / "out.json")])
+    result = runner.invoke(bench.app, ["gpu", "--images", "2000", "--output", str(tmp_path / "out.json")])
     assert result.exit_code == 0, result.output
     assert asked == ["gpu", "cuda_unit", "chain"]
     assert len(json.loads((tmp_path / "out.json").read_text())["rows"]) == 3 * len(ROWS)
@@ -127,14 +128,14 @@ def test_the_gpu_is_measured_in_three_parts_of_one_run(monkeypatch: pytest.Monke
 def test_a_machine_without_a_gpu_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     use(monkeypatch, program(tmp_path, "", 2))
     result = runner.invoke(bench.app, ["gpu"])
-    assert result.exit_code == bench.BAD_INPUT
+    assert result.exit_code == ExitCode.BAD_INPUT
     assert "gave no rows and ended with status 2" in result.output
 
 
 def test_the_bench_of_the_simulated_sender_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, None)
     result = runner.invoke(bench.app, ["rtl"])
-    assert result.exit_code == bench.BAD_INPUT
+    assert result.exit_code == ExitCode.BAD_INPUT
     assert "rashpa_rtl_bench is not here" in result.output
     assert "Verilator" in result.output
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 pytest.importorskip("rashpa._native")
 
 from rashpa.cli.files.dataset import app
-from rashpa.cli.teller import BAD_INPUT
+from rashpa.data.base.exit_code import ExitCode
 from rashpa.data.datasets.datasets import dataset_from_spec, load_directory
 
 pytestmark = pytest.mark.whole
@@ -47,7 +47,7 @@ def test_preview_draws_a_hit_brighter_than_a_dark(folder: Path, tmp_path: Path) 
     bright = {}
     for frame in (0, 3):
         out = tmp_path / f"{frame}.png"
-        result = CliRunner().invoke(app, ["preview", str(folder), "--frame", str(frame), "--out", str(out)])
+        result = CliRunner().invoke(app, ["preview", str(folder), "--frame", str(frame), "--output", str(out)])
         assert result.exit_code == 0, result.output
         picture = np.asarray(Image.open(out).convert("RGB"), np.int64)
         assert picture.shape[0] > 512 and picture.shape[1] > 1024
@@ -64,7 +64,7 @@ def test_a_pattern_and_a_single_file_are_described(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "8 x 4 pixels, uint16" in result.output
     assert "recorded" in result.output
-    result = CliRunner().invoke(app, ["preview", str(tmp_path / "p"), "--out", str(tmp_path / "p.png")])
+    result = CliRunner().invoke(app, ["preview", str(tmp_path / "p"), "--output", str(tmp_path / "p.png")])
     assert result.exit_code == 0, result.output
 
 
@@ -74,7 +74,7 @@ def test_a_pattern_and_a_single_file_are_described(tmp_path: Path) -> None:
         (["info", "{tmp}/none"], "No such file"),
         (["info", "{tmp}"], "dataset.json"),
         (["preview", "{folder}", "--frame", "4"], "frames 0 to 3"),
-        (["preview", "{folder}", "--out", "{tmp}/no/where.png"], "No such file"),
+        (["preview", "{folder}", "--output", "{tmp}/no/where.png"], "No such file"),
         (["make", "{folder}"], "not empty"),
         (["make", "{tmp}/x", "--hit-fraction", "2"], "--hit-fraction"),
         (["make", "{tmp}/x", "--modules", "65"], "--modules"),
@@ -84,7 +84,7 @@ def test_a_pattern_and_a_single_file_are_described(tmp_path: Path) -> None:
 def test_bad_input_is_one_line_and_exit_2(folder: Path, tmp_path: Path, arguments: list[str], why: str) -> None:
     filled = [argument.format(tmp=tmp_path, folder=folder) for argument in arguments]
     result = CliRunner().invoke(app, filled)
-    assert result.exit_code == BAD_INPUT
+    assert result.exit_code == ExitCode.BAD_INPUT
     assert why in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
     assert "Traceback" not in result.output
@@ -129,7 +129,7 @@ def test_what_is_wrong_with_recorded_files_is_said(tmp_path: Path) -> None:
         (["--modules", "2", "--place", "3,4"], "1 places for 2 modules"),
     ):
         done = CliRunner().invoke(app, ["make", str(tmp_path / "set"), *words])
-        assert done.exit_code == BAD_INPUT
+        assert done.exit_code == ExitCode.BAD_INPUT
         assert says in done.output
     assert not (tmp_path / "set").exists()
 

@@ -173,7 +173,7 @@ entry.main()
 
 @pytest.mark.parametrize("module", ["bokeh", "PIL"])
 def test_a_run_whose_page_cannot_be_drawn_is_refused_before_its_nodes_start(run_file: Path, module: str) -> None:
-    words = [sys.executable, "-c", LACKING, module, "run", str(run_file), "-q", "--report", "report"]
+    words = [sys.executable, "-c", LACKING, module, "run", str(run_file), "-q", "--output", "report"]
     done = subprocess.run(words, cwd=run_file.parent, capture_output=True, text=True, timeout=GUARD_S, check=False)
     assert done.returncode == 2
     assert f"report.html cannot be drawn without {module}" in done.stderr
@@ -187,7 +187,7 @@ def test_a_library_that_is_there_and_does_not_work_costs_the_page_alone(run_file
     folder = run_file.parent
     (folder / "lib" / "bokeh").mkdir(parents=True)
     (folder / "lib" / "bokeh" / "__init__.py").write_text("raise ImportError('its parts do not fit')\n")
-    words = [sys.executable, "-m", "rashpa.cli.entry", "run", str(run_file), "-q", "--report", "report"]
+    words = [sys.executable, "-m", "rashpa.cli.entry", "run", str(run_file), "-q", "--output", "report"]
     environment = {**os.environ, "PYTHONPATH": f"{folder}/lib"}
     done = subprocess.run(
         words, cwd=folder, capture_output=True, text=True, timeout=GUARD_S, check=False, env=environment
@@ -222,7 +222,7 @@ entry.main()
 
 
 def test_the_first_telegram_of_a_run_waits_for_no_library_that_only_its_files_need(run_file: Path) -> None:
-    words = [sys.executable, "-c", AT_FIRST_TELEGRAM, "run", str(run_file), "-q", "--report", "report"]
+    words = [sys.executable, "-c", AT_FIRST_TELEGRAM, "run", str(run_file), "-q", "--output", "report"]
     done = subprocess.run(words, cwd=run_file.parent, capture_output=True, text=True, timeout=GUARD_S, check=False)
     imported = set(done.stderr.split())
     assert "pydantic" in imported, done.stderr

@@ -53,7 +53,7 @@ def test_a_run_is_shown_image_by_image(tmp_path: Path) -> None:
     maps = Path(f"/proc/{shown.pid}/maps")
     eventually(lambda: "_native" in maps.read_text(), process=shown)
     report = tmp_path / "report"
-    run = [*COMMAND, "run", "run.toml", "--report", str(report), "--no-page"]
+    run = [*COMMAND, "run", "run.toml", "--output", str(report), "--no-page"]
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     output, error = shown.communicate(timeout=GUARD_S)
@@ -93,7 +93,7 @@ def test_a_ring_that_does_not_come_is_said_so(tmp_path: Path) -> None:
         (None, 3, 5, 2, ""),
         (FeedbackError("the receiver has gone"), 1, 3, 0, "the receiver has gone"),
         (TimeoutError("no image was published within 1 s"), 1, 3, 0, "no image was published within 1 s"),
-        (KeyboardInterrupt(), 1, 4, 1, "stopped before the run was over"),
+        (KeyboardInterrupt(), 130, 4, 1, "stopped before the run was over"),
     ],
 )
 @pytest.mark.parametrize("quiet", [False, True])

@@ -62,7 +62,7 @@ PATIENCE_S = 2.0 if QUIET else GUARD_S
 def test_the_second_interrupt_ends_a_run_whose_code_hangs_and_the_report_names_it(tmp_path: Path, code: str) -> None:
     (tmp_path / "run.toml").write_text(RUN)
     (tmp_path / "code.py").write_text(code)
-    words = [*COMMAND, "run", "run.toml", "--report", "report"]
+    words = [*COMMAND, "run", "run.toml", "--output", "report"]
     with (tmp_path / "said").open("w") as said, subprocess.Popen(words, cwd=tmp_path, stdout=said, stderr=said) as run:
         named = "kernel hangs has been at work on image 5 (frame 5)"
         hangs = code is KERNEL
@@ -89,7 +89,7 @@ def test_the_second_interrupt_ends_a_run_whose_code_hangs_and_the_report_names_i
 def test_an_interrupt_has_the_log_of_a_node_whose_code_hangs(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text(RUN)
     (tmp_path / "code.py").write_text(KERNEL)
-    words = [sys.executable, "-m", "rashpa.cli.entry", "run", "run.toml", "--report", "report", "--no-page"]
+    words = [sys.executable, "-m", "rashpa.cli.entry", "run", "run.toml", "--output", "report", "--no-page"]
     with (tmp_path / "said").open("w") as said, subprocess.Popen(words, cwd=tmp_path, stdout=said, stderr=said) as run:
         eventually(lambda: "has been at work" in (tmp_path / "said").read_text(), process=run)
         time.sleep(3.0)  # wait: so long must a step stand before the log has a line of it

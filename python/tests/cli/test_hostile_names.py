@@ -67,7 +67,7 @@ def test_a_run_is_carried_through_whatever_lies_at_its_names(folder: Path, lies:
         LYING[lies](folder / "out" / name)
     for name in (*REPORTS, *(["report.json"] if lies != "folder" else [])):
         LYING[lies](folder / "report" / name)
-    words = [*COMMAND, "run", "run.toml", "--report", "report", "-q"]
+    words = [*COMMAND, "run", "run.toml", "--output", "report", "-q"]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=GUARD_S, check=False)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
@@ -115,7 +115,7 @@ def test_a_page_is_shown_to_everybody_whatever_lies_among_past_runs(folder: Path
     (folder / "runs" / "deep").mkdir()
     (folder / "runs" / "deep" / "report.json").write_text("[" * 100_000)
     LYING["pipe"](folder / "out" / "n_attach.json")
-    command = [*COMMAND, "dashboard", "run.toml", "--port", "0", "--reports", "runs"]
+    command = [*COMMAND, "dashboard", "run.toml", "--port", "0", "--output", "runs"]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as page:
         assert page.stdout is not None
         url = page.stdout.readline().split()[1]

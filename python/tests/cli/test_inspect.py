@@ -33,7 +33,7 @@ def test_the_summary_names_books_vetoes_and_incomplete_frames(master: Path) -> N
 
 
 def test_pictures_are_written_where_asked(master: Path, tmp_path: Path) -> None:
-    done = call(master, "--png", tmp_path / "image.png", "--image", "3", "--hits", tmp_path / "hits.png")
+    done = call(master, "--output", tmp_path / "image.png", "--image", "3", "--hits", tmp_path / "hits.png")
     assert done.exit_code == 0, done.output
     for name in ("image.png", "hits.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
@@ -42,9 +42,9 @@ def test_pictures_are_written_where_asked(master: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--image", "3"), "--png"),
-        (("--png", "x.png", "--image", "16"), "there is no image 16"),
-        (("--png", "absent/x.png"), "cannot be written"),
+        (("--image", "3"), "--output"),
+        (("--output", "x.png", "--image", "16"), "there is no image 16"),
+        (("--output", "absent/x.png"), "cannot be written"),
     ],
 )
 def test_a_wrong_option_is_one_clear_error(master: Path, arguments: tuple[str, ...], words: str) -> None:
@@ -95,7 +95,7 @@ def test_folders_reports_and_combined_masters_lead_to_the_files(master: Path, tm
         assert "run_master.h5" in done.output
         assert "second_master.h5" in done.output
     assert "run_master.h5" in call(tmp_path).output  # the combined one is no run of its own
-    assert "leads to several buffers" in call(combined, "--png", tmp_path / "x.png").stderr
+    assert "leads to several buffers" in call(combined, "--output", tmp_path / "x.png").stderr
     second.unlink()
     assert call(report).exit_code == 0
     master.unlink()
@@ -118,7 +118,7 @@ def test_masters_are_combined_where_they_can_be_reached(master: Path, tmp_path: 
 def test_a_folder_without_a_run_says_where_to_look(tmp_path: Path) -> None:
     done = call(tmp_path)
     assert done.exit_code == 2
-    assert "give the folder of --report" in done.stderr
+    assert "give the folder of the report" in done.stderr
 
 
 def test_a_bad_file_is_one_clear_error(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ from rashpa.testing.stored_run import make_run
 
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
 WRITERS = {
-    "png": ["inspect", "run_master.h5", "--png", "OUT"],
+    "png": ["inspect", "run_master.h5", "--output", "OUT"],
     "hits": ["inspect", "run_master.h5", "--hits", "OUT"],
-    "svg": ["plan", "run.toml", "--svg", "OUT"],
+    "svg": ["plan", "run.toml", "--output", "OUT"],
 }
 
 

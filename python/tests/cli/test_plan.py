@@ -88,7 +88,7 @@ def test_programs_get_the_same_as_json() -> None:
 
 def test_the_picture_has_every_module_and_buffer_and_colours_for_a_dark_ground(tmp_path: Path) -> None:
     path = tmp_path / "plan.svg"
-    plan(str(EXAMPLES / "06_two_receivers.toml"), "--svg", str(path))
+    plan(str(EXAMPLES / "06_two_receivers.toml"), "--output", str(path))
     text = path.read_text(encoding="utf-8")
     root = ET.fromstring(text)
     assert root.tag.endswith("svg")
@@ -96,13 +96,13 @@ def test_the_picture_has_every_module_and_buffer_and_colours_for_a_dark_ground(t
         assert f"<!-- {said} -->" in text, said
     assert "prefers-color-scheme: dark" in text
     assert text.count("fill: #1b1f24") > 5, "the colours that are replaced are those that are drawn with"
-    plan(str(EXAMPLES / "06_two_receivers.toml"), "--svg", str(tmp_path / "again.svg"))
+    plan(str(EXAMPLES / "06_two_receivers.toml"), "--output", str(tmp_path / "again.svg"))
     assert (tmp_path / "again.svg").read_text(encoding="utf-8") == text
 
 
 def test_a_picture_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
     done = CliRunner().invoke(
-        app, ["plan", str(EXAMPLES / "01_first_light.toml"), "--svg", str(tmp_path / "no" / "p.svg")]
+        app, ["plan", str(EXAMPLES / "01_first_light.toml"), "--output", str(tmp_path / "no" / "p.svg")]
     )
     assert done.exit_code == 1
     assert "cannot be written: No such file or directory" in done.output
@@ -159,7 +159,7 @@ def test_nodes_that_are_asked_say_what_fits_and_force_tries_what_does_not(
     assert f"what fits: {text}\n" in done.output, done.output
     assert CliRunner().invoke(app, ["run", str(path), "-q"]).exit_code == 2
     report = tmp_path / "report"
-    forced = CliRunner().invoke(app, ["run", str(path), "-q", "--force", "--report", str(report)])
+    forced = CliRunner().invoke(app, ["run", str(path), "-q", "--force", "--output", str(report)])
     assert forced.exit_code == 0, forced.output
     (caution, fits) = json.loads((report / "report.json").read_text())["run"]["cautions"]
     assert caution.startswith("forced: ") and "a stack of 4 images of buffer all takes unit cpu" in caution

@@ -63,7 +63,7 @@ def test_version_and_help_say_where_to_begin() -> None:
 
 @pytest.mark.usefixtures("fake_nodes")
 def test_a_good_run_exits_with_0_shows_the_books_and_writes_the_report(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["run", str(run_file(tmp_path)), "--report", str(tmp_path / "report")])
+    result = CliRunner().invoke(app, ["run", str(run_file(tmp_path)), "--output", str(tmp_path / "report")])
     assert result.exit_code == 0, result.output
     assert "balanced" in result.stdout
     assert "0 unexplained" in result.stdout
@@ -77,7 +77,7 @@ def test_without_a_page_there_is_none_not_even_that_of_an_earlier_run(tmp_path: 
     path.write_text(path.read_text().replace("[run]\n", '[run]\nexisting = "replace"\n'))
     report.mkdir()
     (report / "report.html").write_text("of an earlier run")
-    result = CliRunner().invoke(app, ["run", str(path), "--report", str(report), "--no-page"])
+    result = CliRunner().invoke(app, ["run", str(path), "--output", str(report), "--no-page"])
     assert result.exit_code == 0
     assert "report.html" not in result.stdout
     assert not (report / "report.html").exists()
@@ -148,7 +148,7 @@ def test_check_shows_which_receiver_a_buffer_has(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("fake_nodes")
 def test_a_run_with_two_receivers_exits_with_0_and_shows_both(tmp_path: Path) -> None:
     path = two_receivers(tmp_path)
-    result = CliRunner().invoke(app, ["run", str(path), "--report", str(tmp_path / "report"), "--no-page"])
+    result = CliRunner().invoke(app, ["run", str(path), "--output", str(tmp_path / "report"), "--no-page"])
     assert result.exit_code == 0, result.output
     assert "slice" in result.stdout
     assert "0 unexplained" in result.stdout
@@ -162,19 +162,19 @@ def test_a_report_of_before_is_in_the_way_unless_it_may_be_replaced(tmp_path: Pa
     report.mkdir()
     (report / "report.json").write_text("of before")
     path = run_file(tmp_path)
-    result = CliRunner().invoke(app, ["run", str(path), "--report", str(report)])
+    result = CliRunner().invoke(app, ["run", str(path), "--output", str(report)])
     assert result.exit_code == 2
     assert "report.json exists; move it" in result.output.replace("\n", " ")
     assert (report / "report.json").read_text() == "of before"
     path.write_text(path.read_text().replace("[run]\n", '[run]\nexisting = "replace"\n'))
-    result = CliRunner().invoke(app, ["run", str(path), "--report", str(report), "--no-page"])
+    result = CliRunner().invoke(app, ["run", str(path), "--output", str(report), "--no-page"])
     assert result.exit_code == 0, result.output
     assert json.loads((report / "report.json").read_text(encoding="utf-8"))["run"]["good"]
 
 
 def test_the_report_folder_must_be_possible(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    result = CliRunner().invoke(app, ["run", str(run_file(tmp_path)), "--report", str(tmp_path / "file")])
+    result = CliRunner().invoke(app, ["run", str(run_file(tmp_path)), "--output", str(tmp_path / "file")])
     assert result.exit_code == 2
 
 

@@ -45,7 +45,7 @@ sink = [{{ kind = "hdf5" }}]
 def test_a_report_has_the_verdict_on_every_file(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text(_RUN.format(folder=tmp_path))
     report = tmp_path / "report"
-    done = CliRunner().invoke(app, ["run", str(tmp_path / "run.toml"), "-q", "--report", str(report)])
+    done = CliRunner().invoke(app, ["run", str(tmp_path / "run.toml"), "-q", "--output", str(report)])
     assert done.exit_code == 0, done.output
     said = json.loads((report / "report.json").read_text())
     names = [Path(one["file"]).name for one in said["files"]]

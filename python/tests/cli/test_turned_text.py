@@ -30,7 +30,7 @@ def test_a_run_shows_no_turned_name_at_the_terminal_in_its_log_or_its_report(tmp
     (tmp_path / "run.toml").write_text(
         small_run(run={"name": "n", "frames": 20, "output": str(output)}), encoding="utf-8"
     )
-    words = [*COMMAND, "run", "run.toml", "--report", str(output / "report")]
+    words = [*COMMAND, "run", "run.toml", "--output", str(output / "report")]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     check(done.stdout + done.stderr)

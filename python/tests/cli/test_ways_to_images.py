@@ -45,7 +45,7 @@ def written(folder: Path, text: str = RUN) -> Path:
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("report", [(), ("--report", "report", "--no-page")])
+@pytest.mark.parametrize("report", [(), ("--output", "report", "--no-page")])
 def test_a_run_ends_with_where_its_images_are_and_lines_that_open_them(tmp_path: Path, report: tuple[str, ...]) -> None:
     text = RUN.replace("the run", "the_run").replace("out put", "out's put")
     command = [sys.executable, "-m", "rashpa.cli.entry"]

@@ -139,7 +139,7 @@ def test_a_wrong_input_is_refused_with_its_place_and_what_to_try_and_leaves_noth
     (folder / "run.toml").write_text(RUN.replace(old, new))
     before = sorted(folder.rglob("*"))
     for words in ((), ("--check",)):  # what needs no node is found without one
-        said = said_by("run.toml", "--report", "report", *words)
+        said = said_by("run.toml", "--output", "report", *words)
         for part in says:
             assert part in said
         assert "^" not in said.replace("2^", ""), "no regular expression is shown to people"
@@ -149,8 +149,8 @@ def test_a_wrong_input_is_refused_with_its_place_and_what_to_try_and_leaves_noth
 @pytest.mark.parametrize(("report", "says"), [("short.bin", "is a file, not a folder"), ("short.bin/x", "is a file")])
 def test_a_report_that_cannot_be_written_is_refused_first(folder: Path, report: str, says: str) -> None:
     (folder / "run.toml").write_text(RUN)
-    said = said_by("run.toml", "--report", report)
-    assert f"--report {report}: " in said
+    said = said_by("run.toml", "--output", report)
+    assert f"--output {report}: " in said
     assert says in said
     assert "Errno" not in said
     assert "choose another folder" in said
@@ -171,7 +171,7 @@ def test_a_damaged_file_is_named_with_what_to_try_and_leaves_no_folder(
     (folder / name).write_bytes(data)
     (folder / "run.toml").write_text(RUN.replace(PATTERN, FILES.format(name)))
     before = sorted(folder.rglob("*"))
-    said = said_by("run.toml", "-q", "--report", "report/deep")
+    said = said_by("run.toml", "-q", "--output", "report/deep")
     assert name in said
     assert says in said
     assert "balance" not in said, "there are no books of what never began"
@@ -194,7 +194,7 @@ def test_a_dataset_folder_is_compared_with_the_detector_before_it_is_read(folder
 
 def test_a_node_that_is_not_there_is_named_with_what_to_try(folder: Path) -> None:
     (folder / "run.toml").write_text(RUN + '[nodes]\nreceiver = "http://127.0.0.1:9"\n')
-    result = CliRunner().invoke(app, ["run", "run.toml", "-q", "--report", "report"])
+    result = CliRunner().invoke(app, ["run", "run.toml", "-q", "--output", "report"])
     assert result.exit_code == 1
     assert "receiver at http://127.0.0.1:9 cannot be reached" in result.stderr
     assert "`rashpa receiver`" in result.stderr

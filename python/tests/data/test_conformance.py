@@ -126,7 +126,7 @@ def test_kernels_that_ride_on_another_are_carried_out_apart_too(monkeypatch: pyt
 
 def test_the_command_reports_as_text_and_json(tmp_path: Path) -> None:
     done = CliRunner().invoke(
-        app, ["conformance", "--unit", "cpu", "--kernel", "csr", "--json", str(tmp_path / "r.json")]
+        app, ["conformance", "--unit", "cpu", "--kernel", "csr", "--output", str(tmp_path / "r.json")]
     )
     assert done.exit_code == 0, done.output
     assert "csr" in done.output

@@ -7,6 +7,7 @@ standard error.
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,8 +16,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rashpa.cli.completion import kernels, links
 from rashpa.control.nodes.machine import machine_facts
 from rashpa.control.nodes.native_program import native_program
+from rashpa.data.base.exit_code import ExitCode
 from rashpa.data.files.regular_file import write_named
 
 app = typer.Typer(
@@ -43,9 +46,13 @@ _WITHOUT_PROGRAM = ("group",)
 _NEEDS = {"rtl": "Verilator when it is built (packages-test.txt)"}
 
 _LINKS = ("roce", "pcie")
-FAILED, BAD_INPUT = 1, 2
 
-JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write name, machine and rows to this file.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Also write name, machine and rows to this JSON file.")
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Name, machine and rows as one JSON document, in place of the table.")
+]
 
 
 @app.command("list")
@@ -64,11 +71,12 @@ def list_() -> None:
 @app.command(context_settings=_PASS_ON)
 def link(
     context: typer.Context,
-    link_: Annotated[str, typer.Option("--link", help="The link to measure.")] = "roce",
+    link_: Annotated[str, typer.Option("--link", help="The link to measure.", autocompletion=links)] = "roce",
     line_bytes: Annotated[
         int, typer.Option("--line-bytes", min=4, help="Bytes of one line, the unit that is sent.")
     ] = 4096,
-    json_file: JsonFile = None,
+    output: Output = None,
+    as_json: AsJson = False,
 ) -> None:
     """Measure a link between two cores. roce: ICRC and CRC32C on. pcie: runs of 1 MiB with the receiver's CRC32C check off, sampled and on, then
     the latency of single events. Further options go to the program: --seconds, --repeats, --pmtu, --window, --packetisation, --transport,
@@ -76,25 +84,31 @@ def link(
     if link_ not in _LINKS:
         raise _refusal(f"there is no benchmark of link {link_}; there is {', '.join(_LINKS)}")
     _run(
-        "link", f"link {link_}", ["--link", link_, "--json", "--line-bytes", str(line_bytes), *context.args], json_file
+        "link",
+        f"link {link_}",
+        ["--link", link_, "--json", "--line-bytes", str(line_bytes), *context.args],
+        output,
+        as_json,
     )
 
 
 @app.command(context_settings=_PASS_ON)
 def kernel(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The kernel, for example jungfrau.")],
-    json_file: JsonFile = None,
+    name: Annotated[str, typer.Argument(help="The kernel, for example jungfrau.", autocompletion=kernels)],
+    output: Output = None,
+    as_json: AsJson = False,
 ) -> None:
     """Measure one kernel on one core. Further options go to the program: --stack, --modules, --repeats, --switched."""
-    _run("kernel", f"kernel {name}", ["--kernel", name, *context.args], json_file)
+    _run("kernel", f"kernel {name}", ["--kernel", name, *context.args], output, as_json)
 
 
 @app.command()
 def gpu(
     images: Annotated[int, typer.Option(min=1000, help="Images of 4M at full rate.")] = 100_000,
     triggers: Annotated[int, typer.Option(min=1000, help="Triggers of each kind.")] = 100_000,
-    json_file: JsonFile = None,
+    output: Output = None,
+    as_json: AsJson = False,
 ) -> None:
     """Measure the GPU: floors and kernels, then the unit against the bus, then a whole acquisition, all in one run. It needs a CUDA device."""
     chain = ["--unit", "cuda", "--frames", str(images), "--verify", "off", "--slots", "240", "--poll", "spin", "--json"]
@@ -105,31 +119,31 @@ def gpu(
     }
     rows: list[dict[str, Any]] = []
     for part, arguments in parts.items():
-        found, status = _rows(part, arguments, json_file)
+        found, status = _rows(part, arguments, output)
         if status:
-            raise _refusal(f"rashpa_{part}_bench ended with status {status}; read its output above", FAILED)
+            raise _refusal(f"rashpa_{part}_bench ended with status {status}; read its output above", ExitCode.FAILED)
         rows += found
-    _show_and_store("gpu", rows, json_file)
+    _show_and_store("gpu", rows, output, as_json)
 
 
 @app.command(context_settings=_PASS_ON)
-def opencl(context: typer.Context, json_file: JsonFile = None) -> None:
+def opencl(context: typer.Context, output: Output = None, as_json: AsJson = False) -> None:
     """Measure the unit on an OpenCL device against unit cpu. Further options go to the program: --device, --images, --modules, --stack, --rounds."""
-    _run("opencl_unit", "opencl", ["--json", *context.args], json_file)
+    _run("opencl_unit", "opencl", ["--json", *context.args], output, as_json)
 
 
 @app.command(context_settings=_PASS_ON)
-def chain(context: typer.Context, json_file: JsonFile = None) -> None:
+def chain(context: typer.Context, output: Output = None, as_json: AsJson = False) -> None:
     """Measure a whole acquisition in two processes over pcie. Further options go to the program: --unit, --trigger, --modules, --frames, --rate,
     --stack, --slots, --link-threads, --threads, --poll, --verify."""
-    _run("chain", "chain", ["--json", *context.args], json_file)
+    _run("chain", "chain", ["--json", *context.args], output, as_json)
 
 
 @app.command(context_settings=_PASS_ON)
-def feedback(context: typer.Context, json_file: JsonFile = None) -> None:
+def feedback(context: typer.Context, output: Output = None, as_json: AsJson = False) -> None:
     """Measure the time from the last byte of an image until another process has the decision on it, as medians of rounds. Further options go to the program:
     --rates 100,500,1000 (images/s of one JUNGFRAU module), --seconds, --stack, --repeats, --poll."""
-    _run("feedback", "feedback", ["--json", *context.args], json_file)
+    _run("feedback", "feedback", ["--json", *context.args], output, as_json)
 
 
 @app.command()
@@ -139,43 +153,44 @@ def group(
     ] = 10.0,
     seconds: Annotated[float, typer.Option(min=4.0, max=600.0, help="Of each run, about.")] = 8.0,
     rounds: Annotated[int, typer.Option(min=1, max=100, help="Medians of so many.")] = 3,
-    json_file: JsonFile = None,
+    output: Output = None,
+    as_json: AsJson = False,
 ) -> None:
     """Measure images dealt among receivers. Each receiver is behind a link that passes an image in --image-ms, so that links limit, and not processors. The
     cases are 1, 2 and 4 receivers,
     then 4 of which one is killed in the middle of the run. All run on this machine; take a slower link where it is busy."""
     from rashpa.cli.bench.bench_group import BenchError, measure
 
-    if json_file is not None:
-        json_file = json_file.resolve()
+    if output is not None:
+        output = output.resolve()
     try:
         rows = measure(image_ms, seconds, rounds)
     except BenchError as error:
-        raise _refusal(str(error), FAILED) from None
+        raise _refusal(str(error), ExitCode.FAILED) from None
     command = f"rashpa bench group --image-ms {image_ms:g} --seconds {seconds:g} --rounds {rounds}"
-    _show_and_store(command.removeprefix("rashpa bench "), rows, json_file)
+    _show_and_store(command.removeprefix("rashpa bench "), rows, output, as_json)
 
 
 @app.command(context_settings=_PASS_ON)
-def rtl(context: typer.Context, json_file: JsonFile = None) -> None:
+def rtl(context: typer.Context, output: Output = None, as_json: AsJson = False) -> None:
     """Measure the sender in hardware in a simulation: 512 lines an image of 64 to 4096 bytes, 1 and 16 DTPs, memory that answers late and pauses at random.
     Without --line-bytes, the processing unit in hardware follows, with stacks of 1 and 10 images of 0.5M and 1M pixels. All figures are cycles of a
     simulation. Further options go to the program: --latency CYCLES (100), --stall PERCENT (10), --seed,
     --line-bytes."""
-    _run("rtl", "rtl", ["--json", *context.args], json_file)
+    _run("rtl", "rtl", ["--json", *context.args], output, as_json)
 
 
-def _run(program: str, title: str, arguments: list[str], json_file: Path | None) -> None:
-    rows, status = _rows(program, arguments, json_file)
-    _show_and_store(title, rows, json_file)
+def _run(program: str, title: str, arguments: list[str], output: Path | None, as_json: bool) -> None:
+    rows, status = _rows(program, arguments, output)
+    _show_and_store(title, rows, output, as_json)
     if status:
         raise _refusal(
             f"rashpa_{program}_bench ended with status {status}: the rows hold, but one of its own checks failed; read its output above",
-            FAILED,
+            ExitCode.FAILED,
         )
 
 
-def _rows(program: str, arguments: list[str], json_file: Path | None = None) -> tuple[list[dict[str, Any]], int]:
+def _rows(program: str, arguments: list[str], output: Path | None = None) -> tuple[list[dict[str, Any]], int]:
     """Run the program and return its rows and its exit status."""
     path = _program(program)
     if path is None:
@@ -183,8 +198,8 @@ def _rows(program: str, arguments: list[str], json_file: Path | None = None) -> 
         raise _refusal(
             f"rashpa_{program}_bench is not here: a wheel has no benchmarks; `make build` in a clone of the repository builds it{needs}"
         )
-    if json_file is not None and not json_file.resolve().parent.is_dir():
-        raise _refusal(f"{json_file}: there is no folder {json_file.resolve().parent}; make it, or choose another file")
+    if output is not None and not output.resolve().parent.is_dir():
+        raise _refusal(f"{output}: there is no folder {output.resolve().parent}; make it, or choose another file")
     done = subprocess.run([str(path), *arguments], stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
     rows = [_checked(row, path.name) for row in parse_rows(done.stdout)]
     if not rows:
@@ -194,12 +209,15 @@ def _rows(program: str, arguments: list[str], json_file: Path | None = None) -> 
     return rows, done.returncode
 
 
-def _show_and_store(title: str, rows: list[dict[str, Any]], json_file: Path | None) -> None:
+def _show_and_store(title: str, rows: list[dict[str, Any]], output: Path | None, as_json: bool) -> None:
     machine = machine_facts()
-    _show(title, machine, rows)
-    if json_file is not None:
-        result = {"name": title, "machine": machine, "rows": rows}
-        write_named(json_file, (json.dumps(result, indent=2) + "\n").encode())
+    result = {"name": title, "machine": machine, "rows": rows}
+    if as_json:
+        sys.stdout.write(json.dumps(result) + "\n")
+    else:
+        _show(title, machine, rows)
+    if output is not None:
+        write_named(output, (json.dumps(result, indent=2) + "\n").encode())
 
 
 def _program(name: str) -> Path | None:
@@ -261,6 +279,6 @@ def _cell(value: Any) -> str:
     )
 
 
-def _refusal(message: str, status: int = BAD_INPUT) -> typer.Exit:
+def _refusal(message: str, status: int = ExitCode.BAD_INPUT) -> typer.Exit:
     Console(stderr=True).print(f"rashpa bench: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
     return typer.Exit(status)

@@ -3,7 +3,8 @@
 
 import contextlib
 import json
-from dataclasses import asdict
+import sys
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,15 +12,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from rashpa.cli.completion import kernels, units
 from rashpa.control.nodes.machine import machine_facts
 from rashpa.control.nodes.version import software_version
+from rashpa.data.base.exit_code import ExitCode
 from rashpa.data.files.regular_file import write_named
 from rashpa.data.kernels.conformance import Verdict, judge_all, trouble_with
 from rashpa.data.kernels.pipeline import available_units, kernel_declarations
 from rashpa.node.engine.engine import EngineError
 from rashpa.node.engine.simulated_card import SimulatedCard
 
-_FAILED, _BAD_INPUT = 1, 2
 _STYLES = {
     "identical": "green",
     "within": "green",
@@ -30,15 +32,22 @@ _STYLES = {
 
 
 def conformance(
-    unit: Annotated[str, typer.Option(help="Unit to look at: cpu, cuda, opencl, fpga.")] = "cpu",
+    unit: Annotated[str, typer.Option(help="Unit to look at: cpu, cuda, opencl, fpga.", autocompletion=units)] = "cpu",
     device: Annotated[
         str,
         typer.Option(
             help="Of units cuda and opencl: its number; of opencl also a part of its name. Of unit fpga: the directory of its card; 0: one is simulated."
         ),
     ] = "0",
-    kernel: Annotated[list[str] | None, typer.Option(help="This kernel alone; may be given several times.")] = None,
-    report: Annotated[Path | None, typer.Option("--json", help="Write the results into this file.")] = None,
+    kernel: Annotated[
+        list[str] | None, typer.Option(help="This kernel alone; may be given several times.", autocompletion=kernels)
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the results into this JSON file, too.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The results as one JSON document, in place of the table.")
+    ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="A line for every vector.")] = False,
 ) -> None:
     """Compare a unit with the public vectors: integers must be identical, floating point numbers within what each vector states.
@@ -52,42 +61,54 @@ def conformance(
                 card = SimulatedCard("--unit")
             except EngineError as error:
                 errors.print(f"rashpa conformance: {error}", markup=False, highlight=False)
-                raise typer.Exit(_BAD_INPUT) from None
+                raise typer.Exit(ExitCode.BAD_INPUT) from None
             at_end.callback(card.close)
             device = str(card.directory)
-        raise typer.Exit(_compare(unit, device, kernel, report, verbose, errors))
+        raise typer.Exit(_compare(unit, device, kernel, _Form(output, as_json, verbose), errors))
 
 
-def _compare(
-    unit: str, device: str, kernel: list[str] | None, report: Path | None, verbose: bool, errors: Console
-) -> int:
+@dataclass(frozen=True)
+class _Form:
+    """Says how results are shown: the file that takes them, too, JSON in place of the table, and whether each vector has a line."""
+
+    output: Path | None
+    as_json: bool
+    verbose: bool
+
+
+def _compare(unit: str, device: str, kernel: list[str] | None, form: _Form, errors: Console) -> int:
     if trouble := trouble_with(unit, device):
         errors.print(f"rashpa conformance: {trouble}", markup=False, highlight=False)
-        return _BAD_INPUT
+        return ExitCode.BAD_INPUT
     if unknown := [name for name in kernel or () if name not in kernel_declarations()]:
         errors.print(f"rashpa conformance: no kernel {unknown[0]}", markup=False, highlight=False)
-        return _BAD_INPUT
+        return ExitCode.BAD_INPUT
     verdicts = list(judge_all(unit, kernel, device))
     console = Console()
     said = available_units()[unit][1]
     chosen = f"{said}; device {device}" if unit == "opencl" else f"card {device}" if unit == "fpga" else said
-    _show(console, unit, chosen, verdicts, verbose)
-    if report is not None:
-        document = {
-            "unit": unit,
-            "device": chosen,
-            "software": software_version(),
-            "machine": machine_facts(),
-            "vectors": [asdict(one) for one in verdicts],
-        }
+    document = {
+        "unit": unit,
+        "device": chosen,
+        "software": software_version(),
+        "machine": machine_facts(),
+        "vectors": [asdict(one) for one in verdicts],
+    }
+    if form.as_json:
+        sys.stdout.write(json.dumps(document, default=str) + "\n")
+    else:
+        _show(console, unit, chosen, verdicts, form.verbose)
+    if form.output is not None:
         try:
-            write_named(report, (json.dumps(document, indent=1, default=str) + "\n").encode())
+            write_named(form.output, (json.dumps(document, indent=1, default=str) + "\n").encode())
         except OSError as error:
             errors.print(
-                f"rashpa conformance: {report}: {error.strerror}; choose another file", markup=False, highlight=False
+                f"rashpa conformance: {form.output}: {error.strerror}; choose another file",
+                markup=False,
+                highlight=False,
             )
-            return _BAD_INPUT
-    return 0 if not any(one.bad for one in verdicts) else _FAILED
+            return ExitCode.BAD_INPUT
+    return 0 if not any(one.bad for one in verdicts) else ExitCode.FAILED
 
 
 def _show(console: Console, unit: str, device: str, verdicts: list[Verdict], verbose: bool) -> None:

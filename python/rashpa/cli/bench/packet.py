@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from rashpa.data.base.exit_code import ExitCode
 from rashpa.data.files.regular_file import json_of, read_regular, reason
 from rashpa.data.wire.packet import Flow, Layer
 from rashpa.data.wire.packet import decode as decode_packet
@@ -21,7 +22,6 @@ app = typer.Typer(
     help="RoCE packets as hex and JSON: every header field, the payload, the ICRC's verdict.",
 )
 
-BAD_INPUT = 2
 MOST_BYTES = 1 << 20
 """The most bytes of a file with one packet: a dump of a jumbo frame has some tens of thousands."""
 
@@ -151,4 +151,4 @@ def _unreadable(file: Path, error: OSError | ValueError) -> str:
 
 def _refuse(command: str, error: PacketError) -> None:
     print(f"rashpa packet {command}: {error}", file=sys.stderr)  # noqa: T201
-    raise typer.Exit(BAD_INPUT)
+    raise typer.Exit(ExitCode.BAD_INPUT)

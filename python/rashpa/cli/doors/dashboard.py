@@ -8,15 +8,15 @@ from typing import Annotated
 
 import typer
 
+from rashpa.cli.completion import run_files
 from rashpa.control.nodes.node_client import NodeError
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.runfile.token import TokenError, new_token, token_of_environment
+from rashpa.data.base.exit_code import ExitCode
 from rashpa.node.door.tls import tls_context
 from rashpa.node.logs.serve_error import ServeError
 from rashpa.node.serve import Listen
-
-_BAD_INPUT = 2
 
 
 def dashboard(
@@ -25,6 +25,7 @@ def dashboard(
         typer.Argument(
             help="Run file whose runs are shown, and started; the nodes at their usual ports of this machine when not given.",
             show_default=False,
+            autocompletion=run_files,
         ),
     ] = None,
     host: Annotated[
@@ -48,7 +49,9 @@ def dashboard(
     reports: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of the reports of past runs, and of those that the page starts; run.output when not given."
+            "--output",
+            "-o",
+            help="Folder of the reports of past runs, and of those that the page starts; run.output when not given.",
         ),
     ] = None,
 ) -> None:
@@ -83,4 +86,4 @@ def dashboard(
         asyncio.run(serve(Place(host, port, secure, tuple(alias or ())), nodes, keys, starter, [folder], ready))
     except (ServeError, TokenError, RunFileError, NodeError, OSError) as error:
         sys.stderr.write(f"rashpa dashboard: {error}\n")
-        raise typer.Exit(_BAD_INPUT) from None
+        raise typer.Exit(ExitCode.BAD_INPUT) from None

@@ -10,15 +10,15 @@ from typing import Annotated
 import typer
 
 from rashpa.beamline.extra import MissingExtraError
+from rashpa.cli.completion import run_files
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.runfile.token import TokenError, token_of_environment
+from rashpa.data.base.exit_code import ExitCode
 from rashpa.data.base.tai import leap_caution
-
-_BAD_INPUT = 2
 
 
 def epics(
-    file: Annotated[Path, typer.Argument(help="Run file of the runs.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="Run file of the runs.", show_default=False, autocompletion=run_files)],
     prefix: Annotated[str, typer.Option(help="In front of all names, as RASHPA:.")] = "RASHPA:",
     buffer: Annotated[
         str, typer.Option(help="Whose images are counted and shown; the first of the run file when not given.")
@@ -57,4 +57,4 @@ def epics(
         asyncio.run(serve())
     except (MissingExtraError, RunFileError, TokenError, OSError) as error:
         sys.stderr.write(f"rashpa epics: {error}\n")
-        raise typer.Exit(_BAD_INPUT) from None
+        raise typer.Exit(ExitCode.BAD_INPUT) from None

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 
-from rashpa.cli.teller import BAD_INPUT, FAILED, Teller
+from rashpa.cli.teller import Teller
 from rashpa.data.base.books import DataBooks
+from rashpa.data.base.exit_code import ExitCode
 from rashpa.data.stream.feedback import open_feedback
 from rashpa.data.stream.feedback_record import FeedbackError, Image
 
@@ -25,7 +26,7 @@ _Buffer = Annotated[str, typer.Option(help="By ZeroMQ: the only buffer that coun
 _Json = Annotated[
     bool, typer.Option("--json", help="A JSON document a line, with all numbers and peaks; the last one has the books.")
 ]
-_Quiet = Annotated[bool, typer.Option("--quiet", help="Only the figures at the end.")]
+_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the figures at the end.")]
 
 
 def feedback(
@@ -56,13 +57,13 @@ def feedback(
             finally:
                 seen.lost = images.lost
     except (FeedbackError, TimeoutError) as error:
-        code = FAILED if isinstance(error, TimeoutError) or seen.images else BAD_INPUT
+        code = ExitCode.FAILED if isinstance(error, TimeoutError) or seen.images else ExitCode.BAD_INPUT
         tell.complain(str(error))
         tell.end("", seen.books, code=code, problem=str(error), **seen.figures)
     except BrokenPipeError:
-        raise typer.Exit(FAILED) from None
+        raise typer.Exit(ExitCode.FAILED) from None
     except KeyboardInterrupt:
-        tell.end("", seen.books, code=FAILED, problem="stopped before the run was over", **seen.figures)
+        tell.end("", seen.books, code=ExitCode.INTERRUPTED, problem="stopped before the run was over", **seen.figures)
     sys.stderr.write(f"{seen.text}\n")
     tell.end("", seen.books, **seen.figures)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa receive-stream ADDRESS OUT`: images of other senders, into NXmx files."""
+"""`rashpa receive-stream ADDRESS --output OUT`: images of other senders, into NXmx files."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -9,13 +9,12 @@ from typing import Annotated, Any, Literal
 import typer
 
 from rashpa.cli.output_check import folder_trouble
-from rashpa.cli.teller import AsJson, Teller
-from rashpa.data.base.books import NOT_WHOLE, WHOLE, all_of
+from rashpa.cli.teller import AsJson, OutputBefore, Teller, output_of
+from rashpa.data.base.books import all_of
+from rashpa.data.base.exit_code import ExitCode
 from rashpa.node.engine.engine import EngineError
 from rashpa.node.offline.receive_stream import StreamFiles, read_recording, receive
 from rashpa.node.offline.received import Received
-
-_NOT_WHOLE, _INTERRUPTED = 1, 130
 
 
 def receive_stream(
@@ -25,7 +24,10 @@ def receive_stream(
             help="tcp://ADDRESS:PORT of the sender, without a port 31001; or a recording: a folder of *.cbor, or a file."
         ),
     ],
-    out: Annotated[Path, typer.Argument(help="What the names of the files begin with: OUT_master.h5 …")],
+    before: OutputBefore = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="What the names of the files begin with: OUT_master.h5 …")
+    ] = None,
     pattern: Annotated[
         Literal["push", "pub"], typer.Option(help="How the sender sends: to one of its clients, or to all of them.")
     ] = "push",
@@ -52,6 +54,7 @@ def receive_stream(
     sender or could not be read; 130 after Ctrl-C.
     """
     tell = Teller("receive-stream", as_json)
+    out = output_of(tell, output, before)
     if folder := folder_trouble(out.parent):
         tell.refuse(f"{out.parent}: {folder}; choose another folder")
     recording = Path(address)
@@ -64,7 +67,7 @@ def receive_stream(
         in_time, interrupted = _carried_out(
             tell, files, lambda: receive(endpoint, files, pattern=pattern, series=series, timeout_s=timeout)
         )
-    code = _INTERRUPTED if interrupted else _code(files.done, in_time=in_time)
+    code = ExitCode.INTERRUPTED if interrupted else _code(files.done, in_time=in_time)
     _complain_of(tell, files)
     text = "\n".join(_line_of(one) for one in files.done)
     masters = [master for one in files.done for master in one.files]
@@ -107,8 +110,8 @@ def _carried_out(tell: Teller, files: StreamFiles, work: Callable[[], bool]) -> 
 def _code(done: list[Received], *, in_time: bool) -> int:
     begun = [one for one in done if one.started]
     if not in_time or not begun or not all(one.ended for one in begun):
-        return _NOT_WHOLE
-    return WHOLE if all(one.whole for one in begun) else NOT_WHOLE
+        return ExitCode.FAILED
+    return ExitCode.GOOD if all(one.whole for one in begun) else ExitCode.NOT_WHOLE
 
 
 def _line_of(one: Received) -> str:

@@ -9,16 +9,20 @@ from typing import Annotated
 import typer
 
 from rashpa.beamline.extra import MissingExtraError
+from rashpa.cli.completion import run_files
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.run_file_reader import RunFileError
-
-_FAILED, _BAD_INPUT = 1, 2
+from rashpa.data.base.exit_code import ExitCode
 
 
 def tango(
     file: Annotated[
         Path | None,
-        typer.Argument(help="Run file of a device without a database; not with --instance.", show_default=False),
+        typer.Argument(
+            help="Run file of a device without a database; not with --instance.",
+            show_default=False,
+            autocompletion=run_files,
+        ),
     ] = None,
     instance: Annotated[
         str,
@@ -52,13 +56,13 @@ def tango(
         serve_alone(file.absolute(), device, host, number, ready)
     except (MissingExtraError, RunFileError, OSError) as error:
         sys.stderr.write(f"rashpa tango: {error}\n")
-        raise typer.Exit(_BAD_INPUT) from None
+        raise typer.Exit(ExitCode.BAD_INPUT) from None
     except Exception as error:
         # tango.DevFailed, which is not known where tango is not installed
         if type(error).__name__ != "DevFailed":
             raise
         sys.stderr.write(f"rashpa tango: {'; '.join(one.desc.strip() for one in error.args)}\n")
-        raise typer.Exit(_FAILED) from None
+        raise typer.Exit(ExitCode.FAILED) from None
 
 
 def _free_port(host: str) -> int:

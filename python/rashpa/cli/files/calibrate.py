@@ -12,7 +12,7 @@ import typer
 from numpy.typing import NDArray
 
 from rashpa.cli.at_work import Work, carried_out
-from rashpa.cli.teller import AsJson, Follow, Teller
+from rashpa.cli.teller import AsJson, Follow, OutputBefore, Teller, output_of
 from rashpa.data.base.bad_file import no_memory
 from rashpa.data.base.books import DataBooks, all_of
 from rashpa.data.datasets.calibration import load_map
@@ -32,10 +32,11 @@ def _group() -> None:
 
 @app.command()
 def pedestal(
-    output: Annotated[Path, typer.Argument(help="The calibration file, .h5.")],
     g0: Annotated[list[Path], typer.Option(metavar="FILE", help="Dark frames in G0; repeatable.")],
     g1: Annotated[list[Path], typer.Option(metavar="FILE", help="Dark frames with G1 forced; repeatable.")],
     g2: Annotated[list[Path], typer.Option(metavar="FILE", help="Dark frames with G2 forced; repeatable.")],
+    before: OutputBefore = None,
+    given: Annotated[Path | None, typer.Option("--output", "-o", help="The calibration file, .h5.")] = None,
     detector: Annotated[
         str, typer.Option(help="Name of the detector, as [detector] of run files has it.")
     ] = "detector",
@@ -58,7 +59,8 @@ def pedestal(
     headerless .bin, .zst of these. Outliers are left out, pixels that are dead or noisy are masked. Exit code 0 when every frame of the dark runs was
     used; 2 for bad input, and nothing is written; 3 when the dark runs lack frames that they should have.
     """
-    tell = Teller("calibrate", as_json)
+    tell = Teller("calibrate pedestal", as_json)
+    output = output_of(tell, given, before)
     by_gain = (g0, g1, g2)
 
     def make(work: Work) -> tuple[dict[int, ModuleMaps], DataBooks]:

@@ -23,7 +23,7 @@ from rashpa.data.stored.run_books import run_books
 
 def combine(
     masters: Annotated[list[Path], typer.Argument(help="_master.h5 files of one run.", show_default=False)],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.", show_default=False)],
+    out: Annotated[Path, typer.Option("--output", "-o", help="The file to write.", show_default=False)],
     follow: Follow = None,
     as_json: AsJson = False,
 ) -> None:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa convert RAW OUT`: NXmx files of a run that the sink `raw` has written."""
+"""`rashpa convert RAW --output OUT`: NXmx files of a run that the sink `raw` has written."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rashpa.cli.teller import AsJson, Follow, Teller
+from rashpa.cli.teller import AsJson, Follow, OutputBefore, Teller, output_of
 from rashpa.data.making.convert import convert_run
 from rashpa.data.parts.run_parts import StoredRunError
 
@@ -15,7 +15,10 @@ def convert(
     run: Annotated[
         Path, typer.Argument(metavar="RAW", help="The _raw_master.h5 of the run, or what its name begins with.")
     ],
-    to: Annotated[Path, typer.Argument(metavar="OUT", help="The _master.h5 to make, or what its name begins with.")],
+    before: OutputBefore = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The _master.h5 to make, or the beginning of its name.")
+    ] = None,
     images_per_file: Annotated[int, typer.Option("--images-per-file", min=1, max=2**32 - 1)] = 1000,
     threads: Annotated[int, typer.Option("--threads", min=1, max=64, help="That compress.")] = 1,
     replace: Annotated[bool, typer.Option("--replace", help="Write over files of an earlier one.")] = False,
@@ -29,6 +32,7 @@ def convert(
     Exit code 0 when every image of the run is in them; 2 for bad input, and nothing is written; 3 when images are errored, or not known.
     """
     tell = Teller("convert", as_json)
+    to = output_of(tell, output, before)
     try:
         done = convert_run(
             run,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rashpa.cli.at_work import Work, carried_out
-from rashpa.cli.teller import AsJson, Teller
+from rashpa.cli.teller import AsJson, OutputBefore, Teller, output_of
 from rashpa.data.base.books import DataBooks
 from rashpa.data.datasets.calibration_spec import CalibrationSpec
 from rashpa.data.datasets.dataset_spec import (
@@ -64,7 +64,10 @@ class Pixel(StrEnum):
 
 @app.command()
 def make(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write; new or empty.")],
+    before: OutputBefore = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="The folder to write; new or empty.")
+    ] = None,
     kind: Annotated[
         Kind, typer.Option(help="JUNGFRAU raw frames of a crystal, a computed pattern, or recorded files.")
     ] = Kind.JUNGFRAU,
@@ -117,6 +120,7 @@ def make(
 ) -> None:
     """Make a dataset folder: frames as .npy, their calibration, and dataset.json, which says what is synthetic and how it was made."""
     tell = Teller("dataset make", as_json)
+    folder = output_of(tell, output, before)
     with _refusing(tell):
         spec: AnyDatasetSpec
         calibration = None
@@ -233,7 +237,7 @@ def info(
 @app.command()
 def preview(
     path: Annotated[Path, typer.Argument(metavar="DIR|FILE", help="A dataset folder, a .npy or an image file.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The PNG to write.")] = Path("preview.png"),
+    out: Annotated[Path, typer.Option("--output", "-o", help="The PNG to write.")] = Path("preview.png"),
     frame: Annotated[int, typer.Option("--frame", "-n", min=0, help="Which frame.")] = 0,
 ) -> None:
     """Draw one frame, all modules below each other, logarithmic; photons where the dataset has a calibration."""

@@ -12,7 +12,8 @@ from rich.table import Table
 
 from rashpa.cli.teller import AsJson, Follow, Teller
 from rashpa.data.base.bad_file import blaming, no_memory
-from rashpa.data.base.books import NOT_WHOLE, DataBooks, all_of
+from rashpa.data.base.books import DataBooks, all_of
+from rashpa.data.base.exit_code import ExitCode
 from rashpa.data.figures.image_values import brightest_image
 from rashpa.data.files.hdf5.files import folders_of
 from rashpa.data.parts.run_parts import StoredRunError
@@ -39,7 +40,7 @@ def inspect(
         int | None,
         typer.Option("--image", help="Stored image to draw, from 0; by default the one with most bright pixels."),
     ] = None,
-    png: Annotated[Path | None, typer.Option("--png", help="Draw an image into this PNG file.")] = None,
+    png: Annotated[Path | None, typer.Option("--output", "-o", help="Draw an image into this PNG file.")] = None,
     hits: Annotated[
         Path | None, typer.Option("--hits", help="Draw bright pixels against frame number into this PNG file.")
     ] = None,
@@ -71,7 +72,7 @@ def inspect(
     except StoredRunError as error:
         tell.refuse(str(error))
     books = replace(books, troubles=(*books.troubles, *lacking))
-    code, problem = (NOT_WHOLE, lacking[0]) if lacking else (None, "")
+    code, problem = (ExitCode.NOT_WHOLE, lacking[0]) if lacking else (None, "")
     tell.end("", books, masters, code=code, problem=problem, runs=[facts for _, facts in looked])
 
 
@@ -125,7 +126,7 @@ def _books_of_gone(file: Path, follow: Sequence[Path]) -> DataBooks:
 def _check(tell: Teller, run: Run | JoinedRun, wanted: _Pictures) -> None:
     """End the command when a picture cannot be drawn."""
     if wanted.image is not None and wanted.png is None:
-        tell.refuse("--image chooses what --png draws; add --png FILE.png")
+        tell.refuse("--image chooses what --output draws; add --output FILE.png")
     if wanted.image is not None and not 0 <= wanted.image < len(run):
         tell.refuse(f"{run.path}: there is no image {wanted.image}; it holds {len(run)} (counted from 0)")
     if wanted.png is not None and len(run) == 0:

@@ -11,8 +11,8 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from rashpa.cli.teller import BAD_INPUT, Teller
-from rashpa.data.base.books import NOT_WHOLE, WHOLE
+from rashpa.cli.teller import Teller
+from rashpa.data.base.exit_code import ExitCode
 from rashpa.data.files.limited_process import Limits, start_limited, why_it_ended
 from rashpa.data.files.regular_file import open_regular, reason
 
@@ -58,7 +58,7 @@ def in_limited_process(command: Callable[..., None]) -> Callable[..., None]:
                 )
         said, complained = (text.decode(_encoding(), "replace") for text in (out, err))
         typer.echo(said, nl=False)
-        if process.returncode in (WHOLE, BAD_INPUT, NOT_WHOLE):
+        if process.returncode in (ExitCode.GOOD, ExitCode.BAD_INPUT, ExitCode.NOT_WHOLE):
             typer.echo(complained, err=True, nl=False)
         else:
             tell.refuse(f"{file}: {why_it_ended(process.returncode, limits)}")

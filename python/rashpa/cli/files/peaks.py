@@ -20,7 +20,7 @@ from rashpa.data.stored.run_books import run_books
 def peaks(
     file: Annotated[Path, typer.Argument(help="The _master.h5 file of a run, or of a group of receivers.")],
     output: Annotated[
-        Path | None, typer.Option("--output", help="The CXI file; by default beside the master, _peaks.cxi.")
+        Path | None, typer.Option("--output", "-o", help="The CXI file; by default beside the master, _peaks.cxi.")
     ] = None,
     geometry: Annotated[
         Path | None, typer.Option("--geometry", help="Write a geometry for CrystFEL into this file, too.")

@@ -15,9 +15,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressC
 from rich.table import Table
 
 from rashpa.cli.output_check import folder_trouble
-from rashpa.cli.teller import BAD_INPUT, FAILED, AsJson, Follow, Teller
-from rashpa.data.base.books import NOT_WHOLE, WHOLE, DataBooks, all_of
+from rashpa.cli.teller import AsJson, Follow, Teller
+from rashpa.data.base.books import DataBooks, all_of
 from rashpa.data.base.ended import ended_in_order
+from rashpa.data.base.exit_code import ExitCode
 from rashpa.data.files.file_names import natural
 from rashpa.data.parts.older_files import MASTER, older_files
 from rashpa.node.offline.process import (
@@ -30,8 +31,6 @@ from rashpa.node.offline.process import (
     process_recording,
     recordings_of,
 )
-
-_INTERRUPTED = 130
 
 
 def process(
@@ -111,7 +110,7 @@ def process(
             )
             what = "what was processed until then is stored" if there else "nothing was processed until then"
             tell.complain(f"interrupted; {what}")
-            raise typer.Exit(_INTERRUPTED) from None
+            raise typer.Exit(ExitCode.INTERRUPTED) from None
     done = [result for result in results if isinstance(result, Processed)]
     _show(console, done)
     books = [_books_of(result, count) for result, count in zip(results, frames, strict=True)]
@@ -124,9 +123,15 @@ def process(
         for job, result, one in zip(jobs_of, results, books, strict=True)
     ]
     masters = [f"{one.prefix}_master.h5" for one in done if one.prefix]
-    code = FAILED if len(done) < len(results) else WHOLE if all(one.good for one in done) else NOT_WHOLE
+    code = (
+        ExitCode.FAILED
+        if len(done) < len(results)
+        else ExitCode.GOOD
+        if all(one.good for one in done)
+        else ExitCode.NOT_WHOLE
+    )
     if results and all(isinstance(result, NotBegunError) for result in results):
-        code = BAD_INPUT
+        code = ExitCode.BAD_INPUT
     tell.end("", all_of(books), masters, code=code, recordings=entries)
 
 

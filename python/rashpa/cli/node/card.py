@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from rashpa.control.nodes.native_program import native_program
+from rashpa.data.base.exit_code import ExitCode
 
-_BAD_INPUT = 2
 _MISSING = (
     "rashpa card: there is no program rashpa_card: it is built by `make build` in a clone of the repository, where Verilator is installed "
     "(Debian's package `verilator`); a wheel has none"
@@ -54,7 +54,7 @@ def card(
     program = native_program("rashpa_card")
     if program is None:
         sys.stderr.write(_MISSING + "\n")
-        raise typer.Exit(_BAD_INPUT)
+        raise typer.Exit(ExitCode.BAD_INPUT)
     options: dict[str, object] = {"memory": memory, "latency": latency, "reads": reads, "seed": seed}
     if not unit or network != "udp":  # which a unit refuses
         options["network"] = network

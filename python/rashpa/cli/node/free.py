@@ -10,6 +10,7 @@ import typer
 from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.runfile.token import TokenError, token_of_environment
 from rashpa.control.telegrams import telegram
+from rashpa.data.base.exit_code import ExitCode
 
 _ABORTED = ("configured", "armed", "running", "paused")
 
@@ -29,7 +30,7 @@ def free(
         typer.echo(asyncio.run(_free(url, token_of_environment(), authority)))
     except (NodeError, TokenError) as error:
         sys.stderr.write(f"rashpa free: {error}\n")
-        raise typer.Exit(1 if isinstance(error, NodeError) else 2) from None
+        raise typer.Exit(ExitCode.FAILED if isinstance(error, NodeError) else ExitCode.BAD_INPUT) from None
 
 
 async def _free(url: str, token: str, authority: str) -> str:

@@ -10,9 +10,8 @@ from rich.table import Table
 
 from rashpa.cli.plan.plan_tables import print_whole
 from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.data.base.exit_code import ExitCode
 from rashpa.node.engine.engine import EngineError
-
-_FAILED, _BAD_INPUT = 1, 2
 
 
 def measure_pipelines(files: Sequence[Path], seconds: float, kept: Path | None, *, files_too: bool = False) -> None:
@@ -38,7 +37,7 @@ def measure_pipelines(files: Sequence[Path], seconds: float, kept: Path | None, 
                 found += measure_files(file, seconds, tell)
     except (RunFileError, OSError) as error:
         complain(str(error))
-        raise typer.Exit(_BAD_INPUT) from None
+        raise typer.Exit(ExitCode.BAD_INPUT) from None
     known = [one.throughput for one in found if one.throughput is not None]
     table = Table(box=None)
     for name in ("buffer", "pipeline", "pixels", "images/s"):
@@ -52,11 +51,11 @@ def measure_pipelines(files: Sequence[Path], seconds: float, kept: Path | None, 
         complain(
             "nothing was measured: no buffer has a kernel that a unit of this machine carries out, or files where --measure-files asks for them"
         )
-        raise typer.Exit(_FAILED)
+        raise typer.Exit(ExitCode.FAILED)
     print_whole(console, table)
     try:
         store_measured(path, known)
     except (EngineError, OSError) as error:
         complain(f"{path}: cannot be written: {error}")
-        raise typer.Exit(_FAILED) from None
+        raise typer.Exit(ExitCode.FAILED) from None
     console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)

@@ -12,6 +12,7 @@ import typer
 from rashpa.control.nodes.version import software_version
 from rashpa.control.runfile.token import TokenError, token_of_environment
 from rashpa.control.telegrams.telegram import Throughput
+from rashpa.data.base.exit_code import ExitCode
 from rashpa.data.base.limit_said import with_limit
 from rashpa.data.stream.feedback import FEEDBACK_FOLDER
 from rashpa.node.door.audit import Audit, audit_into
@@ -198,14 +199,14 @@ def receiver(
     listen = Listen(host, port, "", certificate, key, with_parent or of_run, lease, tuple(alias or ()))
     if kernels is not None and not kernels.is_dir():
         sys.stderr.write(f"rashpa receiver: --kernels {kernels}: there is no such folder\n")
-        raise typer.Exit(2)
+        raise typer.Exit(ExitCode.BAD_INPUT)
     try:
         folders = Folders(
             read or [Path.cwd()], write or [Path.cwd()], kernels, card or (), feedback=feedback, publish=publish or ()
         )
     except ValueError as error:
         sys.stderr.write(f"rashpa receiver: --publish: {error}\n")
-        raise typer.Exit(2) from None
+        raise typer.Exit(ExitCode.BAD_INPUT) from None
     records = Records(log_level, log_file, log_format, audit_file)
     _serve("receiver", name, listen, link_gbps, folders, of_run, records, measured)
 
@@ -274,4 +275,4 @@ def _serve(
         )
     except (EngineError, ServeError, TokenError) as error:
         sys.stderr.write(f"rashpa {role}: {error}\n")
-        raise typer.Exit(2) from None
+        raise typer.Exit(ExitCode.BAD_INPUT) from None

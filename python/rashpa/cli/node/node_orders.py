@@ -14,6 +14,7 @@ from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.runfile.token import TokenError, token_of_environment
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import Status
+from rashpa.data.base.exit_code import ExitCode
 
 app = typer.Typer(
     add_completion=False,
@@ -21,7 +22,6 @@ app = typer.Typer(
     help="Look at a node, or end what it does, without its manager. The bearer token is taken from the environment's RASHPA_TOKEN.",
 )
 
-_FAILED, _BAD_INPUT = 1, 2
 _Url = Annotated[str, typer.Argument(help="The node, as it printed it when it started.", show_default=False)]
 _Authority = Annotated[
     str, typer.Option(help="Certificate file that the node is checked against; the system's when not given.")
@@ -91,7 +91,7 @@ def _ask(name: str, url: str, authority: str, question: Callable[[NodeClient], A
         typer.echo(asyncio.run(asked()))
     except (NodeError, TokenError) as error:
         sys.stderr.write(f"rashpa node {name}: {error}\n")
-        raise typer.Exit(_FAILED if isinstance(error, NodeError) else _BAD_INPUT) from None
+        raise typer.Exit(ExitCode.FAILED if isinstance(error, NodeError) else ExitCode.BAD_INPUT) from None
 
 
 async def _status(client: NodeClient) -> str:

@@ -11,6 +11,7 @@ from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.runfile.token import TokenError, token_of_environment
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import Status
+from rashpa.data.base.exit_code import ExitCode
 
 
 def trigger(
@@ -31,7 +32,7 @@ def trigger(
         answers = asyncio.run(_trigger(urls, frames, token_of_environment(), authority))
     except TokenError as error:
         sys.stderr.write(f"rashpa trigger: {error}\n")
-        raise typer.Exit(2) from None
+        raise typer.Exit(ExitCode.BAD_INPUT) from None
     for url, answer in zip(urls, answers, strict=True):
         if isinstance(answer, Status):
             counts = telegram.count_of(answer.source.counts, "trigger") if answer.source else {}
@@ -39,7 +40,7 @@ def trigger(
         else:
             sys.stderr.write(f"rashpa trigger: {url}: {answer}\n")
     if not all(isinstance(answer, Status) for answer in answers):
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.FAILED)
 
 
 async def _trigger(urls: list[str], frames: int, token: str, authority: str) -> list[Status | NodeError]:

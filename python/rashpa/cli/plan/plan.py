@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from rashpa.cli.completion import run_files
 from rashpa.cli.plan.plan_tables import print_whole, tables_of
 from rashpa.cli.run_checks import problems_before, problems_of_nodes
 from rashpa.control.capacity.capacity import CapacityError, cautions, check_abilities, overloads
@@ -24,19 +25,26 @@ from rashpa.control.run.manager import Manager
 from rashpa.control.runfile.pipeline import UNITS, Pipeline, Step, plan_pipeline, unit_trouble
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.runfile.token import TokenError, token_of_environment
-
-FAILED, BAD_INPUT = 1, 2
+from rashpa.data.base.exit_code import ExitCode
 
 
 def plan(
-    file: Annotated[Path, typer.Argument(help="Run file (TOML); examples/ has some.", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(help="Run file (TOML); examples/ has some.", show_default=False, autocompletion=run_files)
+    ],
     nodes: Annotated[
         bool,
         typer.Option("--nodes", help="Ask the nodes what they have, starting those that are local, and check it."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Figures for programs, on standard output.")] = False,
     svg: Annotated[
-        Path | None, typer.Option(help="Draw it: modules, links with their rates, receivers.", show_default=False)
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Draw it into this SVG file: modules, links with their rates, receivers.",
+            show_default=False,
+        ),
     ] = None,
 ) -> None:
     """Show the plan of a run: the pixels that go to each buffer and their rate, the load of links, memory and units, and the processing of the images of each
@@ -51,7 +59,7 @@ def plan(
             check_abilities(found, capabilities)
     except (RunFileError, CapacityError, NodeError, TokenError, OSError) as error:
         _complain(str(error))
-        raise typer.Exit(BAD_INPUT) from None
+        raise typer.Exit(ExitCode.BAD_INPUT) from None
     for text in (*cautions(found), *calibration_warnings(found, datetime.now(UTC))):
         Console(stderr=True).print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     summary = summary_of(found, capabilities)
@@ -66,7 +74,7 @@ def plan(
         problems += problems_of_nodes(found)
     if problems:
         _complain("\n".join(problems))
-        raise typer.Exit(BAD_INPUT)
+        raise typer.Exit(ExitCode.BAD_INPUT)
 
 
 def _show(summary: Summary) -> None:
@@ -91,7 +99,7 @@ def _draw(summary: Summary, path: Path) -> None:
         draw_plan(summary, path)
     except OSError as error:
         _complain(f"{path}: cannot be written: {error.strerror or error}; choose another file")
-        raise typer.Exit(FAILED) from None
+        raise typer.Exit(ExitCode.FAILED) from None
     Console(stderr=True).print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
 
 

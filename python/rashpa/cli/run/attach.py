@@ -9,11 +9,12 @@ import typer
 from rich.console import Console
 
 from rashpa.cli.output_check import folder_trouble
-from rashpa.cli.run.run import BAD_INPUT, complain, conclude, watched
+from rashpa.cli.run.run import complain, conclude, watched
 from rashpa.control.handover.journal import Journal, JournalError, find_journal
 from rashpa.control.run.attach import attached
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.runfile.token import TokenError, token_of_environment
+from rashpa.data.base.exit_code import ExitCode
 
 
 def attach(
@@ -24,7 +25,10 @@ def attach(
         ),
     ],
     report: Annotated[
-        Path | None, typer.Option(help="Folder for report.json and report.html; as the run was told when not given.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Folder for report.json and report.html; as the run was told when not given."
+        ),
     ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="No progress, neither bar nor lines; the closing tables stay.")
@@ -41,11 +45,11 @@ def attach(
         token = token_of_environment()
         journal = Journal(find_journal(where), str(report.resolve()) if report is not None else "")
         if report is not None and (trouble := folder_trouble(report)):
-            raise JournalError(f"--report {report}: {trouble}; choose another folder")
+            raise JournalError(f"--output {report}: {trouble}; choose another folder")
         manager = attached(journal, token=token)
     except (JournalError, RunFileError, TokenError, OSError) as error:
         complain(errors, str(error), "attach")
-        raise typer.Exit(BAD_INPUT) from None
+        raise typer.Exit(ExitCode.BAD_INPUT) from None
     plan = manager.plan
     outcome = asyncio.run(watched(manager, console, quiet))
     folder = Path(journal.report) if journal.report else None

@@ -11,17 +11,21 @@ import typer
 from rich.console import Console
 
 from rashpa.cli.output_check import folder_trouble
-from rashpa.cli.run.run import BAD_INPUT, GOOD, complain, run
+from rashpa.cli.run.run import complain, run
+from rashpa.data.base.exit_code import ExitCode
 from rashpa.data.base.packaged import packaged_file
 
 EXAMPLE = "01_first_light.toml"
 RUN_FILE = "first_light.toml"
-_ITS_OWN = "examples/01_first_light.toml --report out/demo"  # how the example says that it is run
+_ITS_OWN = "examples/01_first_light.toml --output out/demo"  # how the example says that it is run
 
 
 def demo(
     report: Annotated[
-        Path, typer.Option(help="Folder for the report, the images and the run file; it must be empty or absent.")
+        Path,
+        typer.Option(
+            "--output", "-o", help="Folder for the report, the images and the run file; it must be empty or absent."
+        ),
     ] = Path("rashpa-demo"),
     frames: Annotated[
         int | None,
@@ -44,13 +48,13 @@ def demo(
         file = _write_run_file(report, frames)
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        complain(errors, f"--report {report}: {reason}; choose another folder", "demo")
-        raise typer.Exit(BAD_INPUT) from None
-    _say(console, f"rashpa run {_typed(file)} --report {_typed(report)}")
+        complain(errors, f"--output {report}: {reason}; choose another folder", "demo")
+        raise typer.Exit(ExitCode.BAD_INPUT) from None
+    _say(console, f"rashpa run {_typed(file)} --output {_typed(report)}")
     try:
         run(file, report, page=page, quiet=quiet)
     except typer.Exit as end:
-        if end.exit_code == GOOD:
+        if end.exit_code == ExitCode.GOOD:
             for line in _next_steps(file, report, page):
                 _say(console, line)
         raise
@@ -59,7 +63,7 @@ def demo(
 def run_file_text(folder: Path, frames: int | None) -> str:
     """Return the example with `folder` as the place of all its output, and with `frames` frames."""
     text = packaged_file("examples", EXAMPLE).read_text(encoding="utf-8")
-    text = text.replace(_ITS_OWN, f"{_typed(folder / RUN_FILE)} --report {_typed(folder)}", 1)
+    text = text.replace(_ITS_OWN, f"{_typed(folder / RUN_FILE)} --output {_typed(folder)}", 1)
     output = json.dumps(str(folder), ensure_ascii=False)
     text = re.sub(r"(?m)^output = .*$", lambda _: f"output = {output}", text, count=1)
     return text if frames is None else re.sub(r"(?m)^frames = \d+$", f"frames = {frames}", text, count=1)
@@ -86,9 +90,9 @@ def _next_steps(file: Path, folder: Path, page: bool) -> list[str]:
         "",
         f"The report is {where}.",
         "Next:",
-        f"  look at an image:  rashpa inspect {_typed(stored)} --png {_typed(folder / 'image.png')}",
+        f"  look at an image:  rashpa inspect {_typed(stored)} --output {_typed(folder / 'image.png')}",
         f"  watch it live:     rashpa dashboard {_typed(file)}",
-        f"  make it your own:  edit {_typed(file)}; rashpa run {_typed(file)} --report {_typed(folder)}",
+        f"  make it your own:  edit {_typed(file)}; rashpa run {_typed(file)} --output {_typed(folder)}",
     ]
 
 

@@ -10,8 +10,7 @@ import typer
 from rashpa.control.handover.join_desk import ask_to_join
 from rashpa.control.handover.journal import JournalError, find_journal, journal_lives
 from rashpa.control.plan.groups import Joined
-
-_FAILED, _BAD_INPUT = 1, 2
+from rashpa.data.base.exit_code import ExitCode
 
 
 def join(
@@ -29,7 +28,7 @@ def join(
     address: Annotated[str, typer.Option(help="Where it takes packets; as link.receiver_address when not given.")] = "",
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="As link.port when not given; 0: any.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, max=64, help="As link.threads when not given.")] = None,
-    wait: Annotated[
+    timeout: Annotated[
         float, typer.Option(min=1.0, max=3600.0, help="Longest time until it takes part, in seconds.")
     ] = 60.0,
 ) -> None:
@@ -44,11 +43,11 @@ def join(
         journal = find_journal(where)
         if not journal_lives(journal):
             raise JournalError(f"{journal}: no manager is at it; the run has ended, or `rashpa attach` takes it over")
-        answer = ask_to_join(journal, Joined(group, receiver), wait)
+        answer = ask_to_join(journal, Joined(group, receiver), timeout)
     except JournalError as error:
         sys.stderr.write(f"rashpa join: {error}\n")
-        raise typer.Exit(_BAD_INPUT) from None
+        raise typer.Exit(ExitCode.BAD_INPUT) from None
     if answer.trouble:
         sys.stderr.write("".join(f"rashpa join: {line}\n" for line in answer.trouble.splitlines()))
-        raise typer.Exit(_FAILED)
+        raise typer.Exit(ExitCode.FAILED)
     typer.echo(answer.text)

@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
+from rashpa.cli.completion import run_files_and_commands
 from rashpa.cli.plan.plan import group_lines
 from rashpa.cli.report.report import page_module, write_report
 from rashpa.cli.run.run_display import RunDisplay, print_outcome
@@ -31,17 +32,24 @@ from rashpa.control.plan.run_plan import Plan, images_of, load_plan
 from rashpa.control.run.manager import Manager
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.runfile.token import TokenError, token_of_environment
+from rashpa.data.base.exit_code import ExitCode
 from rashpa.data.base.telling import only_tells, troubles
 from rashpa.data.files.regular_file import reason
 
-GOOD, FAILED, BAD_INPUT, RED, INTERRUPTED = 0, 1, 2, 3, 130
 _MOST_ASKED = 2
 _END_S = 1.8
 
 
 def run(
-    file: Annotated[Path, typer.Argument(help="Run file (TOML); examples/ has some.", show_default=False)],
-    report: Annotated[Path | None, typer.Option(help="Folder for report.json and report.html.")] = None,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Run file (TOML); examples/ has some.", show_default=False, autocompletion=run_files_and_commands
+        ),
+    ],
+    report: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for report.json and report.html.")
+    ] = None,
     page: Annotated[
         bool,
         typer.Option(
@@ -73,7 +81,9 @@ def run(
     ] = "",
     launcher_wait: Annotated[
         float,
-        typer.Option(min=1.0, help="Slurm: seconds that a node may wait for its machine before the run is given up."),
+        typer.Option(
+            "--timeout", min=1.0, help="Slurm: seconds that a node may wait for its machine before the run is given up."
+        ),
     ] = 300.0,
 ) -> None:
     """Carry a run through: start or reach its nodes, configure, acquire, and close the books.
@@ -90,7 +100,7 @@ def run(
         by = launcher_of(launcher, launcher_options, launcher_wait, local_command)
     except (RunFileError, TokenError, JournalError, LauncherError, OSError) as error:
         complain(errors, str(error))
-        raise typer.Exit(BAD_INPUT) from None
+        raise typer.Exit(ExitCode.BAD_INPUT) from None
     for text in (*cautions(plan), *calibration_warnings(plan, datetime.now(UTC))):
         errors.print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     console = Console()
@@ -106,7 +116,7 @@ def run(
         if error.errno not in (errno.EMFILE, errno.ENFILE):
             raise
         complain(errors, f"{error.strerror}: a run needs some of its own and 128 for each node; raise `ulimit -n`")
-        raise typer.Exit(FAILED) from None
+        raise typer.Exit(ExitCode.FAILED) from None
     conclude(outcome, report, file, errors, console, page=page and not manager.hurried)
 
 
@@ -143,7 +153,7 @@ def conclude(
         errors.print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     if written.trouble:
         complain(errors, f"the report cannot be written: {written.trouble}", command)
-    raise typer.Exit(exit_code(outcome) or (FAILED if written.trouble else GOOD))
+    raise typer.Exit(exit_code(outcome) or (ExitCode.FAILED if written.trouble else ExitCode.GOOD))
 
 
 def _tell(outcome: Outcome, errors: Console, console: Console, command: str) -> None:
@@ -208,13 +218,13 @@ def _write_report(outcome: Outcome, folder: Path, file: Path, page: bool) -> _Wr
 def exit_code(outcome: Outcome) -> int:
     """Return the exit code, 0 only for a run in which everything is stored or explained."""
     if outcome.good:
-        return GOOD
+        return ExitCode.GOOD
     if outcome.interrupted:
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     if outcome.refused:
-        return BAD_INPUT
+        return ExitCode.BAD_INPUT
     # without the tables of all nodes the run has not come to its end
-    return FAILED if outcome.problem or not outcome.accounts else RED
+    return ExitCode.FAILED if outcome.problem or not outcome.accounts else ExitCode.NOT_WHOLE
 
 
 def end_within(seconds: float, code: int) -> None:
@@ -234,7 +244,7 @@ async def watched(manager: Manager, console: Console, quiet: bool) -> Outcome:
             nonlocal asked
             asked += 1
             if asked == _MOST_ASKED:  # whatever still stands then: a second interrupt ends the patience
-                end_within(_END_S, INTERRUPTED)
+                end_within(_END_S, ExitCode.INTERRUPTED)
             manager.stop()
 
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -10,8 +10,8 @@ import typer
 from rashpa.cli.run.stop import who
 from rashpa.control.handover.journal import JournalError, find_journal
 from rashpa.control.handover.steering import SteerError, Way, steer
+from rashpa.data.base.exit_code import ExitCode
 
-_BAD_INPUT = 2
 _Where = Annotated[
     Path,
     typer.Argument(
@@ -50,4 +50,4 @@ def _ask(way: Way, where: Path, timeout_s: float) -> None:
         typer.echo(steer(find_journal(where), way, who(), timeout_s))
     except (JournalError, SteerError, OSError) as error:
         sys.stderr.write(f"rashpa {way}: {error}\n")
-        raise typer.Exit(_BAD_INPUT) from None
+        raise typer.Exit(ExitCode.BAD_INPUT) from None

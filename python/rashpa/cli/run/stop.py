@@ -12,13 +12,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from rashpa.cli.run.run import BAD_INPUT, FAILED, GOOD, RED, complain, conclude, watched
+from rashpa.cli.run.run import complain, conclude, watched
 from rashpa.control.handover.journal import Journal, JournalError, ManagerLivesError, find_journal
 from rashpa.control.handover.stop_request import StopError, StopRequest
 from rashpa.control.run.attach import attached
 from rashpa.control.run.end import never_early
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.runfile.token import TokenError, token_of_environment
+from rashpa.data.base.exit_code import ExitCode
 
 
 def stop(
@@ -52,7 +53,7 @@ def stop(
             raise StopError(f"{path}: {why}")
     except (JournalError, StopError, RunFileError, TokenError, OSError) as error:
         complain(errors, str(error), "stop")
-        raise typer.Exit(BAD_INPUT) from None
+        raise typer.Exit(ExitCode.BAD_INPUT) from None
     manager.end(who())
     outcome = asyncio.run(watched(manager, console, quiet=True))
     report = Path(journal.report) if journal.report else None
@@ -80,8 +81,8 @@ def _asked(path: Path, timeout_s: float, console: Console, errors: Console) -> i
     for line in (*answer.problem.splitlines(), *answer.reasons):
         complain(errors, line, "stop")
     if answer.problem:
-        return FAILED
-    return GOOD if answer.good else RED
+        return ExitCode.FAILED
+    return ExitCode.GOOD if answer.good else ExitCode.NOT_WHOLE
 
 
 def who() -> str:

@@ -17,15 +17,16 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from rashpa.cli.completion import nodes_or_run_files
 from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.runfile.token import TokenError, token_of_environment
+from rashpa.data.base.exit_code import ExitCode
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-GOOD, FAILED, BAD_INPUT = 0, 1, 2
 _HERE = ("http://127.0.0.1:4780", "http://127.0.0.1:4781")
 _WIDTH = 160  # of a table that goes into a file
 
@@ -34,6 +35,7 @@ Nodes = Annotated[
     typer.Argument(
         help="URLs of nodes, or run files (.toml) that name them; emulator and receiver at their usual ports of this machine when not given.",
         show_default=False,
+        autocompletion=nodes_or_run_files,
     ),
 ]
 Authority = Annotated[
@@ -89,7 +91,7 @@ def watch(
         code = asyncio.run(_watch(clients, every_s, once, as_json, question, drawn))
     except (NodeError, TokenError, RunFileError, OSError) as error:
         sys.stderr.write(f"rashpa {command}: {error}\n")
-        raise typer.Exit(BAD_INPUT) from None
+        raise typer.Exit(ExitCode.BAD_INPUT) from None
     raise typer.Exit(code)
 
 
@@ -156,7 +158,7 @@ async def _watch(
     finally:
         for client in clients:
             await client.close()
-    return FAILED if any(node.problem for node in nodes) else GOOD
+    return ExitCode.FAILED if any(node.problem for node in nodes) else ExitCode.GOOD
 
 
 def _page(drawn: Callable[[list[Watched[View]]], RenderableType], nodes: list[Watched[View]]) -> Group:

@@ -38,7 +38,7 @@ from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import Endpoint
 
 _POLL_S = 0.25
-_ITS_LOG = "its log says what it was at: `rashpa node log URL`, or nodes.log of --report"
+_ITS_LOG = "its log says what it was at: `rashpa node log URL`, or nodes.log beside the report"
 
 
 def unprepared() -> None:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-WHOLE, NOT_WHOLE = 0, 3
-"""Exit codes of a command that has made what it could."""
+from rashpa.data.base.exit_code import ExitCode
+
 MOST_TROUBLES = 8
 
 
@@ -47,7 +47,7 @@ class DataBooks:
     @property
     def exit_code(self) -> int:
         """Return the code with which a command ends, as `rashpa run` does."""
-        return WHOLE if self.whole else NOT_WHOLE
+        return ExitCode.GOOD if self.whole else ExitCode.NOT_WHOLE
 
     def text(self) -> str:
         """Return the counts in one line, without those that are zero where nothing is wrong."""

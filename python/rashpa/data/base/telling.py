@@ -19,6 +19,7 @@ from typing import Final, Generic, NoReturn, ParamSpec, TypeVar
 
 from typing_extensions import override
 
+from rashpa.data.base.exit_code import ExitCode
 from rashpa.data.base.plain_text import BIDIRECTIONAL
 
 PATIENCE_S = 0.25
@@ -27,7 +28,6 @@ MOST_BYTES = 1 << 18
 """The most bytes that wait for a reader; later ones are dropped."""
 _CLOSE_S = 1.0  # without anything taken, at the end
 _CHUNK = 4096
-_LOST = 1
 _MOST_VALUES = 1000
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -189,7 +189,7 @@ class TellingStream(FileText):
         self._behind.drain()
 
     def _end(self) -> NoReturn:
-        raise SystemExit(_LOST)
+        raise SystemExit(ExitCode.FAILED)
 
     def _tell(self, data: bytes, left_out: int = 0) -> bool:
         if left_out:

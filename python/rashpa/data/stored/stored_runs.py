@@ -29,7 +29,7 @@ def _of_folder(folder: Path) -> list[Path]:
     found = [path for path in sorted(folder.glob("*_master.h5"), key=natural) if not is_combined(path)]
     if not found:
         raise StoredRunError(
-            f"{folder}: holds no _master.h5 file; its report says where the files are: give the folder of --report"
+            f"{folder}: holds no _master.h5 file; its report says where the files are: give the folder of the report"
         )
     return found
 

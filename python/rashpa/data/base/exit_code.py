@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exit codes of all commands. The tables in `--help`, in the reference and in man pages are made from them."""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Names an exit code. `meaning` says it for people; a command says more where it has more to say (`rashpa.cli.commands`)."""
+
+    GOOD = 0
+    FAILED = 1
+    BAD_INPUT = 2
+    NOT_WHOLE = 3
+    INTERRUPTED = 130
+
+    @property
+    def meaning(self) -> str:
+        """Return the common meaning in words."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    ExitCode.GOOD: "it did what it was asked",
+    ExitCode.FAILED: "it could not",
+    ExitCode.BAD_INPUT: "bad input; nothing was begun",
+    ExitCode.NOT_WHOLE: "it came to its end, but part of the result is missing or wrong",
+    ExitCode.INTERRUPTED: "Ctrl-C",
+}
