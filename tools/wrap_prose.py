@@ -21,7 +21,7 @@ LEFT_OUT = ("changes/", "CHANGELOG", "CODE_OF_CONDUCT", "LICENSE", "packaging/")
 _ITEM = re.compile(r"(\s{0,8}(?:[-*+]|\d+[.)])\s+)(?=\S)")
 _FENCE = re.compile(r"\s*(```+|~~~+)")
 # Beginnings of blocks that stay: headings, tables, quotes, HTML, admonitions, definitions of links, rules, indented text.
-_KEPT = re.compile(r"#{1,6} |\s*\||\s*>|\s*<(?!https?:)|!!!|\?\?\?|\[[^\]]+\]: |---|===|\*\*\*|    ")
+_KEPT = re.compile(r"#{1,6} |\s*\||\s*>|\s*<(?!https?:|!--[=/])|!!!|\?\?\?|\[[^\]]+\]: |---|===|\*\*\*|    ")
 # Words that would begin a block at the beginning of a line.
 _NO_BEGINNING = re.compile(r"(?:[-*+]|\d+[.)]|#{1,6}|>.*|\|.*|=+|-+|!!!|\?\?\?|<.*|```.*)$")
 _CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)|<!--.*?-->")
@@ -66,11 +66,11 @@ def _verbatim(lines: list[str], at: int) -> int:
     if fence := _FENCE.match(line):
         inside = takewhile(lambda other: not other.lstrip().startswith(fence[1]), lines[at + 1 :])
         return 2 + len(list(inside))
-    if line.startswith("<!--"):
+    if line.startswith("<!--") and not line.startswith(("<!--=", "<!--/")):  # those of tools/docs_figures.py are text
         return 1 + len(list(takewhile(lambda one: "-->" not in one, lines[at:])))
     if line.startswith(("!!!", "???")):
         return 1 + len(list(takewhile(lambda other: not other or other.startswith("    "), lines[at + 1 :])))
-    if line.startswith("<"):
+    if line.startswith("<") and not line.startswith("<!--"):
         return max(1, len(list(takewhile(str.strip, lines[at:]))))
     return 1 if not line.strip() or (_KEPT.match(line) and not _ITEM.match(line)) else 0
 

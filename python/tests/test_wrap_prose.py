@@ -68,3 +68,8 @@ def test_no_line_begins_with_a_word_that_begins_a_block(tool: ModuleType, word: 
         lines = tool.wrap(f"{'word ' * count}{word} {LONG}\n").splitlines()
         assert not any(line.startswith(word) for line in lines) or word == "`a b`"
         assert sum(line.count(word) for line in lines) == 1
+
+
+def test_a_figure_that_a_tool_writes_is_text(tool: ModuleType) -> None:
+    text = "It takes\n<!--= a.json; one; .1f -->52.1<!--/--> GB/s.\n"
+    assert tool.wrap(text) == "It takes <!--= a.json; one; .1f -->52.1<!--/--> GB/s.\n"
