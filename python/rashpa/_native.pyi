@@ -371,6 +371,9 @@ class Reshaping:
     def mask(self, seen: NDArray[np.uint32]) -> NDArray[np.uint32]: ...  # NXmx pixel_mask
 
 def kernels_json() -> str: ...  # what schema/kernels.json holds
+def bad_pixels_kernel(mask: NDArray[np.uint8]) -> Kernel:
+    """A step that puts pixels at the masked value where the mask is not 0. It is of no name that a run file has."""
+
 def plugin_kernel(file: str, parameters: dict[str, bool | int | float | str], check: bool = True) -> Kernel:
     """Loads a shared object, which runs its code. `check`: it is given copies of images, and what it changes there makes the image errored. ConfigError when it is no plugin of this version, or declares what makes no sense."""
 

@@ -19,6 +19,7 @@
 #include "bindings/bindings.hpp"
 #include "bindings/named_values.hpp"
 #include "rashpa/core/error.hpp"
+#include "rashpa/kernel/bad_pixels/bad_pixels.hpp"
 #include "rashpa/kernel/outside/plugin.hpp"
 #include "rashpa/kernel/registry.hpp"
 
@@ -33,6 +34,17 @@ using Maps = nb::ndarray<const float, nb::shape<3, -1, -1>, nb::c_contig, nb::de
 using Mask = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using MadeMask = nb::ndarray<nb::numpy, std::uint32_t, nb::ndim<2>>;
 using kernel::CalibrationMaps;
+
+using BadMask = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+kernel::bad_pixels::Config bad_of(const BadMask& mask) {
+  kernel::bad_pixels::Config config{
+      .shape = {static_cast<std::uint32_t>(mask.shape(1)), static_cast<std::uint32_t>(mask.shape(0))}};
+  for (std::size_t pixel = 0; pixel < mask.size(); ++pixel) {
+    if (mask.data()[pixel] != 0) config.bad.push_back(static_cast<std::uint32_t>(pixel));
+  }
+  return config;
+}
 
 struct Calibration {
   std::shared_ptr<const CalibrationMaps> maps;
@@ -194,6 +206,9 @@ void bind_kernel(nb::module_& m) {
       .def("region", &Reshaping::region, "x"_a, "y"_a, "width"_a, "height"_a)
       .def("mask", &Reshaping::mask, "seen"_a);
   m.def("kernels_json", &kernel::kernels_json);
+  m.def(
+      "bad_pixels_kernel",
+      [](const BadMask& mask) { return ConfiguredKernel{kernel::bad_pixels::step_of(bad_of(mask))}; }, "mask"_a);
   m.def(
       "plugin_kernel",
       [](const std::string& file, const nb::dict& parameters, bool check) {

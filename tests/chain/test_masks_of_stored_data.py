@@ -3,6 +3,7 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 from rashpa.control.runfile.kernels import declarations
+from rashpa.data.kernels.pipeline import Pipeline, available_units
 from rashpa.data.stored.stored_piece import no_value
 from rashpa.node.offline.process import Job, Recording, process_recording
 
@@ -98,11 +100,18 @@ def found_in(master: Path) -> dict[str, NDArray[Any]]:
     return found
 
 
-def processed(folder: Path, source: Path, pixel: str, kernel: str) -> dict[str, NDArray[Any]]:
+def processed(
+    folder: Path, source: Path, pixel: str, kernel: str, more: Sequence[tuple[str, str]] = ()
+) -> dict[str, NDArray[Any]]:
+    """Return what the kernel finds. `more`: texts of the run file, and what stands there instead."""
     (folder / "p.poni").write_text(PONI)
     file = folder / "p.toml"
     placeholder = f'kind = "pattern"\nmodules = 1\nframes = 2\nwidth = {COLUMNS}\nheight = {ROWS}\npixel = "{pixel}"\n'
-    file.write_text(run_text(placeholder, pixel, kernel))
+    text = run_text(placeholder, pixel, kernel)
+    for old, new in more:
+        assert old in text
+        text = text.replace(old, new)
+    file.write_text(text)
     out = folder / source.stem
     out.mkdir()
     assert process_recording(Job(file, "", out, Recording("r", (source,)))).good
@@ -139,6 +148,76 @@ def test_a_kernel_finds_what_it_finds_in_images_that_are_masked(tmp_path: Path, 
     other = processed(tmp_path, written(tmp_path / "other.h5", images, MASK), pixel, kernel)
     if kernel not in ("peakfinder8", "peakfinder"):  # of one pixel they make no peak
         assert not alike(by_file, other), "a virtual pixel counts"
+
+
+GEOMETRY = f"""\
+photon_energy = 9000
+p/min_fs = 0
+p/max_fs = {COLUMNS - 1}
+p/min_ss = 0
+p/max_ss = {ROWS - 1}
+p/corner_x = 28
+p/corner_y = 20
+p/fs = -x
+p/ss = -y
+"""
+GEOMETRY += "".join(
+    f"bad{n}/min_fs = {left}\nbad{n}/max_fs = {right}\nbad{n}/min_ss = {top}\nbad{n}/max_ss = {bottom}\n"
+    for n, (left, right, top, bottom) in enumerate([(4, 4, 3, 3), (0, COLUMNS - 1, 10, 10), (30, 35, 20, 23)])
+)
+BY_GEOMETRY = ("[detector]\n", '[detector]\ngeometry = "m.geom"\n')
+MASKED = [name for name in KERNELS if not declarations()[name].delivered]
+
+
+@pytest.mark.parametrize("pixel", TYPES)
+@pytest.mark.parametrize("kernel", MASKED)
+def test_bad_regions_of_a_geometry_count_for_every_kernel(tmp_path: Path, kernel: str, pixel: str) -> None:
+    if pixel not in declarations()[kernel].takes.pixels or (kernel, pixel) == ("sparsify", "float32"):
+        pytest.skip(f"{kernel} makes nothing of {pixel}")
+    (tmp_path / "m.geom").write_text(GEOMETRY)
+    images = images_of(pixel)
+    source = written(tmp_path / "as_sent.h5", images, None)
+    by_geometry = processed(tmp_path, source, pixel, kernel, [BY_GEOMETRY])
+    images[:, BAD] = no_value(images.dtype)
+    source = written(tmp_path / "by_value.h5", images, None)
+    assert alike(by_geometry, processed(tmp_path, source, pixel, kernel, [BY_GEOMETRY]))
+
+
+@pytest.mark.parametrize("unit", ["cpu", "opencl"])
+def test_they_count_in_a_run_on_every_unit(tmp_path: Path, unit: str) -> None:
+    usable, why = available_units()[unit]
+    if not usable:
+        pytest.skip(why)
+    (tmp_path / "m.geom").write_text(GEOMETRY)
+    images = images_of("uint16")
+    written(tmp_path / "f.h5", images, None)
+    text = run_text('kind = "stored"\npath = "f.h5"\n', "uint16", "checksum", "total_counts", "peakfinder8")
+    text = text.replace(*BY_GEOMETRY).replace("keep_darks", f'unit = "{unit}"\nkeep_darks')
+    text += '[[buffer]]\nname = "plain"\nslots = 8\nstack = 4\ndeadline_ms = 20000\nkeep_darks = true\n[[buffer.sink]]\nkind = "hdf5"\n'
+    (tmp_path / "r.toml").write_text(text)
+    command = [sys.executable, "-m", "rashpa.cli.entry", "run", "r.toml", "-q"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = found_in(tmp_path / "out/r_b_master.h5")
+    masked = np.where(BAD, 65535, images)
+    np.testing.assert_array_equal(found["images"], masked)
+    alone = Pipeline([{"name": "peakfinder8", "beam_x": 28.0, "beam_y": 20.0}], (ROWS, COLUMNS), masked="delivered")
+    peaks = alone(masked).columns
+
+    def column(name: str) -> list[float]:
+        return next(values.tolist() for path, values in found.items() if path.endswith(name))
+
+    assert column("total_counts") == images.astype(np.int64)[:, ~BAD].sum(1).tolist()
+    assert column("masked_in_total") == [int(BAD.sum())] * IMAGES
+    for name in "n_peaks", "peak_intensity", "empty_rings":
+        assert column(name) == peaks[name].tolist()
+    crc = Pipeline([{"name": "checksum"}], (ROWS, COLUMNS))(images).columns["crc32c"]
+    assert column("crc32c") == crc.tolist(), "the checksum is that of the pixels as they came"
+    np.testing.assert_array_equal(found_in(tmp_path / "out/r_plain_master.h5")["images"], images)
+    for name in "b", "plain":
+        with h5py.File(tmp_path / f"out/r_{name}_master.h5") as file:
+            mask = file["entry/instrument/detector/pixel_mask"][()]
+            assert mask.tolist() == np.where(BAD, 256, 0).tolist()
 
 
 @pytest.mark.parametrize(("key", "masked"), [("", True), ('bad_pixels = "as_stored"\n', False)])

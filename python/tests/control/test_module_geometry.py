@@ -361,16 +361,18 @@ def test_bad_pixels_turn_with_their_module(tmp_path: Path, way: str) -> None:
     np.testing.assert_array_equal(mask_of(plan)[lies.y : lies.y + rows, lies.x : lies.x + columns], turned)
 
 
-def test_kernels_that_still_count_bad_pixels_are_cautioned(tmp_path: Path) -> None:
+def test_kernels_that_read_pixels_as_delivered_stand_before_those_for_which_bad_ones_are_masked(tmp_path: Path) -> None:
     (tmp_path / "det.geom").write_text("photon_energy = 9000\n" + "".join(BAD))
     total = '[[buffer.kernel]]\nname = "total_counts"\n'
     checksum = '[[buffer.kernel]]\nname = "checksum"\n'
     path = tmp_path / "run.toml"
-    for kernels, said in (checksum + total, 1), (checksum, 0), ("", 0):
+    for kernels in (checksum + total, checksum, ""):
         path.write_text(RUN.format(detector="") + kernels)
-        cautions = load_plan(path).placed.cautions
-        assert len(cautions) == said
-        assert all("kernel[1]: total_counts counts pixels that detector.geometry calls bad" in one for one in cautions)
+        assert load_plan(path).placed.cautions == ()
+    path.write_text(RUN.format(detector="") + total + checksum)
+    says = r"kernel\[1\]: checksum reads pixels as the detector delivers them, .* are masked for total_counts; put it before that"
+    with pytest.raises(RunFileError, match=says):
+        load_plan(path)
 
 
 @pytest.mark.parametrize(

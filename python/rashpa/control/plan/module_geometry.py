@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rashpa.control.runfile import run_file as toml
 from rashpa.control.runfile import special_values
-from rashpa.control.runfile.kernels import declaration, label_of, parameters_of
+from rashpa.control.runfile.kernels import declaration, first_looking, label_of
 from rashpa.control.runfile.run_file_reader import RunFileError, RunFileSource
 from rashpa.data.files.file_names import located
 from rashpa.data.geometry.laboratory import AS_SEEN_FROM_THE_SAMPLE, Axes, ModulePart, PanelPlace
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rashpa.data.base.pixels import Masking
     from rashpa.data.geometry.crystfel_geometry import Experiment
 
-_BY_MASK = ("azimuthal",)  # kernels that are given the mask of the image
 _SAME = 1e-3  # relative: digits that people leave out of a file
 
 
@@ -71,7 +70,9 @@ def with_places(file: toml.RunFile, source: RunFileSource) -> tuple[toml.RunFile
             raise RunFileError(f"{where}: {path}: {text}; give {key} in [detector]")
     taken = {key: value for key, value in said.items() if key not in detector.model_fields_set}
     update = {"module": modules, "geometry": None, "beam_center_x": beam[0], "beam_center_y": beam[1], **taken}
-    cautions = (*_differences(detector, found.experiment, source), *(_unseen(file, source) if found.bad else ()))
+    if found.bad:
+        _check_masked(file, source)
+    cautions = tuple(_differences(detector, found.experiment, source))
     changed = detector.model_copy(update=update)
     # the axis of the beam may be elsewhere than the file has it
     away = found.axes.plane((beam[0] - found.beam[0], beam[1] - found.beam[1])).corner
@@ -88,21 +89,19 @@ def _masking(detector: toml.Detector) -> "Masking":
     return named(detector.masked, detector.pixel)._replace(largest_count=special_values.largest_count(detector))
 
 
-def _unseen(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
-    """Yield a line for the first kernel of each buffer that counts pixels which the geometry calls bad. Behind a calibration they are masked."""
+def _check_masked(file: toml.RunFile, source: RunFileSource) -> None:
+    """Raise RunFileError when a kernel reads pixels as they are delivered, and stands behind the first that has bad ones masked for it."""
     for number, buffer in enumerate(file.buffer):
+        first = first_looking(buffer.kernel)
+        if first is None:
+            continue
         for position, kernel in enumerate(buffer.kernel):
-            known = declaration(kernel.name)
-            if known.calibration:
-                break
-            looks = known.takes.port == "pixels" and not known.delivered
-            if looks and kernel.name not in _BY_MASK and not parameters_of(kernel).get("geometry"):
+            if position > first and declaration(kernel.name).delivered:
                 where = source.where(("buffer", number, "kernel", position))
-                yield (
-                    f"{where}: {label_of(kernel)} counts pixels that detector.geometry calls bad, which are in the mask of files alone; give it the geometry "
-                    "where it takes one, or leave such pixels out by detector.special"
+                raise RunFileError(
+                    f"{where}: {label_of(kernel)} reads pixels as the detector delivers them, and those that detector.geometry calls bad are masked for "
+                    f"{label_of(buffer.kernel[first])}; put it before that"
                 )
-                break
 
 
 def _axes_of(detector: toml.Detector, source: RunFileSource) -> Axes | None:

@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import json
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -324,6 +325,15 @@ def parameters_of(kernel: Kernel) -> dict[str, Any]:
 def code_of(kernel: Kernel) -> str:
     """Return the file with the code of a kernel from outside the program, empty for others."""
     return kernel.code if isinstance(kernel, PluginKernel | PythonKernel) else ""
+
+
+def first_looking(kernels: Sequence[Kernel]) -> int | None:
+    """Return the position of the first kernel that looks at pixels, None without one. A calibration masks pixels itself, for all kernels behind it."""
+    known = [declaration(kernel.name) for kernel in kernels]
+    if any(one.calibration for one in known):
+        return None
+    looks = (at for at, one in enumerate(known) if one.takes.port == "pixels" and not one.delivered)
+    return next(looks, None)
 
 
 def label_of(kernel: Kernel) -> str:

@@ -24,6 +24,7 @@ from rashpa.control.runfile.kernels import (
     code_of,
     declaration,
     files_of,
+    first_looking,
     parameters_of,
 )
 from rashpa.control.telegrams import telegram
@@ -45,6 +46,7 @@ from rashpa.data.geometry.given import GivenError, Image, behind, given_arrays
 from rashpa.data.geometry.laboratory import Axes, Plane, Vector
 from rashpa.data.kernels.kernel import Column
 from rashpa.data.kernels.pipeline import kernel_declarations
+from rashpa.node.engine.bad_pixels import bad_pixels_step
 from rashpa.node.engine.calibration import Maps, bad_of_buffer, gaps_of_buffer, maps_of_buffer
 from rashpa.node.engine.dataset_parts import calibration_spec_of, spec_of
 from rashpa.node.engine.engine import EngineError
@@ -254,16 +256,21 @@ def _buffer_config(
         config.feedback = _native.FeedbackOptions(ring, feedback.zmq, feedback.images)
     config.special = [_native.SpecialValue(one.value, one.meaning) for one in buffer.special]
     made: list[_native.Kernel] = []
+    steps: list[_native.Kernel] = []  # `made`, and the step that masks pixels for them
+    masked_from = first_looking(kernels) if buffer.bad else None
     arriving = Image(buffer.height, buffer.width, counts=_counts_of(buffer))
-    for kernel in kernels:
+    for number, kernel in enumerate(kernels):
+        if number == masked_from:
+            steps.append(bad_pixels_step(buffer, made))
         seen = _Image(_native.Reshaping(made, buffer.width, buffer.height), mask).mask()
         arriving = replace(arriving, height=seen.shape[0], width=seen.shape[1], mask=seen)
         made.append(_kernel(kernel, native_maps, arriving, folders))
+        steps.append(made[-1])
         arriving = behind(arriving, kernel_declarations().get(kernel.name, {}), parameters_of(kernel))
-    config.kernels = made
+    config.kernels = steps
     code = {code: sha256_of(folders.kernel_file(code)) for one in kernels if (code := code_of(one))}
-    origin = replace(origin, code=code, reasons=[one.veto_reasons for one in config.kernels])
-    image = _Image(_native.Reshaping(config.kernels, buffer.width, buffer.height), mask)
+    origin = replace(origin, code=code, reasons=[one.veto_reasons for one in made])
+    image = _Image(_native.Reshaping(made, buffer.width, buffer.height), mask)
     config.sinks = [_sink(sink, kernels, image, origin) for sink in buffer.sinks]
     return config
 

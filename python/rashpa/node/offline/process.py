@@ -34,7 +34,6 @@ from rashpa.data.stored.run_facts import COMPLETENESS
 from rashpa.data.stored.source_facts import read_source_facts
 from rashpa.data.stored.stored_images import Description, RawShape, describe, open_stored
 from rashpa.data.stored.stored_piece import Piece, Reading, Stated, Stored, StoredError
-from rashpa.node.engine.calibration import bad_of_buffer
 from rashpa.node.engine.engine import EngineError
 from rashpa.node.engine.folders import Folders
 from rashpa.node.engine.native_errors import native_errors
@@ -257,9 +256,8 @@ def _processed(job: Job, here: Path, progress: Callable[[int], None] | None) -> 
             raw = RawShape(buffer.height, buffer.width, buffer.pixel, job.header_bytes)
             stored: Stored = open_stored(job.recording.files, raw, job.reading)
             at_end.callback(stored.close)
-            if buffer.kernels:
-                read = np.uint32(0) if facts.mask is None else facts.mask
-                stored = MaskedStored(stored, read | bad_of_buffer(buffer))
+            if buffer.kernels and facts.mask is not None:
+                stored = MaskedStored(stored, facts.mask)
             for output in prefixes_of(order):
                 at_end.callback(release_output, output)
             older = [OlderFiles(output) for output in prefixes_of(order) if output.parent.is_dir()]
