@@ -203,7 +203,7 @@ def peakfinder8(
     """Finds Bragg peaks over a radial background and lists them.
 
     Takes pixels of uint8, uint16, uint32, int16, int32, float32.
-    Finds n_peaks (peaks), peak_intensity.
+    Finds n_peaks (peaks), peak_intensity, empty_rings (rings).
     Finds rows of x (pixels), y (pixels), intensity, snr, pixels (pixels), largest, background.
     threshold: least value of a pixel of a peak.
     min_snr: least signal-to-noise ratio.
@@ -247,7 +247,7 @@ def peakfinder(
     """Finds pixels above a sigma-clipped radial background that are the largest around.
 
     Takes pixels of uint8, uint16, uint32, int16, int32, float32.
-    Finds n_peaks (peaks), peak_intensity.
+    Finds n_peaks (peaks), peak_intensity, empty_rings (rings).
     Finds rows of x (pixels), y (pixels), intensity, snr, pixels (pixels), largest, background.
     beam_x: where the beam hits the image, pixels from its corner; that of the detector when not given.
     beam_y: where the beam hits the image, pixels from its corner; that of the detector when not given.

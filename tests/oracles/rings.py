@@ -75,6 +75,7 @@ class Peaks8:
         self.mean = np.vectorize(lambda one: rings[one].mean, otypes=[float])(ring)
         self.limit = np.vectorize(lambda one: rings[one].limit, otypes=[float])(ring)
         self.bright = values > self.limit
+        self.empty = sum(math.isinf(one.limit) for number, one in rings.items() if number >= 0)
 
     def peaks(self, panels: Panels) -> list[dict[str, float]]:
         """By panels, in each by their first pixel that is not at the panel's edge."""
@@ -206,6 +207,7 @@ class Background:
     deviation: list[float]
     at: Values
     sigma: Values
+    empty: int  # bins in which pixels lie, and none is left
 
 
 def background(values: Values, radius: Values, looked: NDArray[np.bool_], settings: Clip) -> Background:
@@ -226,7 +228,8 @@ def background(values: Values, radius: Values, looked: NDArray[np.bool_], settin
     )
     sigma = np.sqrt(spread**2 + settings.noise**2)
     at, sigma = (one.astype(np.float32).astype(float) for one in (at, sigma))  # as kernels have them: a tie stays one
-    return Background(middle, mean, deviation, at, sigma)
+    empty = sum(math.isnan(one) for one, members in zip(mean, of_bin, strict=True) if members)
+    return Background(middle, mean, deviation, at, sigma, empty)
 
 
 def peakfinder(

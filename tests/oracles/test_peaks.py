@@ -15,6 +15,7 @@ from rashpa.data.stored.densify import densify
 
 ORACLES_OF = ("peakfinder8", "peakfinder", "sparsify")
 SHAPE = (47, 61)
+MASKED = 4  # this one of images() has no pixel that counts
 GAP = 200  # pixels with this value are masked
 BEAM = {"beam_x": 30.5, "beam_y": 20.5}  # the middle of a pixel: many distances are whole numbers
 WHOLE = [(0, SHAPE[1], 0, SHAPE[0])]
@@ -35,7 +36,7 @@ def images(dtype: str = "uint8") -> tuple[NDArray[Any], NDArray[np.float64]]:
             spot = image[row : row + height, column : column + width]
             spot[...] = random.integers(20, 120, spot.shape)
     made[random.random(made.shape) < 0.02] = GAP
-    made[3], made[4], made[5] = 0, GAP, 7
+    made[3], made[MASKED], made[5] = 0, GAP, 7
     made[5, 20:22, 30:32] = 100
     made[6] = np.where(random.random(SHAPE) < 0.02, 190, 4)
     values = np.where(made == GAP, np.nan, made)
@@ -48,7 +49,7 @@ def through(kernel: dict[str, Any], unit: str, pixels: NDArray[Any], **more: Any
     return Pipeline([kernel], SHAPE, pixels.dtype, unit=unit, special=special, **more)(pixels)
 
 
-def assert_rows(found: Found, number: int, name: str, wanted: list[dict[str, float]]) -> None:
+def assert_rows(found: Found, number: int, name: str, wanted: list[dict[str, float]], empty: int) -> None:
     table = found[number].tables[name]
     assert len(table["x"]) == len(wanted)
     for column in wanted[0] if wanted else ():
@@ -56,6 +57,7 @@ def assert_rows(found: Found, number: int, name: str, wanted: list[dict[str, flo
     assert found.columns["n_peaks"][number] == len(wanted)
     total = sum(one["intensity"] for one in wanted)
     np.testing.assert_allclose(found.columns["peak_intensity"][number], total, rtol=1e-5)
+    assert found.columns["empty_rings"][number] == empty
 
 
 @on_every_unit
@@ -70,8 +72,10 @@ def test_peakfinder8(unit: str, min_radius: float, max_radius: float, dtype: str
         kernel = {"name": "peakfinder8", **asdict(settings), **BEAM, "min_radius": min_radius, "max_radius": max_radius}
         found = through(kernel, unit, pixels)
         for number, image in enumerate(values):
-            wanted = rings.Peaks8(image, radius, looked, settings).peaks(WHOLE)
-            assert_rows(found, number, "peakfinder8", wanted)
+            oracle = rings.Peaks8(image, radius, looked, settings)
+            wanted = oracle.peaks(WHOLE)
+            assert_rows(found, number, "peakfinder8", wanted, oracle.empty)
+            assert oracle.empty > 0 or number != MASKED
             total += len(wanted)
     assert total > 0 or min_radius == max_radius
 
@@ -90,7 +94,8 @@ def test_peaks_end_at_panels(unit: str) -> None:
     kernel = {"name": "peakfinder8", **asdict(settings), **BEAM}
     found = through(kernel | {"panel_width": 20, "panel_height": 15}, unit, pixels)
     for number, image in enumerate(values):
-        assert_rows(found, number, "peakfinder8", rings.Peaks8(image, radius, looked, settings).peaks(tiles))
+        oracle = rings.Peaks8(image, radius, looked, settings)
+        assert_rows(found, number, "peakfinder8", oracle.peaks(tiles), oracle.empty)
 
 
 @on_every_unit
@@ -116,12 +121,13 @@ def test_distances_and_panels_of_a_geometry(unit: str, kernel: str) -> None:
     found = through(given, unit, pixels, arrays={kernel: arrays})
     for number, image in enumerate(values):
         if kernel == "peakfinder8":
-            wanted = rings.Peaks8(image, radius, looked, peak8).peaks(panels)
-            assert_rows(found, number, kernel, wanted)
+            oracle = rings.Peaks8(image, radius, looked, peak8)
+            assert_rows(found, number, kernel, oracle.peaks(panels), oracle.empty)
             continue
         under = rings.background(image, radius, looked, clip)
         if kernel == "peakfinder":
-            assert_rows(found, number, kernel, rings.peakfinder(image, looked, under, clip, 3, 2, panel_of))
+            wanted = rings.peakfinder(image, looked, under, clip, 3, 2, panel_of)
+            assert_rows(found, number, kernel, wanted, under.empty)
         else:
             assert_listed(found, number, image, rings.sparsify(image, looked, under, clip), under)
 
@@ -177,7 +183,9 @@ def test_peakfinder(unit: str, clip: rings.Clip, patch: int, connected: int) -> 
     for number, image in enumerate(values):
         under = rings.background(image, radius, looked, clip)
         whole = np.zeros(SHAPE, np.int64)
-        assert_rows(found, number, "peakfinder", rings.peakfinder(image, looked, under, clip, patch, connected, whole))
+        wanted = rings.peakfinder(image, looked, under, clip, patch, connected, whole)
+        assert_rows(found, number, "peakfinder", wanted, under.empty)
+        assert under.empty > 0 or number != MASKED
 
 
 @on_every_unit
@@ -207,7 +215,9 @@ def test_a_ring_of_which_no_pixel_is_left_lists_nothing_and_says_so(unit: str, e
     assert np.isnan(table["background"]).tolist() == np.isnan(table["deviation"]).tolist() == [True, True]
     assert np.isnan(densify((2, 2), found.list.index, found.list.value, table, kernel)).all()
     peaks = Pipeline([{"name": "peakfinder", "connected": 1, "patch": 3, **kernel}], (2, 2), np.float32, unit=unit)
-    assert peaks(pixels).columns["n_peaks"].tolist() == [0]
+    columns = peaks(pixels).columns
+    assert columns["n_peaks"].tolist() == [0]
+    assert columns["empty_rings"].tolist() == [1]
 
 
 def test_images_made_again_have_no_value_where_nothing_is_known() -> None:

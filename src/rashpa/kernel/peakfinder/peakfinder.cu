@@ -138,7 +138,7 @@ class Pass final : public kernel::cuda::DevicePass {
                                         kThreads, 0, stream, reinterpret_cast<const T*>(stack.in),
                                         stack.in_stride / sizeof(T), stack.work, known_, seen, peaks_.room(bench));
     });
-    return code != cudaSuccess ? code : peaks_.settle(stack, bench, stream);
+    return code != cudaSuccess ? code : peaks_.settle(stack, seen, bench, stream);
   }
   [[nodiscard]] TableView table(std::uint32_t place) const noexcept override { return peaks_.table(place); }
   [[nodiscard]] std::string failure() const override { return peaks_.failure(); }

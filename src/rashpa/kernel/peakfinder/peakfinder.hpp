@@ -35,6 +35,8 @@ class Finder {
   /// The same, of an image of which the background and the candidates, one bit each, are known.
   std::size_t find_marked(const void* image, PixelFormat format, std::span<const sigma_clip::Bin> bins,
                           std::span<const std::uint64_t> marks, std::span<Peak> peaks) const noexcept;
+  /// Rings without background, of the image that find() has looked at.
+  [[nodiscard]] std::uint32_t empty() const noexcept { return empty_rings(radii_->rings(), background_.bins()); }
 
  private:
   Config config_;

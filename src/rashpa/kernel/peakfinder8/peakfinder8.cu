@@ -115,7 +115,7 @@ int Pass::enqueue(const kernel::cuda::DeviceStack& stack, std::uint32_t bench, c
                                       reinterpret_cast<const T*>(stack.in), stack.in_stride / sizeof(T), stack.work,
                                       known_, seen, peaks_.room(bench));
   });
-  return code != cudaSuccess ? code : peaks_.settle(stack, bench, stream);
+  return code != cudaSuccess ? code : peaks_.settle(stack, seen, bench, stream);
 }
 
 std::unique_ptr<kernel::cuda::DevicePass> make_pass(const Config& config, const Setup& setup) {

@@ -3,6 +3,7 @@
 /// Bragg peaks over a radial background. See README.md.
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -50,6 +51,8 @@ std::vector<Panel> panels_of(const Config& config, const Shape& shape);
 struct Limit {
   float above = 0;  ///< a pixel with more is bright
   float mean = 0;   ///< of the radial background
+  /// False: no value is left of the ring.
+  [[nodiscard]] constexpr bool known() const noexcept { return above < std::numeric_limits<float>::max(); }
 };
 
 /// All peaks of an image in order. The plain reference: allocates.
@@ -66,7 +69,9 @@ class Finder {
   /// The same, of an image of which the limits of the rings and the bright pixels, one bit each, are known.
   std::size_t find_bright(const void* image, PixelFormat format, std::span<const Limit> limits,
                           std::span<const std::uint64_t> bright, std::span<Peak> peaks) noexcept;
+  /// Of the image that find() has looked at.
   [[nodiscard]] std::span<const Limit> limits() const noexcept { return limits_; }
+  [[nodiscard]] std::uint32_t empty() const noexcept { return empty_rings(*rings_, limits()); }
 
  private:
   void limit_rings() noexcept;

@@ -48,6 +48,24 @@ TEST_F(Peakfinder8Cuda, images_and_panels_of_any_shape) {
   expect_same(config, delivered(PixelType::u16), {131, 97});
 }
 
+TEST_F(Peakfinder8Cuda, rings_of_which_no_pixel_is_left) {
+  const Shape shape{131, 97};
+  opencl::Case given = opencl::spots(random, delivered(PixelType::u16), shape);
+  const Rings rings = rings_of(config, shape);
+  for (auto& image : given.images) {
+    auto* const pixels = reinterpret_cast<std::uint16_t*>(image.data());
+    const auto from = static_cast<std::uint32_t>(random() % 40);
+    for (std::size_t p = 0; p < shape.pixels(); ++p) {
+      const std::uint32_t ring = rings.ring_of()[p];
+      if (ring >= from && ring < from + 5) pixels[p] = UINT16_MAX;
+    }
+  }
+  for (const auto& image : opencl::on_cpu(*step_of(config), given).images) {
+    EXPECT_GE(image.scalars.at(2).count(), 5U) << "nothing is compared";
+  }
+  cuda::expect_as_cpu(*step_of(config), given);
+}
+
 TEST_F(Peakfinder8Cuda, sizes_of_peaks_and_of_their_background) {
   config.min_pixels = 1;
   config.max_pixels = 4;

@@ -381,10 +381,11 @@ TEST(PeakFinder8, the_pass_keeps_the_rows_of_each_image) {
     pass->run(item % 2, {.first = item, .count = 1, .in = &in, .place = &place}, 0, kShape.pixels());
   }
   for (std::size_t item = 0; item < 3; ++item) {
-    Scalar scalars[2];
+    Scalar scalars[3];
     Finding finding{.scalars = scalars};
     pass->finish(item, finding);
     EXPECT_EQ(scalars[0].count(), truth[item].size());
+    EXPECT_EQ(scalars[2].count(), 0U);
     EXPECT_EQ(finding.failed, truth[item].size() > small.max_peaks);
     if (finding.failed) {
       EXPECT_THAT(pass->failure(), testing::HasSubstr("set a larger max_peaks"));
@@ -406,6 +407,23 @@ TEST(PeakFinder8, the_pass_keeps_the_rows_of_each_image) {
     }
     EXPECT_EQ(scalars[1].real(), intensity);
   }
+}
+
+TEST(PeakFinder8, rings_of_which_no_pixel_is_left_are_counted) {
+  const Rings rings = rings_of(config(), kShape);
+  auto image = image_of<std::uint16_t>(3, kShape, UINT16_MAX);
+  std::uint32_t masked = 0;
+  for (const std::uint32_t ring : {0U, 7U, 8U, rings.count() - 1}) {
+    masked += rings.first()[ring + 1] > rings.first()[ring] ? 1 : 0;
+    for (std::size_t p = 0; p < image.size(); ++p) {
+      if (rings.ring_of()[p] == ring) image[p] = UINT16_MAX;
+    }
+  }
+  ASSERT_GE(masked, 3U);
+  Finder finder(config(), kShape, rings);
+  std::vector<Peak> peaks(100);
+  finder.find(image.data(), delivered(PixelType::u16), peaks);
+  EXPECT_EQ(finder.empty(), masked);
 }
 
 TEST(PeakFinder8, what_finds_nothing_is_refused) {

@@ -17,8 +17,8 @@ constexpr std::uint32_t kThreads = 128;
 /// of rows. `intensities`: [image][most], in that order; `tickets`: [image], 0, as at the end; `table`, `found`: of
 /// place 0.
 __global__ void __launch_bounds__(kThreads)
-    settle_peaks(const DeviceStack stack, const PeakRoom room, double* intensities, std::uint32_t* tickets,
-                 Scalar* table, std::uint32_t* found, std::uint32_t* too_many) {
+    settle_peaks(const DeviceStack stack, const PeakRoom room, const MarkedRings::Seen rings, double* intensities,
+                 std::uint32_t* tickets, Scalar* table, std::uint32_t* found, std::uint32_t* too_many) {
   __shared__ std::uint64_t keys[kThreads];
   __shared__ bool last;
   const std::uint32_t image = blockIdx.y;
@@ -41,6 +41,7 @@ __global__ void __launch_bounds__(kThreads)
   if (!is_last || threadIdx.x >= 32) return;
   __threadfence();
   const double sum = sum_in_order(of_image, failed ? 0 : count);
+  const std::uint32_t empty = empty_rings(rings, image);
   if (threadIdx.x != 0) return;
   room.counts[image] = 0;
   tickets[image] = 0;
@@ -48,6 +49,7 @@ __global__ void __launch_bounds__(kThreads)
   Scalar* const scalars = stack.scalars + image * stack.scalars_stride;
   scalars[0] = Scalar::of_count(count);
   scalars[1] = Scalar::of_real(sum);
+  scalars[2] = Scalar::of_count(empty);
   if (!failed) return;
   *too_many = count;
   stack.findings[image].failed = static_cast<std::uint8_t>(stack.step + 1);
@@ -72,11 +74,12 @@ PeakTable::PeakTable(std::string kernel, const Setup& setup, std::uint32_t most)
   }
 }
 
-cudaError_t PeakTable::settle(const DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept {
+cudaError_t PeakTable::settle(const DeviceStack& stack, const MarkedRings::Seen& rings, std::uint32_t bench,
+                              cudaStream_t stream) const noexcept {
   constexpr std::uint32_t kMostBlocks = 64;
   const std::uint32_t blocks = std::min((most_ + kThreads - 1) / kThreads, kMostBlocks);
   auto* const found = found_.as<std::uint32_t>();
-  return launch_early(early_, settle_peaks, dim3(blocks, stack.count), kThreads, 0, stream, stack, room(bench),
+  return launch_early(early_, settle_peaks, dim3(blocks, stack.count), kThreads, 0, stream, stack, room(bench), rings,
                       intensities_[bench].as<double>(), counts_[bench].as<std::uint32_t>() + stack_,
                       table_.as<Scalar>(), found, found + places_);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rashpa/kernel/contract/device_pass.hpp"
+#include "rashpa/kernel/rings/rings_cuda.hpp"
 #include "rashpa/memory/cuda/resources.hpp"
 
 namespace rashpa::kernel::cuda {
@@ -22,8 +23,9 @@ class PeakTable {
   PeakTable(std::string kernel, const Setup& setup, std::uint32_t most);
 
   /// Put into the stream right behind the kernel that finds peaks, which lets it begin early (early_launch.cuh). Leaves
-  /// room for those of the next stack.
-  [[nodiscard]] cudaError_t settle(const DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept;
+  /// room for those of the next stack. `rings`: those of that kernel.
+  [[nodiscard]] cudaError_t settle(const DeviceStack& stack, const MarkedRings::Seen& rings, std::uint32_t bench,
+                                   cudaStream_t stream) const noexcept;
   [[nodiscard]] PeakRoom room(std::uint32_t bench) const noexcept;
   /// Where rows go, for a kernel that puts them in order itself.
   struct Rows {

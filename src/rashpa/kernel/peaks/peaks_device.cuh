@@ -8,6 +8,7 @@
 
 #include "rashpa/core/frame/results.hpp"
 #include "rashpa/kernel/peaks/peak_room.cuh"
+#include "rashpa/kernel/rings/rings_cuda.hpp"
 
 namespace rashpa::kernel::cuda {
 
@@ -62,6 +63,18 @@ __device__ inline double sum_in_order(const double* intensities, std::uint32_t c
     for (int k = 0; k < 32; ++k) sum += __shfl_sync(kAll, mine, k);
   }
   return sum;
+}
+
+/// A warp: the rings of an image in which pixels lie and that have no background. All lanes get it.
+__device__ inline std::uint32_t empty_rings(const MarkedRings::Seen& rings, std::uint32_t image) {
+  const RingLimit* const limits = rings.limits + std::size_t{image} * rings.rings;
+  std::uint32_t count = 0;
+  for (std::uint32_t ring = threadIdx.x % 32; ring < rings.rings; ring += 32) {
+    count += rings.firsts[ring + 1] > rings.firsts[ring] && !limits[ring].known() ? 1 : 0;
+  }
+#pragma unroll
+  for (unsigned distance = 16; distance > 0; distance /= 2) count += __shfl_xor_sync(~0U, count, distance);
+  return count;
 }
 
 }  // namespace rashpa::kernel::cuda

@@ -33,8 +33,9 @@ class OpenclPass final : public opencl::MarkedRings {
   OpenclPass& operator=(const OpenclPass&) = delete;
 
   void settle(const opencl::HostItem& item, Finding& finding) noexcept override {
-    const std::size_t count = look_(finder_, seen(item), format_, peaks_);
-    rows_.finish(rows_.keep(item.place, peaks_, count), finding);
+    const Seen found = seen(item);
+    const std::size_t count = look_(finder_, found, format_, peaks_);
+    rows_.finish(rows_.keep(item.place, peaks_, count, empty_rings(rings(lookup_), found.limits)), finding);
   }
   [[nodiscard]] std::string failure() const override { return rows_.failure(); }
 

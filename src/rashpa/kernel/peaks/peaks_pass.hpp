@@ -24,7 +24,8 @@ namespace rashpa::kernel::peaks {
 
 inline std::vector<Column> numbers() {
   return {{.name = "n_peaks", .unit = "peaks", .doc = "Peaks of the image"},
-          {.name = "peak_intensity", .type = Column::Type::f64, .doc = "Sum of their intensities"}};
+          {.name = "peak_intensity", .type = Column::Type::f64, .doc = "Sum of their intensities"},
+          {.name = "empty_rings", .unit = "rings", .doc = "Rings without background: no pixel of theirs is left"}};
 }
 
 /// What the columns of a peak finder's table are, where finders differ.
@@ -58,6 +59,7 @@ inline Scalar* write(const Peak& peak, Scalar* row) noexcept {
 struct Found {
   std::size_t peaks = 0;  ///< more than there is room for: the image is errored
   double intensity = 0;
+  std::uint32_t empty = 0;  ///< rings without background
   const Scalar* rows = nullptr;
 };
 
@@ -71,10 +73,10 @@ class Rows {
         columns_(declaration.made(Port::Kind::table)->columns.size()),
         most_(most),
         rows_(std::size_t{places} * most_ * columns_ * sizeof(Scalar), memory::MemoryKind::huge) {}
-  /// `count` of them were found, of which the first ones are `peaks`.
-  Found keep(std::uint32_t place, std::span<const Peak> peaks, std::size_t count) noexcept {
+  /// `count` of them were found, of which the first ones are `peaks`, and `empty` rings had no background.
+  Found keep(std::uint32_t place, std::span<const Peak> peaks, std::size_t count, std::uint32_t empty) noexcept {
     Scalar* row = reinterpret_cast<Scalar*>(rows_.data()) + std::size_t{place} * most_ * columns_;
-    Found found{count, 0, row};
+    Found found{count, 0, empty, row};
     for (std::size_t i = 0; i < std::min(count, most_); ++i) {
       found.intensity += peaks[i].intensity;
       row = write(peaks[i], row);
@@ -84,6 +86,7 @@ class Rows {
   void finish(const Found& found, Finding& finding) noexcept {
     finding.scalars[0] = Scalar::of_count(found.peaks);
     finding.scalars[1] = Scalar::of_real(found.intensity);
+    finding.scalars[2] = Scalar::of_count(found.empty);
     finding.failed = found.peaks > most_;
     if (finding.failed) {
       std::size_t none = 0;
@@ -129,7 +132,7 @@ class Pass final : public CpuPass {
     Worker& own = *workers_[worker];
     for (std::size_t i = 0; i < items.count; ++i) {
       const std::size_t count = own.finder.find(items.in[i], format_, own.peaks);
-      found_[items.first + i] = rows_.keep(items.place[i], own.peaks, count);
+      found_[items.first + i] = rows_.keep(items.place[i], own.peaks, count, own.finder.empty());
     }
   }
   void finish(std::size_t item, Finding& finding) noexcept override { rows_.finish(found_[item], finding); }

@@ -2,6 +2,7 @@
 #pragma once
 /// How devices find the background of rings: two methods, whose numbers are those of unit cpu.
 #include <cstdint>
+#include <limits>
 #include <variant>
 #include <vector>
 
@@ -27,6 +28,8 @@ using RingMethod = std::variant<SnrRounds, SigmaClip>;
 struct RingLimit {
   float first = 0;
   float second = 0;
+  /// False: no value is left of the ring. It has no background, and nothing sticks out of it.
+  [[nodiscard]] constexpr bool known() const noexcept { return first < std::numeric_limits<float>::max(); }
 };
 
 }  // namespace rashpa::kernel

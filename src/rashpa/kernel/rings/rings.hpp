@@ -49,6 +49,16 @@ class Rings {
   std::vector<std::uint32_t> first_;
 };
 
+/// Rings in which pixels lie and that have no background: none of their values is left. `limits` [ring].
+template <typename Limit>
+std::uint32_t empty_rings(const Rings& rings, std::span<const Limit> limits) noexcept {
+  std::uint32_t count = 0;
+  for (std::uint32_t ring = 0; ring < rings.count(); ++ring) {
+    count += rings.first()[ring + 1] > rings.first()[ring] && !limits[ring].known() ? 1 : 0;
+  }
+  return count;
+}
+
 /// Sums over the values of a ring that lie between two bounds.
 struct RingSums {
   double sum = 0;

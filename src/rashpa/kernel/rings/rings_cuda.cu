@@ -265,8 +265,12 @@ MarkedRings::MarkedRings(const Rings& rings, const RingMethod& method, const Set
 }
 
 MarkedRings::Seen MarkedRings::seen(std::uint32_t bench) const noexcept {
-  return {ring_of_.as<std::uint16_t>(), limits_[bench].as<RingLimit>(), marks_[bench].as<std::uint32_t>(), rings_,
-          words_};
+  return {.ring_of = ring_of_.as<std::uint16_t>(),
+          .firsts = firsts_.as<std::uint32_t>(),
+          .limits = limits_[bench].as<RingLimit>(),
+          .marks = marks_[bench].as<std::uint32_t>(),
+          .rings = rings_,
+          .words = words_};
 }
 
 cudaError_t MarkedRings::enqueue(const DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept {

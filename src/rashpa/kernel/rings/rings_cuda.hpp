@@ -37,6 +37,7 @@ class MarkedRings {
   /// The marks for kernels behind it, in device memory; pixels in no ring are not marked.
   struct Seen {
     const std::uint16_t* ring_of = nullptr;  ///< [pixel]
+    const std::uint32_t* firsts = nullptr;   ///< [ring], and behind the last one: its pixels are those in between
     const RingLimit* limits = nullptr;       ///< [image][ring]
     std::uint32_t* marks = nullptr;          ///< [image][word], a bit a pixel; 0 behind the last pixel
     std::uint32_t rings = 0;

@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(kThreads)
           ResidentPeaks of_image;
           if constexpr (kPeaks) {
             const ResidentPeaks& from = task.peaks[threadIdx.x];
-            of_image = {__ldcg(&from.intensity), __ldcg(&from.count)};
+            of_image = {__ldcg(&from.intensity), __ldcg(&from.count), __ldcg(&from.empty)};
           }
           decided = decide(task, shared.steps, task.step_count, found, of_image, numbers);
         }

@@ -42,6 +42,7 @@ inline constexpr std::uint32_t kCountSets = 3;
 struct ResidentPeaks {
   double intensity = 0;
   std::uint32_t count = 0;
+  std::uint32_t empty = 0;  ///< rings without background
 };
 
 /// A step behind the conversion.

@@ -91,8 +91,9 @@ __device__ inline void find_peaks(const ResidentTask& task, const PeakWork& peak
     __syncthreads();
     if (threadIdx.x >= 32) return;
     const double sum = kernel::cuda::sum_in_order(intensities, rows);
+    const std::uint32_t empty = kernel::cuda::empty_rings(peaks.seen, i);
     if (threadIdx.x != 0) return;
-    task.peaks[i] = {sum, count};
+    task.peaks[i] = {sum, count, empty};
     peaks.rows.found[place] = rows;
     if (rows != count) *peaks.rows.too_many = count;
   });

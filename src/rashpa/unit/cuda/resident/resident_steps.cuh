@@ -132,6 +132,7 @@ __device__ inline Decided decide(const ResidentTask& task, const ResidentStep* a
       case ResidentStep::Kind::peaks:
         numbers[step.column] = Scalar::of_count(peaks.count);
         numbers[step.column + 1] = Scalar::of_real(peaks.intensity);
+        numbers[step.column + 2] = Scalar::of_count(peaks.empty);
         if (peaks.count > task.most_peaks) finding.failed = static_cast<std::uint8_t>(step.number + 1);
         break;
       case ResidentStep::Kind::list:
