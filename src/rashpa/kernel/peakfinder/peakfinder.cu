@@ -22,7 +22,7 @@ using sigma_clip::Level;
 constexpr unsigned kThreads = 128;
 constexpr unsigned kChunk = kThreads * 32;  // pixels of a block
 
-/// What stays the same for all images.
+/// The constants of all images.
 struct Known {
   const float* places;
   const std::uint16_t* panel_of;  // null: there are no panels
