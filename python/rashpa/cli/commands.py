@@ -135,6 +135,10 @@ COMMANDS = {
         "run",
         serves=True,
     ),
+    "doctor": Listed(
+        "node.doctor",
+        "Show what this machine lacks for a run, with the command that mends it; and where the data of a run end.",
+    ),
     "free": Listed(
         "node.free",
         "Free a node: end its run, also one of another owner. Files are completed as by an interrupt.",

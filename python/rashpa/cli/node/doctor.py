@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`rashpa doctor [RUN.toml] [URL…]`: what this machine lacks for a run, and the hop at which data end."""
+
+import asyncio
+import json as written
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.runfile.run_file_reader import RunFileError
+from rashpa.control.runfile.token import TokenError, token_of_environment
+from rashpa.control.telegrams.telegram import Status
+from rashpa.node.doctor.checkup import apply as set_now
+from rashpa.node.doctor.checkup import look, needs_here
+from rashpa.node.doctor.finding import Finding, Host
+from rashpa.node.doctor.needs import Needs
+from rashpa.node.doctor.silent_hop import look as look_at_nodes
+from rashpa.node.doctor.silent_hop import silent_hop
+from rashpa.node.host.interfaces import interfaces
+
+GOOD, POOR, BAD_INPUT = 0, 1, 2
+_BETWEEN_S = 1.0
+
+
+def doctor(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN.toml] [URL]...",
+            help="The run file that this machine is to carry out, and URLs of nodes that carry it out now.",
+            show_default=False,
+        ),
+    ] = None,
+    authority: Annotated[
+        str, typer.Option(help="Certificate file that nodes are checked against; the system's when not given.")
+    ] = "",
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Set what needs no restart of the machine. It lasts until the next start.")
+    ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="One JSON document: findings, what was set, and the hop.")
+    ] = False,
+) -> None:
+    """Show what this machine lacks for a run, with the command that mends it; and where the data of a run end.
+
+    Each fact is good, poor or unknown. With URLs of nodes, or a run file that names some, the command looks at them twice, one second apart, and names the first
+    hop that passes nothing on: source, interface, socket, link, images, vetoes or sinks. Exit code 0 when nothing is poor, 1 when something is, 2 for bad input.
+    """
+    try:
+        plan, clients = _given(names or (), authority)
+        needs = needs_here(plan)
+        findings = look(needs)
+        done, failed = set_now(findings) if apply else ([], [])
+        if apply:
+            findings = look(needs)
+        hop = asyncio.run(_hop(clients, needs)) if clients else ""
+    except (NodeError, TokenError, RunFileError, OSError) as error:
+        sys.stderr.write(f"rashpa doctor: {error}\n")
+        raise typer.Exit(BAD_INPUT) from None
+    if json:
+        typer.echo(written.dumps(_document(findings, needs, done, failed, hop)))
+    else:
+        typer.echo("\n".join(_lines(findings, needs, done, failed, hop)))
+    raise typer.Exit(POOR if any(finding.state == "poor" for finding in findings) else GOOD)
+
+
+def _given(names: Sequence[str], authority: str) -> tuple[Plan | None, list[NodeClient]]:
+    """Return the plan of the run file, where one is given, and clients of the nodes."""
+    urls = [name for name in names if name.startswith(("http://", "https://"))]
+    files = [name for name in names if name not in urls]
+    if len(files) > 1:
+        raise TokenError(f"{files[1]}: a second run file; give one run file, and URLs of nodes")
+    plan = load_plan(Path(files[0])) if files else None
+    token = plan.file.nodes.token if plan else ""
+    own = [(node.label, node.node) for node in plan.nodes if node.node != "local"] if plan else []
+    known = [*((url, url) for url in urls), *own]
+    certificate = authority or (plan.authority if plan else "")
+    token = token or (token_of_environment() if known else "")
+    return plan, [NodeClient(label, url, token, certificate) for label, url in known]
+
+
+async def _hop(clients: Sequence[NodeClient], needs: Needs) -> str:
+    """Look at the nodes twice, and return where data end."""
+    host = Host()
+    names = [one.name for one in interfaces() if any(end.address in one.addresses for end in needs.receiving)]
+    ports = [end.port + thread for end in needs.receiving if end.port for thread in range(end.threads)]
+    try:
+        before = look_at_nodes(await _statuses(clients), names, ports, host)
+        await asyncio.sleep(_BETWEEN_S)
+        return silent_hop(before, look_at_nodes(await _statuses(clients), names, ports, host))
+    finally:
+        await asyncio.gather(*(client.close() for client in clients))
+
+
+async def _statuses(clients: Sequence[NodeClient]) -> list[Status]:
+    return await asyncio.gather(*(client.status() for client in clients))
+
+
+def _document(
+    findings: Sequence[Finding], needs: Needs, done: Sequence[str], failed: Sequence[str], hop: str
+) -> dict[str, object]:
+    told = [{key: value for key, value in asdict(one).items() if key != "settings"} for one in findings]
+    return {
+        "findings": told,
+        "elsewhere": list(needs.elsewhere),
+        "set": list(done),
+        "not_set": list(failed),
+        "hop": hop,
+    }
+
+
+def _lines(
+    findings: Sequence[Finding], needs: Needs, done: Sequence[str], failed: Sequence[str], hop: str
+) -> list[str]:
+    lines: list[str] = []
+    for one in sorted(findings, key=lambda finding: ("poor", "good", "unknown").index(finding.state)):
+        wanted = f", wanted: {one.wanted}" if one.wanted else ""
+        lines.append(f"{one.state:8} {one.subject}: {one.found}{wanted}")
+        if one.why:
+            lines.append(f"{'':9}{one.why}")
+        if one.command:
+            lines.append(f"{'':9}→ {one.command}")
+    lines += [f"set      {line}" for line in done]
+    lines += [f"not set  {line}" for line in failed]
+    poor = [one for one in findings if one.state == "poor"]
+    if any(one.settings for one in poor):
+        lines.append("`rashpa doctor --apply` as root sets what needs no restart of the machine")
+    if needs.elsewhere:
+        lines.append(f"on other machines: {', '.join(needs.elsewhere)}; run `rashpa doctor` there, too")
+    if hop:
+        lines.append(f"hop      {hop}")
+    return lines

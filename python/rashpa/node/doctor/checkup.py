@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks at this machine as a whole, and sets what needs no restart."""
+
+from collections.abc import Iterable
+
+from rashpa.control.plan.run_plan import Plan
+from rashpa.node.doctor.clock import clock_findings
+from rashpa.node.doctor.congestion import congestion_findings
+from rashpa.node.doctor.finding import Finding, Host
+from rashpa.node.doctor.interfaces import interface_findings
+from rashpa.node.doctor.memory import memory_findings
+from rashpa.node.doctor.needs import NOTHING, Needs, needs_of
+from rashpa.node.doctor.processors import processor_findings
+from rashpa.node.doctor.sockets import socket_findings
+from rashpa.node.host.interfaces import interfaces
+
+
+def needs_here(plan: Plan | None) -> Needs:
+    """Return the demands of a plan on this machine; without a plan there are none."""
+    if plan is None:
+        return NOTHING
+    own = {address for one in interfaces() for address in one.addresses}
+    return needs_of(plan, own)
+
+
+def look(needs: Needs, host: Host | None = None) -> tuple[Finding, ...]:
+    """Return all findings. It takes less than a second, and 0.3 s more for each path that is measured."""
+    host = host or Host()
+    known = interfaces(host.system, host.processes)
+    return (
+        *socket_findings(host, needs),
+        *interface_findings(host, needs, known),
+        *congestion_findings(host, known),
+        *processor_findings(host, needs),
+        *memory_findings(host, needs),
+        *clock_findings(host),
+    )
+
+
+def apply(findings: Iterable[Finding]) -> tuple[list[str], list[str]]:
+    """Write the settings of all poor findings that have some. Return lines that say what was set, and lines that say what could not be. Each setting lasts until
+    the next start of the machine."""
+    done: list[str] = []
+    failed: list[str] = []
+    for finding in findings:
+        if finding.state != "poor" or not finding.settings:
+            continue
+        try:
+            for setting in finding.settings:
+                setting.path.write_text(setting.value, encoding="ascii")
+            done.append(f"{finding.subject}: {finding.found} → {finding.settings[0].value}")
+        except OSError as error:
+            failed.append(f"{finding.subject}: {error.strerror or error}; as root: {finding.command}")
+    return done, failed

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures the longest packet that a path takes: datagrams that may not be cut are sent, and routers that cannot take them say so."""
+
+import errno
+import socket
+import time
+from contextlib import suppress
+
+_DISCARD = 9  # port of a service that reads nothing; an answer that nobody listens is as good
+_WAIT_S, _STEP_S = 0.3, 0.02
+_SEND = 3
+_UDP_BYTES = {socket.AF_INET: 28, socket.AF_INET6: 48}
+# Of linux/in.h and linux/in6.h; the module socket has no names for them.
+_OPTIONS = {socket.AF_INET: (socket.IPPROTO_IP, 10, 14), socket.AF_INET6: (socket.IPPROTO_IPV6, 23, 24)}
+_PROBE = 3  # IP_PMTUDISC_PROBE: never cut, and never trust what an earlier packet found
+
+
+def path_mtu(own: str, other: str, packet_bytes: int) -> int:
+    """Return the longest IP packet in bytes that the path from address `own` to `other` is known to take, at most `packet_bytes`. Three datagrams of that length
+    are sent to port 9. A router that drops them without a word is not noticed. Raise OSError when no datagram can be sent at all."""
+    family = socket.AF_INET6 if ":" in other else socket.AF_INET
+    level, discover, mtu = _OPTIONS[family]
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.setsockopt(level, discover, _PROBE)
+        probe.bind((own, 0))
+        probe.connect((other, _DISCARD))
+        payload = bytes(max(0, packet_bytes - _UDP_BYTES[family]))
+        until = time.monotonic() + _WAIT_S
+        for _ in range(_SEND):
+            try:
+                probe.send(payload)
+            except ConnectionRefusedError:  # the other end has got one, and has no such service
+                return packet_bytes
+            except OSError as error:
+                if error.errno != errno.EMSGSIZE:
+                    raise
+                return _known(family, own, other)
+            time.sleep(_STEP_S)
+        while time.monotonic() < until:
+            with suppress(ConnectionRefusedError):
+                if (known := probe.getsockopt(level, mtu)) < packet_bytes:
+                    return known
+            time.sleep(_STEP_S)
+        return packet_bytes
+
+
+def _known(family: socket.AddressFamily, own: str, other: str) -> int:
+    """Return the kernel's own knowledge of the path."""
+    level, _, mtu = _OPTIONS[family]
+    with socket.socket(family, socket.SOCK_DGRAM) as asking:
+        asking.bind((own, 0))
+        asking.connect((other, _DISCARD))
+        return asking.getsockopt(level, mtu)
