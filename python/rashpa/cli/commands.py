@@ -137,7 +137,9 @@ COMMANDS = {
     ),
     "doctor": Listed(
         "node.doctor",
-        "Show what this machine lacks for a run, with the command that mends it; and where the data of a run end.",
+        "Show what this machine lacks for a run, with the command that mends it, and the place where the data of a run end.",
+        "node",
+        codes={ExitCode.FAILED: "something is poor, or could not be set"},
     ),
     "free": Listed(
         "node.free",

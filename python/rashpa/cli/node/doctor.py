@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa doctor [RUN.toml] [URL…]`: what this machine lacks for a run, and the hop at which data end."""
+"""`rashpa doctor [RUN.toml] [URL…]`: the lacks of this machine for a run, and the hop at which data end."""
 
 import asyncio
 import json as written
@@ -16,6 +16,7 @@ from rashpa.control.plan.run_plan import Plan, load_plan
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.runfile.token import TokenError, token_of_environment
 from rashpa.control.telegrams.telegram import Status
+from rashpa.data.base.exit_code import ExitCode
 from rashpa.node.doctor.checkup import apply as set_now
 from rashpa.node.doctor.checkup import look, needs_here
 from rashpa.node.doctor.finding import Finding, Host
@@ -24,7 +25,6 @@ from rashpa.node.doctor.silent_hop import look as look_at_nodes
 from rashpa.node.doctor.silent_hop import silent_hop
 from rashpa.node.host.interfaces import interfaces
 
-GOOD, POOR, BAD_INPUT = 0, 1, 2
 _BETWEEN_S = 1.0
 
 
@@ -41,16 +41,19 @@ def doctor(
         str, typer.Option(help="Certificate file that nodes are checked against; the system's when not given.")
     ] = "",
     apply: Annotated[
-        bool, typer.Option("--apply", help="Set what needs no restart of the machine. It lasts until the next start.")
+        bool,
+        typer.Option(
+            "--apply", help="Make the settings that need no restart of the machine. They last until the next start."
+        ),
     ] = False,
     json: Annotated[
-        bool, typer.Option("--json", help="One JSON document: findings, what was set, and the hop.")
+        bool, typer.Option("--json", help="One JSON document of the findings, the settings made, and the hop.")
     ] = False,
 ) -> None:
-    """Show what this machine lacks for a run, with the command that mends it; and where the data of a run end.
+    """Show what this machine lacks for a run, with the command that mends it, and the place where the data of a run end.
 
-    Each fact is good, poor or unknown. With URLs of nodes, or a run file that names some, the command looks at them twice, one second apart, and names the first
-    hop that passes nothing on: source, interface, socket, link, images, vetoes or sinks. Exit code 0 when nothing is poor, 1 when something is, 2 for bad input.
+    Each fact of the machine is good, poor or unknown. With URLs of nodes, or a run file that names some, the command looks at the nodes twice, one second
+    apart. It names the first hop that passes nothing on: source, interface, socket, link, images, vetoes or sinks.
     """
     try:
         plan, clients = _given(names or (), authority)
@@ -62,12 +65,13 @@ def doctor(
         hop = asyncio.run(_hop(clients, needs)) if clients else ""
     except (NodeError, TokenError, RunFileError, OSError) as error:
         sys.stderr.write(f"rashpa doctor: {error}\n")
-        raise typer.Exit(BAD_INPUT) from None
+        raise typer.Exit(ExitCode.BAD_INPUT) from None
     if json:
         typer.echo(written.dumps(_document(findings, needs, done, failed, hop)))
     else:
         typer.echo("\n".join(_lines(findings, needs, done, failed, hop)))
-    raise typer.Exit(POOR if any(finding.state == "poor" for finding in findings) else GOOD)
+    poor = failed or any(finding.state == "poor" for finding in findings)
+    raise typer.Exit(ExitCode.FAILED if poor else ExitCode.GOOD)
 
 
 def _given(names: Sequence[str], authority: str) -> tuple[Plan | None, list[NodeClient]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at this machine as a whole, and sets what needs no restart."""
+"""Looks at this machine as a whole, and makes settings that need no restart."""
 
 from collections.abc import Iterable
 
@@ -38,7 +38,7 @@ def look(needs: Needs, host: Host | None = None) -> tuple[Finding, ...]:
 
 
 def apply(findings: Iterable[Finding]) -> tuple[list[str], list[str]]:
-    """Write the settings of all poor findings that have some. Return lines that say what was set, and lines that say what could not be. Each setting lasts until
+    """Write the settings of all poor findings that have some. Return a line for each finding that is mended, and one for each that is not. A setting lasts until
     the next start of the machine."""
     done: list[str] = []
     failed: list[str] = []

@@ -18,7 +18,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Finding:
-    """Tells one fact of a machine. `found` and `wanted` are values with units; `why` says what a poor value costs; `command` mends it by hand, and `settings` do
+    """Tells one fact of a machine. `found` and `wanted` are values with units; `why` names the price of a poor value; `command` mends it by hand, and `settings` do
     the same without a shell. `command` and `settings` are empty where nothing is to be mended, or a person must do it."""
 
     subject: str
@@ -32,7 +32,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Host:
-    """Reads what the kernel tells below `processes` (/proc) and `system` (/sys). A file that is absent, or that cannot be read, gives None."""
+    """Reads the files of the kernel below `processes` (/proc) and `system` (/sys). A file that is absent, or that cannot be read, gives None."""
 
     processes: Path = Path("/proc")
     system: Path = Path("/sys")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processors of this machine: what makes them slow to answer, and whether there are enough for the threads of a run."""
+"""Processors of this machine: their speed to answer, and their number beside the threads of a run."""
 
 import os
 from collections import Counter

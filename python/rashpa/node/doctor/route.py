@@ -12,7 +12,7 @@ _SEND = 3
 _UDP_BYTES = {socket.AF_INET: 28, socket.AF_INET6: 48}
 # Of linux/in.h and linux/in6.h; the module socket has no names for them.
 _OPTIONS = {socket.AF_INET: (socket.IPPROTO_IP, 10, 14), socket.AF_INET6: (socket.IPPROTO_IPV6, 23, 24)}
-_PROBE = 3  # IP_PMTUDISC_PROBE: never cut, and never trust what an earlier packet found
+_PROBE = 3  # IP_PMTUDISC_PROBE: never cut, and never trust the knowledge of an earlier packet
 
 
 def path_mtu(own: str, other: str, packet_bytes: int) -> int:

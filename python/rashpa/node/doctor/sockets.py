@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sockets of this machine: the room that the kernel gives them, and what it dropped because a program did not read in time."""
+"""Sockets of this machine: the room that the kernel gives them, and the packets dropped because a program did not read in time."""
 
 import os
 from collections.abc import Iterator
