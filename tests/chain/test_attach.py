@@ -101,7 +101,7 @@ def test_rashpa_attach_brings_a_run_to_the_end_that_it_would_have_had(tmp_path: 
     assert images_in(tmp_path) == 800
     assert attach(tmp_path) == (
         2,
-        "rashpa attach: out: no run goes on there: there is no *_attach.json; give the output folder of the run\n",
+        "rashpa attach: out: there is no such run (no *_attach.json is there); it has not begun, has come to its end, or its output is elsewhere: give the folder of run.output\n",
     )
 
 

@@ -149,7 +149,7 @@ def test_a_run_goes_on_without_its_manager_and_whoever_attaches_closes_balanced_
         assert outcome.cautions[0].startswith(f"{record.holder} was gone; run orphan of ")
         assert outcome.acquisition_s > 1.2  # the whole of it
         assert living(record) == []
-        with pytest.raises(JournalError, match="no run goes on there"):
+        with pytest.raises(JournalError, match="there is no such run"):
             find_journal(out)
 
 

@@ -110,9 +110,9 @@ def test_the_plan_is_that_of_the_run_whatever_became_of_its_file(tmp_path: Path)
 
 
 def test_what_is_no_journal_is_said(tmp_path: Path) -> None:
-    with pytest.raises(JournalError, match="no run goes on there"):
+    with pytest.raises(JournalError, match="there is no such run"):
         find_journal(tmp_path)
-    with pytest.raises(JournalError, match="no such folder or journal; the run has not begun"):
+    with pytest.raises(JournalError, match="there is no such run"):
         Journal(find_journal(tmp_path / "kept_attach.json")).take_over()
     for name, text in (("a", "{"), ("b", '{"version": 1}')):
         path = tmp_path / f"{name}_attach.json"

@@ -78,8 +78,8 @@ def test_a_sink_may_drop_and_has_its_own_memory(tmp_path: Path) -> None:
     [
         ("frames = 100", "frame = 100", 'run.toml:3: run.frame: no such key; did you mean "frames"?'),
         ("frames = 100", "frame = 100", "run.toml:1: run.frames: this key is needed and not there"),
-        ("frames = 100", "frames = 0", "run.toml:3: run.frames: input should be greater than or equal to 1 (it is 0)"),
-        ("frames = 100", 'frames = "many"', "run.toml:3: run.frames: input should be a valid integer"),
+        ("frames = 100", "frames = 0", "run.toml:3: run.frames: it is 0; it must be at least 1"),
+        ("frames = 100", 'frames = "many"', 'run.toml:3: run.frames: it is "many"; it must be a whole number'),
         ("[dataset]", "[datasets]", 'run.toml:13: datasets: no such key; did you mean "dataset"?'),
         (
             'kind = "pattern"',
@@ -98,16 +98,16 @@ def test_a_sink_may_drop_and_has_its_own_memory(tmp_path: Path) -> None:
             'name = "brag_count"',
             'run.toml:25: buffer[0].kernel[1].name: "brag_count" is not known; did you mean "bragg_count"?',
         ),
-        ("threshold = 3", "threshold = 0", "run.toml:26: buffer[0].kernel[1].threshold: input should be greater"),
+        ("threshold = 3", "threshold = 0", "run.toml:26: buffer[0].kernel[1].threshold: it is 0; it must be at least"),
         (
             "height = 32\n\n[[det",
             'height = 32\npixel = "uint12"\n\n[[det',
-            "run.toml:8: detector.pixel: input should be 'uint8'",
+            'run.toml:8: detector.pixel: it is "uint12"; it must be "uint8"',
         ),
         (
             "[dataset]",
             "[link]\nicrc = true\n\n[dataset]",
-            "run.toml:14: link.icrc: input should be 'full', 'modulo_id' or 'off'",
+            'run.toml:14: link.icrc: it is true; it must be "full", "modulo_id" or "off"',
         ),
         ("frames = 100", "frames = ", "run.toml:3: not TOML: Invalid value, column 10"),
     ],
@@ -128,7 +128,7 @@ def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
 
 def test_a_missing_file_names_its_neighbours(tmp_path: Path) -> None:
     _file(tmp_path, GOOD)
-    with pytest.raises(RunFileError, match=r"first.toml: no such file; there are .*run.toml"):
+    with pytest.raises(RunFileError, match=r"first.toml: no such file; there is .*run.toml"):
         read_run_file(tmp_path / "first.toml")
 
 

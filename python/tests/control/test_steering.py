@@ -195,5 +195,5 @@ def test_a_run_that_is_not_there_cannot_be_asked(tmp_path: Path) -> None:
     dead.write_text("{}")
     with pytest.raises(SteerError, match="no manager any more; `rashpa stop` ends it"):
         steer(dead, "pause", "somebody", 1.0)
-    with pytest.raises(JournalError, match="no such folder or journal; the run has not begun"):
+    with pytest.raises(JournalError, match="there is no such run"):
         find_journal(tmp_path / "nowhere")

@@ -17,12 +17,12 @@ def test_a_value_that_is_no_json_is_named(value: str) -> None:
     ("kind", "values", "says"),
     [
         ("dream", {}, "dataset dream is not known here"),
-        ("files", {"files": "1"}, "dataset files: files: Input should be a valid list"),
-        ("files", {"files": '[["a.npy"], [7]]'}, "dataset files: files.1.0: Input should be a valid string"),
+        ("files", {"files": "1"}, "dataset files: files: it must be a list in brackets"),
+        ("files", {"files": '[["a.npy"], [7]]'}, "dataset files: files.1.0: it must be a text in quotes"),
         ("files", {}, "dataset files: files: Field required"),
-        ("pattern", {"width": "0"}, "dataset pattern: width: Input should be greater than or equal to 1"),
+        ("pattern", {"width": "0"}, "dataset pattern: width: it must be at least 1"),
         ("pattern", {"speed": "0"}, "dataset pattern: speed: Extra inputs are not permitted"),
-        ("jungfrau", {"places": "[[0, 0]]"}, "dataset jungfrau: Value error, 1 places for 2 modules"),
+        ("jungfrau", {"places": "[[0, 0]]"}, "dataset jungfrau: 1 places for 2 modules"),
     ],
 )
 def test_a_parameter_that_cannot_be_is_named(kind: str, values: dict[str, str], says: str) -> None:
@@ -42,10 +42,10 @@ def test_a_parameter_given_twice_is_refused() -> None:
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({}, "calibration: Value error, pedestal is needed"),
-        ({"pedestal": "7"}, "calibration: pedestal: Input should be a valid list"),
+        ({}, "calibration: pedestal is needed"),
+        ({"pedestal": "7"}, "calibration: pedestal: it must be a list in brackets"),
         ({"pedestal": "{"}, "calibration: pedestal is no JSON"),
-        ({"simulated_seed": "-1"}, "calibration: simulated_seed: Input should be greater than or equal to 0"),
+        ({"simulated_seed": "-1"}, "calibration: simulated_seed: it must be at least 0"),
         ({"speed": "0"}, "calibration: speed: Extra inputs are not permitted"),
     ],
 )

@@ -73,14 +73,14 @@ WRONG = {
 LINK = SOURCE[SOURCE.index("<LinkOptions>") : SOURCE.index("</LinkOptions>")]
 # the same of the golden Configure of an emulator, whose engine looks at it
 WRONG_HERE = {
-    "dataset, type": ('name="seed" value="1"', 'name="seed" value="&quot;1&quot;"', "dataset jungfrau: seed: Input should be a valid integer"),
-    "dataset, bounds": ('name="modules" value="2"', 'name="modules" value="65"', "dataset jungfrau: modules: Input should be less than"),
+    "dataset, type": ('name="seed" value="1"', 'name="seed" value="&quot;1&quot;"', "dataset jungfrau: seed: it must be a whole number"),
+    "dataset, bounds": ('name="modules" value="2"', 'name="modules" value="65"', "dataset jungfrau: modules: it must be at most"),
     "dataset, unknown": ('name="seed"', 'name="speed"', "dataset jungfrau: speed: Extra inputs are not permitted"),
     "dataset, missing": ('kind="jungfrau"', 'kind="files"', "dataset files: files: Field required"),
     "dataset, kind": ('kind="jungfrau"', 'kind="dream"', "dataset dream is not known here"),
     "dataset, no JSON": ('name="seed" value="1"', 'name="seed" value="{"', "dataset jungfrau: seed is no JSON"),
     "dataset, twice": ('name="seed"', 'name="modules"', "dataset jungfrau: modules is given twice"),
-    "dataset, too large": ('name="seed" value="1"', f'name="seed" value="{2**64}"', "dataset jungfrau: seed: Input should be less"),
+    "dataset, too large": ('name="seed" value="1"', f'name="seed" value="{2**64}"', "dataset jungfrau: seed: it must be at most"),
     "link of two": (LINK, "<LinkOptions><pcie/>", "DTP 2 takes the link roce, and the order has options of pcie"),
 }  # fmt: skip
 

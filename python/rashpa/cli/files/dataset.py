@@ -16,6 +16,7 @@ import typer
 from rashpa.cli.at_work import Work, carried_out
 from rashpa.cli.teller import AsJson, OutputBefore, Teller, output_of
 from rashpa.data.base.books import DataBooks
+from rashpa.data.base.value_words import demand_on
 from rashpa.data.datasets.calibration_spec import CalibrationSpec
 from rashpa.data.datasets.dataset_spec import (
     AnyDatasetSpec,
@@ -294,7 +295,7 @@ def _text_of(error: Exception) -> str:
 
     if isinstance(error, ValidationError):
         return "; ".join(
-            f"--{str(e['loc'][-1]).replace('_', '-')} {e['input']}: {e['msg']}"
+            f"--{str(e['loc'][-1]).replace('_', '-')} {e['input']}: {demand_on(e)}"
             if e["loc"]
             else e["msg"].removeprefix("Value error, ")
             for e in error.errors()

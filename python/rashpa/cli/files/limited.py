@@ -13,6 +13,7 @@ from rich.console import Console
 
 from rashpa.cli.teller import Teller
 from rashpa.data.base.exit_code import ExitCode
+from rashpa.data.files.file_names import HDF5, absent
 from rashpa.data.files.limited_process import Limits, start_limited, why_it_ended
 from rashpa.data.files.regular_file import open_regular, reason
 
@@ -30,6 +31,8 @@ def in_limited_process(command: Callable[..., None]) -> Callable[..., None]:
         try:
             if not file.is_dir():  # which the command looks for files in
                 open_regular(file).close()
+        except FileNotFoundError:
+            tell.refuse(f"{file}: {absent(file, (*HDF5, '.json'))}")
         except (OSError, ValueError) as error:
             tell.refuse(f"{file}: {reason(error) if isinstance(error, OSError) else error}")
         flags = _flags_of(command)

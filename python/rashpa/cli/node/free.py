@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.nodes.node_url import NodeUrlError, node_url
 from rashpa.control.runfile.token import TokenError, token_of_environment
 from rashpa.control.telegrams import telegram
 from rashpa.data.base.exit_code import ExitCode
@@ -27,8 +28,8 @@ def free(
     from the environment's RASHPA_TOKEN.
     """
     try:
-        typer.echo(asyncio.run(_free(url, token_of_environment(), authority)))
-    except (NodeError, TokenError) as error:
+        typer.echo(asyncio.run(_free(node_url(url), token_of_environment(), authority)))
+    except (NodeError, NodeUrlError, TokenError) as error:
         sys.stderr.write(f"rashpa free: {error}\n")
         raise typer.Exit(ExitCode.FAILED if isinstance(error, NodeError) else ExitCode.BAD_INPUT) from None
 

@@ -11,6 +11,7 @@ import typer
 
 from rashpa.control.nodes.log_text import lines_of
 from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.nodes.node_url import NodeUrlError, node_url
 from rashpa.control.runfile.token import TokenError, token_of_environment
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import Status
@@ -84,12 +85,9 @@ def _ask(name: str, url: str, authority: str, question: Callable[[NodeClient], A
             await client.close()
 
     try:
-        if not url.startswith(("http://", "https://")):
-            raise TokenError(
-                f"{url} is no URL of a node; a node prints its own when it starts, such as http://127.0.0.1:4781"
-            )
+        node_url(url)
         typer.echo(asyncio.run(asked()))
-    except (NodeError, TokenError) as error:
+    except (NodeError, NodeUrlError, TokenError) as error:
         sys.stderr.write(f"rashpa node {name}: {error}\n")
         raise typer.Exit(ExitCode.FAILED if isinstance(error, NodeError) else ExitCode.BAD_INPUT) from None
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.nodes.node_url import NodeUrlError, node_url
 from rashpa.control.runfile.token import TokenError, token_of_environment
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import Status
@@ -29,8 +30,8 @@ def trigger(
     environment's RASHPA_TOKEN.
     """
     try:
-        answers = asyncio.run(_trigger(urls, frames, token_of_environment(), authority))
-    except TokenError as error:
+        answers = asyncio.run(_trigger([node_url(url) for url in urls], frames, token_of_environment(), authority))
+    except (NodeUrlError, TokenError) as error:
         sys.stderr.write(f"rashpa trigger: {error}\n")
         raise typer.Exit(ExitCode.BAD_INPUT) from None
     for url, answer in zip(urls, answers, strict=True):

@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from rashpa.control.handover.journal import Journal, JournalError, journal_lives
+from rashpa.control.handover.journal import Journal, JournalError, journal_lives, no_such_run
 from rashpa.control.handover.run_request import (
     AnswerError,
     ManagerGoneError,
@@ -87,7 +87,7 @@ def _asked(journal: Path, joined: Joined, ends: float) -> RunRequest[Joined, Ans
                 raise JournalError(f"{path}: another receiver is joining; try again") from None
             time.sleep(_TURN_S)
         except FileNotFoundError:
-            raise JournalError(f"{journal}: the run has ended") from None
+            raise no_such_run(journal) from None
         except OSError as error:
             raise JournalError(f"{path}: cannot be written: {error.strerror}") from None
 

@@ -35,6 +35,14 @@ class JournalError(RashpaError, ValueError):
     """Reports that there is no run to take over; says why, and what to try."""
 
 
+def no_such_run(where: Path) -> JournalError:
+    """Return the error for a place where no run goes on, whatever is there."""
+    what = "no such folder or journal" if not where.exists() else f"no *{SUFFIX} is there"
+    return JournalError(
+        f"{where}: there is no such run ({what}); it has not begun, has come to its end, or its output is elsewhere: give the folder of run.output"
+    )
+
+
 class ManagerLivesError(JournalError):
     """Reports that the run has a manager."""
 
@@ -124,7 +132,7 @@ class Journal:
                 f"{self.path}: {_holder_of(self.path)} lives; there is nothing to be taken over"
             ) from None
         except FileNotFoundError:
-            raise JournalError(f"{self.path}: no such file; the run has come to its end, or had not begun") from None
+            raise no_such_run(self.path) from None
         except OSError as error:
             raise JournalError(f"{self.path}: cannot be read: {reason(error)}") from None
         self.close()
@@ -206,9 +214,7 @@ def journal_lives(path: Path) -> bool:
 def find_journal(where: Path) -> Path:
     """Return the journal itself, or the only one of an output folder. Raise JournalError when there is none, or several."""
     if not where.exists():
-        raise JournalError(
-            f"{where}: no such folder or journal; the run has not begun, has come to its end, or its output is elsewhere"
-        )
+        raise no_such_run(where)
     if not where.is_dir():
         return where
     found = sorted(where.glob(f"*{SUFFIX}"))
@@ -218,7 +224,7 @@ def find_journal(where: Path) -> Path:
         raise JournalError(
             f"{where}: {len(found)} runs may go on: {', '.join(path.name for path in found[:8])}; name one"
         )
-    raise JournalError(f"{where}: no run goes on there: there is no *{SUFFIX}; give the output folder of the run")
+    raise no_such_run(where)
 
 
 def _descriptor(file: io.BufferedReader) -> int:

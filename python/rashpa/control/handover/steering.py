@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from rashpa.control.handover.journal import Journal
+from rashpa.control.handover.journal import Journal, no_such_run
 from rashpa.control.handover.run_request import (
     AnswerError,
     ManagerGoneError,
@@ -32,7 +32,6 @@ from rashpa.data.base.rashpa_error import RashpaError
 
 Way = Literal["pause", "resume", "abort"]
 WAYS: tuple[Way, ...] = ("pause", "resume", "abort")
-_ENDED = "the run has come to its end"
 _LOOK_S = 0.2
 _TURN_S = 0.05
 _ORDER_S = 0.5  # within which an order is obeyed, usually
@@ -70,8 +69,9 @@ def steer(journal: Path, way: Way, by: str, patience_s: float) -> str:
     try:
         answer = request.wait(max(0.0, ends - time.monotonic()))
     except ManagerGoneError:
-        why = "the run has no manager any more; `rashpa stop` ends it in order" if journal.exists() else _ENDED
-        raise SteerError(f"{journal}: {why}") from None
+        if not journal.exists():
+            raise SteerError(str(no_such_run(journal))) from None
+        raise SteerError(f"{journal}: the run has no manager any more; `rashpa stop` ends it in order") from None
     except TimeoutError:
         raise SteerError(f"{journal}: no answer within {patience_s:.0f} s; see the run with `rashpa status`") from None
     except AnswerError as error:
@@ -92,8 +92,9 @@ def _request(journal: Path, what: Steer, ends: float) -> RunRequest[Steer, Steer
             if time.monotonic() > ends:
                 raise SteerError(f"{STEER.path(journal)}: somebody else has asked already; wait a moment") from None
         except OSError as error:
-            why = _ENDED if not journal.exists() else f"the run cannot be asked: {error.strerror}"
-            raise SteerError(f"{journal}: {why}") from None
+            if not journal.exists():
+                raise SteerError(str(no_such_run(journal))) from None
+            raise SteerError(f"{journal}: the run cannot be asked: {error.strerror}") from None
         time.sleep(_TURN_S)
 
 

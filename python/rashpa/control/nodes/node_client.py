@@ -20,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from rashpa.control.nodes.finishing_client import FinishingClient
 from rashpa.control.nodes.lean_httpx import httpx
 from rashpa.control.nodes.node_load import Load
+from rashpa.control.nodes.node_url import tls_trouble
 from rashpa.control.nodes.running_time import within
 from rashpa.control.telegrams import telegram, telegram_xml
 from rashpa.control.telegrams.run_state import TRANSITIONS, RunState
@@ -76,6 +77,7 @@ class NodeClient:
         self._owner = owner
         self.run_id = run_id_of(owner)
         headers = {"authorization": f"Bearer {token}"} if token else {}
+        self._has_token, self._authority = bool(token), authority
         verify = trusted or (_no_authority() if url.startswith("http:") else _known_authorities())
         if authority:
             try:
@@ -177,7 +179,8 @@ class NodeClient:
         except httpx.HTTPError as error:
             raise self._lost(error, what) from None
         if answer.status_code == _DENIED:
-            raise NodeError(self.name, f"{self.name} needs its bearer token; set RASHPA_TOKEN", "denied")
+            given = ", and another one was given" if self._has_token else ""
+            raise NodeError(self.name, f"{self.name} needs its bearer token{given}; set RASHPA_TOKEN", "denied")
         if answer.status_code == _GOOD:
             with contextlib.suppress(ValueError):
                 return json_of(answer.content)
@@ -262,12 +265,16 @@ class NodeClient:
         )
 
     def _lost(self, error: httpx.HTTPError, name: str) -> NodeError:
+        trouble = tls_trouble(self.url, str(error), self._authority) if isinstance(error, httpx.ConnectError) else ""
+        if trouble:
+            return NodeError(self.name, f"{self.name} at {self.url} {trouble}", "lost", lost=True)
         if isinstance(error, httpx.TimeoutException):
             what = "did not answer in time"
         elif isinstance(error, httpx.ConnectError):
             what = f"cannot be reached ({error})"
         else:
-            what = f"broke the connection ({type(error).__name__})"
+            secure = "" if self.url.startswith("https:") else "; if it has a certificate, write https://"
+            what = f"broke the connection ({type(error).__name__}{secure})"
         hint = self._port_hint() or (
             '. Start the node there (`rashpa emulator` or `rashpa receiver` prints its URL), or let the run start its own: node = "local"'
             if isinstance(error, httpx.ConnectError)

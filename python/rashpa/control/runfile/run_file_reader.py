@@ -21,6 +21,7 @@ from rashpa.control.runfile.run_file import RunFile
 from rashpa.control.runfile.toml_bounds import beyond_bounds
 from rashpa.control.runfile.value_errors import said_of_short_list, said_of_value
 from rashpa.data.base.rashpa_error import RashpaError
+from rashpa.data.files.file_names import HDF5, IMAGES, absent
 from rashpa.data.files.regular_file import read_regular, reason, text_of
 
 KeyPath = tuple[str | int, ...]
@@ -119,13 +120,20 @@ def read_run_file(path: Path) -> tuple[RunFile, RunFileSource]:
     try:
         data = read_regular(path, MOST_BYTES)
     except FileNotFoundError:
-        others = sorted(str(other) for other in path.parent.glob("*.toml")) if path.parent.is_dir() else []
-        hint = f"; there are {', '.join(others[:5])}" if others else "; check its name"
-        raise RunFileError(f"{path}: no such file{hint}") from None
+        raise RunFileError(f"{path}: {absent(path, ('.toml',))}") from None
     except (OSError, ValueError) as error:
-        why = reason(error) if isinstance(error, OSError) else str(error)
+        why = _kind_by_name(path) or (reason(error) if isinstance(error, OSError) else str(error))
         raise RunFileError(f"{path}: cannot be read: {why}; give a run file (TOML)") from None
     return parse_run_file(path, data)
+
+
+def _kind_by_name(path: Path) -> str:
+    """Return words for a file of another kind by its name, empty for others."""
+    if not path.is_file():
+        return ""
+    if path.suffix.lower() in HDF5:
+        return f"it is an HDF5 file, which `rashpa inspect {path}` shows"
+    return f"it is a file of images by its name ({path.suffix})" if path.suffix.lower() in IMAGES else ""
 
 
 def parse_run_file(path: Path, data: bytes) -> tuple[RunFile, RunFileSource]:
@@ -133,7 +141,10 @@ def parse_run_file(path: Path, data: bytes) -> tuple[RunFile, RunFileSource]:
     try:
         text = text_of(data).replace("\r\n", "\n")
     except ValueError as error:
-        raise RunFileError(f"{path}: cannot be read as UTF-8 text: {error}; save it as UTF-8") from None
+        why = _kind_by_name(path)
+        if why:
+            raise RunFileError(f"{path}: cannot be read: {why}; give a run file (TOML)") from None
+        raise RunFileError(f"{path}: cannot be read as UTF-8 text: {error}") from None
     if beyond := beyond_bounds(text):
         raise RunFileError(f"{path}:{beyond[0]}: {beyond[1]}; a run file has no such thing")
     try:
@@ -181,7 +192,17 @@ def _validated(path: Path, raw: dict[str, Any], source: RunFileSource) -> tuple[
 _TOML_HINTS = {
     "Cannot declare": "a table stands once in a file; write [[…]] for one of several, or put both together",
     "Cannot overwrite": "this key is there already; keep one",
+    "Invalid value": "a text stands in quotes; numbers, true and false do not",
+    "Expected '=' after": "write key = value",
+    "Expected newline or end": "a line has one key; look for a quote or comma that is missing",
+    "Unclosed array": "add the missing ]",
+    "Unterminated string": "add the missing quote",
+    "Unclosed inline table": "add the missing }",
+    "Unescaped": "write two backslashes for one, or the text in single quotes",
+    "Invalid initial character": "write key = value, or [table]",
+    "Expected ']": "close the brackets of the table's name",
 }
+_NO_END = "Illegal character '\\n'"  # of a text that ends with its line
 
 
 def _no_toml(path: Path, text: str, said: str) -> str:
@@ -190,6 +211,8 @@ def _no_toml(path: Path, text: str, said: str) -> str:
     found = re.fullmatch(r"line (\d+), column (\d+)\)", place)
     line, column = (int(found[1]), f", column {found[2]}") if found else (text.rstrip("\n").count("\n") + 1, "")
     hint = next((f"; {hint}" for begin, hint in _TOML_HINTS.items() if what.startswith(begin)), "")
+    if what == _NO_END:
+        what, hint = "a text has no end on this line", "; add the missing quote"
     named = re.sub(r"\('(.+?)',?\)", lambda match: f"[{match[1]}]", what.replace("', '", ".")) if what else said[:200]
     return f"{path}{f':{line}' if what else ''}: not TOML: {named}{column}{hint}"
 
@@ -231,7 +254,11 @@ def _explain(item: Any, raw: Any, source: RunFileSource) -> str:
         hint = f'did you mean "{near[0]}"?' if near else f"one of {', '.join(choices)}"
         said = f'"{_short(given)}" is not known' if given is not None else "is needed and not there"
         return f"{source.where((*path, tag))}: {said}; {hint}"
-    return f"{source.where(path)}: {said_of_value(item, _shown(item['input']))}"
+    return f"{source.where(path)}: {said_of_value(item, _shown(item['input']), _table_of(path))}"
+
+
+def _table_of(path: KeyPath) -> str:
+    return ".".join(_short(part) for part in path if not isinstance(part, int))
 
 
 def _description_at(location: KeyPath) -> str:

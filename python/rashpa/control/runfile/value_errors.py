@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from rashpa.data.base.value_words import demand_on
+
 PATTERNS: Mapping[str, str] = {
     r"^[A-Za-z0-9_.\-]{1,64}$": "1 to 64 letters, digits, _ . or -",
     r"^[A-Za-z][A-Za-z0-9_\-]{0,31}$": "a letter, and then at most 31 letters, digits, _ or -",
@@ -20,8 +22,8 @@ PATTERNS: Mapping[str, str] = {
 _NUMBERS = ("int_type", "int_from_float", "float_type")
 
 
-def said_of_value(item: Mapping[str, Any], shown: str) -> str:
-    """Return one line without the place. `item`: pydantic's; `shown`: the value, as far as it fits."""
+def said_of_value(item: Mapping[str, Any], shown: str, table: str = "") -> str:
+    """Return one line without the place. `item`: pydantic's; `shown`: the value, as far as it fits; `table`: its key without numbers."""
     kind, context, value = item["type"], item.get("ctx", {}), item["input"]
     if kind == "string_pattern_mismatch":
         return f"it is {shown}; it must be {PATTERNS.get(context['pattern'], 'of another form')}"
@@ -29,9 +31,15 @@ def said_of_value(item: Mapping[str, Any], shown: str) -> str:
         bound = context.get("max_length") if kind == "too_long" else context.get("min_length")
         entries = f"{context['actual_length']} {'entry' if context['actual_length'] == 1 else 'entries'}"
         return f"{entries} given; at {'most' if kind == 'too_long' else 'least'} {bound}"
-    message = item["msg"].removeprefix("Value error, ").replace("valid tuple", "list").replace("valid list", "list")
+    if kind in ("list_type", "tuple_type") and isinstance(value, dict):
+        return f"it is one table; write [[{table}]] in double brackets, once for each"
+    if kind in ("model_type", "model_attributes_type", "dict_type") and isinstance(value, list):
+        return f"it is a list; write [{table}] in single brackets, once"
+    if kind in ("value_error", "assertion_error"):
+        message = item["msg"].removeprefix("Value error, ")
+        return f"{message[0].lower()}{message[1:]} (it is {shown})"
     hint = "; write it without quotes" if kind in _NUMBERS and isinstance(value, str) and _is_number(value) else ""
-    return f"{message[0].lower()}{message[1:]} (it is {shown}){hint}"
+    return f"it is {shown}; {demand_on(item)}{hint}"
 
 
 def said_of_short_list(given: int, description: str) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from rashpa import _native
+from rashpa.data.base.value_words import demand_on
 from rashpa.data.datasets.calibration import Calibration, load_map
 from rashpa.data.datasets.dataset_spec import PixelName, Side
 from rashpa.data.files.regular_file import json_of, open_regular, read_regular, reason
@@ -192,9 +193,11 @@ def read_description(folder: Path) -> Description:
     try:
         found = _Document.model_validate(document)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
+        first = error.errors(include_url=False)[0]
         where = f"'{'.'.join(map(str, first['loc']))}': " if first["loc"] else ""
-        raise _native.FileError(f"dataset: {path}: a key is missing or wrong: {where}{first['msg'][:200]}") from None
+        raise _native.FileError(
+            f"dataset: {path}: a key is missing or wrong: {where}{demand_on(first)[:200]}"
+        ) from None
     return Description(
         folder=folder,
         kind=found.kind,

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from rashpa import _native
 from rashpa.data.base.bad_file import advised
 from rashpa.data.base.books import DataBooks
+from rashpa.data.base.value_words import demand_on
 from rashpa.data.datasets.calibration import Calibration, load_calibration, simulated_calibration, simulated_rms
 from rashpa.data.datasets.calibration_spec import CalibrationSpec
 from rashpa.data.datasets.dataset_directory import Description, be_new, read_description
@@ -228,7 +229,7 @@ def _checked(
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
-            raise _native.ConfigError(f"[dataset] {where}: {first['msg']}") from None
+            raise _native.ConfigError(f"[dataset] {where}: {demand_on(first)}") from None
     else:
         dataset = spec
     if calibration is None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names of files: their order where they are numbered, the kind of content by the name, and the array that a name means."""
 
+import difflib
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -13,11 +14,34 @@ from rashpa.data.base.rashpa_error import RashpaError
 PACKED = (".gz", ".bz2", ".zst")
 HDF5 = (".h5", ".hdf5", ".nxs", ".cxi")
 HEADERLESS = (".bin", ".raw", ".dat")
+IMAGES = (".npy", ".cbf", ".tif", ".tiff", ".edf", *HEADERLESS, *PACKED)
+_MOST_NAMED = 5
 _NO_FRAMES = (".npz", ".png", ".jpg", ".jpeg", ".msk", ".mat", ".zip", ".tar", ".json", ".toml", ".txt", ".csv")
 _NUMBER = re.compile(r"([0-9]+)")
 _ARRAY_OF_HDF5 = re.compile(rf"(.+(?:{'|'.join(map(re.escape, HDF5))})):(/.+)", re.IGNORECASE | re.DOTALL)
 _ARRAY_OF_NPZ = re.compile(r"(.+\.npz):(.+)", re.IGNORECASE | re.DOTALL)
 _FRAME_OF_FILE = re.compile(r"(.+)#([0-9]{1,9})", re.DOTALL)
+
+
+def absent(path: Path, endings: Sequence[str]) -> str:
+    """Return words for a file that is not there: files of these endings beside it, those of nearly the same name first."""
+    try:
+        there = sorted(one.name for one in path.parent.iterdir() if one.name.lower().endswith(tuple(endings)))
+    except OSError:
+        there = []
+    if not there:
+        return (
+            "no such file; check its name"
+            if path.parent.is_dir()
+            else f"no such file; there is no folder {path.parent}"
+        )
+    near = difflib.get_close_matches(path.name, there, n=_MOST_NAMED)
+    names = [str(path.parent / name) for name in dict.fromkeys([*near, *there])]
+    return (
+        f"no such file; there are {', '.join(names[:_MOST_NAMED])}"
+        if len(names) > 1
+        else f"no such file; there is {names[0]}"
+    )
 
 
 class NumberingError(RashpaError, ValueError):

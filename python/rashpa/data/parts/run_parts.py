@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rashpa.data.base.bad_file import BadFileError, is_own
 from rashpa.data.base.rashpa_error import old_names
-from rashpa.data.files.file_names import encoding_trouble
+from rashpa.data.files.file_names import absent, encoding_trouble
 from rashpa.data.files.hdf5.files import Files, folders_of
 from rashpa.data.files.hdf5.tree import Group
 from rashpa.data.files.regular_file import reason
@@ -55,7 +55,11 @@ def size_of_parts(prefix: Path, follow: Iterable[Path] = ()) -> int:
             with files.opened(path)[0] as file:
                 size += os.fstat(file.fileno()).st_blocks * 512
         except FileNotFoundError:
-            raise StoredRunError(f"{path}: no such file; give the _master.h5 file of a run") from None
+            if prefix.is_file():
+                raise StoredRunError(
+                    f"{prefix}: it is no master of a run, whose name ends in {MASTER}; give that file, or the beginning of its name"
+                ) from None
+            raise StoredRunError(f"{path}: {absent(path, (MASTER,))}; give the _master.h5 file of a run") from None
         except PermissionError as error:
             raise StoredRunError(f"{path}: {reason(error)}; if it may, allow its folder: --follow DIR") from None
         except (OSError, ValueError) as error:

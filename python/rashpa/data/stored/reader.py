@@ -15,7 +15,7 @@ from rashpa.data.base.bad_file import BadFileError, blaming, is_own
 from rashpa.data.base.closed import Closed
 from rashpa.data.base.pixels import Masking, Pixels, with_masking
 from rashpa.data.base.rashpa_error import old_names
-from rashpa.data.files.file_names import natural
+from rashpa.data.files.file_names import HDF5, absent, natural
 from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.files.regular_file import open_shared, reason
 from rashpa.data.files.writer_lock import has_writer
@@ -389,7 +389,7 @@ def open_run(path: Path | str, *, folders: Iterable[Path] = ()) -> Run:
     try:
         file = Hdf5File(path, kind=StoredRunError, folders=folders)
     except FileNotFoundError:
-        raise StoredRunError(f"{path}: no such file; check the name") from None
+        raise StoredRunError(f"{path}: {absent(path, HDF5)}") from None
     except OSError as error:
         if is_own(error):
             raise

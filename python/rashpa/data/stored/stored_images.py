@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.data.base.bad_file import advised
-from rashpa.data.files.file_names import HDF5, is_hdf5, raw_format
+from rashpa.data.files.file_names import HDF5, IMAGES, absent, is_hdf5, raw_format
 from rashpa.data.files.hdf5.tree import Hdf5File
 from rashpa.data.files.images import is_image, read_images
 from rashpa.data.files.regular_file import open_regular, reason
@@ -101,7 +101,7 @@ def _check_regular(path: Path) -> None:
     try:
         open_regular(path).close()
     except FileNotFoundError:
-        raise StoredError(f"{path}: no such file; check its name") from None
+        raise StoredError(f"{path}: {absent(path, (*HDF5, *IMAGES))}") from None
     except (OSError, ValueError) as error:
         said = reason(error) if isinstance(error, OSError) else str(error)
         raise StoredError(advised(f"{path}: {said}", "give a file of images")) from None

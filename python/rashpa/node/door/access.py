@@ -71,7 +71,8 @@ class Access:
             self._names.check(headers.get("host", ""), "node")
         given = headers.get("authorization", "").encode()
         if self.token and not hmac.compare_digest(given, f"Bearer {self.token}".encode()):
-            raise AccessError(401, "this node needs its bearer token; give it with nodes.token or RASHPA_TOKEN")
+            other = ", and another one was given" if given else ""
+            raise AccessError(401, f"this node needs its bearer token{other}; give it with nodes.token or RASHPA_TOKEN")
 
     def check_telegram(self, headers: Mapping[str, str]) -> None:
         """Raise AccessError for a body of another type: any page can send a form without asking."""

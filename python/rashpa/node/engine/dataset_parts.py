@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from rashpa.control.runfile.dataset_spec import AnyDatasetSpec, parse_dataset_spec
 from rashpa.control.telegrams import telegram
+from rashpa.data.base.value_words import demand_on
 from rashpa.data.datasets.calibration_spec import CalibrationSpec
 from rashpa.data.files.regular_file import json_of
 from rashpa.node.engine.engine import EngineError
@@ -49,4 +50,4 @@ def _explained(what: str, error: ValidationError, before_key: int) -> EngineErro
     if first["type"] in known:
         return EngineError("config", f"{what} is not known here")
     key = ".".join(str(part) for part in first["loc"][before_key:])
-    return EngineError("config", f"{what}: {key}: {first['msg']}" if key else f"{what}: {first['msg']}")
+    return EngineError("config", f"{what}: {key}: {demand_on(first)}" if key else f"{what}: {demand_on(first)}")
