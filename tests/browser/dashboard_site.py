@@ -198,18 +198,21 @@ class Site:
 class View:
     """The page in a browser."""
 
-    def __init__(self, browser: Any, site: Site, patience_s: float, width: int = 1280) -> None:
+    def __init__(self, browser: Any, site: Site, patience_s: float, width: int = 1280, **context: Any) -> None:
         self.site = site
         self.foreign: list[str] = []
         self.complaints: list[str] = []
         # certificates of tests are nobody's
-        self.page = browser.new_page(viewport={"width": width, "height": 900}, ignore_https_errors=True)
+        self.page = browser.new_page(viewport={"width": width, "height": 800}, ignore_https_errors=True, **context)
         self.page.set_default_timeout(1e3 * patience_s)
         self._patience_s = patience_s
         self.page.on("request", self._requested)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
         self.page.goto(site.url)
+        self.until_there()
+
+    def until_there(self) -> None:
         self.page.wait_for_function("() => window.Bokeh?.documents?.length > 0 && window.rashpaImage")
 
     def _requested(self, request: Any) -> None:
@@ -217,9 +220,20 @@ class View:
             self.foreign.append(request.url)
 
     def unlock(self, token: str = TOKEN) -> None:
+        """Type it and press Enter; the right one opens the page anew."""
         self.page.get_by_label("token").fill(token)
-        self.page.get_by_label("token").press("Tab")
-        self.button("Unlock").click()
+        self.page.get_by_label("token").press("Enter")
+        if token == TOKEN:
+            self.page.wait_for_function("() => document.getElementById('lock') === null")
+            self.until_there()
+
+    def tab(self, name: str) -> None:
+        self.page.get_by_role("tab", name=name).click()
+
+    def part(self, name: str) -> str:
+        """Of the line of state."""
+        found = self.page.locator(f"#head [data-part='{name}']")
+        return str(found.inner_text()) if found.count() else ""
 
     def button(self, name: str) -> Any:
         return self.page.get_by_role("button", name=name, exact=not name.endswith(" "))
@@ -250,7 +264,9 @@ class View:
 
     def texts(self) -> dict[str, str]:
         """What the page says, for who must find out why it does not say something else."""
-        return {name: self.text(name) for name in ("head", "books", "nodes", "said", "lock_text", "image_facts")}
+        return {
+            name: self.text(name) for name in ("head", "books", "nodes", "said", "lock_text", "image_facts", "alerts")
+        }
 
     def text(self, name: str) -> str:
         """Of a part of the page."""
@@ -321,7 +337,7 @@ class View:
 
     def zoom(self, share: float) -> tuple[float, float]:
         """To the middle of the image; its first and last column."""
-        said = """share => { const {x_range, y_range} = Bokeh.documents[0].get_model_by_name('image_plot')
+        said = """share => { const {x_range, y_range} = Bokeh.documents[0].get_model_by_name('image')
             const to = (range) => { const [middle, half] = [(range.start + range.end) / 2, share * (range.end - range.start) / 2]
                                     range.setv({start: middle - half, end: middle + half}) }
             to(x_range); to(y_range); return [x_range.start, x_range.end] }"""
@@ -333,8 +349,8 @@ class View:
 
     def pixels_are_squares(self) -> bool:
         """Whether the axes have the shape of the image."""
-        said = """() => { const plot = Bokeh.documents[0].get_model_by_name('image_plot')
-            return plot.inner_width / plot.inner_height / plot.aspect_ratio }"""
+        said = """() => { const {inner_width, inner_height, x_range, y_range} = Bokeh.documents[0].get_model_by_name('image')
+            return inner_width / inner_height / Math.abs((x_range.end - x_range.start) / (y_range.end - y_range.start)) }"""
         return abs(float(self.page.evaluate(said)) - 1.0) < 0.02
 
     def top_of(self, heading: str) -> float:

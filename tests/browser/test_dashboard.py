@@ -17,7 +17,7 @@ from tests.browser.dashboard_site import GROUP, NUMBERS, TOKEN, Site, View
 
 from rashpa.control.nodes.launcher import run_certificate
 from rashpa.dashboard.image_plot import MAPS
-from rashpa.dashboard.style import MARKED
+from rashpa.dashboard.style import ABSENT_COLOURS, MARKED
 from rashpa.data.stored.reader import open_run
 
 pytestmark = pytest.mark.timeout(600)
@@ -57,12 +57,13 @@ def _packed(colour: str) -> int:
 
 
 def _check_colours(values: np.ndarray[Any, np.dtype[Any]], found: np.ndarray[Any, np.dtype[Any]], high: float) -> None:
-    """On a logarithmic scale; pixels without a value are grey."""
+    """On a logarithmic scale; between the modules, where nothing is written, it has a colour of its own."""
     low, known = 0.5, values != MASKED
     share = np.log(np.maximum(values, low) / low) / np.log(high / low)
     places = np.clip(np.floor(256 * share), 0, 255).astype(int)
     palette = np.array([_packed(colour) for colour in MAPS["viridis"]])
-    assert (found[~known] == _packed(MARKED)).all()
+    assert np.isin(found[~known], [_packed(MARKED), _packed(ABSENT_COLOURS["not written"])]).all()
+    assert (found == _packed(ABSENT_COLOURS["not written"])).sum() == 12 * 256, "between the modules"
     assert np.isin(MASKED, values)
     # where a logarithm lies between two colours is a matter of its last bit
     near = [found == palette[np.clip(places + step, 0, 255)] for step in (-1, 0, 1)]
@@ -88,7 +89,7 @@ def test_a_run_is_started_paused_and_goes_on(
     other.press("Start")
     other.until(lambda: "is being started" in other.text("said"))
     other.close()
-    places = {heading: view.top_of(heading) for heading in ("h_image", "h_orders", "h_nodes")}
+    places = {heading: view.top_of(heading) for heading in ("stage", "image_facts", "side")}
     view.start()
     view.until(lambda: view.books()["total"]["complete"] > 20)
     view.until(lambda: "is being started" not in view.text("said"))
@@ -132,7 +133,7 @@ def test_another_buffer_with_peaks_and_a_curve_the_sum_and_the_first_partial_ima
     assert all(0 < y < 268 for y in peaks["y"])
     view.until(lambda: len(view.data("profile")["x"]) == 40)
     assert view.page.evaluate("() => Bokeh.documents[0].get_model_by_name('curve').visible")
-    view.choose("image", "sum of those shown")
+    view.choose("image", "sum of the last n")
     view.until(lambda: "sum of" in view.text("image_facts"))
     assert np.nanmax(view.image()["values"]) > MASKED, "no image alone has that"
     view.choose("buffer", "all")

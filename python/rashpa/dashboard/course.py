@@ -3,19 +3,23 @@
 
 from dataclasses import dataclass, field
 
-from rashpa.dashboard.scene import Scene
+from rashpa.control.nodes.pace import Pace
+from rashpa.dashboard.scene import BufferScene, Scene
 
 _MOST = 600
+_LEAST_S = 0.2  # between two points, by the node's clock: images come by stacks
 
 
 @dataclass
 class Curve:
-    """Holds the points of one buffer. `image`: images that have arrived; `rate`: images a second since the point before."""
+    """Holds the points of one buffer. `time_s`: by the clock of its node since the run began there; `image`: images that have arrived; `rate`: images a second
+    since the point before; `pace`: of decisions, over the last seconds."""
 
     time_s: list[float] = field(default_factory=list)
     rate: list[float] = field(default_factory=list)
     image: list[int] = field(default_factory=list)
     accepted: list[int] = field(default_factory=list)
+    pace: Pace = field(default_factory=Pace)
 
     def hits(self) -> tuple[list[float], list[float]]:
         """Return image numbers, and the percentage of accepted images since the point before."""
@@ -39,23 +43,27 @@ class Course:
     def __init__(self) -> None:
         self.curves: dict[tuple[str, str], Curve] = {}
         self.changes = 0
-        self._began = 0.0
 
     def add(self, scene: Scene) -> None:
         """Add the newest values of each buffer."""
         self.changes += 1
-        self._began = self._began or scene.time_s
         for buffer in scene.buffers:
-            curve = self.curves.setdefault(buffer.key, Curve())
-            books = buffer.status.books
-            if curve.image and books.arrived < curve.image[-1]:  # another run of the same nodes
-                self.curves[buffer.key] = curve = Curve()
-            now_s = scene.time_s - self._began
-            passed_s = now_s - curve.time_s[-1] if curve.time_s else 0.0
-            rate = (books.arrived - curve.image[-1]) / passed_s if passed_s > 0 else buffer.progress.images_per_s
-            curve.time_s.append(now_s)
-            curve.rate.append(max(0.0, rate))
-            curve.image.append(books.arrived)
-            curve.accepted.append(books.accepted)
-            if len(curve.time_s) > _MOST:
-                curve.thin()
+            self._add(buffer)
+
+    def _add(self, buffer: BufferScene) -> None:
+        curve = self.curves.setdefault(buffer.key, Curve())
+        books, now_s = buffer.status.books, buffer.elapsed_s
+        if curve.image and (
+            books.arrived < curve.image[-1] or now_s < curve.time_s[-1]
+        ):  # another run of the same node
+            self.curves[buffer.key] = curve = Curve()
+        curve.pace.look(now_s, books.decided, buffer.status.bytes_stored)
+        began_s, before = (curve.time_s[-1], curve.image[-1]) if curve.image else (0.0, 0)
+        if now_s - began_s < _LEAST_S:
+            return
+        curve.time_s.append(now_s)
+        curve.rate.append((books.arrived - before) / (now_s - began_s))
+        curve.image.append(books.arrived)
+        curve.accepted.append(books.accepted)
+        if len(curve.time_s) > _MOST:
+            curve.thin()

@@ -17,7 +17,8 @@ from rashpa.dashboard.watch import Watch
 from rashpa.data.figures.view_bytes import MEDIA_TYPE
 
 _TYPES = {"report.html": "text/html", "report.json": "application/json", "nodes.log": "text/plain"}
-_SCRIPTS = ("page.js", "image.js", "image_values.js")
+BROWSER = Path(__file__).parent / "browser"
+_SCRIPTS = tuple(sorted(path.name for path in BROWSER.iterdir() if path.suffix in (".js", ".css")))
 _NOTHING = 204
 _PLACE = ("x", "y", "width", "height", "step")
 _MOST_DIGITS = 18
@@ -93,12 +94,13 @@ class _View(_File):
 
 
 class _Script(_File):
-    """Serves one of the page's own scripts."""
+    """Serves one of the page's own scripts and sheets of style."""
 
     def get(self, name: str) -> None:
-        self.set_header("Content-Type", "text/javascript; charset=utf-8")
+        kind = "css" if name.endswith(".css") else "javascript"
+        self.set_header("Content-Type", f"text/{kind}; charset=utf-8")
         self.set_header("Cache-Control", "no-cache")
-        self.finish((Path(__file__).parent / name).read_bytes())
+        self.finish((BROWSER / name).read_bytes())
 
 
 def patterns(keys: Keys, past: PastRuns, watch: Watch, views: Views) -> list[tuple[str, type[RequestHandler], Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 from tornado.httputil import HTTPServerRequest
 from tornado.web import RequestHandler
 
-from rashpa.dashboard.keys import Keys
+from rashpa.dashboard.keys import LIFETIME_S, Keys, Session
 from rashpa.node.door.access import AccessError, Names
 
 LOGIN = "/token"
@@ -49,42 +49,46 @@ class Gate:
         if request.path == LOGIN and request.method == "POST":
             return {"gate": self, "login": True}
         if request.path == "/" and _TOKEN in request.query_arguments:
-            problem = self.problem_with(request.query_arguments[_TOKEN][0].decode(errors="replace"))
-            return {"gate": self, "problem": problem, "opened": not problem}
-        return None if self._may_look(request) else {"gate": self, "problem": _NEEDED}
+            return {"gate": self, "token": request.query_arguments[_TOKEN][0].decode(errors="replace")}
+        return None if self.session_of(request) is not None else {"gate": self, "problem": _NEEDED}
 
-    def problem_with(self, token: str) -> str:
-        """Return why it does not open the page, empty when it does."""
-        return self._keys.problem_with(token)
-
-    def open_for(self, answer: RequestHandler) -> None:
-        """Give the browser its cookie, and send it to the page, whose address then has no token."""
-        answer.set_cookie(self._cookie, self._keys.cookie, httponly=True, samesite="Lax", secure=self._secure)
+    def let_in(self, answer: RequestHandler, token: str, *, typed: bool) -> str:
+        """Open a session for a token; return why not, empty when it is open. The browser gets a cookie, and is sent to the page, whose address then has no token.
+        `typed`: by a person; a token in an address gives the right to look alone."""
+        role, problem = self._keys.role_of(token)
+        if role is None:
+            return problem
+        session = self._keys.open_session(role if typed else "viewer")
+        answer.set_cookie(
+            self._cookie, session.secret, httponly=True, samesite="Lax", secure=self._secure, max_age=LIFETIME_S
+        )
         answer.set_header("Cache-Control", "no-store")
         answer.redirect("/", status=303)
+        return ""
 
-    def _may_look(self, request: HTTPServerRequest) -> bool:
+    def session_of(self, request: HTTPServerRequest) -> Session | None:
+        """Return the session of a request, the one with the most rights; None when it has none, or its time is over."""
         # Other ports of the machine set cookies as they like, also in this one's name: none of them closes the page.
         pairs = (pair.partition("=") for given in request.headers.get_list("Cookie") for pair in given.split(";"))
-        return any(name.strip() == self._cookie and self._keys.is_cookie(value.strip()) for name, _, value in pairs)
+        found = [self._keys.session(value.strip()) for name, _, value in pairs if name.strip() == self._cookie]
+        return max((one for one in found if one is not None), key=lambda one: one.may_order, default=None)
 
 
 class Answer(RequestHandler):
     """Answers in place of a page, for the gate."""
 
     def initialize(
-        self, gate: Gate, problem: str = "", status: int = 401, opened: bool = False, login: bool = False
+        self, gate: Gate, problem: str = "", status: int = 401, token: str | None = None, login: bool = False
     ) -> None:
-        self._gate, self._problem, self._status, self._opened, self._login = gate, problem, status, opened, login
+        self._gate, self._problem, self._status, self._token, self._login = gate, problem, status, token, login
 
     def prepare(self) -> None:
         """Answer any method."""
-        if self._login:
-            self._problem = self._gate.problem_with(self.get_body_argument(_TOKEN, ""))
-            self._opened = not self._problem
-        if self._opened:
-            self._gate.open_for(self)
-            return
+        token = self.get_body_argument(_TOKEN, "") if self._login else self._token
+        if token is not None:
+            self._problem = self._gate.let_in(self, token, typed=self._login)
+            if not self._problem:
+                return
         self.set_status(self._status)
         self.set_header("Cache-Control", "no-store")
         self.set_header("Referrer-Policy", "same-origin")  # no-referrer would make the form's origin null

@@ -5,13 +5,20 @@ from typing import Any
 
 import numpy as np
 from bokeh.models import BoxZoomTool, ColorBar, ColumnDataSource, HoverTool, LinearColorMapper, LogColorMapper, Range1d
-from bokeh.palettes import Cividis256, Greys256, Inferno256, Viridis256
+from bokeh.palettes import Cividis256, Greys256, Inferno256, Magma256, Turbo256, Viridis256
 from bokeh.plotting import figure
 
 from rashpa.dashboard.style import MARKED, OVER
 
-MAPS = {"viridis": Viridis256, "cividis": Cividis256, "inferno": Inferno256, "grey": Greys256[::-1]}
-LEAST, MOST = 0.6, 2.5  # of the plot's width by its height
+MAPS = {
+    "viridis": Viridis256,
+    "cividis": Cividis256,
+    "inferno": Inferno256,
+    "magma": Magma256,
+    "turbo": Turbo256,
+    "grey": Greys256,
+    "inverted grey": Greys256[::-1],
+}
 
 
 class ImagePlot:
@@ -19,27 +26,26 @@ class ImagePlot:
 
     def __init__(self) -> None:
         self.plot = figure(
-            sizing_mode="stretch_width",
-            aspect_ratio=1.0,
+            width=560,
+            height=520,
             match_aspect=True,
             x_range=Range1d(0, 1),
             y_range=Range1d(1, 0),
             tools="pan,wheel_zoom,box_zoom,reset,save",
             active_scroll="wheel_zoom",
             toolbar_location="above",
-            name="image_plot",
         )
         self.plot.toolbar.logo = None
         self.plot.select_one(BoxZoomTool).match_aspect = True
         self.plot.grid.visible = False
         self.plot.background_fill_color = "#d8dce1"
-        self._add_image()
-        self.lost = self._add_lost()
-        self.peaks = self._add_peaks()
-        self.rings = self._add_rings()
+        self.data = self._add_image()
+        self._add_lost()
+        self._add_peaks()
+        self._add_rings()
         self.curve = self._make_curve()
 
-    def _add_image(self) -> None:
+    def _add_image(self) -> ColumnDataSource:
         source = ColumnDataSource(
             {
                 "image": [np.zeros((1, 1), np.uint32)],
@@ -61,11 +67,13 @@ class ImagePlot:
             self.plot.add_layout(bar, "right")
         tips = [("column, row", "$x{0}, $y{0}"), ("value", "@value")]
         self.plot.add_tools(HoverTool(renderers=[image], tooltips=tips))
+        return source
 
-    def _add_lost(self) -> Any:
+    def _add_lost(self) -> None:
         source = ColumnDataSource({"left": [], "right": [], "top": [], "bottom": []}, name="lost")
-        return self.plot.quad(
+        self.plot.quad(
             source=source,
+            name="of_lost",
             fill_color=None,
             line_color=OVER,
             hatch_pattern="right_diagonal_line",
@@ -73,13 +81,21 @@ class ImagePlot:
             hatch_scale=8,
         )
 
-    def _add_peaks(self) -> Any:
+    def _add_peaks(self) -> None:
         source = ColumnDataSource({"x": [], "y": []}, name="peaks")
-        return self.plot.scatter(
-            "x", "y", source=source, marker="square", size=13, fill_color=None, line_color=OVER, line_width=1.5
+        self.plot.scatter(
+            "x",
+            "y",
+            name="of_peaks",
+            source=source,
+            marker="square",
+            size=13,
+            fill_color=None,
+            line_color=OVER,
+            line_width=1.5,
         )
 
-    def _add_rings(self) -> tuple[Any, ...]:
+    def _add_rings(self) -> None:
         source = ColumnDataSource({"x": [], "y": [], "radius": [], "top": [], "text": []}, name="rings")
         # white on dark, and seen on bright colours, too
         shade = self.plot.circle(
@@ -117,7 +133,8 @@ class ImagePlot:
         beam = ColumnDataSource({"x": [], "y": []}, name="beam")
         ground = self.plot.scatter("x", "y", source=beam, marker="cross", size=20, line_color="black", line_width=5)
         cross = self.plot.scatter("x", "y", source=beam, marker="cross", size=18, line_color="white", line_width=2)
-        return shade, ring, names, ground, cross
+        for number, one in enumerate((shade, ring, names, ground, cross)):
+            one.name = f"of_rings_{number}"
 
     def _make_curve(self) -> Any:
         curve = figure(
@@ -137,9 +154,3 @@ class ImagePlot:
             legend_label="mean of those shown",
         )
         return curve
-
-    def set_overlays(self, peaks: bool, rings: bool, lost: bool) -> None:
-        """Choose the overlays that are drawn."""
-        self.peaks.visible, self.lost.visible = peaks, lost
-        for one in self.rings:
-            one.visible = rings

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bokeh.document import Document
-from bokeh.models import Button, Column, Div, Row
+from bokeh.models import Button, Div, Row
 
 from rashpa.control.handover.journal import JournalError
 from rashpa.control.handover.steering import SteerError, Way, steer
@@ -19,7 +19,7 @@ from rashpa.control.handover.stop_request import StopError, StopRequest
 from rashpa.control.plan.run_plan import Plan
 from rashpa.control.runfile.token import VARIABLE
 from rashpa.dashboard.scene import Scene
-from rashpa.dashboard.style import TABLES
+from rashpa.dashboard.style import BUTTONS, TABLES
 from rashpa.data.base.plain_text import BIDIRECTIONAL
 
 _PATIENCE_S = 30.0
@@ -39,7 +39,7 @@ class Starter:
 
     def __init__(self, plan: Plan | None, reports: Path, token: str) -> None:
         self.plan = plan
-        self._reports = reports
+        self.reports = reports
         self._token = token
         self._running: asyncio.subprocess.Process | None = None
 
@@ -53,7 +53,7 @@ class Starter:
         if self.plan is None or self.busy:
             raise JournalError("a run that was started here has not ended; wait for its end, or stop it")
         name = f"{self.plan.file.run.name}_{datetime.now(UTC):%Y-%m-%d_%H-%M-%S}"
-        report = self._reports / "reports" / name
+        report = self.reports / "reports" / name
         await asyncio.to_thread(report.mkdir, parents=True, exist_ok=True)
         log = report / "run.log"
         command = (sys.executable, "-m", "rashpa.cli.entry", "run", str(self.plan.source.path), "--quiet")
@@ -76,12 +76,20 @@ class Starter:
 
 
 class OrdersPanel:
-    """Holds the buttons of one page. `allowed`: returns True when the page has the token."""
+    """Holds the buttons of one page. `allowed`: returns True while the browser may give orders; `record`: called with each order before it is carried out."""
 
-    def __init__(self, doc: Document, starter: Starter, journal: Path | None, allowed: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        doc: Document,
+        starter: Starter,
+        journal: Path | None,
+        allowed: Callable[[], bool],
+        record: Callable[[str], None],
+    ) -> None:
         self._doc, self._starter, self._journal, self._allowed = doc, starter, journal, allowed
+        self._record = record
         self._buttons = {
-            name: Button(label=label, name=name, width=84, disabled=True)
+            name: Button(label=label, name=name, disabled=True, stylesheets=[BUTTONS])
             for name, label in (
                 ("start", "Start"),
                 ("pause", "Pause"),
@@ -93,16 +101,23 @@ class OrdersPanel:
         for name, button in self._buttons.items():
             button.on_click(lambda name=name: self._clicked(name))
         self._question = Div(text="", stylesheets=[TABLES], name="question")
-        self._yes = Button(label="Yes", name="yes", button_type="danger", width=120)
-        self._no = Button(label="No, let it go on", name="no", width=120)
+        self._yes = Button(label="Yes", name="yes", button_type="danger", stylesheets=[BUTTONS])
+        self._no = Button(label="No, let it go on", name="no", stylesheets=[BUTTONS])
         self._yes.on_click(self._confirmed)
         self._no.on_click(lambda: self._ask(""))
-        self._confirm = Column(self._question, Row(self._yes, self._no), visible=False)
-        self._said = Div(text="<p>&nbsp;</p>", stylesheets=[TABLES], name="said", sizing_mode="stretch_width")
+        self._confirm = Row(self._question, self._yes, self._no, visible=False)
+        self._said = Div(text="", stylesheets=[TABLES], name="said")
         self._asked = ""
         self._tasks: set[asyncio.Task[None]] = set()
-        row = Row(*self._buttons.values(), styles={"flex-wrap": "wrap"}, sizing_mode="stretch_width")
-        self.root = Column(row, self._confirm, self._said, name="orders", sizing_mode="stretch_width")
+        wrapped = {"flex-wrap": "wrap", "gap": "4px", "align-items": "center"}
+        self.root = Row(
+            *self._buttons.values(),
+            self._confirm,
+            self._said,
+            styles=wrapped,
+            name="orders",
+            sizing_mode="stretch_width",
+        )
 
     def update(self, scene: Scene) -> None:
         """Enable the orders that make sense now. Call it with the document's lock."""
@@ -124,8 +139,10 @@ class OrdersPanel:
         if name in _CONFIRM:
             self._ask(name)
         elif name == "start":
+            self._record(name)
             self._do(_STARTING, self._starter.run)
         else:
+            self._record(name)
             self._do(f"{name}: asked", lambda: self._steer("pause" if name == "pause" else "resume"))
 
     def _ask(self, name: str) -> None:
@@ -140,6 +157,7 @@ class OrdersPanel:
         self._ask("")
         if not self._allowed() or not name:
             return
+        self._record(name)
         work = self._stop if name == "stop" else lambda: self._steer("abort")
         self._do(f"{name}: asked", work)
 

@@ -1,32 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The place where the beam meets an image, and rings of equal resolution."""
+"""The place where the beam meets an image, and rings of equal resolution, q or 2θ."""
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from rashpa.control.orders.plan_telegrams import metadata_of
 from rashpa.control.plan.run_plan import Plan
 
 _ANGSTROMS = (50.0, 30.0, 20.0, 15.0, 10.0, 7.0, 5.0, 4.0, 3.0, 2.5, 2.0, 1.7, 1.5, 1.2, 1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
+_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)  # of q and of 2θ
 _MOST = 5
 _APART = 0.12  # of the largest one
+_NEAR = 0.95  # of the farthest corner
 
 
 @dataclass(frozen=True)
 class Ring:
-    """Describes the ring of one resolution. `radius`: in pixels."""
+    """Describes one ring: its label without the unit, and its radius in pixels."""
 
-    angstrom: float
+    value: float
     radius: float
 
 
 @dataclass(frozen=True)
 class Beam:
-    """Describes the beam on a buffer's image, in pixels."""
+    """Describes the beam on a buffer's image, in pixels. `origin`: the first column and row of the buffer in the detector's image; `rings`: by unit."""
 
     x: float
     y: float
-    rings: tuple[Ring, ...]
+    origin: tuple[int, int]
+    rings: Mapping[str, tuple[Ring, ...]]
 
 
 def beam_of(plan: Plan, buffer: str, size: tuple[int, int]) -> Beam | None:
@@ -41,22 +45,43 @@ def beam_of(plan: Plan, buffer: str, size: tuple[int, int]) -> Beam | None:
     )
     corners = [(across, down) for across in (0, size[0]) for down in (0, size[1])]
     farthest = max(math.hypot(across - x, down - y) for across, down in corners)
-    return Beam(x, y, tuple(_rings(distance / pixel, wavelength, farthest)))
+    region = planned.section.region
+    origin = (int(region[0]), int(region[1])) if region is not None else (0, 0)
+    return Beam(x, y, origin, _rings(distance / pixel, wavelength, farthest))
 
 
 def radius_of(angstrom: float, distance_pixels: float, wavelength: float) -> float | None:
     """Return the radius, in pixels, of a resolution on a flat detector across the beam, None when it is scattered backwards."""
     sine = wavelength / (2.0 * angstrom)
-    theta = math.asin(sine) if sine < 1.0 else math.pi
-    return distance_pixels * math.tan(2.0 * theta) if theta < math.pi / 4 else None
+    return _radius(2.0 * math.asin(sine), distance_pixels) if sine < 1.0 else None
 
 
-def _rings(distance_pixels: float, wavelength: float, farthest: float) -> list[Ring]:
-    """Return rings, the finest first, so far apart that their labels do not meet."""
-    found: list[Ring] = []
-    for angstrom in reversed(_ANGSTROMS):
-        radius = radius_of(angstrom, distance_pixels, wavelength)
-        apart = not found or (radius is not None and found[-1].radius - radius > _APART * farthest)
-        if radius is not None and radius < 0.95 * farthest and apart and len(found) < _MOST:
-            found.append(Ring(angstrom, radius))
-    return found
+def _radius(two_theta: float, distance_pixels: float) -> float | None:
+    return distance_pixels * math.tan(two_theta) if two_theta < math.pi / 2 else None
+
+
+def _rings(distance_pixels: float, wavelength: float, farthest: float) -> dict[str, tuple[Ring, ...]]:
+    """Return rings by unit. q is 4π sin θ / λ."""
+    by_resolution = [(value, radius_of(value, distance_pixels, wavelength)) for value in reversed(_ANGSTROMS)]
+    edge = math.atan(_NEAR * farthest / distance_pixels)
+    most_q = 4.0 * math.pi * math.sin(edge / 2.0) / wavelength
+    by_q = [(q, radius_of(2.0 * math.pi / q, distance_pixels, wavelength)) for q in _multiples(most_q)]
+    by_angle = [(angle, _radius(math.radians(angle), distance_pixels)) for angle in _multiples(math.degrees(edge))]
+    named = {"Å": by_resolution, "Å⁻¹": by_q, "°": by_angle}
+    return {unit: tuple(_apart(found, farthest)) for unit, found in named.items()}
+
+
+def _multiples(most: float) -> list[float]:
+    """Return multiples of a round step, the largest first, as many as are drawn, up to `most`."""
+    step = next((one for one in _STEPS if most / one <= _MOST), 50.0)
+    return [round(n * step, 6) for n in range(int(most / step), 0, -1)]
+
+
+def _apart(found: Iterable[tuple[float, float | None]], farthest: float) -> list[Ring]:
+    """Return rings, the largest first, so far apart that their labels do not meet."""
+    kept: list[Ring] = []
+    for value, radius in found:
+        apart = not kept or (radius is not None and kept[-1].radius - radius > _APART * farthest)
+        if radius is not None and radius <= _NEAR * farthest and apart and len(kept) < _MOST:
+            kept.append(Ring(value, radius))
+    return kept

@@ -50,11 +50,12 @@ class NodeScene:
 
 @dataclass(frozen=True)
 class BufferScene:
-    """Shows one buffer and its rate."""
+    """Shows one buffer and its rate. `elapsed_s`: since the run began, by the clock of its node when that gave its counts."""
 
     node: str
     status: BufferStatus
     progress: Receiving
+    elapsed_s: float
 
     @property
     def key(self) -> tuple[str, str]:
@@ -100,7 +101,7 @@ class Scene:
                 continue
             of = {part.name: part for part in node.parts if isinstance(part, Receiving)}
             for buffer in node.status.destination.buffers:
-                yield BufferScene(node.name, buffer, of[buffer.name])
+                yield BufferScene(node.name, buffer, of[buffer.name], node.status.destination.elapsed_s)
 
     @property
     def sources(self) -> tuple[Sending, ...]:

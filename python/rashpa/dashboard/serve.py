@@ -22,14 +22,15 @@ from tornado.ioloop import IOLoop
 from tornado.web import RequestHandler
 
 from rashpa.dashboard.door import Door
-from rashpa.dashboard.files import patterns
+from rashpa.dashboard.files import BROWSER, patterns
 from rashpa.dashboard.gate import Answer, Gate, token_address
-from rashpa.dashboard.keys import Keys
+from rashpa.dashboard.image_plot import MAPS
+from rashpa.dashboard.keys import Keys, Session
 from rashpa.dashboard.nodes import Nodes
 from rashpa.dashboard.orders import Starter
 from rashpa.dashboard.page import Page
 from rashpa.dashboard.past_runs import PastRuns
-from rashpa.dashboard.style import PLAIN_TABLES
+from rashpa.dashboard.style import ABSENT_COLOURS
 from rashpa.dashboard.views import Views
 from rashpa.dashboard.watch import Watch
 from rashpa.data.base.plain_text import ONE_LINE
@@ -39,6 +40,15 @@ from rashpa.node.logs.serve_error import ServeError
 
 _log = logging.getLogger("tornado.access")
 _PAGE = "page.html"
+_SESSION = "session_of_browser"
+_TABS = (
+    ("tools", "Image tools"),
+    ("books", "Books"),
+    ("curves", "Curves"),
+    ("nodes", "Nodes"),
+    ("latencies", "Latencies"),
+    ("runs", "Past runs"),
+)
 _REFUSED = 400  # and above: status of an answer
 _TOLD = Rate(1.0, 20.0)  # lines about refused requests
 _LONGEST = 200  # characters of such a line
@@ -78,6 +88,7 @@ class _Site(BokehTornado):  # type: ignore[misc]  # Bokeh is Any to mypy
             self.door.heard(request, may_look=instead is None)
         if instead is not None:
             return self.get_handler_delegate(request, Answer, instead)
+        setattr(request, _SESSION, self._gate.session_of(request))  # Bokeh hands the request on, less its cookies
         return super().find_handler(request, **options)
 
     def log_request(self, handler: RequestHandler) -> None:
@@ -104,18 +115,21 @@ async def serve(
 ) -> None:
     """Serve the page until SIGTERM or SIGINT. `ready` gets the page's address for viewers. Raise ServeError when the address is not available."""
     watch, past = Watch(nodes), PastRuns(reports)
-    template = (Path(__file__).parent / _PAGE).read_text(encoding="utf-8")
+    template = (BROWSER / _PAGE).read_text(encoding="utf-8")
     name = nodes.plan.file.run.name if nodes.plan is not None else ""
     pages = 0
 
     def open_page(doc: Document) -> None:
         nonlocal pages
         doc.template = template
-        buffers, of_nodes = (len(nodes.plan.buffers), len(nodes.plan.nodes)) if nodes.plan is not None else (1, 2)
-        doc.template_variables.update(run=name, tables=PLAIN_TABLES, buffers=buffers, nodes=of_nodes)
+        request = doc.session_context.request
+        session: Session = getattr(request, _SESSION)
+        doc.template_variables.update(
+            run=name, operator=session.may_order, maps=list(MAPS), absent=ABSENT_COLOURS, tabs=_TABS
+        )
         if pages >= _MOST_PAGES:
             raise RuntimeError(f"{pages} pages are open already; close some")
-        Page(doc, watch, past, keys, starter)
+        Page(doc, watch, past, keys.way, starter, session, str(request.remote_ip))
         pages += 1
         doc.on_session_destroyed(left)
 
@@ -128,8 +142,9 @@ async def serve(
     except OSError as error:
         reason = f"{place.host} port {place.port}: {error.strerror or error}"
         raise ServeError(f"{reason}; take another --port, or 0 for any free one") from None
+    gate = Gate(keys, names_of(place.host, place.aliases), port, secure=place.secure is not None)
     application = _Site(
-        Gate(keys, names_of(place.host, place.aliases), port, secure=place.secure is not None),
+        gate,
         {"/": Application(FunctionHandler(open_page))},
         extra_websocket_origins=["*"],  # the gate has looked at it
         extra_patterns=patterns(keys, past, watch, Views()),

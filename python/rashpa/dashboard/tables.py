@@ -7,13 +7,46 @@ from itertools import pairwise
 
 from rashpa.control.nodes.node_progress import Sending
 from rashpa.control.telegrams.telegram import Books, Latency, count_of
+from rashpa.dashboard.course import Course
 from rashpa.dashboard.past_runs import PastRun
 from rashpa.dashboard.scene import NodeScene, Scene
+from rashpa.dashboard.state_line import state_parts
 
 BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written")
 _BAD = ("lost", "fault")
 _LOW, _LATE_S, _NEAR = 0.1, 0.1, 0.9
 _SIGNS = {"lost": "✖", "fault": "✖", "running": "▶", "paused": "‖", "finished": "■", "idle": "○", "gone": "■"}
+
+
+def head(scene: Scene, course: Course) -> str:
+    """Return the line of state as HTML."""
+    parts = [
+        f"<span class='{part.mark}' data-part='{part.name}'"
+        + (f" data-state='{scene.state}'" if part.name == "state" else "")
+        + f">{html.escape(part.text)}</span>"
+        for part in state_parts(scene, course)
+    ]
+    if scene.done is not None and scene.going:
+        parts.insert(
+            1,
+            f"<progress max='1' value='{scene.done:.4f}' aria-label='part of the images' title='{scene.done:.1%}'></progress>",
+        )
+    return " ".join(parts)
+
+
+def alerts(scene: Scene) -> str:
+    """Return what a person must know about the end of a run, and about one that goes on without its manager."""
+    text = ""
+    if scene.going and not scene.managed:
+        text += "<p class='bad'>✖ Its manager is gone; take it over with <code>rashpa attach</code>.</p>"
+    if scene.ending is not None:
+        sign, mark = ("✔", "") if scene.ending.good else ("✖", "bad")
+        lines = "<br>".join(html.escape(line) for line in scene.ending.lines)
+        said = f"{sign} As its report says: {scene.ending.text}. {lines}"
+        text += f"<p class='{mark}' data-good='{scene.ending.good}'>{said}</p>"
+    elif scene.state == "ended":
+        text += "<p class='quiet'>Below is what its nodes said last; it was run without a report (--output).</p>"
+    return text
 
 
 def books_table(scene: Scene) -> str:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from rashpa.control.orders.plan_telegrams import metadata_of
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.dashboard.rings import beam_of, radius_of
 
@@ -24,10 +25,29 @@ def test_the_beam_is_told_in_pixels_of_the_buffer() -> None:
     assert part is not None
     assert (whole.x, whole.y) == (512.0, 530.0)
     assert (part.x, part.y) == (512.0 - 384, 530.0 - 448)
-    assert [ring.angstrom for ring in whole.rings] == sorted(ring.angstrom for ring in whole.rings)
-    radii = [ring.radius for ring in whole.rings]
-    assert radii == sorted(radii, reverse=True)
-    assert 2 <= len(radii) <= 5
+    assert (whole.origin, part.origin) == ((0, 0), (384, 448))
+    finest = [ring.value for ring in whole.rings["Å"]]
+    assert finest == sorted(finest)
+    for rings in whole.rings.values():
+        radii = [ring.radius for ring in rings]
+        assert radii == sorted(radii, reverse=True)
+        assert 2 <= len(radii) <= 5
+
+
+def test_rings_of_resolution_q_and_angle_are_those_of_one_geometry() -> None:
+    plan = load_plan(Path("examples/01_first_light.toml"))
+    beam = beam_of(plan, "full", (1024, 1060))
+    assert beam is not None
+    said = metadata_of(plan, plan.buffers[0])
+    distance = float(str(said["distance_m"])) / float(str(said["pixel_size_m"]))
+    wavelength = float(str(said["wavelength_angstrom"]))
+    for unit, two_theta in (
+        ("Å", lambda d: 2 * math.asin(wavelength / (2 * d))),
+        ("Å⁻¹", lambda q: 2 * math.asin(q * wavelength / (4 * math.pi))),
+        ("°", math.radians),
+    ):
+        for ring in beam.rings[unit]:
+            assert ring.radius == pytest.approx(distance * math.tan(two_theta(ring.value)))
 
 
 def test_nothing_is_said_of_images_whose_shape_a_kernel_has_changed() -> None:

@@ -8,10 +8,11 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-from rashpa.cli.run.pace import SAY_EVERY_S, GroupPace, Pace, clock_of
+from rashpa.cli.run.pace import SAY_EVERY_S, GroupPace
 from rashpa.cli.titled import Titled
 from rashpa.control.books.outcome import Outcome, keeps_of, simulates
 from rashpa.control.books.outcome import Progress as RunProgress
+from rashpa.control.nodes.pace import Pace, clock_of
 from rashpa.control.plan.run_plan import Plan
 from rashpa.control.telegrams.telegram import Books, BufferStatus, DestinationStatus, SinkStatus, Status, count_of
 
@@ -65,7 +66,7 @@ class RunDisplay:
                 if len(self._groups) == 1:  # of several nobody says here which one has taken it in
                     self._groups[0].members.add(name)
         for group in self._groups:
-            group.look(time.monotonic(), progress.receivers)
+            group.look(progress.receivers)
         simulated = simulates(status.source for status in progress.emulators.values() if status.source)
         for name in self._tasks:
             self._show_receiver(name, progress.phase, progress.receivers.get(name), simulated)
@@ -92,7 +93,7 @@ class RunDisplay:
         books = sum((buffer.books for buffer in destination.buffers), Books())
         payload = count_of(destination.counts, "link").get("payload_bytes", 0)
         pace = self._paces[name]
-        pace.look(time.monotonic(), books.decided, payload)
+        pace.look(destination.elapsed_s, books.decided, payload)
         if phase == "finishing":
             self._show_writing(name, destination, status.state if status else "", pace)
             return

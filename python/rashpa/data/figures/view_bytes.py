@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from rashpa.data.files.regular_file import json_of
 
+ABSENT = ("", "masked", "saturated", "lost", "not written")
+"""The reasons why a pixel has no value, by their number in a view; 0: it has one."""
 MAGIC = b"RVW1"
 MEDIA_TYPE = "application/vnd.rashpa.view"
 _ALIGNED = 8
 _HEAD = 8
-_TYPES = {name: np.dtype(name).newbyteorder("<") for name in ("uint16", "int16", "float32", "float64")}
+_TYPES = {name: np.dtype(name).newbyteorder("<") for name in ("uint8", "uint16", "int16", "float32", "float64")}
 _MOST_SIDES = 2
 
 

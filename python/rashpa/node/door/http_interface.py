@@ -147,7 +147,7 @@ def _view(buffer: dict[str, Any]) -> dict[str, Any]:
         "A part of an image as numbers, which nobody needs to decode: `RVW1`, the length of what follows in four bytes, JSON, arrays, each at a multiple of 8; "
         "little-endian. The JSON: index, frame, size, view, why the image was vetoed, lost lines as rectangles, the pipeline's columns, and type, shape and place of each of "
         "the `arrays`. `image`: the largest value of each block of `step` × `step` pixels as uint16, int16 or float32; 65535, -32768 or NaN where no pixel of it has a "
-        "value. `peaks`, `profile_…` where the pipeline makes them. Asks for a fresh copy: the next is newer.",
+        "value. `absent`: of each such block, row after row, why: 1 masked, 2 saturated, 3 lost, 4 not written. `peaks`, `profile_…` where the pipeline makes them. Asks for a fresh copy: the next is newer.",
         _content("View", MEDIA_TYPE, {"type": "string"}),
         [
             buffer,

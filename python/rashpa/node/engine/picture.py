@@ -50,8 +50,10 @@ class Picture:
             buffer = self._buffer
             shape = _native.Reshaping(self._kernels, buffer.width, buffer.height)
             holes = gaps_of_buffer(buffer)
-            arrived = Masked(buffer.masked == "delivered", tuple(one.value for one in buffer.special), _gaps(holes))
-            made = Masked(False, (), _gaps(shape.mask(holes))) if buffer.kernels else arrived
+            special = tuple(one.value for one in buffer.special)
+            saturated = tuple(one.value for one in buffer.special if one.meaning == "saturated")
+            arrived = Masked(buffer.masked == "delivered", special, saturated, _gaps(holes))
+            made = Masked(gaps=_gaps(shape.mask(holes))) if buffer.kernels else arrived
             self._known = shape, made, arrived
         return self._known
 

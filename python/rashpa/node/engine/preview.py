@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.data.figures.view_bytes import bytes_of_view
+from rashpa.data.figures.view_bytes import ABSENT, bytes_of_view
 
 Rectangle = tuple[int, int, int, int]
 """x, y, width, height: pixels."""
@@ -40,11 +40,12 @@ class Preview:
 
 @dataclass(frozen=True)
 class Masked:
-    """Describes the pixels without a value. `delivered`: negative ones, as detectors mark them; else the least value of the type, as kernels do. `gaps`:
-    pixels without a module."""
+    """Describes the pixels without a value. `delivered`: negative ones, as detectors mark them; else the least value of the type, as kernels do. `special`:
+    values that are no measurement; `saturated`: those among them that say of more counts than a pixel can tell. `gaps`: pixels without a module."""
 
     delivered: bool = False
     special: tuple[int, ...] = ()
+    saturated: tuple[int, ...] = ()
     gaps: NDArray[np.bool_] | None = None
 
 
@@ -69,7 +70,7 @@ class View:
 
 
 def viewed(preview: Preview, view: View) -> bytes:
-    """Encode a view as `rashpa.data.figures.view_bytes` describes: `image`, `peaks` (x, y of each, in pixels of the image) and of each profile the last axis
+    """Encode a view as `rashpa.data.figures.view_bytes` describes: `image`, `absent` (of each block without a value, row after row, why), `peaks` (x, y of each, in pixels of the image) and of each profile the last axis
     with the first array. Raise ValueError when the view is not in the image."""
     from rashpa import _native  # only a node with images needs compiled code
 
@@ -78,6 +79,8 @@ def viewed(preview: Preview, view: View) -> bytes:
     masked = preview.masked
     image = _native.view_of(preview.pixels, corners, view.step, masked.delivered, masked.special, masked.gaps)
     arrays: dict[str, NDArray[Any]] = {"image": image}
+    if (absent := _absent(preview, image, where, view.step)).size:
+        arrays["absent"] = absent
     peaks_of = ""
     for name, table in preview.tables.items():
         if "x" in table and "y" in table and "peaks" not in arrays:
@@ -103,6 +106,31 @@ def viewed(preview: Preview, view: View) -> bytes:
         "axes": {name: list(axes)[-1] for name, (_, axes) in preview.profiles.items()},
     }
     return bytes_of_view(facts, arrays)
+
+
+def _absent(preview: Preview, image: NDArray[Any], where: tuple[slice, slice], step: int) -> NDArray[np.uint8]:
+    """Return why each block without a value has none, row after row; its first pixel says it for all."""
+    none = np.isnan(image) if image.dtype.kind == "f" else image == _none_of(image.dtype)
+    rows, columns = np.nonzero(none)
+    if not rows.size:
+        return np.empty(0, np.uint8)
+    rows, columns = where[0].start + rows * step, where[1].start + columns * step
+    found = np.full(rows.size, ABSENT.index("masked"), np.uint8)
+    masked = preview.masked
+    if masked.saturated:
+        found[np.isin(preview.pixels[rows, columns], masked.saturated)] = ABSENT.index("saturated")
+    for x, y, width, height in preview.lost:
+        inside = (columns >= x) & (columns < x + width) & (rows >= y) & (rows < y + height)
+        found[inside] = ABSENT.index("lost")
+    if masked.gaps is not None:
+        found[masked.gaps[rows, columns]] = ABSENT.index("not written")
+    return found
+
+
+def _none_of(kind: np.dtype[Any]) -> int:
+    """Return the value that says in a view of integers that there is none."""
+    limits = np.iinfo(kind)
+    return int(limits.min if kind.kind == "i" else limits.max)
 
 
 def png_of(image: NDArray[Any]) -> bytes:

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts the page's texts, which its server has made and escaped, in their places where they have changed. Tabs, the token, the scheme of colours.
+
+const shown = new Map()
+const byId = (name) => document.getElementById(name)
+
+function show(texts) {
+  for (const [name, text] of Object.entries(texts)) {
+    const place = byId(name)
+    if (place === null || shown.get(name) === text) continue
+    shown.set(name, text)
+    place.innerHTML = text
+  }
+  search()
+}
+
+// ---- tabs: the arrow keys go from one to the next -------------------------------------------------------------------------------
+
+const tabs = Array.from(document.querySelectorAll("[role='tab']"))
+
+function choose(tab) {
+  for (const one of tabs) {
+    const chosen = one === tab
+    one.setAttribute("aria-selected", String(chosen))
+    one.tabIndex = chosen ? 0 : -1
+    byId(one.getAttribute("aria-controls")).hidden = !chosen
+  }
+  window.dispatchEvent(new Event("resize")) // what was hidden had no size
+}
+
+for (const [number, tab] of tabs.entries()) {
+  tab.addEventListener("click", () => choose(tab))
+  tab.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+    if (step === undefined) return
+    const next = tabs[(number + step + tabs.length) % tabs.length]
+    choose(next)
+    next.focus()
+  })
+}
+
+// ---- the token: Enter submits it, and the browser keeps a session ------------------------------------------------------------------
+
+byId("lock")?.addEventListener("submit", async (event) => {
+  event.preventDefault()
+  const form = event.target
+  const token = new FormData(form).get("token")
+  form.reset()
+  const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams({ token }), redirect: "manual" })
+  if (answer.type === "opaqueredirect") {
+    location.reload()
+    return
+  }
+  const said = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("p")
+  byId("lock_text").textContent = `✖ ${said?.textContent ?? "the server refuses it"}`
+  byId("lock_text").className = "bad"
+})
+
+// ---- past runs --------------------------------------------------------------------------------------------------------------------
+
+function search() {
+  const words = byId("search_runs").value.toLowerCase().split(/\s+/).filter(Boolean)
+  for (const row of document.querySelectorAll("table.past tbody tr")) {
+    const text = row.innerText.toLowerCase() || row.textContent.toLowerCase()
+    row.hidden = !words.every((word) => text.includes(word))
+  }
+}
+
+byId("search_runs").addEventListener("input", search)
+
+// ---- light and dark: Bokeh draws on canvases, which take no colours of style sheets ------------------------------------------------
+
+const scheme = window.matchMedia("(prefers-color-scheme: dark)")
+const HERE = { sync: false }
+
+function coloured(model, ink, paper, line) {
+  const is = (name) => model.type === name || model.type.endsWith(name)
+  if (model.type === "Figure") return { background_fill_color: paper, border_fill_color: paper, outline_line_color: line }
+  if (is("Axis")) {
+    return { axis_label_text_color: ink, major_label_text_color: ink, axis_line_color: line, major_tick_line_color: line, minor_tick_line_color: line }
+  }
+  if (is("Legend")) return { background_fill_color: paper, label_text_color: ink }
+  if (is("ColorBar")) return { background_fill_color: paper, major_label_text_color: ink }
+  if (is("Grid")) return { grid_line_color: line }
+  return {}
+}
+
+function colourAll(doc) {
+  const style = getComputedStyle(document.documentElement)
+  const [ink, paper, line] = ["--ink", "--paper", "--line"].map((name) => style.getPropertyValue(name).trim())
+  for (const model of doc.all_models ?? doc._all_models.values()) {
+    const wanted = coloured(model, ink, paper, line)
+    const changed = Object.fromEntries(Object.entries(wanted).filter(([name, value]) => model[name] !== value))
+    if (Object.keys(changed).length > 0) model.setv(changed, HERE)
+  }
+}
+
+for (;;) {
+  const doc = window.Bokeh?.documents?.[0]
+  const told = doc?.get_model_by_name("texts")
+  if (told) {
+    const hear = () => told.tags.length > 0 && show(JSON.parse(told.tags[0]))
+    told.properties.tags.change.connect(hear)
+    hear()
+    colourAll(doc)
+    scheme.addEventListener("change", () => colourAll(doc))
+    setInterval(() => colourAll(doc), 2000) // legends come with the first values
+    break
+  }
+  await new Promise((then) => setTimeout(then, 20))
+}

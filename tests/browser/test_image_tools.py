@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tools of the image as a person uses them, on one run that goes on: the tests share it, and follow each other."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.browser.dashboard_site import Site, View
+
+from rashpa.dashboard.image_plot import MAPS
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture(scope="module")
+def site(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    site = Site(tmp_path_factory.mktemp("tools"))
+    yield site
+    site.close()
+
+
+@pytest.fixture(scope="module")
+def view(browser: Any, site: Site, patience_s: float) -> Iterator[View]:
+    view = View(browser, site, patience_s)
+    view.unlock()
+    view.start()
+    view.choose("buffer", "all")
+    view.until(lambda: "pixel by pixel" in view.text("image_facts"))
+    yield view
+    view.close()
+
+
+def _type(view: View, name: str, value: float) -> None:
+    view.page.fill(f"#{name}", str(value))
+    view.page.press(f"#{name}", "Tab")
+
+
+def _region(view: View) -> dict[str, str]:
+    said = "cells => Object.fromEntries(cells.map(cell => [cell.dataset.region, cell.innerText]))"
+    return dict(view.page.locator("#region_values dd").evaluate_all(said))
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def test_the_image_and_the_state_are_seen_at_once_without_scrolling(view: View) -> None:
+    view.until(lambda: view.part("rate") != "" and view.part("left") != "")
+    assert view.part("number") == "run 1"
+    assert view.part("frames").endswith("of 1,000,000 frames")
+    view.until(lambda: view.part("loss").startswith("✖ lost"))  # faults are injected
+    assert view.part("hits").startswith("hits ")
+    height = int(view.page.evaluate("() => window.innerHeight"))
+    assert int(view.page.evaluate("() => document.documentElement.scrollHeight")) <= height == 800
+    boxes = {name: view.page.locator(name).bounding_box() for name in ("#stage", "#head", "#image_facts", "#strip")}
+    assert all(box is not None and box["y"] + box["height"] <= 800 for box in boxes.values()), boxes
+    frame = view.page.evaluate("() => window.rashpaImage.frame().box")
+    assert frame["height"] > 450
+    assert view.pixels_are_squares()
+    view.page.screenshot(path="out/browser/first_1280x800.png")
+
+
+def test_a_rate_is_that_of_the_detector_however_often_a_page_looks(view: View) -> None:
+    view.until(lambda: len(view.data("rate:all")["y"]) > 6)
+    rates = view.data("rate:all")["y"][1:]
+    assert np.median(rates) == pytest.approx(40.0, rel=0.25)
+    assert max(rates) < 120.0, "of a detector of 40 Hz"
+
+
+def test_contrast_is_by_itself_by_percentile_fixed_and_dragged(view: View) -> None:
+    limits = "() => window.rashpaImage.contrast.limits"
+    assert view.page.locator("#low").is_disabled()
+    view.choose("contrast", "percentile")
+    view.until(lambda: view.page.evaluate(limits)[0] > 100)  # of noise over 16 bits one percent is below some 650
+    assert view.page.evaluate(limits)[1] == pytest.approx(65535, rel=0.01)
+    view.choose("contrast", "fixed")
+    _type(view, "low", 1000)
+    _type(view, "high", 30000)
+    view.until(lambda: view.page.evaluate(limits) == [1000, 30000])
+    view.choose("scale", "linear")
+    box = view.page.locator("#histogram").bounding_box()
+    assert box is not None
+    start = view.page.evaluate("([width]) => window.rashpaImage.contrast.places(width)(30000)", [box["width"]])
+    middle = box["y"] + box["height"] / 2
+    view.page.mouse.move(box["x"] + start, middle)
+    view.page.mouse.down()
+    view.page.mouse.move(box["x"] + start + 60, middle, steps=4)
+    view.page.mouse.up()
+    dragged = view.page.evaluate(limits)
+    assert dragged[0] == 1000
+    assert dragged[1] > 33000
+    assert view.page.input_value("#high") == str(int(dragged[1]))
+
+
+def test_scales_and_colour_maps_make_the_colours_of_each_value(view: View) -> None:
+    view.hold()
+    for scale, spread in (("linear", lambda v: v), ("square root", np.sqrt), ("log", np.log)):
+        view.choose("scale", scale)
+        for name in ("grey", "inverted grey", "turbo"):
+            view.choose("colours", name)
+            values = view.image()["values"]
+            found = view._numbers("image[0]", "Uint32Array")
+            low, high = view.page.evaluate("() => window.rashpaImage.contrast.limits")
+            inside = (values > low) & (values < 65535)
+            base = spread(values[inside] - low) if scale != "log" else np.log(values[inside] / low)
+            share = base / (spread(high - low) if scale != "log" else np.log(high / low))
+            places = np.clip(np.floor(256 * share), 0, 255).astype(int)
+            palette = np.array([int.from_bytes(bytes.fromhex(c[1:]) + b"\xff", "little") for c in MAPS[name]])
+            near = [found[inside] == palette[np.clip(places + step, 0, 255)] for step in (-1, 0, 1)]
+            assert np.logical_or.reduce(near).all(), (scale, name)
+    view.button("hold").click()
+    view.choose("contrast", "auto")
+
+
+def test_the_mask_has_a_legend_and_is_taken_off(view: View) -> None:
+    assert view.page.inner_text("#legend").split() == ["masked", "saturated", "lost", "not", "written"]
+    row = "() => { const [w] = window.rashpaImage.size; return window.rashpaImage.drawnLast.image.codes.slice(130 * w, 131 * w).join('') }"
+    view.until(lambda: set(view.page.evaluate(row)) == {"4"})  # between the modules nothing is written
+    view.choose("image", "first partial")
+    view.until(lambda: "lost lines are hatched" in view.text("image_facts"))
+    codes = view.page.evaluate("() => Array.from(new Set(window.rashpaImage.drawnLast.image.codes))")
+    assert 3 in codes
+    view.page.get_by_label("mask colours").uncheck()
+    least = view.page.evaluate("() => window.rashpaImage.table.least")
+    colours = view._numbers("image[0]", "Uint32Array").reshape(268, 256)
+    assert (colours[130] == least).all()
+    view.page.get_by_label("mask colours").check()
+    view.choose("image", "newest accepted")
+    view.until(lambda: "images/s shown" in view.text("image_facts"))
+
+
+@pytest.mark.parametrize("form", ["rectangle", "ellipse", "line"])
+def test_a_region_says_what_its_pixels_are(view: View, form: str) -> None:
+    if view.page.locator("#hold").get_attribute("aria-pressed") == "false":
+        view.hold()
+    view.choose("region", form)
+    for name, value in (("x0", 20), ("y0", 30), ("x1", 60), ("y1", 50)):
+        _type(view, name, value)
+    view.page.evaluate("() => { window.rashpaImage.measured = 0; window.rashpaImage.look() }")
+    shown = view.image()
+    values = shown["values"].reshape(shown["shape"])
+    rows, columns = np.mgrid[0:268, 0:256]
+    if form == "rectangle":
+        wanted = values[30:51, 20:61].ravel()
+    elif form == "ellipse":
+        wanted = values[((columns - 40) / 20.5) ** 2 + ((rows - 40) / 10.5) ** 2 <= 1]
+    else:
+        wanted = np.array([values[round(30 + n / 2 + 1e-9), 20 + n] for n in range(41)])
+    known = wanted[wanted < 65535]
+    view.until(lambda: _number(_region(view).get("sum", "0")) == known.sum())
+    assert _number(_region(view)["mean"]) == pytest.approx(known.mean(), abs=0.01)
+    assert _number(_region(view)["maximum"]) == known.max()
+    assert view.page.locator("#region_profile").is_visible()
+
+
+def test_a_region_is_drawn_with_the_mouse(view: View) -> None:
+    view.button("hold").click()
+    view.choose("region", "rectangle")
+    box = view.page.locator("#over").bounding_box()
+    assert box is not None
+    view.page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + box["height"] * 0.25)
+    view.page.mouse.down()
+    view.page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * 0.4, steps=3)
+    view.page.mouse.up()
+    corners = [float(view.page.input_value(f"#{name}")) for name in ("x0", "y0", "x1", "y1")]
+    assert corners == pytest.approx([64, 67, 128, 107], abs=2)
+    frame = _region(view).get("frame")
+    view.until(lambda: _region(view).get("frame") != frame)  # it lives
+    view.choose("region", "none")
+
+
+def test_rings_have_three_units_and_a_centre_that_is_proposed(view: View) -> None:
+    radii = view.data("rings")["radius"]
+    assert view.data("rings")["text"][0].endswith("Å")
+    view.choose("rings by", "q")
+    view.until(lambda: view.data("rings")["text"][0].endswith("Å⁻¹"))
+    view.choose("rings by", "2θ")
+    view.until(lambda: view.data("rings")["text"][0].endswith("°"))
+    assert view.data("rings")["radius"] != radii
+    view.button("pick on the image").click()
+    box = view.page.locator("#over").bounding_box()
+    assert box is not None
+    view.page.mouse.click(box["x"] + box["width"] * 0.75, box["y"] + box["height"] * 0.5)
+    assert view.data("beam")["x"][0] == pytest.approx(192, abs=2)
+    assert "beam_center_x = 19" in view.text("proposal")
+    view.button("as planned").click()
+    assert view.data("beam")["x"] == [128.0]
+
+
+def test_one_steps_through_what_was_seen_and_goes_to_a_frame_and_to_the_brightest(view: View) -> None:
+    view.until(lambda: int(view.page.evaluate("() => window.rashpaImage.kept.views.length")) > 12)
+    frames = "() => window.rashpaImage.kept.views.map((view) => view.facts.frame)"
+    view.button("one image back").click()
+    view.button("one image back").click()
+    known = view.page.evaluate(frames)
+    assert view.drawn()["frame"] == known[-3]
+    assert "has seen before" in view.text("image_facts")
+    view.button("one image forward").click()
+    assert view.drawn()["frame"] == known[-2]
+    _type(view, "number", known[1])
+    view.button("go").click()
+    assert view.drawn()["frame"] == known[1]
+    _type(view, "number", 999999)
+    view.button("go").click()
+    assert "not among them" in view.page.inner_text("#kept")
+    view.button("brightest").click()
+    bright = view.page.evaluate("() => window.rashpaImage.kept.views.map((view) => view.bright)")
+    assert view.drawn()["frame"] == known[int(np.argmax(bright))]
+    strip = view.page.locator("#strip button")
+    assert 1 < strip.count() <= 20
+    strip.first.click()
+    assert view.drawn()["frame"] == int((strip.first.get_attribute("aria-label") or "").removeprefix("frame "))
+    view.button("live").click()
+    shown = view.drawn()["frame"]
+    view.until(lambda: view.drawn()["frame"] > shown)
+
+
+@pytest.mark.parametrize("kind", ["sum", "mean", "maximum"])
+def test_the_last_images_are_added_up(view: View, kind: str) -> None:
+    view.choose("image", f"{kind} of the last n")
+    _type(view, "last", 5)
+    view.until(lambda: f"{kind} of 5 images shown" in view.text("image_facts"))
+    said = """() => { const {sum, views} = window.rashpaImage.kept, places = [0, 7777, 40000]
+        const used = views.slice(-5).map((view) => places.map((at) => view.arrays.image.values[at]))
+        return { used, made: places.map((at) => sum.image.values[at]), now: performance.now() > sum.again } }"""
+    view.page.evaluate("() => { window.rashpaImage.hold.setAttribute('aria-pressed', 'true') }")
+    view.page.wait_for_timeout(400)
+    view.page.evaluate(
+        "() => { const {kept} = window.rashpaImage; kept.sum = null; kept.together(window.rashpaImage.kind, 5) }"
+    )
+    found = view.page.evaluate(said)
+    used = np.where(np.array(found["used"]) == 65535, np.nan, np.array(found["used"], float))
+    wanted = {"sum": np.sum(used, axis=0), "mean": np.nanmean(used, axis=0), "maximum": np.nanmax(used, axis=0)}[kind]
+    assert np.allclose(np.array(found["made"], float), wanted, rtol=1e-6, equal_nan=True)
+    view.page.evaluate("() => { window.rashpaImage.hold.setAttribute('aria-pressed', 'false') }")
+
+
+def test_a_reload_does_not_ask_for_the_token_again_and_orders_are_recorded(view: View) -> None:
+    view.page.reload()
+    view.until_there()
+    assert view.button("Pause").is_visible()
+    view.press("Pause")
+    view.until(lambda: view.state == "paused")
+    lines = (view.site.folder / "out" / "dashboard_orders.jsonl").read_text().splitlines()
+    assert '"order": "pause", "role": "operator", "address": "127.0.0.1"' in lines[-1]
+    view.press("Resume")
+    view.until(lambda: view.state == "running")
+
+
+def test_tabs_are_used_by_keyboard_and_pages_reflow_in_both_schemes(view: View) -> None:
+    view.tab("Image tools")
+    for name in ("books", "curves", "nodes", "latencies", "runs"):
+        view.page.keyboard.press("ArrowRight")
+        assert view.page.locator(f"#panel_{name}").is_visible()
+        assert not view.page.locator("#panel_tools").is_visible()
+    view.tab("Image tools")
+    view.page.emulate_media(color_scheme="dark")
+    paper = "() => Bokeh.documents[0].get_model_by_name('rates').background_fill_color"
+    view.until(lambda: view.page.evaluate(paper) == "#1d232a")
+    view.page.screenshot(path="out/browser/dark_1280x800.png")
+    view.page.emulate_media(color_scheme="light")
+    view.until(lambda: view.page.evaluate(paper) == "#ffffff")
+    view.page.set_viewport_size({"width": 600, "height": 900})
+    view.until(lambda: view.pixels_are_squares())
+    assert view.page.evaluate("document.documentElement.scrollWidth") <= 600
+    view.page.screenshot(path="out/browser/narrow_600x900.png")
+    view.page.set_viewport_size({"width": 1280, "height": 800})
+
+
+def test_it_ends_and_no_console_had_an_error(view: View) -> None:
+    view.end("Abort…")
+    assert view.complaints == []
+    assert view.foreign == []
