@@ -50,7 +50,7 @@ CXX_ROOMS: Mapping[str, tuple[str, ...]] = {
         "wire": "packet",
         "dataset": "files jungfrau",
         "scheduler": "lane",
-        "link": "sending arrivals shim inproc pcie roce fpga verbs factory testing",
+        "link": "sending arrivals shim inproc pcie roce fpga verbs sls factory testing",
         "kernel": "contract device photons rings peaks testing",
         "unit": "split dealt cpu cuda opencl fpga contract",
         "sink": "journal hdf5 raw stores nxmx repair simple stream2 testing",

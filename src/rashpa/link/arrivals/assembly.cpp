@@ -124,9 +124,9 @@ Target Assembly::locate(std::uint64_t offset, std::uint64_t bytes) const noexcep
 
 void Assembly::count_not_free(std::uint64_t index) noexcept {
   if (index < next_ || not_free_ == NotFree::late) {
-    counters_->late_packets.add(1);
+    count_packet(counters_->late_packets);
   } else {
-    counters_->overrun_packets.add(1);
+    count_packet(counters_->overrun_packets);
   }
 }
 
@@ -180,7 +180,7 @@ bool Assembly::refine_for(std::uint64_t linear, std::uint64_t bytes) noexcept {
 void Assembly::put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_t linear,
                          std::span<const std::byte> bytes, std::optional<std::uint32_t> crc,
                          std::int64_t now) noexcept {
-  ++packets_;
+  if (!in_pieces_) ++packets_;
   if (index < next_ || index >= granted() || index >= dtp_.images) {
     if (sight_ == Sight::lines && not_free_ == NotFree::overrun && index >= granted() && index < dtp_.images) {
       overrun_[index % placement_.slots] = index;
@@ -198,7 +198,9 @@ void Assembly::put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_
   const std::uint64_t units = bytes.size() / unit_;
   const std::uint64_t fresh = image.map.set(linear / unit_, units);
   if (sight_ == Sight::lines && !image.event) put_bare_event(index, now);
-  if (linear == image.crc_bytes) {
+  if (sight_ == Sight::lines) {
+    // Nothing to compare a checksum with. A record that comes after all has it made from memory.
+  } else if (linear == image.crc_bytes) {
     image.crc = crc ? join_(image.crc, *crc, bytes.size()) : crc32c(bytes, image.crc);
     image.crc_bytes += bytes.size();
   } else if (linear < image.crc_bytes) {
@@ -208,7 +210,7 @@ void Assembly::put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_
   }
   if (image.event) image.last_packet_ns = now;
   counters_->payload_bytes.add(bytes.size());
-  if (fresh != units) counters_->duplicate_packets.add(1);
+  if (fresh != units) count_packet(counters_->duplicate_packets);
 }
 
 bool Assembly::valid(const FrameRecord& record, std::uint64_t offset, std::uint32_t immediate) const noexcept {

@@ -62,6 +62,12 @@ class Assembly {
     psn_ = numbers_.extend(psn);
     numbered_ = true;
   }
+  /// The calls of put_lines() that follow are pieces of one packet, which is counted once. Without it each is one.
+  void begin_packet() noexcept {
+    in_pieces_ = true;
+    counted_ = false;
+    ++packets_;
+  }
   /// Writes payload of lines: `offset` and `linear` are where `bytes` go; `crc` is their CRC32C where the link has made
   /// it on the way. Slots that are not free are not touched.
   void put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_t linear, std::span<const std::byte> bytes,
@@ -120,6 +126,11 @@ class Assembly {
 
   Image& open_image(std::uint64_t index) noexcept;
   void count_not_free(std::uint64_t index) noexcept;
+  /// Of the packet in hand, once, however many pieces it has.
+  void count_packet(Counter& counter) noexcept {
+    if (!counted_) counter.add(1);
+    counted_ = in_pieces_;
+  }
   /// Whether the packet in hand was sent after number `psn`.
   [[nodiscard]] bool after(std::uint64_t psn) const noexcept { return psn_ > psn; }
   [[nodiscard]] bool belongs(const Image& image) noexcept;
@@ -164,6 +175,8 @@ class Assembly {
   std::uint64_t mark_index_ = 0;  // … and its image: all lines of images up to it have lower numbers, all others higher
   wire::Crc32cJoin join_;
   std::uint64_t packets_ = 0;  // seen by this DTP
+  bool in_pieces_ = false;     // packets come by begin_packet() …
+  bool counted_ = false;       // … and a piece of this one was late or a duplicate
   bool any_event_ = false;
   std::uint64_t latest_event_ = 0;  // highest image whose event was seen
   std::uint64_t latest_event_packet_ = 0;

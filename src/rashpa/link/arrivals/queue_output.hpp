@@ -9,9 +9,10 @@ namespace rashpa::link {
 /// Arrivals of one link thread into the queues of its DTPs. Never waits.
 class QueueOutput final : public ArrivalOutput {
  public:
-  /// Of thread `thread`, which serves DTPs thread, thread + threads, …
-  QueueOutput(ArrivalQueues& queues, Doorbell& bell, std::uint32_t thread = 0, std::uint32_t threads = 1) noexcept
-      : queues_(&queues), bell_(&bell), thread_(thread), threads_(threads) {}
+  /// Of thread `thread`, which serves DTPs thread, thread + threads, …; `together`: groups of so many DTPs.
+  QueueOutput(ArrivalQueues& queues, Doorbell& bell, std::uint32_t thread = 0, std::uint32_t threads = 1,
+              std::uint32_t together = 1) noexcept
+      : queues_(&queues), bell_(&bell), thread_(thread), threads_(threads), together_(together) {}
 
   [[nodiscard]] bool ready(std::uint32_t dtp) noexcept override { return (*queues_)[dtp].ready(); }
   bool emit(const Arrival& arrival) noexcept override {
@@ -31,7 +32,8 @@ class QueueOutput final : public ArrivalOutput {
  private:
   void flush() noexcept {
     waiting_ = false;
-    for (std::size_t dtp = thread_; dtp < queues_->size(); dtp += threads_) {
+    for (std::size_t dtp = 0; dtp < queues_->size(); ++dtp) {
+      if (dtp / together_ % threads_ != thread_) continue;
       ArrivalQueue& queue = (*queues_)[dtp];
       if (!queue.waiting()) continue;
       if (queue.flush()) {
@@ -46,6 +48,7 @@ class QueueOutput final : public ArrivalOutput {
   Doorbell* bell_;
   std::uint32_t thread_;
   std::uint32_t threads_;
+  std::uint32_t together_;
   bool pushed_ = false;
   bool waiting_ = false;  // some run has found no room
 };

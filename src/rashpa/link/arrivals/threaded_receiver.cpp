@@ -13,8 +13,9 @@ void place_receiver_thread(std::string_view link, std::uint32_t number, int firs
   memory::place_this_thread(fmt::format("{}-rx{}", link, number), processor);
 }
 
-ThreadedReceiver::ThreadedReceiver(std::string_view link, std::size_t dtps, std::uint32_t threads, std::size_t queues)
-    : link_(link) {
+ThreadedReceiver::ThreadedReceiver(std::string_view link, std::size_t dtps, std::uint32_t threads, std::size_t queues,
+                                   std::uint32_t together)
+    : link_(link), together_(together) {
   if (dtps == 0) throw ConfigError(fmt::format("{}: a receiver needs at least one DTP", link));
   if (threads == 0 || threads > dtps) {
     throw ConfigError(fmt::format("{}: {} threads for {} DTPs; use 1 … {}", link, threads, dtps, dtps));
@@ -47,12 +48,12 @@ void ThreadedReceiver::stop() noexcept {
 
 void ThreadedReceiver::release(std::uint32_t dtp, std::uint64_t end) noexcept {
   told_[dtp]->release(end);
-  threads_[dtp % threads_.size()]->wake();
+  thread_of(dtp).wake();
 }
 
 void ThreadedReceiver::close(std::uint32_t dtp, std::uint64_t end) noexcept {
   told_[dtp]->close(end);
-  threads_[dtp % threads_.size()]->wake();
+  thread_of(dtp).wake();
 }
 
 Counts ThreadedReceiver::stats() const {

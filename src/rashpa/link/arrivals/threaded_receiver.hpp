@@ -39,7 +39,10 @@ class ThreadedReceiver : public Receiver {
 
  protected:
   /// `link`: for messages. Throws ConfigError unless there are 1 … `dtps` threads and as many queues as DTPs.
-  ThreadedReceiver(std::string_view link, std::size_t dtps, std::uint32_t threads, std::size_t queues);
+  /// `together`: so many DTPs in a row are served by one thread, because they come by one socket; DTP d is then served
+  /// by thread (d / together) mod threads.
+  ThreadedReceiver(std::string_view link, std::size_t dtps, std::uint32_t threads, std::size_t queues,
+                   std::uint32_t together = 1);
 
   /// In order, before start(). `counters` are those that the thread alone writes; all outlive the threads.
   void add_dtp(Told& told) { told_.push_back(&told); }
@@ -51,7 +54,11 @@ class ThreadedReceiver : public Receiver {
   void check_senders(std::size_t senders) const;
 
  private:
+  [[nodiscard]] LinkThread& thread_of(std::uint32_t dtp) noexcept {
+    return *threads_[dtp / together_ % threads_.size()];
+  }
   std::string link_;
+  std::uint32_t together_;
   std::vector<Told*> told_;
   std::vector<LinkThread*> threads_;
   std::vector<const CounterList*> counters_;

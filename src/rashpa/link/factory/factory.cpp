@@ -14,6 +14,8 @@
 #include "rashpa/link/roce/receiver.hpp"
 #include "rashpa/link/roce/sender.hpp"
 #include "rashpa/link/roce/sockets/route.hpp"
+#include "rashpa/link/sls/receiver.hpp"
+#include "rashpa/link/sls/sending/sender.hpp"
 
 namespace rashpa::link {
 
@@ -32,6 +34,11 @@ void check(const EndOptions& options) {
     throw ConfigError(fmt::format("link: pcie is memory that both sides map, but one side has {}; choose pcie for both",
                                   name_of(kind == Kind::pcie ? options.peer : kind)));
   }
+  if ((kind == Kind::sls) != (options.peer == Kind::sls)) {
+    throw ConfigError(fmt::format("link: sls is a format of its own, but one side has {}; choose sls for both",
+                                  name_of(kind == Kind::sls ? options.peer : kind)));
+  }
+  if (const auto* detector = std::get_if<sls::Options>(&options.link)) sls::check(*detector);
   if (const auto* card = std::get_if<fpga::Options>(&options.link)) fpga::check(*card);
   const auto needs_uc = [](const auto& link) {
     if constexpr (requires { link.transport; }) return link.transport != Transport::uc;
@@ -83,6 +90,17 @@ std::unique_ptr<Receiver> make(const roce::Options& link, const ReceiverOptions&
                                     .poll = options.end.poll,
                                     .first_processor = options.first_processor};
   return std::make_unique<roce::RoceReceiver>(config, memory, dtps, queues, bell);
+}
+
+std::unique_ptr<Receiver> make(const sls::Options& link, const ReceiverOptions& options, const ReceiverMemory& memory,
+                               const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell) {
+  const sls::ReceiverConfig config{.bind_address = options.end.address,
+                                   .port = options.port,
+                                   .threads = options.threads,
+                                   .options = link,
+                                   .poll = options.end.poll,
+                                   .first_processor = options.first_processor};
+  return std::make_unique<sls::SlsReceiver>(config, memory, dtps, queues, bell);
 }
 
 std::unique_ptr<Receiver> make(const fpga::Options& /*link*/, const ReceiverOptions& /*options*/,
@@ -162,6 +180,16 @@ std::unique_ptr<Sender> Senders::make(const pcie::Options& options, const Sender
       return std::make_unique<pcie::PcieCopySender>(config, pcie::CopyEngine(gpu_->make(remote_)));
   }
   return std::make_unique<pcie::PcieSender>(config);
+}
+
+std::unique_ptr<Sender> Senders::make(const sls::Options& options, const SenderDtp& dtp) {
+  return std::make_unique<sls::SlsSender>(sls::SenderConfig{.bind_address = options_.address,
+                                                            .destination = dtp.destination,
+                                                            .options = options,
+                                                            .dtp = dtp.id,
+                                                            .images = dtp.images,
+                                                            .payload_bytes = dtp.payload_bytes,
+                                                            .faults = faults_});
 }
 
 std::string Senders::registration() const {

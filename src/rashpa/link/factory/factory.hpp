@@ -68,6 +68,7 @@ class Senders {
   [[nodiscard]] std::unique_ptr<Sender> make(const verbs::Options& options, const SenderDtp& dtp);
   [[nodiscard]] std::unique_ptr<Sender> make(const pcie::Options& options, const SenderDtp& dtp);
   [[nodiscard]] std::unique_ptr<Sender> make(const fpga::Options& options, const SenderDtp& dtp);
+  [[nodiscard]] std::unique_ptr<Sender> make(const sls::Options& options, const SenderDtp& dtp);
   [[nodiscard]] std::string verbs_registration() const;
 
   EndOptions options_;

@@ -13,8 +13,8 @@ namespace rashpa::link {
 
 namespace {
 
-constexpr std::array<std::pair<Kind, std::string_view>, 4> kKinds{
-    {{Kind::roce, "roce"}, {Kind::verbs, "verbs"}, {Kind::pcie, "pcie"}, {Kind::fpga, "fpga"}}};
+constexpr std::array<std::pair<Kind, std::string_view>, 5> kKinds{
+    {{Kind::roce, "roce"}, {Kind::verbs, "verbs"}, {Kind::pcie, "pcie"}, {Kind::fpga, "fpga"}, {Kind::sls, "sls"}}};
 static_assert(kKinds.size() == std::variant_size_v<LinkOptions>);
 static_assert(
     std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(Kind::verbs), LinkOptions>, verbs::Options>);
@@ -22,6 +22,8 @@ static_assert(
     std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(Kind::pcie), LinkOptions>, pcie::Options>);
 static_assert(
     std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(Kind::fpga), LinkOptions>, fpga::Options>);
+static_assert(
+    std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(Kind::sls), LinkOptions>, sls::Options>);
 
 const std::vector<Parameter>& parameters_of(Kind kind) {
   switch (kind) {
@@ -32,6 +34,8 @@ const std::vector<Parameter>& parameters_of(Kind kind) {
       return verbs::parameters().declared();
     case Kind::pcie:
       return pcie::parameters().declared();
+    case Kind::sls:
+      return sls::parameters().declared();
   }
   return roce::parameters().declared();
 }
@@ -42,7 +46,7 @@ Kind kind_of(std::string_view name) {
   for (const auto& [kind, text] : kKinds) {
     if (text == name) return kind;
   }
-  throw ConfigError(fmt::format("link: no kind '{}'; choose roce, verbs, pcie or fpga", name));
+  throw ConfigError(fmt::format("link: no kind '{}'; choose roce, verbs, pcie, fpga or sls", name));
 }
 
 std::string_view name_of(Kind kind) noexcept {
@@ -69,6 +73,8 @@ LinkOptions options_named(std::string_view kind, const NamedValues& values) {
       return verbs::parameters().read(values);
     case Kind::pcie:
       return pcie::parameters().read(values);
+    case Kind::sls:
+      return sls::parameters().read(values);
     case Kind::fpga:
       throw ConfigError("link: fpga is no link of a run file; name the card as an emulator's, with engine = \"fpga\"");
   }
@@ -78,7 +84,7 @@ LinkOptions options_named(std::string_view kind, const NamedValues& values) {
 std::string links_json() {
   std::string out;
   for (const auto& [kind, name] : kKinds) {
-    if (kind == Kind::fpga)
+    if (kind == Kind::fpga || kind == Kind::sls)
       continue;  // run files name a card as an emulator's engine, and nodes are granted it by that
     out += fmt::format("{}{{\"name\": {}, \"parameters\": {}}}", out.empty() ? "" : ",\n  ", json_of(name),
                        json_of(parameters_of(kind)));

@@ -11,17 +11,18 @@
 #include "rashpa/link/fpga/options.hpp"
 #include "rashpa/link/pcie/options.hpp"
 #include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/sls/options.hpp"
 #include "rashpa/link/verbs/options.hpp"
 #include "rashpa/memory/buffer.hpp"
 
 namespace rashpa::link {
 
 /// `roce`: RoCE in user space. `verbs`: an RNIC or the kernel's Soft-RoCE. `pcie`: memory that both processes map.
-/// `fpga`: a card that sends what software pushes; it receives nothing.
-using LinkOptions = std::variant<roce::Options, verbs::Options, pcie::Options, fpga::Options>;
+/// `fpga`: a card that sends what software pushes; it receives nothing. `sls`: UDP of SLS detectors.
+using LinkOptions = std::variant<roce::Options, verbs::Options, pcie::Options, fpga::Options, sls::Options>;
 
 /// In the order of LinkOptions.
-enum class Kind : std::uint8_t { roce, verbs, pcie, fpga };
+enum class Kind : std::uint8_t { roce, verbs, pcie, fpga, sls };
 
 [[nodiscard]] constexpr Kind kind_of(const LinkOptions& options) noexcept { return static_cast<Kind>(options.index()); }
 /// Throws ConfigError that lists the kinds when `name` is none of them.

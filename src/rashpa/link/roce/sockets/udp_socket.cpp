@@ -21,10 +21,11 @@ bool set(int fd, int level, int name, T value) noexcept {
 }
 }  // namespace
 
-UdpSocket::UdpSocket(bool v6) : fd_(socket(v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
+UdpSocket::UdpSocket(bool v6, std::string_view link)
+    : link_(link), fd_(socket(v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
   if (fd_ < 0) {
-    throw ResourceError(fmt::format("roce: no {} socket: {}; is the protocol switched off, or are too many files open?",
-                                    v6 ? "IPv6" : "IPv4", errno_text(errno)));
+    throw ResourceError(fmt::format("{}: no {} socket: {}; is the protocol switched off, or are too many files open?",
+                                    link_, v6 ? "IPv6" : "IPv4", errno_text(errno)));
   }
   if (v6) {
     set(fd_, IPPROTO_IPV6, IPV6_V6ONLY, 1);
@@ -45,7 +46,7 @@ void UdpSocket::bind(const wire::Address& address) {
   if (::bind(fd_, address.get(), address.bytes()) == 0) return;
   const int code = errno;
   throw ResourceError(fmt::format(
-      "roce: cannot listen on {} port {}: {}; {}", address.text(), address.port(), errno_text(code),
+      "{}: cannot listen on {} port {}: {}; {}", link_, address.text(), address.port(), errno_text(code),
       code == EADDRINUSE ? "choose another port, or 0 for any free one, or end the program that holds it (ss -ulpn)"
                          : "choose an address of this machine (ip addr)"));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "rashpa/wire/address.hpp"
@@ -16,9 +17,9 @@ void set_socket_buffers(int fd, std::uint32_t bytes) noexcept;
 /// ICRC needs. Movable, one owner.
 class UdpSocket {
  public:
-  /// Throws ResourceError.
-  explicit UdpSocket(bool v6);
-  UdpSocket(UdpSocket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  /// `link`, a literal: the beginning of messages. Throws ResourceError.
+  explicit UdpSocket(bool v6, std::string_view link = "roce");
+  UdpSocket(UdpSocket&& other) noexcept : link_(other.link_), fd_(std::exchange(other.fd_, -1)) {}
   UdpSocket& operator=(UdpSocket&&) = delete;
   ~UdpSocket();
 
@@ -42,6 +43,7 @@ class UdpSocket {
   [[nodiscard]] int fd() const noexcept { return fd_; }
 
  private:
+  std::string_view link_;
   int fd_ = -1;
 };
 

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The detector's frame numbers and the frames of a run: numbers begin anywhere, have 48 bits with some models, jump,
+/// and fall back when a detector is started again. All ports of a receiver share one count.
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace rashpa::link::sls {
+
+/// Difference of two numbers that count modulo 2^48: positive when `number` is behind `first`.
+[[nodiscard]] constexpr std::int64_t distance(std::uint64_t number, std::uint64_t first) noexcept {
+  constexpr unsigned kUnused = 16;
+  return static_cast<std::int64_t>((number - first) << kUnused) >> kUnused;
+}
+
+/// A stretch of the run in which numbers count on: `number` is frame `frame` of the run.
+struct Stretch {
+  std::uint64_t number = 0;
+  std::uint64_t frame = 0;
+};
+
+/// The stretches of a run, shared by all ports. All threads read it without a lock; a new stretch is rare.
+class FrameCounts {
+ public:
+  /// `first`: number of frame 0; 0: the lowest number among the first datagrams of all `ports`.
+  FrameCounts(std::uint64_t first, std::size_t ports);
+
+  /// Until this is true no frame has a number.
+  [[nodiscard]] bool begun() const noexcept { return count_.load(std::memory_order_acquire) != 0; }
+  /// The first datagram of a port is there, and is of frame `number`.
+  void offer(std::size_t port, std::uint64_t number, std::int64_t now) noexcept;
+  /// Frame 0 is decided when all ports have offered one, or some are silent for kPatienceNs.
+  void settle(std::int64_t now) noexcept;
+  /// Some port has one.
+  [[nodiscard]] bool offering() const noexcept { return first_offer_ns_.load() != 0; }
+  [[nodiscard]] bool offered(std::size_t port) const noexcept {
+    return offers_[port].load(std::memory_order_relaxed) != kNone;
+  }
+
+  [[nodiscard]] std::size_t stretches() const noexcept { return count_.load(std::memory_order_acquire); }
+  [[nodiscard]] const Stretch& stretch(std::size_t at) const noexcept { return stretches_[at]; }
+  /// A port has seen frame `frame`.
+  void raise(std::uint64_t frame) noexcept;
+  /// A port finds that numbers have fallen back to `number`: its frame is the first that no port has seen. `known`:
+  /// stretches that the port knew; when there are more by now, nothing happens. False: there is no room for another.
+  bool fall_back(std::uint64_t number, std::size_t known) noexcept;
+
+  static constexpr std::int64_t kPatienceNs = 100'000'000;
+
+ private:
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  static constexpr std::size_t kMost = 64;
+  void add(const Stretch& stretch) noexcept;
+
+  std::vector<std::atomic<std::uint64_t>> offers_;  // numbers, by port
+  std::atomic<std::int64_t> first_offer_ns_{0};
+  std::mutex adding_;
+  std::array<Stretch, kMost> stretches_{};
+  std::atomic<std::size_t> count_{0};
+  alignas(64) std::atomic<std::uint64_t> seen_{0};  // frames below some port has seen
+};
+
+/// The count of one port. Used by its thread alone.
+class PortCount {
+ public:
+  /// `packets`: of a frame; so many in a row that lie behind prove that numbers have fallen back.
+  PortCount(FrameCounts& counts, std::uint32_t packets) noexcept;
+
+  /// The run's frame of a packet with that number. Empty: it is of no frame, or nobody knows yet which.
+  [[nodiscard]] std::optional<std::uint64_t> frame(std::uint64_t number) noexcept;
+  /// Times that numbers have fallen back at this port.
+  [[nodiscard]] std::uint64_t falls() const noexcept { return falls_; }
+
+ private:
+  [[nodiscard]] std::optional<std::uint64_t> place(std::uint64_t number, std::size_t stretch) const noexcept;
+  [[nodiscard]] std::optional<std::uint64_t> behind(std::uint64_t number, std::optional<std::uint64_t> frame) noexcept;
+  [[nodiscard]] std::optional<std::uint64_t> ahead(std::uint64_t frame) noexcept;
+
+  FrameCounts* counts_;
+  std::uint32_t proof_;
+  std::size_t stretch_ = 0;
+  bool begun_ = false;
+  std::uint64_t highest_ = 0;  // frame seen
+  std::uint32_t row_ = 0;      // packets in a row that lie behind
+  std::uint64_t lowest_ = 0;   // number among them
+  std::uint64_t last_ = 0;     // number among them
+  std::uint64_t far_ = 0;      // frame of the latest packet that lies far ahead
+  std::uint32_t far_packets_ = 0;
+  std::uint64_t falls_ = 0;
+};
+
+}  // namespace rashpa::link::sls

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The 48 bytes before the pixels of each datagram, little endian. Memory of this folder's callers; any thread.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "rashpa/link/sls/options.hpp"
+
+namespace rashpa::link::sls {
+
+inline constexpr std::size_t kHeaderBytes = 48;
+inline constexpr std::uint8_t kVersion = 2;  ///< since package 4
+
+/// The header of a datagram, with the names of slsDetectorPackage in lower case.
+struct Header {
+  std::uint64_t frame_number = 0;   ///< 48 bits are kept by some models
+  std::uint32_t exposure = 0;       ///< 100 ns; EIGER: number of the sub-frame
+  std::uint32_t packet_number = 0;  ///< within the frame of this port, from 0
+  std::uint64_t bunch_id = 0;       ///< detSpec1
+  std::uint64_t timestamp = 0;      ///< 100 ns since a start that is each module's own
+  std::uint16_t module = 0;         ///< modId
+  std::uint16_t row = 0;            ///< of the port in the detector, counted in ports
+  std::uint16_t column = 0;
+  std::uint16_t spec2 = 0;
+  std::uint32_t daq_info = 0;  ///< detSpec3
+  std::uint16_t spec4 = 0;
+  std::uint8_t type = 0;
+  std::uint8_t version = kVersion;
+  friend bool operator==(const Header&, const Header&) = default;
+};
+
+/// Number of a detector in the header.
+[[nodiscard]] constexpr std::uint8_t type_of(Detector detector) noexcept {
+  switch (detector) {
+    case Detector::jungfrau:
+      return 3;
+    case Detector::eiger:
+      return 1;
+    case Detector::moench:
+      return 5;
+  }
+  return 0;
+}
+
+/// Reads a header; nothing of it is checked.
+Header load_header(std::span<const std::byte, kHeaderBytes> bytes) noexcept;
+void store(const Header& header, std::span<std::byte, kHeaderBytes> out) noexcept;
+
+}  // namespace rashpa::link::sls

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Handles the datagrams of one UDP port, without sockets: header, frame, place of each piece, assembly.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "rashpa/link/arrivals/assembly.hpp"
+#include "rashpa/link/arrivals/told.hpp"
+#include "rashpa/link/sls/frame_counts.hpp"
+#include "rashpa/link/sls/header.hpp"
+#include "rashpa/link/sls/options.hpp"
+#include "rashpa/link/sls/packet_map.hpp"
+#include "rashpa/link/sls/port_counters.hpp"
+
+namespace rashpa::link::sls {
+
+/// One DTP: a tile of a port. Owned by the port's thread, except for the words of Told.
+struct TileDtp : Told {
+  TileDtp(const ReceiverDtp& dtp, std::uint32_t list_index, std::uint32_t unit, std::span<std::byte> region,
+          PortCounters& counters);
+
+  Assembly assembly;
+  bool touched = false;      // since the last decision
+  std::uint64_t packet = 0;  // the latest of the port's of which it had a piece
+};
+
+class PortHandler {
+ public:
+  /// The port at place `port` of the receiver; `dtps`: its tiles, from number `first_dtp` of the receiver's list on.
+  /// `counts` and `counters` outlive it. Throws ConfigError.
+  PortHandler(const Options& options, std::uint32_t port, std::span<const ReceiverDtp> dtps, std::uint32_t first_dtp,
+              std::span<std::byte> region, FrameCounts& counts, PortCounters& counters);
+
+  /// Before datagrams that have come: slots that are free by now are so for them.
+  void refresh(std::int64_t now, ArrivalOutput& out) noexcept;
+  /// Takes one datagram.
+  void handle(std::span<const std::byte> datagram, std::int64_t now) noexcept;
+  /// The number of its frame, where a datagram is one of this port.
+  [[nodiscard]] std::optional<std::uint64_t> number_of(std::span<const std::byte> datagram) const noexcept;
+  /// Decides on every tile; to be called regularly, also when nothing comes.
+  void decide_all(std::int64_t now, ArrivalOutput& out, Taken taken) noexcept;
+  /// Decides on those that had packets since.
+  void decide_touched(std::int64_t now, ArrivalOutput& out) noexcept;
+  [[nodiscard]] bool news(ArrivalOutput& out) noexcept;
+
+  [[nodiscard]] const PortShape& shape() const noexcept { return shape_; }
+  [[nodiscard]] std::vector<std::unique_ptr<TileDtp>>& tiles() noexcept { return tiles_; }
+
+ private:
+  [[nodiscard]] bool ours(const Header& header) noexcept;
+  void put(std::uint64_t frame, std::span<const Piece> pieces, std::span<const std::byte> payload,
+           std::int64_t now) noexcept;
+  [[nodiscard]] std::span<const std::byte> widened(std::span<const std::byte> payload) noexcept;
+
+  Options options_;
+  PortShape shape_;
+  std::array<std::optional<PacketMap>, 2> maps_;  // upright, flipped
+  std::vector<std::unique_ptr<TileDtp>> tiles_;
+  PortCount count_;
+  PortCounters* counters_;
+  std::optional<std::pair<std::uint16_t, std::uint16_t>> place_;  // row and column of the first packet
+  const PacketMap* map_ = nullptr;
+  std::vector<std::byte> wide_;
+  std::uint64_t packet_ = 0;  // those that were put
+};
+
+}  // namespace rashpa::link::sls

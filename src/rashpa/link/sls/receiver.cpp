@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/link/sls/receiver.hpp"
+
+#include <fmt/format.h>
+
+#include "rashpa/core/error.hpp"
+#include "rashpa/link/sls/receiver_thread.hpp"
+
+namespace rashpa::link::sls {
+
+namespace {
+
+// DTPs of a port.
+std::uint32_t tiles_of_a_port(const Options& options, const std::vector<ReceiverDtp>& dtps) {
+  check(options);
+  if (dtps.empty()) return 1;  // refused by ThreadedReceiver
+  const Placement& first = dtps.front().placement;
+  for (const ReceiverDtp& dtp : dtps) {
+    if (dtp.placement.line_bytes == first.line_bytes && dtp.placement.lines == first.lines) continue;
+    throw ConfigError(
+        fmt::format("sls: DTP {} has {} lines of {} bytes, others {} of {}; the ports of a detector are "
+                    "of one size, and one buffer takes all of it",
+                    dtp.id, dtp.placement.lines, dtp.placement.line_bytes, first.lines, first.line_bytes));
+  }
+  const std::uint32_t tiles = tiles_of(shape_of(options, 0), first.line_bytes, first.lines).count();
+  if (dtps.size() % tiles != 0) {
+    throw ConfigError(fmt::format("sls: {} DTPs are no whole ports of {} each", dtps.size(), tiles));
+  }
+  return tiles;
+}
+
+}  // namespace
+
+struct SlsReceiver::Impl {
+  Impl(const Options& options, std::size_t count) : counts(options.first_frame, count) {}
+
+  FrameCounts counts;
+  std::uint32_t tiles = 1;
+  std::vector<std::unique_ptr<PortCounters>> counters;
+  std::vector<std::unique_ptr<Port>> ports;
+  std::vector<std::unique_ptr<ReceiverThread>> threads;
+};
+
+SlsReceiver::SlsReceiver(const ReceiverConfig& config, const ReceiverMemory& memory,
+                         const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell)
+    : SlsReceiver(config, memory, dtps, queues, bell, tiles_of_a_port(config.options, dtps)) {}
+
+SlsReceiver::SlsReceiver(const ReceiverConfig& config, const ReceiverMemory& memory,
+                         const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell,
+                         std::uint32_t tiles)
+    : ThreadedReceiver("sls", dtps.size(), config.threads, queues.size(), tiles),
+      impl_(std::make_unique<Impl>(config.options, dtps.size() / tiles)) {
+  const std::span<std::byte> region = host_block("sls", memory);
+  const std::size_t ports = dtps.size() / tiles;
+  if (config.threads > ports) {
+    throw ConfigError(fmt::format("sls: {} threads for {} ports; use 1 … {}", config.threads, ports, ports));
+  }
+  if (config.port != 0 && config.port + ports > 65536) {
+    throw ConfigError(fmt::format("sls: {} ports from {} go beyond 65535", ports, config.port));
+  }
+  impl_->tiles = tiles;
+  for (std::uint32_t t = 0; t < config.threads; ++t) impl_->counters.push_back(std::make_unique<PortCounters>());
+  for (std::uint32_t p = 0; p < ports; ++p) {
+    const auto number = static_cast<std::uint16_t>(config.port == 0 ? 0 : config.port + p);
+    const std::uint32_t payload = shape_of(config.options, p).payload;
+    impl_->ports.push_back(std::unique_ptr<Port>(
+        new Port{.place = p,
+                 .socket = {config.bind_address, number, payload, config.options},
+                 .handler = {config.options, p, std::span(dtps).subspan(std::size_t{p} * tiles, tiles), p * tiles,
+                             region, impl_->counts, *impl_->counters[p % config.threads]}}));
+    for (auto& tile : impl_->ports.back()->handler.tiles()) add_dtp(*tile);
+  }
+  for (std::uint32_t t = 0; t < config.threads; ++t) {
+    std::vector<Port*> own;
+    for (std::size_t p = t; p < ports; p += config.threads) own.push_back(impl_->ports[p].get());
+    impl_->threads.push_back(std::make_unique<ReceiverThread>(config, t, std::move(own), tiles, impl_->counts, queues,
+                                                              bell, *impl_->counters[t]));
+    add_thread(*impl_->threads.back(), *impl_->counters[t]);
+  }
+}
+
+SlsReceiver::~SlsReceiver() { stop(); }
+
+std::vector<Endpoint> SlsReceiver::endpoints() const {
+  std::vector<Endpoint> endpoints;
+  for (const auto& port : impl_->ports) {
+    const wire::Address& at = port->socket.local();
+    for (std::uint32_t tile = 0; tile < impl_->tiles; ++tile) {
+      endpoints.push_back(
+          {.address = at.text(), .port = at.port(), .qpn = static_cast<std::uint32_t>(port->place), .rkey = tile});
+    }
+  }
+  return endpoints;
+}
+
+}  // namespace rashpa::link::sls
