@@ -60,15 +60,12 @@ FpgaUnit::FpgaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
       image_bytes_(std::size_t{layout.width} * layout.height * kWordBytes),
       count_(found(steps_, false)),
       list_(found(steps_, true)),
-      done_bell_(done_bell),
       card_(choice.device),
       benches_(std::min(kBenches, layout.stacks)),
       photons_stride_(rounded_up(image_bytes_, kAligned)),
-      asked_(std::size_t{layout.stacks} * layout.stack),
       counts_(layout.stack),
-      in_(layout.stacks),
-      flying_(layout.stacks),
-      out_(layout.stacks) {
+      flow_(steps_, layout.stack, layout.stacks, "unit fpga: ", done_bell),
+      flying_(layout.stacks) {
   card_.claim();
   lay_out();
   photons_ = memory::Buffer(photons_stride_ * layout.stack * layout.stacks, memory::MemoryKind::pageable);
@@ -136,38 +133,10 @@ void FpgaUnit::lay_out() {
                           .pages = list_pages_}});
 }
 
-void FpgaUnit::fail(const std::string& what) noexcept {
-  const std::lock_guard lock(error_lock_);
-  if (failed()) return;
-  error_ = "unit fpga: " + what;
-  failed_.store(true, std::memory_order_release);
-}
-
-std::string FpgaUnit::error() const {
-  if (!failed()) return {};
-  const std::lock_guard lock(error_lock_);
-  return error_;
-}
-
-void FpgaUnit::submit(Stack* stack) noexcept {
-  const bool ended = gives_up();
-  std::uint8_t* const work = asked(*stack);
-  for (std::uint32_t i = 0; i < stack->count; ++i)
-    work[i] = settle_without_work(steps_, ended, stack->images[i]) ? 0 : 1;
-  in_.push_must(stack);
-  submitted_.ring();
-}
-
-Stack* FpgaUnit::take() noexcept {
-  Stack* stack = nullptr;
-  return out_.try_pop(stack) ? stack : nullptr;
-}
-
 void FpgaUnit::stop() noexcept {
   if (!in_thread_.joinable()) return;
-  stopping_.store(true, std::memory_order_release);
   in_thread_.request_stop();
-  submitted_.ring();
+  flow_.stop();
   in_thread_.join();
   brought_in_.store(true, std::memory_order_release);
   posted_.ring();
@@ -178,11 +147,11 @@ void FpgaUnit::bring_in(const std::stop_token& ending, int processor) noexcept {
   memory::place_this_thread("fpga-in", processor);
   std::uint32_t begun = 0;
   for (;;) {
-    const std::uint32_t seen = submitted_.count();
-    Stack* stack = nullptr;
-    if (!in_.try_pop(stack)) {
+    const std::uint32_t woken = flow_.woken();
+    Stack* const stack = flow_.begin();
+    if (stack == nullptr) {
       if (ending.stop_requested()) return;
-      submitted_.wait(seen, kNap);
+      flow_.rest(woken, kNap);
       continue;
     }
     for (;;) {
@@ -201,11 +170,11 @@ void FpgaUnit::bring_in(const std::stop_token& ending, int processor) noexcept {
 /// Images that are to be processed lie one behind the other in card memory.
 void FpgaUnit::start(Flight& flight) noexcept {
   const Stack& stack = *flight.stack;
-  const std::uint8_t* const work = asked(stack);
-  const auto images = static_cast<std::uint32_t>(std::count(work, work + stack.count, std::uint8_t{1}));
+  const std::span<const std::uint8_t> work = flow_.asked(stack);
+  const auto images = static_cast<std::uint32_t>(std::count(work.begin(), work.end(), std::uint8_t{1}));
   if (images == 0) return;
   flight.lost = true;
-  if (gives_up()) return;
+  if (flow_.ended()) return;
   card::UnitStack place = benches_[flight.bench];
   place.images = images;
   try {
@@ -216,7 +185,7 @@ void FpgaUnit::start(Flight& flight) noexcept {
       page += image_pages_;
     }
   } catch (const std::exception& error) {
-    fail(error.what());
+    flow_.fail(error.what());
     return;
   }
   flight.ticket = card_.post(place);
@@ -254,9 +223,9 @@ bool FpgaUnit::wait_for(const Flight& flight) noexcept {
   std::int64_t moved_at = now_ns();
   for (;;) {
     if (static_cast<std::int32_t>(card_.done() - flight.ticket) >= 0) return true;
-    if (failed()) return false;
+    if (flow_.failed()) return false;
     if (const auto error = card_.error()) {
-      fail(text_of(*error));
+      flow_.fail(text_of(*error));
       return false;
     }
     if (const std::uint32_t now = card_.read32(counters::kBeats); now != beats) {
@@ -264,7 +233,7 @@ bool FpgaUnit::wait_for(const Flight& flight) noexcept {
       moved_at = now_ns();
     }
     if (now_ns() - moved_at > kPatienceNs) {
-      fail(fmt::format("the card has done nothing for {} s; does it run?", kPatienceNs / 1'000'000'000));
+      flow_.fail(fmt::format("the card has done nothing for {} s; does it run?", kPatienceNs / 1'000'000'000));
       return false;
     }
     card_.wait(kLookUs);
@@ -274,12 +243,12 @@ bool FpgaUnit::wait_for(const Flight& flight) noexcept {
 /// Counts, what they decide, and the pixels of accepted images.
 void FpgaUnit::finish(Flight& flight) noexcept {
   Stack& stack = *flight.stack;
-  const std::uint8_t* const work = asked(stack);
+  const std::span<const std::uint8_t> work = flow_.asked(stack);
   flight.lost = true;
   if (!wait_for(flight)) return;
   const card::UnitStack& place = benches_[flight.bench];
   try {
-    const auto images = static_cast<std::size_t>(std::count(work, work + stack.count, std::uint8_t{1}));
+    const auto images = static_cast<std::size_t>(std::count(work.begin(), work.end(), std::uint8_t{1}));
     card_.from_card(place.results * card::kCardPage, std::as_writable_bytes(std::span(counts_.data(), images)));
     std::size_t at = 0;
     for (std::uint32_t i = 0; i < stack.count; ++i) {
@@ -305,7 +274,7 @@ void FpgaUnit::finish(Flight& flight) noexcept {
       list_page += list_pages_;
     }
   } catch (const std::exception& error) {
-    fail(error.what());
+    flow_.fail(error.what());
     return;
   }
   flight.lost = false;
@@ -348,23 +317,10 @@ void FpgaUnit::fetch_list(StackImage& image, const card::UnitCounts& counts, std
 }
 
 void FpgaUnit::hand_back(Flight& flight) noexcept {
-  Stack& stack = *flight.stack;
-  if (flight.lost) {
-    const std::uint8_t* const work = asked(stack);
-    for (std::uint32_t i = 0; i < stack.count; ++i) {
-      if (work[i] == 0) continue;
-      StackImage& image = stack.images[i];
-      image.decision = Decision::errored;
-      image.reason = VetoReason::none;
-      image.pixels = nullptr;
-      image.sparse = {};
-    }
-  }
-  if (flight.lost || !flight.posted) stack.decided_ns = now_ns();
-  out_.push_must(&stack);
+  if (!flight.posted) flight.stack->decided_ns = now_ns();
+  flow_.hand_back(*flight.stack, flight.lost);
   handed_back_.fetch_add(1, std::memory_order_release);
   freed_.ring();
-  done_bell_.ring();
 }
 
 std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,

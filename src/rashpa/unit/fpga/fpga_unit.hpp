@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -15,6 +14,7 @@
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/memory/ring.hpp"
 #include "rashpa/unit/factory.hpp"
+#include "rashpa/unit/stack_flow.hpp"
 #include "rashpa/unit/steps.hpp"
 
 namespace rashpa::unit::fpga {
@@ -32,13 +32,13 @@ class FpgaUnit final : public Unit, public OnDevice {
   FpgaUnit(const FpgaUnit&) = delete;
   FpgaUnit& operator=(const FpgaUnit&) = delete;
 
-  void submit(Stack* stack) noexcept override;
-  Stack* take() noexcept override;
+  void submit(Stack* stack) noexcept override { flow_.submit(stack); }
+  Stack* take() noexcept override { return flow_.take(); }
   void stop() noexcept override;
   [[nodiscard]] const Output& output() const noexcept override { return steps_.output; }
   [[nodiscard]] std::string how() const override { return how_; }
   [[nodiscard]] std::size_t device_bytes() const noexcept override { return device_bytes_; }
-  [[nodiscard]] std::string error() const override;
+  [[nodiscard]] std::string error() const override { return flow_.error(); }
   [[nodiscard]] std::optional<Busy> busy() const override;
 
   /// How long the card may do nothing while stacks are under way.
@@ -63,12 +63,6 @@ class FpgaUnit final : public Unit, public OnDevice {
   /// Throws what from_card() throws, and StateError when what comes is not a list.
   void fetch_list(StackImage& image, const card::UnitCounts& counts, std::uint32_t page, std::size_t place);
   void hand_back(Flight& flight) noexcept;
-  void fail(const std::string& what) noexcept;
-  [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
-  [[nodiscard]] bool gives_up() const noexcept { return failed() || stopping_.load(std::memory_order_acquire); }
-  [[nodiscard]] std::uint8_t* asked(const Stack& stack) noexcept {
-    return asked_.data() + std::size_t{stack.slot} * stack_;
-  }
 
   const Steps steps_;
   StepWatch watch_{1};  // of the stack that is waited for
@@ -76,7 +70,6 @@ class FpgaUnit final : public Unit, public OnDevice {
   const std::size_t image_bytes_;
   const PlannedStep* const count_;  ///< of the steps; null: there is none
   const PlannedStep* const list_;
-  Doorbell& done_bell_;
   card::UnitCard card_;
   std::vector<card::UnitStack> benches_;
   std::uint32_t image_pages_ = 0;
@@ -88,22 +81,15 @@ class FpgaUnit final : public Unit, public OnDevice {
   memory::Buffer beats_;                  // of the list that comes
   memory::Buffer indexes_, values_;       // [slot][image][list_stride_]
   std::size_t list_stride_ = 0;           // entries
-  std::vector<std::uint8_t> asked_;       // [slot][image]: 1, the card is to process it
   std::vector<card::UnitCounts> counts_;  // of the stack that goes out
 
-  memory::Ring<Stack*> in_;
+  StackFlow flow_;
   memory::Ring<Flight> flying_;
-  memory::Ring<Stack*> out_;
-  Doorbell submitted_;
   Doorbell posted_;
   Doorbell freed_;
   std::atomic<std::uint32_t> handed_back_{0};
-  std::atomic<bool> stopping_{false};
   std::atomic<bool> brought_in_{false};  // no more flights come
 
-  mutable std::mutex error_lock_;
-  std::string error_;
-  std::atomic<bool> failed_{false};
   std::jthread in_thread_;
   std::jthread out_thread_;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/time/clock.hpp"
@@ -27,17 +28,13 @@ const Choice& checked(const Choice& choice) {
 
 OpenclUnit::OpenclUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell)
     : steps_(steps_of(pipeline, layout)),
-      stack_(layout.stack),
-      done_bell_(done_bell),
       device_(memory::opencl::device_of(checked(choice).device)),
+      flow_(steps_, layout.stack, layout.stacks, fmt::format("unit opencl, {}: ", device_.info().name), done_bell),
       work_(device_, steps_, layout, std::min(kBenches, layout.stacks), choice.transfer),
       how_(fmt::format("{} ({}, driver {}), images {}, {} stacks in flight, kernels ready after {:.1f} s; {}",
                        device_.info().name, device_.info().platform, device_.info().driver,
                        work_.in_place() ? "in place" : "copied", std::min(kBenches, layout.stacks),
                        static_cast<double>(work_.ready_ns()) * 1e-9, steps_.words())),
-      asked_(std::size_t{layout.stacks} * layout.stack),
-      in_(layout.stacks),
-      out_(layout.stacks),
       flights_(std::min(kBenches, layout.stacks)) {
   thread_ = std::jthread(
       [this, processor = choice.cores.first_processor](const std::stop_token& ending) { run(ending, processor); });
@@ -46,66 +43,42 @@ OpenclUnit::OpenclUnit(const Choice& choice, const Pipeline& pipeline, const Lay
 OpenclUnit::~OpenclUnit() { stop(); }
 
 void OpenclUnit::fail(cl_int code, const char* what) noexcept {
-  const std::lock_guard lock(error_lock_);
-  if (failed()) return;
-  error_ = fmt::format("unit opencl, {}: {}: {}", device_.info().name, what, memory::opencl::error_text(code));
-  failed_.store(true, std::memory_order_release);
-}
-
-std::string OpenclUnit::error() const {
-  if (!failed()) return {};
-  const std::lock_guard lock(error_lock_);
-  return error_;
+  flow_.fail(fmt::format("{}: {}", what, memory::opencl::error_text(code)));
 }
 
 Accumulated OpenclUnit::conclude() noexcept {
   Accumulated all{};
-  if (failed()) return all;
+  if (flow_.failed()) return all;
   if (const cl_int code = work_.conclude(all); code != CL_SUCCESS) fail(code, "bring the open windows");
   return all;
 }
 
-void OpenclUnit::submit(Stack* stack) noexcept {
-  const bool ended = stopping_.load(std::memory_order_acquire) || failed();
-  std::uint8_t* const work = asked(*stack);
-  for (std::uint32_t i = 0; i < stack->count; ++i)
-    work[i] = settle_without_work(steps_, ended, stack->images[i]) ? 0 : 1;
-  in_.push_must(stack);
-  submitted_.ring();
-}
-
-Stack* OpenclUnit::take() noexcept {
-  Stack* stack = nullptr;
-  return out_.try_pop(stack) ? stack : nullptr;
-}
-
 void OpenclUnit::stop() noexcept {
   if (!thread_.joinable()) return;
-  stopping_.store(true, std::memory_order_release);
   thread_.request_stop();
-  submitted_.ring();
+  flow_.stop();
   thread_.join();
 }
 
 /// False: no bench is free, or no stack is there.
 bool OpenclUnit::start_next() noexcept {
-  Stack* stack = nullptr;
-  if (flying_ == flights_.size() || !in_.try_pop(stack)) return false;
+  Stack* const stack = flying_ == flights_.size() ? nullptr : flow_.begin();
+  if (stack == nullptr) return false;
   const auto bench = static_cast<std::uint32_t>((first_ + flying_) % flights_.size());
   Flight& flight = flights_[bench];
   flight.stack = stack;
   flying_ += 1;
-  const std::uint8_t* const work = asked(*stack);
+  const std::span<const std::uint8_t> work = flow_.asked(*stack);
   flight.started = false;
-  const bool nothing = std::all_of(work, work + stack->count, [](std::uint8_t one) { return one == 0; });
+  const bool nothing = std::all_of(work.begin(), work.end(), [](std::uint8_t one) { return one == 0; });
   if (nothing && !work_.ends_windows(stack->number)) {
     stack->decided_ns = now_ns();
     flight.stage = Flight::Stage::done;
     return true;
   }
   flight.stage = Flight::Stage::lost;
-  if (failed() || stopping_.load(std::memory_order_acquire)) return true;
-  if (const cl_int code = work_.start(bench, *stack, {work, stack->count}); code != CL_SUCCESS) {
+  if (flow_.ended()) return true;
+  if (const cl_int code = work_.start(bench, *stack, work); code != CL_SUCCESS) {
     fail(code, "hand a stack over");
   } else {
     flight.stage = Flight::Stage::computing;
@@ -128,7 +101,7 @@ bool OpenclUnit::may_start_leg(std::uint32_t place) const noexcept {
 
 void OpenclUnit::start_leg(std::uint32_t bench, Flight& flight) noexcept {
   flight.stage = Flight::Stage::lost;
-  if (failed()) return;
+  if (flow_.failed()) return;
   if (const cl_int code = work_.go_on(bench, *flight.stack); code != CL_SUCCESS) {
     fail(code, "go on with a stack");
   } else {
@@ -168,7 +141,7 @@ bool OpenclUnit::go_on(std::uint32_t place) noexcept {
 /// What becomes of each image is known; what is accepted is fetched.
 void OpenclUnit::decide(std::uint32_t bench, Flight& flight) noexcept {
   Stack& stack = *flight.stack;
-  std::uint8_t* const work = asked(stack);
+  const std::span<std::uint8_t> work = flow_.asked(stack);
   bool fetch = false;
   for (std::uint32_t i = 0; i < stack.count; ++i) {
     if (work[i] == 0) continue;
@@ -179,7 +152,7 @@ void OpenclUnit::decide(std::uint32_t bench, Flight& flight) noexcept {
   stack.decided_ns = now_ns();
   flight.stage = Flight::Stage::done;
   if (!fetch) return;
-  if (const cl_int code = work_.deliver(bench, stack.slot, {work, stack.count}); code != CL_SUCCESS) {
+  if (const cl_int code = work_.deliver(bench, stack.slot, work); code != CL_SUCCESS) {
     fail(code, "fetch accepted images");
     flight.stage = Flight::Stage::lost;
     return;
@@ -218,19 +191,8 @@ bool OpenclUnit::hand_back() noexcept {
   Flight& flight = flights_[first_];
   if (flight.stage != Flight::Stage::done && flight.stage != Flight::Stage::lost) return false;
   Stack& stack = *flight.stack;
-  if (flight.stage == Flight::Stage::lost) {
-    const std::uint8_t* const work = asked(stack);
-    for (std::uint32_t i = 0; i < stack.count; ++i) {
-      if (work[i] == 0) continue;
-      StackImage& image = stack.images[i];
-      image.decision = Decision::errored;
-      image.reason = VetoReason::none;
-      image.pixels = nullptr;
-      image.sparse = {};
-      image.tables = {};
-      image.profiles = {};
-    }
-    stack.decided_ns = now_ns();
+  const bool lost = flight.stage == Flight::Stage::lost;
+  if (lost) {
     stack.accumulated = {};
   } else {
     work_.account(first_, flight.started, stack);
@@ -238,8 +200,7 @@ bool OpenclUnit::hand_back() noexcept {
   first_ = static_cast<std::uint32_t>((first_ + 1) % flights_.size());
   flying_ -= 1;
   watch_oldest();
-  out_.push_must(&stack);
-  done_bell_.ring();
+  flow_.hand_back(stack, lost);
   return true;
 }
 
@@ -270,7 +231,7 @@ void OpenclUnit::run(const std::stop_token& ending, int processor) noexcept {
   memory::place_this_thread("opencl-unit", processor);
   std::int64_t give_up_at = 0;
   for (;;) {
-    const std::uint32_t seen = submitted_.count();
+    const std::uint32_t woken = flow_.woken();
     bool moved = false;
     while (start_next()) moved = true;
     for (std::uint32_t i = 0; i < flying_; ++i) moved = go_on(i) || moved;
@@ -285,7 +246,7 @@ void OpenclUnit::run(const std::stop_token& ending, int processor) noexcept {
     } else if (ending.stop_requested()) {
       return;
     } else {
-      submitted_.wait(seen, std::chrono::milliseconds(100));
+      flow_.rest(woken, std::chrono::milliseconds(100));
     }
   }
 }

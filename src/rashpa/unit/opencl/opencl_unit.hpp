@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -12,6 +11,7 @@
 #include "rashpa/memory/opencl/device.hpp"
 #include "rashpa/unit/factory.hpp"
 #include "rashpa/unit/opencl/stack_work.hpp"
+#include "rashpa/unit/stack_flow.hpp"
 #include "rashpa/unit/steps.hpp"
 
 namespace rashpa::unit::opencl {
@@ -28,13 +28,13 @@ class OpenclUnit final : public Unit, public Accumulating, public OnDevice, publ
   OpenclUnit(const OpenclUnit&) = delete;
   OpenclUnit& operator=(const OpenclUnit&) = delete;
 
-  void submit(Stack* stack) noexcept override;
-  Stack* take() noexcept override;
+  void submit(Stack* stack) noexcept override { flow_.submit(stack); }
+  Stack* take() noexcept override { return flow_.take(); }
   void stop() noexcept override;
   [[nodiscard]] const Output& output() const noexcept override { return steps_.output; }
   [[nodiscard]] std::string how() const override { return how_; }
   [[nodiscard]] std::size_t device_bytes() const noexcept override { return device_.taken(); }
-  [[nodiscard]] std::string error() const override;
+  [[nodiscard]] std::string error() const override { return flow_.error(); }
   [[nodiscard]] Accumulated conclude() noexcept override;
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override { return work_.failure(failed_in); }
   [[nodiscard]] std::string notice() const override { return work_.notice(); }
@@ -63,33 +63,18 @@ class OpenclUnit final : public Unit, public Accumulating, public OnDevice, publ
   void give_up() noexcept;
   void watch_oldest() noexcept;
   void fail(cl_int code, const char* what) noexcept;
-  [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
-  [[nodiscard]] std::uint8_t* asked(const Stack& stack) noexcept {
-    return asked_.data() + std::size_t{stack.slot} * stack_;
-  }
 
   const Steps steps_;
-  const std::uint32_t stack_;
-  Doorbell& done_bell_;
   memory::opencl::Device device_;
+  StackFlow flow_;  // StackFlow::asked() becomes which images are kept
   StackWork work_;
   std::string how_;
-  std::vector<std::uint8_t> asked_;  // [slot][image]: 1, the device is to process it; later: it is kept
-
-  memory::Ring<Stack*> in_;
-  memory::Ring<Stack*> out_;
-  Doorbell submitted_;
-  std::atomic<bool> stopping_{false};
   // Of the thread:
   std::vector<Flight> flights_;  // by bench
   std::uint32_t first_ = 0;      // bench of the oldest
   std::uint32_t flying_ = 0;
   StepWatch watch_{1};  // of the oldest, whose step is how many legs of it have begun
   std::optional<StepWatch::Turn> turn_;
-
-  mutable std::mutex error_lock_;
-  std::string error_;
-  std::atomic<bool> failed_{false};
   std::jthread thread_;
 };
 

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rashpa/core/frame/stack.hpp"
+#include "rashpa/core/system/doorbell.hpp"
+#include "rashpa/memory/ring.hpp"
+#include "rashpa/unit/steps.hpp"
+
+namespace rashpa::unit {
+
+/// The way of stacks through a unit with threads of its own on a device: submitted, begun, handed back, and the two
+/// ways in which that ends: a stop and a failure. Knows which images were to be processed, and nothing of how. Takes
+/// all memory in its constructor. Threads: one submits, one takes, one of the unit begins stacks, one of the unit hands
+/// them back in the order in which they were begun; fail(), error() and stop() are any thread's.
+class StackFlow {
+ public:
+  /// For stacks of `stack` images, `stacks` of them in the ring. `name` begins the text of errors. `steps` and
+  /// `done_bell`, which rings once for each stack that is handed back, outlive it.
+  StackFlow(const Steps& steps, std::uint32_t stack, std::uint32_t stacks, std::string name, Doorbell& done_bell);
+
+  /// As Unit::submit(). Images that need no work are settled; all others, too, when it has ended.
+  void submit(Stack* stack) noexcept;
+  /// As Unit::take().
+  [[nodiscard]] Stack* take() noexcept;
+
+  /// The next stack that was submitted; null: there is none.
+  [[nodiscard]] Stack* begin() noexcept;
+  /// How often rest() was woken; before begin(), for rest().
+  [[nodiscard]] std::uint32_t woken() const noexcept { return submitted_.count(); }
+  /// Sleeps until something more is submitted or stop() is called, `longest` at most.
+  void rest(std::uint32_t woken, std::chrono::nanoseconds longest) noexcept { submitted_.wait(woken, longest); }
+  /// Which images of a stack the device was asked for, from submit() to hand_back(): not 0. The thread that has the
+  /// stack may clear some.
+  [[nodiscard]] std::span<std::uint8_t> asked(const Stack& stack) noexcept {
+    return {asked_.data() + std::size_t{stack.slot} * stack_, stack.count};
+  }
+  /// It is through. `lost`: nothing is known of the images that were asked for, which become errored; it is decided
+  /// now.
+  void hand_back(Stack& stack, bool lost) noexcept;
+
+  /// From now on everything that is submitted comes back errored. The first reason counts.
+  void fail(const std::string& why) noexcept;
+  /// The name, and the reason; empty: it has not failed.
+  [[nodiscard]] std::string error() const;
+  [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
+  /// The same, without a reason; wakes the thread that rests.
+  void stop() noexcept;
+  /// Nothing more is to be begun.
+  [[nodiscard]] bool ended() const noexcept { return failed() || stopping_.load(std::memory_order_acquire); }
+
+ private:
+  const Steps& steps_;
+  const std::uint32_t stack_;
+  const std::string name_;
+  Doorbell& done_bell_;
+  std::vector<std::uint8_t> asked_;  // [slot][image]
+  memory::Ring<Stack*> in_;
+  memory::Ring<Stack*> out_;
+  Doorbell submitted_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> failed_{false};
+  mutable std::mutex error_lock_;
+  std::string error_;  // guarded by error_lock_
+};
+
+}  // namespace rashpa::unit
