@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// For tests of this folder's parts: the first OpenCL device of the machine, and steps that no kernel does.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "rashpa/kernel/contract/opencl_pass.hpp"
+#include "rashpa/kernel/total_counts/total_counts.hpp"
+#include "rashpa/memory/opencl/device.hpp"
+#include "rashpa/unit/opencl/opencl_unit.hpp"
+#include "rashpa/unit/steps.hpp"
+
+namespace rashpa::unit::opencl::testing {
+
+/// Skipped, with the reason, on a machine without OpenCL.
+class OnDevice : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const Available found = available(); !found.usable) GTEST_SKIP() << found.what;
+    device.emplace(memory::opencl::devices()[0]);
+    queue = device->queue();
+  }
+  /// All that was put into the queue is done.
+  void finish() { memory::opencl::check(memory::opencl::api().finish(queue.get()), "test"); }
+  /// The first `count` values of device memory.
+  template <typename T>
+  std::vector<T> read(cl_mem memory, std::size_t count) {
+    std::vector<T> values(count);
+    memory::opencl::check(memory::opencl::api().read_buffer(queue.get(), memory, CL_TRUE, 0, count * sizeof(T),
+                                                            values.data(), 0, nullptr, nullptr),
+                          "test");
+    return values;
+  }
+
+  std::optional<memory::opencl::Device> device;
+  memory::opencl::Queue queue;
+};
+
+/// Images of 16 × 4 pixels, three a stack, two stacks.
+inline Layout small_layout() {
+  return {.width = 16, .height = 4, .input = PixelType::u16, .stack = 3, .stacks = 2, .image_stride = 256};
+}
+
+/// Two steps: the first makes pixels of 32 bits, the second makes none. Their kernel never runs.
+inline Steps two_steps() {
+  const PlannedStep step{.step = kernel::total_counts::step_of({}), .out_shape = {16, 4}};
+  Steps steps;
+  steps.steps = {step, step};
+  steps.steps[0].makes_pixels = true;
+  steps.steps[0].out.type = PixelType::i32;
+  steps.last_maker = 0;
+  steps.output.width = 16;
+  steps.output.height = 4;
+  steps.output.pixel = PixelType::i32;
+  return steps;
+}
+
+/// A pass that remembers what it is asked, and does nothing.
+class RecordingPass : public kernel::opencl::DevicePass {
+ public:
+  explicit RecordingPass(Where where) : where_(where) {}
+  [[nodiscard]] Where where() const noexcept override { return where_; }
+  cl_int enqueue(const kernel::opencl::DeviceStack& /*stack*/, std::uint32_t /*bench*/,
+                 cl_command_queue /*queue*/) const noexcept override {
+    ++enqueued;
+    return CL_SUCCESS;
+  }
+  cl_int fetch(const kernel::opencl::DeviceStack& /*stack*/, std::uint32_t /*bench*/,
+               cl_command_queue /*queue*/) const noexcept override {
+    ++fetched;
+    return CL_SUCCESS;
+  }
+  [[nodiscard]] std::string failure() const override { return "it failed"; }
+  [[nodiscard]] std::string notice() const override { return says; }
+  mutable int enqueued = 0, fetched = 0;
+  std::string says;
+
+ private:
+  Where where_;
+};
+
+}  // namespace rashpa::unit::opencl::testing

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rashpa/kernel/contract/opencl_pass.hpp"
+#include "rashpa/memory/opencl/device.hpp"
+#include "rashpa/unit/steps.hpp"
+
+namespace rashpa::unit::opencl {
+
+/// Steps that the device does without the host, and the host's part behind them.
+struct Leg {
+  std::size_t first = 0;
+  std::size_t last = 0;  ///< behind it
+};
+
+/// The kernels of a pipeline on an OpenCL device, compiled, with the legs in which they are done: a leg ends where the
+/// host must have its say before the device goes on. Owns no images and waits for nothing. One thread, but for
+/// failure() and notice(); functions return the first error, a cl_int.
+class StepPasses {
+ public:
+  /// `steps` outlives it. Throws ConfigError when a kernel has no version for OpenCL, ResourceError when the device's
+  /// compiler refuses one.
+  StepPasses(const memory::opencl::Device& device, const Steps& steps, const Layout& layout, std::uint32_t benches);
+
+  [[nodiscard]] const std::vector<Leg>& legs() const noexcept { return legs_; }
+  /// Whether the step has a part that the host does, and one that the device does.
+  [[nodiscard]] bool on_host(std::size_t step) const noexcept {
+    return passes_[step] != nullptr && passes_[step]->where() != kernel::opencl::DevicePass::Where::device;
+  }
+  [[nodiscard]] bool on_device(std::size_t step) const noexcept {
+    return passes_[step] == nullptr || passes_[step]->where() != kernel::opencl::DevicePass::Where::host;
+  }
+  /// The step that makes lists on the device; the number of steps: none does.
+  [[nodiscard]] std::size_t lister() const noexcept { return lister_; }
+  /// Null: the step rides.
+  [[nodiscard]] kernel::opencl::DevicePass* pass(std::size_t step) const noexcept { return passes_[step].get(); }
+
+  /// Puts the device's part of step `seen.step` into the queue.
+  cl_int enqueue(const kernel::opencl::DeviceStack& seen, std::uint32_t bench, cl_command_queue queue) const noexcept;
+  /// And what the host needs for its part, where it has one.
+  cl_int fetch(const kernel::opencl::DeviceStack& seen, std::uint32_t bench, cl_command_queue queue) const noexcept;
+
+  /// As those of Unit. Any thread.
+  [[nodiscard]] std::string failure(std::uint8_t failed_in) const;
+  [[nodiscard]] std::string notice() const;
+
+ private:
+  void make_legs(const Steps& steps);
+
+  std::vector<std::unique_ptr<kernel::opencl::DevicePass>> passes_;         // by step; null: it rides
+  std::vector<std::unique_ptr<kernel::opencl::SettleCounts>> settlements_;  // by step; null: it does not
+  std::size_t lister_;
+  std::vector<Leg> legs_;
+};
+
+}  // namespace rashpa::unit::opencl
