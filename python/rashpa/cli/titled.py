@@ -2,10 +2,11 @@
 """Tables whose title is a line of its own: the title of a narrow table would be wrapped."""
 
 from rich.console import Console
-from rich.table import Table
+
+from rashpa.cli.fitted import Fitted
 
 
-class Titled(Table):
+class Titled(Fitted):
     """Holds a table and its title."""
 
     def __init__(self, title: str) -> None:

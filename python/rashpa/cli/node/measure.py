@@ -6,9 +6,8 @@ from pathlib import Path
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
-from rashpa.cli.plan.plan_tables import print_whole
+from rashpa.cli.fitted import Fitted, print_table
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.data.base.exit_code import ExitCode
 from rashpa.node.engine.engine import EngineError
@@ -39,7 +38,7 @@ def measure_pipelines(files: Sequence[Path], seconds: float, kept: Path | None, 
         complain(str(error))
         raise typer.Exit(ExitCode.BAD_INPUT) from None
     known = [one.throughput for one in found if one.throughput is not None]
-    table = Table(box=None)
+    table = Fitted(box=None)
     for name in ("buffer", "pipeline", "pixels", "images/s"):
         table.add_column(name, justify="right" if name in ("pixels", "images/s") else "left", overflow="fold")
     for one in found:
@@ -52,7 +51,7 @@ def measure_pipelines(files: Sequence[Path], seconds: float, kept: Path | None, 
             "nothing was measured: no buffer has a kernel that a unit of this machine carries out, or files where --measure-files asks for them"
         )
         raise typer.Exit(ExitCode.FAILED)
-    print_whole(console, table)
+    print_table(console, table)
     try:
         store_measured(path, known)
     except (EngineError, OSError) as error:

@@ -13,7 +13,8 @@ import typer
 from rich.console import Console
 
 from rashpa.cli.completion import run_files
-from rashpa.cli.plan.plan_tables import print_whole, tables_of
+from rashpa.cli.fitted import print_table
+from rashpa.cli.plan.plan_tables import tables_of
 from rashpa.cli.run_checks import problems_before, problems_of_nodes
 from rashpa.control.capacity.capacity import CapacityError, cautions, check_abilities, overloads
 from rashpa.control.capacity.loads import memory_of
@@ -80,7 +81,7 @@ def plan(
 def _show(summary: Summary) -> None:
     console = Console()
     for table in tables_of(summary):
-        print_whole(console, table)
+        print_table(console, table)
         console.print()
     for text in unknown_of(summary):
         console.print(f"not known: {text}", markup=False, highlight=False, soft_wrap=True)

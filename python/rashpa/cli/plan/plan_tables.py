@@ -3,10 +3,9 @@
 
 from collections.abc import Iterator
 
-from rich.console import Console
-from rich.measure import Measurement
 from rich.table import Table
 
+from rashpa.cli.fitted import Fitted
 from rashpa.control.capacity.device_memory import memory_on_devices
 from rashpa.control.capacity.limits import Limit
 from rashpa.control.capacity.loads import file_bytes, memory_of
@@ -14,13 +13,6 @@ from rashpa.control.capacity.plan_summary import Summary, json_of
 from rashpa.control.plan.turned_frames import turned_bytes, turned_modules
 
 _OPEN = "–"
-_WIDEST = 1000
-
-
-def print_whole(console: Console, table: Table) -> None:
-    """Print each row on one line, which a terminal may wrap."""
-    wanted = Measurement.get(console, console.options.update(max_width=_WIDEST), table).maximum
-    Console(width=max(console.width, wanted)).print(table)
 
 
 def tables_of(summary: Summary) -> Iterator[Table]:
@@ -143,7 +135,7 @@ def spans(numbers: list[int]) -> str:
 
 def _table(title: str, *columns: str) -> Table:
     """Return a table. A column whose name ends in `>` holds numbers."""
-    table = Table(title=title, box=None, title_justify="left", title_style="bold", pad_edge=False)
+    table = Fitted(title=title, box=None, title_justify="left", title_style="bold", pad_edge=False)
     for column in columns:
         table.add_column(column.removesuffix(">"), justify="right" if column.endswith(">") else "left", overflow="fold")
     return table

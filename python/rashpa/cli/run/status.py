@@ -3,9 +3,9 @@
 
 from dataclasses import dataclass, field
 
-from rich.table import Table
 from rich.text import Text
 
+from rashpa.cli.fitted import Fitted
 from rashpa.cli.run.watch import Authority, Every, Json, Nodes, Once, Watched, watch
 from rashpa.control.nodes.node_client import NodeClient
 from rashpa.control.nodes.node_progress import Receiving, Sending, progress_of
@@ -47,8 +47,8 @@ async def _look(client: NodeClient, before: NodeStatus | None) -> NodeStatus:
     return NodeStatus(now.node, now.role, now.state, now.holder, now.message, parts, now)
 
 
-def _table(nodes: list[Watched[NodeStatus]]) -> Table:
-    table = Table("node", "state", "of", title="nodes", title_justify="left")
+def _table(nodes: list[Watched[NodeStatus]]) -> Fitted:
+    table = Fitted("node", "state", "of", title="nodes", title_justify="left", heads=3)
     for name in ("done", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written", "images/s", "Gb/s", "margin"):  # fmt: skip
         table.add_column(name, justify="right")
     for node in nodes:
@@ -66,7 +66,7 @@ def _pictures(node: Watched[NodeStatus]) -> list[str]:
     return [f"{node.client.url}/preview?buffer={part.name}" for part in parts if isinstance(part, Receiving)]
 
 
-def _add_node(table: Table, node: Watched[NodeStatus]) -> None:
+def _add_node(table: Fitted, node: Watched[NodeStatus]) -> None:
     if node.problem or node.view is None:
         table.add_row(Text(node.client.name), Text("lost", "red"))
         return

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
+from rashpa.cli.fitted import Fitted
 from rashpa.cli.run.watch import Authority, Every, Json, Nodes, Once, Watched, watch
 from rashpa.control.nodes.node_client import NodeClient
 from rashpa.control.nodes.node_load import Busy, Load, busy
@@ -75,8 +75,8 @@ def _queue_of(part: Receiving) -> str:
     return f"{part.name}: {part.to_write:,} slots{share}, sinks {part.waiting:,}"
 
 
-def _table(nodes: list[Watched[NodeLoad]], threads: int) -> Table:
-    table = Table("node", "state", title="load of nodes", title_justify="left")
+def _table(nodes: list[Watched[NodeLoad]], threads: int) -> Fitted:
+    table = Fitted("node", "state", title="load of nodes", title_justify="left", heads=2)
     for name in ("CPU", "of a processor", "on", "memory", "files", "queues", "Gb/s"):
         table.add_column(name, justify="left" if name == "queues" else "right")
     for node in nodes:

@@ -4,6 +4,7 @@
 import asyncio
 import contextlib
 import json
+import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -18,6 +19,8 @@ from rich.live import Live
 from rich.text import Text
 
 from rashpa.cli.completion import nodes_or_run_files
+from rashpa.control.handover.journal import SUFFIX, JournalError, find_journal, journal_path
+from rashpa.control.handover.runs_here import clients_at, going_on, journals_here
 from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.run_file_reader import RunFileError
@@ -33,7 +36,7 @@ _WIDTH = 160  # of a table that goes into a file
 Nodes = Annotated[
     list[str] | None,
     typer.Argument(
-        help="URLs of nodes, or run files (.toml) that name them; emulator and receiver at their usual ports of this machine when not given.",
+        help="URLs of nodes, run files (.toml), or output folders of runs. When not given: the runs of this machine, else nodes at its usual ports.",
         show_default=False,
         autocompletion=nodes_or_run_files,
     ),
@@ -87,9 +90,9 @@ def watch(
 ) -> None:
     """Look at the nodes until interrupted; `question` gets its last answer. Raise typer.Exit."""
     try:
-        clients = _clients_of(nodes or _HERE, authority)
+        clients = _clients_of(nodes or [*map(str, journals_here())] or _HERE, authority)
         code = asyncio.run(_watch(clients, every_s, once, as_json, question, drawn))
-    except (NodeError, TokenError, RunFileError, OSError) as error:
+    except (JournalError, NodeError, TokenError, RunFileError, OSError) as error:
         sys.stderr.write(f"rashpa {command}: {error}\n")
         raise typer.Exit(ExitCode.BAD_INPUT) from None
     raise typer.Exit(code)
@@ -103,19 +106,24 @@ def _clients_of(named: Sequence[str], authority: str) -> list[NodeClient]:
             clients.append(NodeClient(one, one, token, authority))
         elif one.lower().endswith(".toml"):
             plan = load_plan(Path(one))
+            if going_on(plan, journal_path(plan)):
+                clients += clients_at(journal_path(plan), token, authority)
+                continue
             of_file = plan.file.nodes
             clients += [
                 NodeClient(node.label, node.node, of_file.token or token, authority or plan.authority)
                 for node in plan.nodes
                 if node.node != "local"
             ]
+        elif Path(one).exists() or one.endswith(SUFFIX):
+            clients += clients_at(find_journal(Path(one)), token, authority)
         else:
             raise TokenError(
-                f"{one} is neither a URL of a node nor a run file (.toml); give for example http://127.0.0.1:4781"
+                f"{one} is neither a URL of a node nor a run file (.toml) nor the output folder of a run; give for example http://127.0.0.1:4781"
             )
     if not clients:
         raise TokenError(
-            "the run file names no node by its URL, and nodes that `rashpa run` starts itself belong to it alone; give URLs of nodes"
+            "the run file names no node by its URL, and its run does not go on at this machine; start it, or give URLs of nodes"
         )
     return clients
 
@@ -129,7 +137,7 @@ async def _watch(
     drawn: Callable[[list[Watched[View]]], RenderableType],
 ) -> int:
     nodes: list[Watched[View]] = [Watched(client) for client in clients]
-    console = Console(width=None if sys.stdout.isatty() else _WIDTH)
+    console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDTH)
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
