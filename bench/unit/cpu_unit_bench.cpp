@@ -25,7 +25,7 @@
 #include "rashpa/kernel/azimuthal/azimuthal.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
 #include "rashpa/kernel/jungfrau/testing/synthetic.hpp"
-#include "rashpa/unit/cpu/team.hpp"
+#include "rashpa/memory/team.hpp"
 #include "rashpa/unit/factory.hpp"
 #include "rashpa/unit/stack_ring.hpp"
 
@@ -134,30 +134,28 @@ void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
 }
 
 /// The floor: an image a task.
-class Copy final : public Team::Work {
+class Copy final {
  public:
   Copy(Data& data, unsigned threads)
       : data_(&data),
         out_(data.images().size() * data.layout().image_stride, memory::MemoryKind::huge),
-        team_(std::make_unique<Team>(threads, -1, static_cast<Team::Work&>(*this))) {}
+        team_(threads - 1, -1, "copy") {}
   void once() {
-    const std::uint32_t seen = bell_.count();
-    team_->publish(static_cast<std::uint32_t>(4 * data_->images().size()));
-    while (bell_.count() == seen) bell_.wait(seen, std::chrono::seconds(1));
+    team_.run(static_cast<std::uint32_t>(4 * data_->images().size()),
+              [this](unsigned /*worker*/, std::uint32_t task) noexcept { copy(task); });
   }
-  void run(unsigned /*worker*/, std::uint32_t task) noexcept override {
+
+ private:
+  void copy(std::uint32_t task) noexcept {
     const std::size_t quarter = data_->image_bytes() / 4 / 64 * 64;
     const std::size_t first = task % 4 * quarter;
     copy_past_caches(out_.data() + task / 4 * data_->layout().image_stride + first,
                      data_->images()[task / 4].raw + first, quarter);
   }
-  void finished() noexcept override { bell_.ring(); }
 
- private:
   Data* data_;
   memory::Buffer out_;
-  Doorbell bell_;
-  std::unique_ptr<Team> team_;
+  memory::Team team_;
 };
 
 class Converter {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 
 namespace rashpa::receiver {
 
@@ -24,7 +23,7 @@ bool was_read(const StackImage& image) noexcept {
 
 SlotComparison::SlotComparison(std::uint32_t stack, std::size_t dtps, unsigned threads) : changed_(stack) {
   parts_.reserve(stack * dtps);
-  if (threads > 1) team_ = std::make_unique<unit::Team>(threads, -1, *this, "compare");
+  if (threads > 1) team_ = std::make_unique<memory::Team>(threads - 1, -1, "compare");
 }
 
 std::span<const std::uint8_t> SlotComparison::changed(const Stack& stack) noexcept {
@@ -45,18 +44,13 @@ std::span<const std::uint8_t> SlotComparison::changed(const Stack& stack) noexce
     for (const Part& part : parts_) compare(part);
     return all;
   }
-  const std::uint32_t seen = done_.count();
-  team_->publish(static_cast<std::uint32_t>(parts_.size()));
-  while (done_.count() == seen) done_.wait(seen, std::chrono::milliseconds(5));
+  team_->run(static_cast<std::uint32_t>(parts_.size()),
+             [this](unsigned /*worker*/, std::uint32_t task) noexcept { compare(parts_[task]); });
   return all;
 }
 
 void SlotComparison::compare(const Part& part) noexcept {
   if (!still_agree({part.sum, 1}, part.pixels)) std::atomic_ref(*part.changed).store(1, std::memory_order_relaxed);
 }
-
-void SlotComparison::run(unsigned /*worker*/, std::uint32_t task) noexcept { compare(parts_[task]); }
-
-void SlotComparison::finished() noexcept { done_.ring(); }
 
 }  // namespace rashpa::receiver

@@ -6,14 +6,13 @@
 #include <vector>
 
 #include "rashpa/core/frame/stack.hpp"
-#include "rashpa/core/system/doorbell.hpp"
-#include "rashpa/unit/cpu/team.hpp"
+#include "rashpa/memory/team.hpp"
 
 namespace rashpa::receiver {
 
 /// Looks whether slots that a unit has read still hold what the link has compared (docs/explanations/links.md), with as
-/// many threads as the link had for that. All memory is taken at construction.
-class SlotComparison final : public unit::Team::Work {
+/// many threads as the link had for that, the caller's included. All memory is taken at construction.
+class SlotComparison final {
  public:
   /// Of stacks of `stack` images, each of `dtps` parts; `threads` 1: the caller alone.
   SlotComparison(std::uint32_t stack, std::size_t dtps, unsigned threads);
@@ -28,13 +27,10 @@ class SlotComparison final : public unit::Team::Work {
     std::uint8_t* changed = nullptr;
   };
   static void compare(const Part& part) noexcept;
-  void run(unsigned worker, std::uint32_t task) noexcept override;
-  void finished() noexcept override;
 
   std::vector<std::uint8_t> changed_;
   std::vector<Part> parts_;
-  Doorbell done_;
-  std::unique_ptr<unit::Team> team_;  // last: ends before what it reads
+  std::unique_ptr<memory::Team> team_;  // of those besides the caller; last: ends before what it reads
 };
 
 }  // namespace rashpa::receiver

@@ -7,15 +7,14 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/big_endian.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/lz4_block.hpp"
+#include "rashpa/memory/team.hpp"
 
 namespace rashpa::kernel::bitshuffle_lz4 {
 
@@ -146,69 +145,11 @@ bool decompress(std::span<const std::byte> chunk, std::size_t element_bytes, std
          copy_rest(rest, *facts, out);
 }
 
-/// Threads that do numbered tasks together with the caller.
-class ThreadedCodec::Crew {
- public:
-  explicit Crew(unsigned threads) : planes_(threads) {
-    for (unsigned worker = 1; worker < threads; ++worker) {
-      threads_.emplace_back([this, worker](const std::stop_token& stop) { serve(stop, worker); });
-    }
-  }
-  ~Crew() {
-    for (auto& thread : threads_) thread.request_stop();
-    round_.fetch_add(1, std::memory_order_release);
-    round_.notify_all();
-  }
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
-
-  /// Calls work(worker, task) for each task below `tasks`; returns when all are done.
-  void run(std::size_t tasks, const std::function<void(unsigned, std::size_t)>& work) {
-    work_ = &work;
-    tasks_ = tasks;
-    next_.store(0, std::memory_order_relaxed);
-    working_.store(static_cast<unsigned>(threads_.size()), std::memory_order_relaxed);
-    round_.fetch_add(1, std::memory_order_release);
-    round_.notify_all();
-    take_tasks(0);
-    for (unsigned left = working_.load(std::memory_order_acquire); left > 0;) {
-      working_.wait(left, std::memory_order_acquire);
-      left = working_.load(std::memory_order_acquire);
-    }
-  }
-  [[nodiscard]] std::vector<std::byte>& planes(unsigned worker) noexcept { return planes_[worker]; }
-  [[nodiscard]] std::size_t size() const noexcept { return planes_.size(); }
-
- private:
-  void take_tasks(unsigned worker) {
-    for (std::size_t task = next_.fetch_add(1, std::memory_order_relaxed); task < tasks_;
-         task = next_.fetch_add(1, std::memory_order_relaxed)) {
-      (*work_)(worker, task);
-    }
-  }
-  void serve(const std::stop_token& stop, unsigned worker) {
-    for (std::uint32_t seen = 0;;) {
-      round_.wait(seen, std::memory_order_acquire);
-      seen = round_.load(std::memory_order_acquire);
-      if (stop.stop_requested()) return;
-      take_tasks(worker);
-      if (working_.fetch_sub(1, std::memory_order_acq_rel) == 1) working_.notify_one();
-    }
-  }
-
-  const std::function<void(unsigned, std::size_t)>* work_ = nullptr;
-  std::size_t tasks_ = 0;
-  std::atomic<std::size_t> next_{0};
-  std::atomic<unsigned> working_{0};
-  std::atomic<std::uint32_t> round_{0};
-  std::vector<std::vector<std::byte>> planes_;
-  std::vector<std::jthread> threads_;  // last: they use all of the above
-};
-
 ThreadedCodec::ThreadedCodec(std::size_t element_bytes, unsigned threads) : element_bytes_(element_bytes) {
   if (threads == 0) throw ConfigError("bitshuffle_lz4: 0 threads; 1 at least");
   for (unsigned i = 0; i < threads; ++i) compressors_.emplace_back(element_bytes);
-  crew_ = std::make_unique<Crew>(threads);
+  planes_.resize(threads);
+  team_ = std::make_unique<memory::Team>(threads - 1, -1, "codec");
 }
 ThreadedCodec::~ThreadedCodec() = default;
 
@@ -229,13 +170,13 @@ std::size_t ThreadedCodec::compress(std::span<const std::byte> in, std::span<std
     const std::size_t bound = compressed_bound(one.last - one.first, element_bytes_);
     if (pieces_[number].size() < bound) pieces_[number].resize(bound);
   }
-  crew_->run(parts, [&](unsigned worker, std::size_t number) {
+  team_->run(static_cast<std::uint32_t>(parts), [&](unsigned worker, std::size_t number) {
     bytes[number] =
         compressors_[worker].compress_part(in, part(number), number == 0 ? out : std::span(pieces_[number]));
   });
   std::vector<std::size_t> at(parts + 1);
   for (std::size_t number = 0; number < parts; ++number) at[number + 1] = at[number] + bytes[number];
-  crew_->run(parts - 1, [&](unsigned, std::size_t task) {
+  team_->run(static_cast<std::uint32_t>(parts - 1), [&](unsigned, std::size_t task) {
     const std::size_t number = task + 1;
     if (bytes[number] > 0) std::memcpy(out.data() + at[number], pieces_[number].data(), bytes[number]);
   });
@@ -247,7 +188,7 @@ bool ThreadedCodec::decompress(std::span<const std::byte> chunk, std::span<std::
   if (!facts) return false;
   // Where the tasks' first blocks are: all lengths are read once, and proven to lie within.
   const std::size_t blocks = (facts->shuffled_bytes + facts->block_bytes - 1) / facts->block_bytes;
-  const std::size_t tasks = std::min(std::max<std::size_t>(blocks, 1), kTasks * crew_->size());
+  const std::size_t tasks = std::min(std::max<std::size_t>(blocks, 1), kTasks * planes_.size());
   std::vector<std::span<const std::byte>> rests(tasks);
   std::span<const std::byte> rest = chunk.subspan(kHeaderBytes);
   const auto begin = [&](std::size_t task) { return blocks * task / tasks; };
@@ -261,10 +202,10 @@ bool ThreadedCodec::decompress(std::span<const std::byte> chunk, std::span<std::
   if (!copy_rest(rest, *facts, out)) return false;
   if (blocks == 0) return true;
   std::atomic<bool> good{true};
-  crew_->run(tasks, [&](unsigned worker, std::size_t task) {
+  team_->run(static_cast<std::uint32_t>(tasks), [&](unsigned worker, std::size_t task) {
     const std::size_t last = std::min(begin(task + 1) * facts->block_bytes, facts->shuffled_bytes);
     if (!decode_blocks(rests[task], element_bytes_, *facts, begin(task) * facts->block_bytes, last, out.data(),
-                       crew_->planes(worker))) {
+                       planes_[worker])) {
       good.store(false, std::memory_order_relaxed);
     }
   });

@@ -9,6 +9,10 @@
 #include <span>
 #include <vector>
 
+namespace rashpa::memory {
+class Team;  // memory/team.hpp
+}
+
 namespace rashpa::kernel::bitshuffle_lz4 {
 
 inline constexpr std::uint32_t kFilterId = 32008;  ///< registered with the HDF Group for bitshuffle
@@ -64,7 +68,8 @@ std::optional<std::uint64_t> uncompressed_bytes(std::span<const std::byte> chunk
 /// too.
 class ThreadedCodec {
  public:
-  /// `threads` ≥ 1: those that work, the caller's included. Throws ConfigError as Compressor does.
+  /// `threads` ≥ 1: those that work, the caller's included. Throws ConfigError as Compressor does, and ResourceError
+  /// when a thread cannot be started.
   ThreadedCodec(std::size_t element_bytes, unsigned threads);
   ~ThreadedCodec();
   ThreadedCodec(const ThreadedCodec&) = delete;
@@ -76,11 +81,11 @@ class ThreadedCodec {
   bool decompress(std::span<const std::byte> chunk, std::span<std::byte> out);
 
  private:
-  class Crew;
   std::size_t element_bytes_;
   std::vector<Compressor> compressors_;  // by thread
   std::vector<std::vector<std::byte>> pieces_;
-  std::unique_ptr<Crew> crew_;
+  std::vector<std::vector<std::byte>> planes_;  // by thread
+  std::unique_ptr<memory::Team> team_;          // of those besides the caller; last: its threads use all of the above
 };
 
 /// Decompresses a chunk from an untrusted source. `out` must have exactly the bytes that the header states. False when

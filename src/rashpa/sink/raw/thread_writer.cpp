@@ -5,11 +5,10 @@
 #include <cerrno>
 #include <condition_variable>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/memory/team.hpp"
 #include "rashpa/sink/raw/block_writer.hpp"
 
 namespace rashpa::sink {
@@ -49,17 +48,21 @@ class Queue {
   std::size_t first_ = 0, count_ = 0;
 };
 
-class ThreadWriter final : public BlockWriter {
+class ThreadWriter final : public BlockWriter, private memory::Team::Work {
  public:
-  explicit ThreadWriter(unsigned in_flight) : requests_(in_flight + kMostSyncs), answers_(in_flight + kMostSyncs) {
-    try {
-      for (unsigned i = 0; i < std::min(in_flight, kMostThreads); ++i) threads_.emplace_back([this] { work(); });
-    } catch (const std::system_error& failure) {
-      stop();
-      throw ResourceError(std::string("raw sink: no threads for writing: ") + failure.what());
-    }
+  explicit ThreadWriter(unsigned in_flight)
+      : requests_(in_flight + kMostSyncs),
+        answers_(in_flight + kMostSyncs),
+        team_(std::min(in_flight, kMostThreads), -1, "raw-sink") {
+    team_.publish(*this, team_.threads());
   }
-  ~ThreadWriter() override { stop(); }
+  ~ThreadWriter() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    wanted_.notify_all();
+  }
   ThreadWriter(const ThreadWriter&) = delete;
   ThreadWriter& operator=(const ThreadWriter&) = delete;
 
@@ -83,7 +86,8 @@ class ThreadWriter final : public BlockWriter {
   [[nodiscard]] std::string_view name() const noexcept override { return "threads"; }
 
  private:
-  void work() noexcept {
+  /// A task a thread: requests until the end.
+  void run(unsigned /*worker*/, std::uint32_t /*task*/) noexcept override {
     std::unique_lock lock(mutex_);
     for (;;) {
       wanted_.wait(lock, [this] { return stop_ || !requests_.empty(); });
@@ -96,22 +100,13 @@ class ThreadWriter final : public BlockWriter {
       answered_.notify_one();
     }
   }
-  void stop() noexcept {
-    {
-      const std::lock_guard lock(mutex_);
-      stop_ = true;
-    }
-    wanted_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
-  }
 
   std::mutex mutex_;
   std::condition_variable wanted_, answered_;
   Queue<BlockRequest> requests_;  // guarded by mutex_, as what follows
   Queue<BlockAnswer> answers_;
   bool stop_ = false;
-  std::vector<std::thread> threads_;
+  memory::Team team_;  // last: its threads use all of the above
 };
 
 }  // namespace

@@ -2,36 +2,23 @@
 #include "rashpa/sink/stores/compress_pool.hpp"
 
 #include <cstring>
-#include <string>
 #include <utility>
-
-#include "rashpa/memory/cpu_set.hpp"
 
 namespace rashpa::sink {
 
 namespace bslz4 = kernel::bitshuffle_lz4;
 
 CompressPool::CompressPool(unsigned threads, std::size_t element_bytes, std::size_t image_bytes)
-    : element_bytes_(element_bytes), image_bytes_(image_bytes), slots_(2 * std::size_t{threads}) {
+    : element_bytes_(element_bytes),
+      image_bytes_(image_bytes),
+      slots_(2 * std::size_t{threads}),
+      team_(threads, -1, "sink") {
   for (Slot& slot : slots_) {
     slot.chunk.resize(place_of(threads, threads));
     slot.bytes.resize(threads);
     slot.copy = std::make_unique_for_overwrite<std::byte[]>(image_bytes);
   }
-  for (unsigned i = 0; i < threads; ++i) {
-    threads_.emplace_back([this, i, compressor = bslz4::Compressor(element_bytes)]() mutable {
-      memory::place_this_thread("sink-" + std::to_string(i), -1);
-      work(std::move(compressor));
-    });
-  }
-}
-
-CompressPool::~CompressPool() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  claimable_.notify_all();
+  for (unsigned i = 0; i < threads; ++i) compressors_.emplace_back(element_bytes);
 }
 
 bslz4::Part CompressPool::part(std::size_t number, std::size_t parts) const noexcept {
@@ -62,30 +49,37 @@ const std::byte* CompressPool::compress(Slot& slot, const Given& image, std::siz
   return read;
 }
 
-void CompressPool::work(bslz4::Compressor compressor) {
+// A task a thread: as many claims as it gets.
+void CompressPool::run(unsigned worker, std::uint32_t /*task*/) {
   std::unique_lock lock(mutex_);
+  try {
+    claim_all(lock, compressors_[worker]);
+  } catch (...) {
+    if (!lock.owns_lock()) lock.lock();
+    failed_ = true;
+    claimable_.notify_all();
+    finished_.notify_one();
+    throw;
+  }
+}
+
+void CompressPool::claim_all(std::unique_lock<std::mutex>& lock, bslz4::Compressor& compressor) {
   for (;;) {
-    claimable_.wait(lock, [this] {
-      return stop_ || (next_claim_ < images_.size() * parts_ && next_claim_ / parts_ < next_write_ + slots_.size());
-    });
-    if (stop_) return;
-    const std::size_t parts = parts_;
-    const std::size_t i = next_claim_ / parts, number = next_claim_ % parts;
+    const auto none_left = [this] { return failed_ || next_claim_ >= images_.size() * parts_; };
+    claimable_.wait(lock, [&] { return none_left() || next_claim_ / parts_ < next_write_ + slots_.size(); });
+    if (none_left()) return;
+    const std::size_t i = next_claim_ / parts_, number = next_claim_ % parts_;
     ++next_claim_;
-    ++working_;
     Slot& slot = slots_[i % slots_.size()];
     const Given image = images_[i];
-    const Judge& judge = *judge_;
     lock.unlock();
-    const std::byte* read = compress(slot, image, number, parts, compressor);
+    const std::byte* read = compress(slot, image, number, parts_, compressor);
     lock.lock();
-    if (++slot.done == parts) {
-      lock.unlock();
-      slot.good = judge(i, read);
-      lock.lock();
-      slot.judged = true;
-    }
-    --working_;
+    if (++slot.done < parts_) continue;
+    lock.unlock();
+    slot.good = (*judge_)(i, read);
+    lock.lock();
+    slot.judged = true;
     finished_.notify_one();
   }
 }
@@ -101,35 +95,31 @@ void CompressPool::join(Slot& slot, std::size_t parts) noexcept {
 }
 
 void CompressPool::run(std::span<const Given> images, const Judge& judge, const Write& write) {
-  std::unique_lock lock(mutex_);
+  if (images.empty()) return;
   images_ = images;
   judge_ = &judge;
-  parts_ = images.size() < threads_.size() ? threads_.size() : 1;
+  parts_ = images.size() < team_.threads() ? team_.threads() : 1;
   next_claim_ = 0;
   next_write_ = 0;
-  claimable_.notify_all();
+  team_.publish(*this, team_.threads());
   try {
-    write_all(lock, write);
+    write_all(write);
   } catch (...) {
-    give_up(lock);
+    end();
     throw;
   }
-  images_ = {};
+  end();
 }
 
-// Holds the lock when it returns or throws.
-void CompressPool::write_all(std::unique_lock<std::mutex>& lock, const Write& write) {
+void CompressPool::write_all(const Write& write) {
+  std::unique_lock lock(mutex_);
   for (std::size_t i = 0; i < images_.size(); ++i) {
     Slot& slot = slots_[i % slots_.size()];
-    finished_.wait(lock, [&slot] { return slot.judged; });
+    finished_.wait(lock, [&] { return slot.judged || failed_; });
+    if (failed_) return;
     lock.unlock();
     join(slot, parts_);
-    try {
-      write(i, std::span<const std::byte>(slot.chunk).first(slot.good ? slot.bytes[0] : 0));
-    } catch (...) {
-      lock.lock();
-      throw;
-    }
+    write(i, std::span<const std::byte>(slot.chunk).first(slot.good ? slot.bytes[0] : 0));
     lock.lock();
     slot.done = 0;
     slot.judged = false;
@@ -138,14 +128,27 @@ void CompressPool::write_all(std::unique_lock<std::mutex>& lock, const Write& wr
   }
 }
 
-// Nothing more is claimed; what is being made is waited for, and forgotten.
-void CompressPool::give_up(std::unique_lock<std::mutex>& lock) noexcept {
-  images_ = {};
-  finished_.wait(lock, [this] { return working_ == 0; });
-  for (Slot& slot : slots_) {
-    slot.done = 0;
-    slot.judged = false;
+// Nothing more is claimed; images in the making are waited for, and forgotten. Throws what a thread has thrown.
+void CompressPool::end() {
+  {
+    const std::lock_guard lock(mutex_);
+    next_claim_ = images_.size() * parts_;
   }
+  claimable_.notify_all();
+  const auto forget = [this]() noexcept {
+    failed_ = false;
+    for (Slot& slot : slots_) {
+      slot.done = 0;
+      slot.judged = false;
+    }
+  };
+  try {
+    team_.wait();
+  } catch (...) {
+    forget();
+    throw;
+  }
+  forget();
 }
 
 }  // namespace rashpa::sink

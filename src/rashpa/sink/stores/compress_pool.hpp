@@ -7,22 +7,23 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
+#include "rashpa/memory/team.hpp"
 
 namespace rashpa::sink {
 
 /// Compresses images on threads of its own while the caller writes those that are done. All memory is taken at
 /// construction.
-class CompressPool {
+class CompressPool : private memory::Team::Work {
  public:
-  /// `threads` ≥ 1; images of `image_bytes` bytes with elements of `element_bytes` (1, 2, 4 or 8).
+  /// `threads` ≥ 1; images of `image_bytes` bytes with elements of `element_bytes` (1, 2, 4 or 8). Throws ResourceError
+  /// when a thread cannot be started.
   CompressPool(unsigned threads, std::size_t element_bytes, std::size_t image_bytes);
   CompressPool(const CompressPool&) = delete;
   CompressPool& operator=(const CompressPool&) = delete;
-  ~CompressPool();
+  ~CompressPool() override = default;
 
   /// An image. `may_change`: others may write into it meanwhile, so that it is compressed from a copy.
   struct Given {
@@ -35,8 +36,8 @@ class CompressPool {
   /// Receives image i's chunk, an empty one when it was refused; called in order, on the thread that called run().
   using Write = std::function<void(std::size_t i, std::span<const std::byte> chunk)>;
   /// Compresses `images`, has each judged and hands it to `write`. Returns when all are written. Fewer images than
-  /// threads: all threads work on each of them. Throws what `write` throws, after the threads have left `images` alone;
-  /// the pool can be used again then.
+  /// threads: all threads work on each of them. Throws what `judge` or `write` throws, after the threads have left
+  /// `images` alone; the pool can be used again then.
   void run(std::span<const Given> images, const Judge& judge, const Write& write);
 
  private:
@@ -53,9 +54,10 @@ class CompressPool {
   void join(Slot& slot, std::size_t parts) noexcept;
   [[nodiscard]] kernel::bitshuffle_lz4::Part part(std::size_t number, std::size_t parts) const noexcept;
   [[nodiscard]] std::size_t place_of(std::size_t number, std::size_t parts) const noexcept;
-  void work(kernel::bitshuffle_lz4::Compressor compressor);
-  void write_all(std::unique_lock<std::mutex>& lock, const Write& write);
-  void give_up(std::unique_lock<std::mutex>& lock) noexcept;
+  void run(unsigned worker, std::uint32_t task) override;
+  void claim_all(std::unique_lock<std::mutex>& lock, kernel::bitshuffle_lz4::Compressor& compressor);
+  void write_all(const Write& write);
+  void end();
 
   std::size_t element_bytes_;
   std::size_t image_bytes_;
@@ -69,10 +71,10 @@ class CompressPool {
   std::size_t parts_ = 1;  // of each image
   std::size_t next_claim_ = 0;
   std::size_t next_write_ = 0;
-  std::size_t working_ = 0;  // claims that are not done
+  bool failed_ = false;  // a thread: the images are not made
   std::vector<Slot> slots_;
-  bool stop_ = false;
-  std::vector<std::jthread> threads_;
+  std::vector<kernel::bitshuffle_lz4::Compressor> compressors_;  // by thread
+  memory::Team team_;                                            // last: its threads use all of the above
 };
 
 }  // namespace rashpa::sink

@@ -27,7 +27,7 @@ constexpr std::size_t round_up(std::size_t value, std::size_t step) noexcept {
 /// Pixels of one task: enough tasks that threads end together, long enough that taking one costs nothing.
 std::size_t task_pixels(std::size_t pixels, unsigned threads) {
   const std::size_t wanted = threads == 1 ? 65536 : pixels / (8 * std::size_t{threads});
-  const std::size_t fewest = round_up(pixels / Team::kMostTasks + 1, 4096);
+  const std::size_t fewest = round_up(pixels / memory::Team::kMostTasks + 1, 4096);
   return std::max(std::clamp<std::size_t>(wanted / 4096 * 4096, 4096, 65536), fewest);
 }
 
@@ -37,8 +37,8 @@ std::size_t stride_of(const PlannedStep& step) {
 }
 
 const Cores& checked(const Cores& cores) {
-  if (cores.threads == 0 || cores.threads > Team::kMostThreads) {
-    throw ConfigError(fmt::format("unit: {} threads; 1 to {} are possible", cores.threads, Team::kMostThreads));
+  if (cores.threads == 0 || cores.threads > memory::Team::kMostThreads) {
+    throw ConfigError(fmt::format("unit: {} threads; 1 to {} are possible", cores.threads, memory::Team::kMostThreads));
   }
   return cores;
 }
@@ -64,7 +64,7 @@ CpuUnit::CpuUnit(const Pipeline& pipeline, const Layout& layout, const Cores& co
   if (steps_.steps.empty()) return;  // nothing to do for a team
   make_works();
   make_accumulations();
-  team_ = std::make_unique<Team>(cores.threads, cores.first_processor, static_cast<Team::Work&>(*this));
+  team_ = std::make_unique<memory::Team>(cores.threads, cores.first_processor, "unit");
 }
 
 void CpuUnit::make_works() {
@@ -117,7 +117,7 @@ bool CpuUnit::conclude_next() noexcept {
     if (!one.windows.ends_with(stack_->number)) continue;
     one.to = one.windows.arrays();
     writing_ = true;
-    team_->publish(static_cast<std::uint32_t>((one.elements + one.task_elements - 1) / one.task_elements));
+    team_->publish(*this, static_cast<std::uint32_t>((one.elements + one.task_elements - 1) / one.task_elements));
     return true;
   }
   return false;
@@ -253,7 +253,7 @@ void CpuUnit::begin_pass() noexcept {
   pass.begin(items_);
   const std::size_t tasks =
       pass.grain() == CpuPass::Grain::block ? (work.pixels + work.task_pixels - 1) / work.task_pixels : items_;
-  team_->publish(static_cast<std::uint32_t>(tasks));
+  team_->publish(*this, static_cast<std::uint32_t>(tasks));
 }
 
 void CpuUnit::run(unsigned worker, std::uint32_t task) noexcept {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "rashpa/memory/buffer.hpp"
-#include "rashpa/unit/cpu/team.hpp"
+#include "rashpa/memory/team.hpp"
 #include "rashpa/unit/step_watch.hpp"
 #include "rashpa/unit/steps.hpp"
 #include "rashpa/unit/unit.hpp"
@@ -18,7 +18,7 @@ namespace rashpa::unit {
 /// pixels (so that calibration is read once a stack) or by images, as the pass wants it. An image that a step has
 /// vetoed is not looked at by the steps behind it. Kernels do not throw, so nothing can leave a thread; an image that
 /// cannot be finished (its list is full) becomes `errored`.
-class CpuUnit final : public Unit, public Accumulating, public Noticing, private Team::Work {
+class CpuUnit final : public Unit, public Accumulating, public Noticing, private memory::Team::Work {
  public:
   /// Throws as make_unit does. Calibration is copied into the unit's own block order.
   CpuUnit(const Pipeline& pipeline, const Layout& layout, const Cores& cores, Doorbell& done_bell);
@@ -110,7 +110,7 @@ class CpuUnit final : public Unit, public Accumulating, public Noticing, private
   std::vector<std::uint32_t> counted_;  // Tap::count
   StepWatch watch_;                     // a place a thread, and one for the thread that settles a step
 
-  std::unique_ptr<Team> team_;  // last: its threads use all of the above
+  std::unique_ptr<memory::Team> team_;  // last: its threads use all of the above
 };
 
 }  // namespace rashpa::unit
