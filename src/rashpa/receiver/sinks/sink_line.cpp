@@ -26,12 +26,6 @@ const std::string kWhileCopied = "it was written over while it was copied";
 
 constexpr std::chrono::milliseconds kLongestSleep{50};  // no thread waits for that: one with work rings
 
-std::uint64_t accepted_in(const Stack& stack) noexcept {
-  const auto images = stack.view();
-  return static_cast<std::uint64_t>(std::count_if(
-      images.begin(), images.end(), [](const StackImage& image) { return image.decision == Decision::accepted; }));
-}
-
 }  // namespace
 
 SinkLine::SinkLine(SinkConfig config, const Output& output, std::uint32_t stacks, std::uint32_t lost_runs,
@@ -43,12 +37,12 @@ SinkLine::SinkLine(SinkConfig config, const Output& output, std::uint32_t stacks
       sink_(config_.make(output)),
       queue_(std::max(stacks, 2 * config_.queue)),  // of a line that may drop: copies of stacks, and of windows
       skipped_(output.stack),
+      fates_(output.images),
       owner_(&owner) {
   if (config_.on_full == OnFull::drop && !sink_->is_prompt()) {
     if (config_.queue == 0) throw ConfigError(fmt::format("sink {}: queue must be at least 1", config_.name));
     copies_ = std::make_unique<StackCopies>(output, config_.queue, lost_runs);
     windows_ = std::make_unique<WindowCopies>(output.results.accumulations, config_.queue);
-    in_use_ = std::make_unique<std::atomic<bool>[]>(config_.queue);
   }
   results_.resize(std::size_t{copies_ ? config_.queue : stacks} * stack_images_);
   if (config_.chunks == sink::ChunkPart::makes) made_ = output.chunks;
@@ -66,14 +60,25 @@ log::Where SinkLine::where(std::int64_t frame) const noexcept {
   return {.run = run_, .buffer = buffer_, .frame = frame};
 }
 
+void SinkLine::begin() {
+  sink_->begin();
+  turn(Life::made, Life::begun);
+}
+
 void SinkLine::start(int processor) {
-  if (sink_->is_prompt()) return;
-  thread_ = std::thread([self = shared_from_this(), processor] { self->run(processor); });
+  if (!sink_->is_prompt()) {
+    thread_ = std::thread([self = shared_from_this(), processor] { self->run(processor); });
+  }
+  turn(Life::begun, Life::running);
 }
 
 bool SinkLine::offer(const Stack& stack) noexcept {
-  const std::uint64_t accepted = accepted_in(stack);
-  offered_.fetch_add(accepted, std::memory_order_release);
+  const auto images = stack.view();
+  for (const StackImage& image : images) {
+    if (image.decision != Decision::accepted) continue;
+    fates_.offer(image.index);
+    offered_.fetch_add(1, std::memory_order_release);
+  }
   if (!copies_) {
     if (sink_->is_prompt()) {
       hand(stack);
@@ -84,9 +89,10 @@ bool SinkLine::offer(const Stack& stack) noexcept {
     return true;
   }
   const Stack* copy = copies_->take(stack);
-  const auto images = stack.view();
   if (copy == nullptr) {
-    dropped_.fetch_add(accepted, std::memory_order_release);
+    for (const StackImage& image : images) {
+      if (fates_.settle(image.index, Fate::dropped)) dropped_.fetch_add(1, std::memory_order_release);
+    }
     const auto first = std::find_if(images.begin(), images.end(),
                                     [](const StackImage& image) { return image.decision == Decision::accepted; });
     if (first != images.end()) {
@@ -103,7 +109,6 @@ bool SinkLine::offer(const Stack& stack) noexcept {
       lose(copied.index, copied.frame_number, copied.error, kWhileCopied);
     }
   }
-  in_use_[copy->slot].store(true, std::memory_order_release);
   queue_.push_must(copy);
   keep_windows(stack);
   bell_.ring();
@@ -127,7 +132,7 @@ void SinkLine::keep_windows(const Stack& stack) noexcept {
 
 void SinkLine::close(std::uint64_t stacks, const Accumulated& open) noexcept {
   open_ = windows_ ? windows_->keep(open) : open;
-  stacks_.store(stacks, std::memory_order_relaxed);
+  stacks_ = stacks;
   life_.store(Life::closed, std::memory_order_release);
   bell_.ring();
 }
@@ -192,19 +197,18 @@ void SinkLine::finish_stack(const Stack& stack) noexcept {
   const std::span<const ErrorReason> results = results_of(stack);
   const auto images = stack.view();
   for (std::size_t i = 0; i < images.size(); ++i) {
-    if (results[i] == ErrorReason::none || images[i].decision != Decision::accepted) continue;
-    if (results[i] == ErrorReason::dropped) {
+    if (images[i].decision != Decision::accepted) continue;
+    if (results[i] == ErrorReason::none) {
+      static_cast<void>(fates_.settle(images[i].index, Fate::kept));  // false: the line was left behind
+    } else if (results[i] == ErrorReason::dropped) {
       pass_over(images[i]);
-      continue;
-    }
-    if (results[i] == ErrorReason::overwritten) {
+    } else if (results[i] == ErrorReason::overwritten) {
       lose(images[i].index, images[i].frame_number, results[i], kWrittenOver);
     } else {
       lose(images[i].index, images[i].frame_number, results[i], text_or_nothing([&] { return error(); }));
     }
   }
   if (copies_) {
-    in_use_[stack.slot].store(false, std::memory_order_release);
     copies_->give_back(stack.slot);
   } else {
     owner_->through(stack);
@@ -214,7 +218,7 @@ void SinkLine::finish_stack(const Stack& stack) noexcept {
 void SinkLine::pass_over(const StackImage& image) noexcept {
   {
     const std::lock_guard lock(owner_lock_);
-    if (owner_ == nullptr) return;
+    if (owner_ == nullptr || !fates_.settle(image.index, Fate::dropped)) return;
     owner_->passed_over(image.index, image.frame_number, kNobody);
   }
   dropped_.fetch_add(1, std::memory_order_release);
@@ -238,7 +242,7 @@ void SinkLine::skip_to(std::uint64_t stack) noexcept {
 }
 
 void SinkLine::complete() noexcept {
-  skip_to(stacks_.load(std::memory_order_relaxed));
+  skip_to(stacks_);
   if (!turn(Life::closed, Life::completing)) return;
   if (windows_kept_ != nullptr) guarded("keep the open windows of sums", [&] { windows_kept_->put_windows(open_); });
   guarded("settle what it stored", [&] {
@@ -325,10 +329,12 @@ void SinkLine::leave_behind(Life seen) noexcept {
   note_error(failing_, text);
   const std::lock_guard lock(owner_lock_);
   for (std::uint32_t slot = 0; slot < copies_->stacks(); ++slot) {
-    if (!in_use_[slot].load(std::memory_order_acquire)) continue;
-    // Also those that the sink has counted as written: nothing proves that they are.
+    // Also those that the sink has counted as written: nothing proves that they are. Copies that were given back hold
+    // images that are settled.
     for (const StackImage& image : copies_->copy(slot).view()) {
-      if (image.decision == Decision::accepted) count_lost(image.index, image.frame_number, ErrorReason::storage, text);
+      if (fates_.of(image.index) == Fate::waiting) {
+        count_lost(image.index, image.frame_number, ErrorReason::storage, text);
+      }
     }
   }
   owner_ = nullptr;
@@ -352,6 +358,7 @@ void SinkLine::lose(std::uint64_t index, std::uint64_t frame, ErrorReason reason
 
 void SinkLine::count_lost(std::uint64_t index, std::uint64_t frame, ErrorReason reason,
                           const std::string& text) noexcept {
+  if (!fates_.settle(index, Fate::lost)) return;
   owner_->lost(config_.name, index, frame, reason, text);
   errored_[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_release);
   note_first(index, frame, reason, text);

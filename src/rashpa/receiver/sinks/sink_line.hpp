@@ -15,6 +15,7 @@
 #include "rashpa/core/system/doorbell.hpp"
 #include "rashpa/memory/ring.hpp"
 #include "rashpa/receiver/config.hpp"
+#include "rashpa/receiver/sinks/image_fates.hpp"
 #include "rashpa/receiver/sinks/stack_copies.hpp"
 #include "rashpa/receiver/sinks/window_copies.hpp"
 #include "rashpa/sink/sink.hpp"
@@ -79,7 +80,9 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   SinkLine(const SinkLine&) = delete;
   SinkLine& operator=(const SinkLine&) = delete;
 
-  void begin() { sink_->begin(); }
+  /// The sink takes its place. Throws what it throws.
+  void begin();
+  /// Throws where the system has no thread left; the line can be closed all the same.
   void start(int processor);
 
   // From the distributor's thread.
@@ -114,7 +117,9 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   /// One state after the other. From `closed` on a line that may drop can be left behind; what its thread does then
   /// counts no more.
   enum class Life : std::uint8_t {
-    running,
+    made,
+    begun,       ///< the sink has taken its place
+    running,     ///< stacks may come
     closed,      ///< no more stacks come
     completing,  ///< the last one is stored: the output is completed
     done,
@@ -167,19 +172,20 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   sink::RowKeeping* rows_kept_ = nullptr;
   sink::WindowKeeping* windows_kept_ = nullptr;
   const sink::Sending* sending_ = nullptr;
-  std::shared_ptr<sink::ChunkBoard> made_;       // where this sink puts chunks, if it makes any for others
-  std::unique_ptr<StackCopies> copies_;          // of a line that may drop
-  std::unique_ptr<WindowCopies> windows_;        // and what outlives a stack that was dropped
-  std::unique_ptr<std::atomic<bool>[]> in_use_;  // by copy
+  std::shared_ptr<sink::ChunkBoard> made_;  // where this sink puts chunks, if it makes any for others
+  std::unique_ptr<StackCopies> copies_;     // of a line that may drop
+  std::unique_ptr<WindowCopies> windows_;   // and what outlives a stack that was dropped
   memory::Ring<const Stack*> queue_;
   std::vector<ErrorReason> results_;         // by slot of the stack, or of its copy
   std::vector<sink::SkippedImage> skipped_;  // scratch, a stack's
-  Accumulated open_{};                       // set by close()
-  std::uint64_t next_stack_ = 0;             // the sink has had those before, or was told that it never will
-  std::uint32_t with_sink_ = 0;              // stacks that it answered `later` for
-  std::mutex owner_lock_;                    // held while the owner is called
-  LineOwner* owner_;                         // null: left behind
-  std::atomic<std::uint64_t> offered_{0}, dropped_{0}, stacks_{0};
+  ImageFates fates_;
+  Accumulated open_{};  // set by close(), as the next one
+  std::uint64_t stacks_ = 0;
+  std::uint64_t next_stack_ = 0;  // the sink has had those before, or was told that it never will
+  std::uint32_t with_sink_ = 0;   // stacks that it answered `later` for
+  std::mutex owner_lock_;         // held while the owner is called
+  LineOwner* owner_;              // null: left behind
+  std::atomic<std::uint64_t> offered_{0}, dropped_{0};
   std::array<std::atomic<std::uint64_t>, kErrorReasons> errored_{};
   std::atomic<std::uint64_t> steps_{0};  // what the thread has done, in steps
   std::atomic<Life> life_{Life::running};

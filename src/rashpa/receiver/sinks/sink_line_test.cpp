@@ -532,6 +532,123 @@ TEST(SinkLine, an_image_of_a_stack_in_which_the_sink_was_left_behind_is_errored_
   EXPECT_EVENTUALLY(b.line.use_count() == 1);  // its thread has gone
 }
 
+/// Stores nothing of the first stack, has nobody for the second, and names images at its end as it likes.
+class ForgetfulSink final : public sink::Sink {
+ public:
+  explicit ForgetfulSink(std::vector<std::uint64_t> forgotten) : forgotten_(std::move(forgotten)) {}
+  sink::Put put(const Stack& stack, std::span<ErrorReason> results) override {
+    for (std::uint32_t i = 0; i < stack.count; ++i) {
+      if (stack.images[i].decision != Decision::accepted) continue;
+      if (stack.number == 0) results[i] = ErrorReason::storage;
+      if (stack.number == 1) results[i] = ErrorReason::dropped;
+      written_ += stack.number > 1 ? 1 : 0;
+    }
+    return sink::Put::done;
+  }
+  std::vector<sink::LostImage> settle() override {
+    std::vector<sink::LostImage> lost;
+    for (const std::uint64_t index : forgotten_) {
+      lost.push_back({.index = index, .frame_number = 100 + index, .reason = "forgotten"});
+    }
+    if (!lost.empty()) written_ -= 2;  // images 4 and 9
+    return lost;
+  }
+  void close(const Books& books) override { EXPECT_TRUE(books.balanced()); }
+  [[nodiscard]] sink::SinkStats stats() const noexcept override { return {.images_written = written_}; }
+  [[nodiscard]] std::string error() const override { return {}; }
+
+ private:
+  std::vector<std::uint64_t> forgotten_;
+  std::atomic<std::uint64_t> written_{0};
+};
+
+TEST(SinkLine, an_image_is_lost_once_however_often_its_sink_names_it) {
+  Bench b;
+  // lost and dropped before, twice, vetoed, not of the run
+  b.config.make = [](const Output&) {
+    return std::make_unique<ForgetfulSink>(std::vector<std::uint64_t>{0, 1, 2, 4, 4, 9, 4, 3, kImages, ~0ULL});
+  };
+  b.make();
+  for (const Stack& stack : b.stacks.stacks) EXPECT_TRUE(b.line->offer(stack));
+  b.finish();
+  std::vector<std::uint64_t> lost;
+  for (const FirstErrored& one : b.owner.losses) lost.push_back(one.index);
+  EXPECT_EQ(lost, (std::vector<std::uint64_t>{0, 1, 4, 9}));
+  EXPECT_EQ(b.owner.passed, (std::vector<std::uint64_t>{2}));
+  EXPECT_EQ(b.line->status().errored, 4U);
+  EXPECT_EQ(b.line->status().dropped, 1U);
+  b.expect_balanced();
+}
+
+/// Is told of a loss for so long that the line is left behind meanwhile.
+class SlowOwner final : public LineOwner {
+ public:
+  void through(const Stack&) noexcept override {}
+  void lost(std::string_view, std::uint64_t index, std::uint64_t, ErrorReason, const std::string&) noexcept override {
+    losses.push_back(index);
+    if (losses.size() == 1) {
+      EXPECT_EVENTUALLY(line->status().left_behind);
+    }
+  }
+  void passed_over(std::uint64_t, std::uint64_t, const std::string&) noexcept override {}
+  [[nodiscard]] sink::SkippedImage skipped(std::uint64_t index) const noexcept override { return {.index = index}; }
+  [[nodiscard]] Books decided() const noexcept override { return {}; }
+  [[nodiscard]] std::uint64_t images() const noexcept override { return kImages; }
+  const SinkLine* line = nullptr;
+  std::vector<std::uint64_t> losses;  // one call after the other
+};
+
+TEST(SinkLine, an_image_that_is_being_settled_while_the_line_is_left_behind_is_settled_once) {
+  Bench b(OnFull::drop);
+  b.config.patience_ns = 50'000'000;
+  b.config.make = [](const Output&) { return std::make_unique<ForgetfulSink>(std::vector<std::uint64_t>{}); };
+  SlowOwner owner;
+  b.line = std::make_shared<SinkLine>(b.config, output(), 10, 0, owner);
+  owner.line = b.line.get();
+  b.line->begin();
+  b.line->start(-1);
+  for (const Stack& stack : b.stacks.stacks) b.line->offer(stack);
+  b.finish();
+  EXPECT_TRUE(b.line->status().left_behind);
+  std::sort(owner.losses.begin(), owner.losses.end());
+  EXPECT_EQ(std::adjacent_find(owner.losses.begin(), owner.losses.end()), owner.losses.end());
+  EXPECT_EQ(b.line->status().errored, owner.losses.size());
+  b.expect_balanced();
+  EXPECT_EVENTUALLY(b.line.use_count() == 1);  // its thread has gone
+}
+
+TEST(ImageFates, are_settled_once_and_a_kept_image_may_be_lost) {
+  ImageFates fates(8);
+  EXPECT_FALSE(fates.settle(3, Fate::lost)) << "never offered";
+  for (const Fate first : {Fate::kept, Fate::dropped, Fate::lost}) {
+    for (const Fate second : {Fate::kept, Fate::dropped, Fate::lost}) {
+      fates.offer(3);
+      EXPECT_TRUE(fates.settle(3, first));
+      const bool changes = first == Fate::kept && second == Fate::lost;
+      EXPECT_EQ(fates.settle(3, second), changes);
+      EXPECT_EQ(fates.of(3), changes ? second : first);
+    }
+  }
+  fates.offer(8);
+  EXPECT_FALSE(fates.settle(8, Fate::kept)) << "beyond the run";
+  EXPECT_EQ(fates.of(8), Fate::none);
+}
+
+TEST(ImageFates, of_two_threads_one_settles) {
+  constexpr std::uint64_t kMany = 20'000;
+  ImageFates fates(kMany);
+  for (std::uint64_t i = 0; i < kMany; ++i) fates.offer(i);
+  std::atomic<std::uint64_t> settled{0};
+  const auto settle_all = [&](Fate to) {
+    for (std::uint64_t i = 0; i < kMany; ++i) settled += fates.settle(i, to) ? 1 : 0;
+  };
+  {
+    const std::jthread one(settle_all, Fate::lost);
+    const std::jthread other(settle_all, Fate::dropped);
+  }
+  EXPECT_EQ(settled, kMany);
+}
+
 TEST(StackCopies, a_chunk_is_copied_in_place_of_pixels) {
   sink::Output chunked = output();
   chunked.chunked = true;
