@@ -12,18 +12,19 @@ _LINK = re.compile(r"\[([^\]]+)\]\((?![a-z]+:)([^)#\s]+)(#[^)\s]*)?\)")
 
 
 _RECORD = re.compile(r"^- \[(\d{4})\]\((\S+\.md)\) (.+)$", re.MULTILINE)
+_CONTINUED = re.compile(r"\n {2}(?=\S)")  # lines of an item behind its first
 
 
 def decisions() -> list[dict[str, Any]]:
     """Return the records by topic, as docs/decisions/README.md lists them; those that it does not list come last."""
     folder = ROOT / "docs" / "decisions"
-    _, *parts = (folder / "README.md").read_text(encoding="utf-8").split("\n## ")
+    _, *parts = _CONTINUED.sub(" ", (folder / "README.md").read_text(encoding="utf-8")).split("\n## ")
     topics: dict[str, list[tuple[str, str]]] = {
         part.partition("\n")[0]: [(f"{number} {title}", name) for number, name, title in _RECORD.findall(part)]
         for part in parts
     }
     listed = {name for records in topics.values() for _, name in records}
-    files = sorted(path.name for path in folder.glob("[0-9]*.md"))
+    files = sorted(path.name for path in folder.glob("[0-9]*.md") if not path.name.startswith("0000"))
     topics["Newest"] = [(name.removesuffix(".md").replace("-", " "), name) for name in files if name not in listed]
     entries: list[dict[str, Any]] = [{"By topic": "decisions/README.md"}]
     for topic, records in topics.items():
