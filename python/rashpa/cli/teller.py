@@ -18,6 +18,7 @@ AsJson = Annotated[
     bool,
     typer.Option("--json", help="Say books and files as one JSON document on standard output, and nothing else there."),
 ]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only complaints, no other lines.")]
 OutputBefore = Annotated[Path | None, typer.Argument(hidden=True, metavar="OUT")]
 """The place among the arguments where an output stood before `--output`."""
 Follow = Annotated[
@@ -32,16 +33,17 @@ Follow = Annotated[
 
 @dataclass(frozen=True)
 class Teller:
-    """Speaks for one command, `name` as it is typed. With `as_json`, standard output has one document and nothing else. `hints` are said when the command has
+    """Speaks for one command, `name` as it is typed. With `as_json`, standard output has one document and nothing else; `quiet`: no lines but complaints. `hints` are said when the command has
     come to its end: options that have other names now."""
 
     name: str
     as_json: bool = False
+    quiet: bool = False
     hints: list[str] = field(default_factory=list)
 
     def say(self, text: str) -> None:
         """Write a line for people; write nothing where programs read."""
-        if text and not self.as_json:
+        if text and not self.as_json and not self.quiet:
             Console().print(text, markup=False, highlight=False, soft_wrap=True)
 
     def complain(self, text: str) -> None:
@@ -49,6 +51,11 @@ class Teller:
         errors = Console(stderr=True)
         for line in text.splitlines():
             errors.print(f"rashpa {self.name}: {line}", style="red", markup=False, highlight=False, soft_wrap=True)
+
+    def answer(self, text: str, **facts: Any) -> None:
+        """Say the result of an order; in a document as `text`, beside `facts`."""
+        self._document([], None, {"text": text, **facts})
+        self.say(text)
 
     def refuse(self, text: str) -> NoReturn:
         """End for bad input: nothing was made."""

@@ -51,14 +51,19 @@ _LINKS = ("roce", "pcie")
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", help="Also write name, machine and rows to this JSON file.")
 ]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Name, machine and rows as one JSON document, in place of the table.")
-]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, in place of the table.")]
 
 
 @app.command("list")
-def list_() -> None:
+def list_(as_json: AsJson = False) -> None:
     """List the benchmarks, and whether they are built here."""
+    if as_json:
+        known = [
+            {"name": name, "measures": text, "program": str(_program(name) or "") or None}
+            for name, text in _BENCHMARKS.items()
+        ]
+        sys.stdout.write(json.dumps({"benchmarks": known}) + "\n")
+        return
     table = Table(box=None, pad_edge=False, show_lines=False)
     table.add_column("name", no_wrap=True)
     table.add_column("measures", overflow="fold")

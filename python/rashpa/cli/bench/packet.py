@@ -64,6 +64,7 @@ def decode(
     dst: Annotated[str | None, typer.Option(help="Destination IP address, likewise.")] = None,
     sport: Annotated[int, typer.Option(min=0, max=65535, help="UDP source port, likewise.")] = 0xC000,
     dport: Annotated[int, typer.Option(min=0, max=65535, help="UDP destination port, likewise.")] = 4791,
+    as_json: Annotated[bool, typer.Option("--json", help="The document on one line.")] = False,
 ) -> None:
     """Decode hex to JSON.
 
@@ -80,7 +81,7 @@ def decode(
             )
         flow = Flow(src, dst, sport, dport) if src is not None and dst is not None else None
         data = _read_bytes(hex_ or [], file)
-        print(json.dumps(decode_packet(data, _LAYER_OF[layer], flow), indent=2))  # noqa: T201
+        print(json.dumps(decode_packet(data, _LAYER_OF[layer], flow), indent=None if as_json else 2))  # noqa: T201
     except PacketError as error:
         _refuse("decode", error)
 
@@ -98,6 +99,7 @@ def encode(
             "--udp-checksum", help="Compute a UDP checksum that is not given; without this it is 0, as RoCEv2 allows."
         ),
     ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The digits as `hex` of a JSON document.")] = False,
 ) -> None:
     """Encode JSON as hex.
 
@@ -113,7 +115,8 @@ def encode(
             raise PacketError(f"JSON: line {error.lineno} column {error.colno}: {error.msg}") from None
         except (ValueError, RecursionError) as error:  # numbers of thousands of digits, lists in lists in lists …
             raise PacketError(f"JSON: {error}; a packet has no such thing") from None
-        print(encode_packet(packet, udp_checksum=udp_checksum).hex())  # noqa: T201
+        digits = encode_packet(packet, udp_checksum=udp_checksum).hex()
+        print(json.dumps({"hex": digits}) if as_json else digits)  # noqa: T201
     except PacketError as error:
         _refuse("encode", error)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from rashpa.cli.output_check import folder_trouble
-from rashpa.cli.teller import AsJson, OutputBefore, Teller, output_of
+from rashpa.cli.teller import AsJson, OutputBefore, Quiet, Teller, output_of
 from rashpa.data.base.books import all_of
 from rashpa.data.base.exit_code import ExitCode
 from rashpa.node.engine.engine import EngineError
@@ -40,6 +40,7 @@ def receive_stream(
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Write over files of the same name.")] = False,
     threads: Annotated[int, typer.Option(min=1, max=64, help="That compress.")] = 1,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Receive images that a detector, or a receiver with a sink stream2, sends as DECTRIS Stream V2, and write NXmx files.
@@ -53,7 +54,7 @@ def receive_stream(
     to the
     sender or could not be read; 130 after Ctrl-C.
     """
-    tell = Teller("receive-stream", as_json)
+    tell = Teller("receive-stream", as_json, quiet)
     out = output_of(tell, output, before)
     if folder := folder_trouble(out.parent):
         tell.refuse(f"{out.parent}: {folder}; choose another folder")

@@ -12,7 +12,7 @@ import typer
 from numpy.typing import NDArray
 
 from rashpa.cli.at_work import Work, carried_out
-from rashpa.cli.teller import AsJson, Follow, OutputBefore, Teller, output_of
+from rashpa.cli.teller import AsJson, Follow, OutputBefore, Quiet, Teller, output_of
 from rashpa.data.base.bad_file import no_memory
 from rashpa.data.base.books import DataBooks, all_of
 from rashpa.data.datasets.calibration import load_map
@@ -51,6 +51,7 @@ def pedestal(
     least_frames: Annotated[int, typer.Option(min=2, help="Fewer frames are refused.")] = LEAST_FRAMES,
     add: Annotated[bool, typer.Option("--add", help="Add modules to a file that is there.")] = False,
     follow: Follow = None,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a calibration file of dark runs in three gains.
@@ -59,7 +60,7 @@ def pedestal(
     headerless .bin, .zst of these. Outliers are left out, pixels that are dead or noisy are masked. Exit code 0 when every frame of the dark runs was
     used; 2 for bad input, and nothing is written; 3 when the dark runs lack frames that they should have.
     """
-    tell = Teller("calibrate pedestal", as_json)
+    tell = Teller("calibrate pedestal", as_json, quiet)
     output = output_of(tell, given, before)
     by_gain = (g0, g1, g2)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rashpa.cli.teller import AsJson, Follow, Teller
+from rashpa.cli.teller import AsJson, Follow, Quiet, Teller
 from rashpa.control.books.outcome import Outcome
 from rashpa.control.telegrams.part_orders import ENDINGS
 from rashpa.data.base.bad_file import no_memory
@@ -25,6 +25,7 @@ def combine(
     masters: Annotated[list[Path], typer.Argument(help="_master.h5 files of one run.", show_default=False)],
     out: Annotated[Path, typer.Option("--output", "-o", help="The file to write.", show_default=False)],
     follow: Follow = None,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Combine several masters of a run into one NeXus file: an entry each, or one of all frames in their order, each once, where they say the same of the
@@ -33,7 +34,7 @@ def combine(
     It holds links and virtual datasets: keep the files where they are, or move all of them together. Exit code 0 when every image of these runs can
     be reached by it; 2 for bad input; 3 when images are errored, not known, or not in their data files.
     """
-    tell = Teller("combine", as_json)
+    tell = Teller("combine", as_json, quiet)
     try:
         single = [one for master in masters for one in _singles_of(master, follow or ())]
         books = all_of([_books_of(master, follow or ()) for master in single])

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rashpa.cli.teller import AsJson, Follow, OutputBefore, Teller, output_of
+from rashpa.cli.teller import AsJson, Follow, OutputBefore, Quiet, Teller, output_of
 from rashpa.data.making.convert import convert_run
 from rashpa.data.parts.run_parts import StoredRunError
 
@@ -23,6 +23,7 @@ def convert(
     threads: Annotated[int, typer.Option("--threads", min=1, max=64, help="That compress.")] = 1,
     replace: Annotated[bool, typer.Option("--replace", help="Write over files of an earlier one.")] = False,
     follow: Follow = None,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Make NXmx files, as the sink hdf5 writes them, of a run that the sink raw has written.
@@ -31,7 +32,7 @@ def convert(
     CRC32C; one that is not as it was written is errored. The raw files stay as they are. Files get their names when all of them are whole.
     Exit code 0 when every image of the run is in them; 2 for bad input, and nothing is written; 3 when images are errored, or not known.
     """
-    tell = Teller("convert", as_json)
+    tell = Teller("convert", as_json, quiet)
     to = output_of(tell, output, before)
     try:
         done = convert_run(

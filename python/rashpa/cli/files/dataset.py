@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rashpa.cli.at_work import Work, carried_out
-from rashpa.cli.teller import AsJson, OutputBefore, Teller, output_of
+from rashpa.cli.teller import AsJson, OutputBefore, Quiet, Teller, output_of
 from rashpa.data.base.books import DataBooks
 from rashpa.data.base.value_words import demand_on
 from rashpa.data.datasets.calibration_spec import CalibrationSpec
@@ -117,10 +117,11 @@ def make(
         list[str] | None, typer.Option(metavar="FILE", help="files: NXmx pixel_mask; once a module.")
     ] = None,
     gain_unit: Annotated[GainUnit, typer.Option(help="files: of --gain.")] = GainUnit.ADU_PER_KEV,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a dataset folder: frames as .npy, their calibration, and dataset.json, which says what is synthetic and how it was made."""
-    tell = Teller("dataset make", as_json)
+    tell = Teller("dataset make", as_json, quiet)
     folder = output_of(tell, output, before)
     with _refusing(tell):
         spec: AnyDatasetSpec
@@ -240,16 +241,18 @@ def preview(
     path: Annotated[Path, typer.Argument(metavar="DIR|FILE", help="A dataset folder, a .npy or an image file.")],
     out: Annotated[Path, typer.Option("--output", "-o", help="The PNG to write.")] = Path("preview.png"),
     frame: Annotated[int, typer.Option("--frame", "-n", min=0, help="Which frame.")] = 0,
+    as_json: AsJson = False,
 ) -> None:
     """Draw one frame, all modules below each other, logarithmic; photons where the dataset has a calibration."""
-    with _refusing(Teller("dataset preview")):
+    tell = Teller("dataset preview", as_json)
+    with _refusing(tell):
         from rashpa.sim.preview import write_preview
 
         loaded = _load(path)
         if frame >= loaded.dataset.frames:
             raise ValueError(f"--frame {frame}: {path} has frames 0 to {loaded.dataset.frames - 1}; give one of these")
         write_preview(loaded, frame, out)
-        print(f"{out}: frame {frame} of {path}")  # noqa: T201
+    tell.end(f"{out}: frame {frame} of {path}", DataBooks(1, 1, unit="frames"), [out])
 
 
 def _load(path: Path) -> "LoadedDataset":
@@ -273,7 +276,7 @@ def _describe(tell: Teller, path: Path) -> tuple[DataBooks, dict[str, str]]:
     table.add_column(overflow="fold")
     for name, value in facts:
         table.add_row(name, value)
-    Console(quiet=tell.as_json).print(table)
+    Console(quiet=tell.as_json or tell.quiet).print(table)
     return DataBooks(loaded.dataset.frames, loaded.dataset.frames, unit="frames"), dict(facts)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rashpa.cli.teller import AsJson, Follow, Teller
+from rashpa.cli.teller import AsJson, Follow, Quiet, Teller
 from rashpa.data.base.bad_file import blaming, no_memory
 from rashpa.data.making.cxi import MASTER, geometry_of, has_peak_lists, peak_table, write_cxi
 from rashpa.data.parts.run_parts import StoredRunError, prefix_of
@@ -32,6 +32,7 @@ def peaks(
         ),
     ] = False,
     follow: Follow = None,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the peaks that a kernel has found as a CXI file, which indexamajig reads with --peaks=cxi.
@@ -39,7 +40,7 @@ def peaks(
     Exit code 0 when the peaks of every image of the run are there; 2 for bad input, and nothing is written; 3 when images are errored, not known, or not
     in their data files.
     """
-    tell = Teller("peaks", as_json)
+    tell = Teller("peaks", as_json, quiet)
     if master and (geometry is None or output is not None):
         tell.refuse("--master writes a geometry and no CXI file; give --geometry FILE and no --output")
     name = prefix_of(file).name.removesuffix(".h5")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rashpa.cli.teller import AsJson, Follow, Teller
+from rashpa.cli.teller import AsJson, Follow, Quiet, Teller
 from rashpa.data.making.repair import repair_run
 from rashpa.data.parts.run_parts import StoredRunError
 
@@ -14,6 +14,7 @@ from rashpa.data.parts.run_parts import StoredRunError
 def repair(
     run: Annotated[Path, typer.Argument(help="The _master.h5 file of the run, or what its name begins with.")],
     follow: Follow = None,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Complete the master file of a run whose receiver was killed, or had no room for it.
@@ -22,7 +23,7 @@ def repair(
     nothing is known stays open and undecided in the tables, and one that its data file does not hold is errored. Exit code 0 when every image
     of the run is there; 2 for bad input; 3 when images are errored, or not known.
     """
-    tell = Teller("repair", as_json)
+    tell = Teller("repair", as_json, quiet)
     try:
         done = repair_run(run, follow=follow or ())
     except StoredRunError as error:

@@ -2,16 +2,15 @@
 """`rashpa free URL`: ends any work of a node, for any owner, so that it can be used again."""
 
 import asyncio
-import sys
 from typing import Annotated
 
 import typer
 
+from rashpa.cli.teller import AsJson, Teller
 from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.nodes.node_url import NodeUrlError, node_url
 from rashpa.control.runfile.token import TokenError, token_of_environment
 from rashpa.control.telegrams import telegram
-from rashpa.data.base.exit_code import ExitCode
 
 _ABORTED = ("configured", "armed", "running", "paused")
 
@@ -21,17 +20,21 @@ def free(
     authority: Annotated[
         str, typer.Option(help="Certificate file that the node is checked against; the system's when not given.")
     ] = "",
+    as_json: AsJson = False,
 ) -> None:
     """Free a node: end its run, also one of another owner. Files are completed as by an interrupt.
 
     A node whose manager is gone frees itself after its lease; this is for a manager that hangs, or that cannot be found. The bearer token is taken
     from the environment's RASHPA_TOKEN.
     """
+    tell = Teller("free", as_json)
     try:
-        typer.echo(asyncio.run(_free(node_url(url), token_of_environment(), authority)))
-    except (NodeError, NodeUrlError, TokenError) as error:
-        sys.stderr.write(f"rashpa free: {error}\n")
-        raise typer.Exit(ExitCode.FAILED if isinstance(error, NodeError) else ExitCode.BAD_INPUT) from None
+        said = asyncio.run(_free(node_url(url), token_of_environment(), authority))
+    except (NodeUrlError, TokenError) as error:
+        tell.refuse(str(error))
+    except NodeError as error:
+        tell.fail(str(error))
+    tell.answer(said)
 
 
 async def _free(url: str, token: str, authority: str) -> str:

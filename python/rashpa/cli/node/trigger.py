@@ -2,11 +2,11 @@
 """`rashpa trigger URL …`: lets emulators that wait for triggers take frames."""
 
 import asyncio
-import sys
 from typing import Annotated
 
 import typer
 
+from rashpa.cli.teller import AsJson, Teller
 from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.nodes.node_url import NodeUrlError, node_url
 from rashpa.control.runfile.token import TokenError, token_of_environment
@@ -23,23 +23,29 @@ def trigger(
     authority: Annotated[
         str, typer.Option(help="Certificate file that nodes are checked against; the system's when not given.")
     ] = "",
+    as_json: AsJson = False,
 ) -> None:
     """Trigger emulators of a run with detector.trigger = "software": all at the same time, as far as the network allows.
 
     One that still sends frames of the trigger before refuses, and counts it; the exit status is then 1. The bearer token is taken from the
     environment's RASHPA_TOKEN.
     """
+    tell = Teller("trigger", as_json)
     try:
         answers = asyncio.run(_trigger([node_url(url) for url in urls], frames, token_of_environment(), authority))
     except (NodeUrlError, TokenError) as error:
-        sys.stderr.write(f"rashpa trigger: {error}\n")
-        raise typer.Exit(ExitCode.BAD_INPUT) from None
+        tell.refuse(str(error))
+    said, emulators = [], []
     for url, answer in zip(urls, answers, strict=True):
         if isinstance(answer, Status):
             counts = telegram.count_of(answer.source.counts, "trigger") if answer.source else {}
-            typer.echo(f"{answer.node}: {counts.get('accepted', 0)} triggers, {counts.get('frames', 0)} frames")
+            triggers, taken = counts.get("accepted", 0), counts.get("frames", 0)
+            said.append(f"{answer.node}: {triggers} triggers, {taken} frames")
+            emulators.append({"url": url, "problem": "", "triggers": triggers, "frames": taken})
         else:
-            sys.stderr.write(f"rashpa trigger: {url}: {answer}\n")
+            emulators.append({"url": url, "problem": str(answer), "triggers": None, "frames": None})
+            tell.complain(f"{url}: {answer}")
+    tell.answer("\n".join(said), emulators=emulators)
     if not all(isinstance(answer, Status) for answer in answers):
         raise typer.Exit(ExitCode.FAILED)
 

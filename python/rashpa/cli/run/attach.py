@@ -9,12 +9,12 @@ import typer
 from rich.console import Console
 
 from rashpa.cli.output_check import folder_trouble
-from rashpa.cli.run.run import complain, conclude, watched
+from rashpa.cli.run.run import conclude, watched
+from rashpa.cli.teller import AsJson, Teller
 from rashpa.control.handover.journal import Journal, JournalError, find_journal
 from rashpa.control.run.attach import attached
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.runfile.token import TokenError, token_of_environment
-from rashpa.data.base.exit_code import ExitCode
 
 
 def attach(
@@ -33,6 +33,7 @@ def attach(
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="No progress, neither bar nor lines; the closing tables stay.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Take over a run whose manager has died: watch it to its end, close the books, write its report.
 
@@ -40,7 +41,7 @@ def attach(
     books for run.keep_books_s. Exit codes are those of `rashpa run`; 2 also when there is no such run, or its manager lives.
     """
     errors = Console(stderr=True)
-    console = Console()
+    console = Console(quiet=as_json)
     try:
         token = token_of_environment()
         journal = Journal(find_journal(where), str(report.resolve()) if report is not None else "")
@@ -48,9 +49,8 @@ def attach(
             raise JournalError(f"--output {report}: {trouble}; choose another folder")
         manager = attached(journal, token=token)
     except (JournalError, RunFileError, TokenError, OSError) as error:
-        complain(errors, str(error), "attach")
-        raise typer.Exit(ExitCode.BAD_INPUT) from None
+        Teller("attach", as_json).refuse(str(error))
     plan = manager.plan
-    outcome = asyncio.run(watched(manager, console, quiet))
+    outcome = asyncio.run(watched(manager, console, quiet or as_json))
     folder = Path(journal.report) if journal.report else None
-    conclude(outcome, folder, plan.source.path, errors, console, "attach", page=not manager.hurried)
+    conclude(outcome, folder, plan.source.path, errors, console, "attach", page=not manager.hurried, as_json=as_json)

@@ -11,7 +11,8 @@ import typer
 from rich.console import Console
 
 from rashpa.cli.output_check import folder_trouble
-from rashpa.cli.run.run import complain, run
+from rashpa.cli.run.run import run
+from rashpa.cli.teller import AsJson, Teller
 from rashpa.data.base.exit_code import ExitCode
 from rashpa.data.base.packaged import packaged_file
 
@@ -37,22 +38,22 @@ def demo(
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="No progress, neither bar nor lines; the closing tables stay.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run the first example: a JUNGFRAU 1M in software pushes images over RoCEv2 into a receiver on this machine.
 
     The run file is written into the folder of the report and carried through as `rashpa run` does it, with its exit codes. At the end stands where
     the report is, and what to try next.
     """
-    errors, console = Console(stderr=True), Console()
+    console = Console(quiet=as_json)
     try:
         file = _write_run_file(report, frames)
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        complain(errors, f"--output {report}: {reason}; choose another folder", "demo")
-        raise typer.Exit(ExitCode.BAD_INPUT) from None
+        Teller("demo", as_json).refuse(f"--output {report}: {reason}; choose another folder")
     _say(console, f"rashpa run {_typed(file)} --output {_typed(report)}")
     try:
-        run(file, report, page=page, quiet=quiet)
+        run(file, report, page=page, quiet=quiet, as_json=as_json)
     except typer.Exit as end:
         if end.exit_code == ExitCode.GOOD:
             for line in _next_steps(file, report, page):

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`rashpa join`: one more receiver for a group of a run that goes on."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from rashpa.cli.teller import AsJson, Teller
 from rashpa.control.handover.join_desk import ask_to_join
 from rashpa.control.handover.journal import JournalError, find_journal, journal_lives
 from rashpa.control.plan.groups import Joined
-from rashpa.data.base.exit_code import ExitCode
 
 
 def join(
@@ -31,6 +30,7 @@ def join(
     timeout: Annotated[
         float, typer.Option(min=1.0, max=3600.0, help="Longest time until it takes part, in seconds.")
     ] = 60.0,
+    as_json: AsJson = False,
 ) -> None:
     """Add a receiver to a group of a run that goes on. It has the group's buffer, kernels and sinks, files of its own, and its share of the images from then on.
 
@@ -39,15 +39,14 @@ def join(
     """
     given: dict[str, Any] = {"address": address or None, "port": port, "threads": threads}
     receiver = {"name": name, "node": node, **{key: value for key, value in given.items() if value is not None}}
+    tell = Teller("join", as_json)
     try:
         journal = find_journal(where)
         if not journal_lives(journal):
             raise JournalError(f"{journal}: no manager is at it; the run has ended, or `rashpa attach` takes it over")
         answer = ask_to_join(journal, Joined(group, receiver), timeout)
     except JournalError as error:
-        sys.stderr.write(f"rashpa join: {error}\n")
-        raise typer.Exit(ExitCode.BAD_INPUT) from None
+        tell.refuse(str(error))
     if answer.trouble:
-        sys.stderr.write("".join(f"rashpa join: {line}\n" for line in answer.trouble.splitlines()))
-        raise typer.Exit(ExitCode.FAILED)
-    typer.echo(answer.text)
+        tell.fail(answer.trouble)
+    tell.answer(answer.text)

@@ -5,25 +5,30 @@ import asyncio
 import contextlib
 import errno
 import importlib
+import json
 import os
 import signal
+import sys
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
 
 from rashpa.cli.completion import run_files_and_commands
 from rashpa.cli.plan.plan import group_lines
-from rashpa.cli.report.report import page_module, write_report
+from rashpa.cli.report.report import page_module, report_of, write_report
 from rashpa.cli.run.run_display import RunDisplay, print_outcome
 from rashpa.cli.run_checks import problems_before, problems_of_nodes
+from rashpa.cli.teller import AsJson, Teller
 from rashpa.cli.ways_to_images import ways_to_images
 from rashpa.control.books.outcome import Outcome
 from rashpa.control.capacity.capacity import cautions
+from rashpa.control.capacity.plan_summary import json_of, summary_of
 from rashpa.control.handover.journal import JournalError, journal_of
 from rashpa.control.nodes.launcher import LauncherError, launcher_of
 from rashpa.control.nodes.local_node import local_command
@@ -85,6 +90,7 @@ def run(
             "--timeout", min=1.0, help="Slurm: seconds that a node may wait for its machine before the run is given up."
         ),
     ] = 300.0,
+    as_json: AsJson = False,
 ) -> None:
     """Carry a run through: start or reach its nodes, configure, acquire, and close the books.
 
@@ -99,25 +105,27 @@ def run(
         journal = journal_of(plan, report)
         by = launcher_of(launcher, launcher_options, launcher_wait, local_command)
     except (RunFileError, TokenError, JournalError, LauncherError, OSError) as error:
-        complain(errors, str(error))
-        raise typer.Exit(ExitCode.BAD_INPUT) from None
+        Teller("run", as_json).refuse(str(error))
     for text in (*cautions(plan), *calibration_warnings(plan, datetime.now(UTC))):
         errors.print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
-    console = Console()
+    console = Console(quiet=as_json)
     if check:
+        if as_json:
+            sys.stdout.write(f"{json.dumps(json_of(summary_of(plan, {})))}\n")
         _print_plan(console, plan)
         return
     try:
         manager = Manager(plan, token=token, force=force, journal=journal, launcher=by)
         if report is not None and page:
             manager.prepare(_load_page)
-        outcome = asyncio.run(watched(manager, console, quiet))
+        outcome = asyncio.run(watched(manager, console, quiet or as_json))
     except OSError as error:
         if error.errno not in (errno.EMFILE, errno.ENFILE):
             raise
-        complain(errors, f"{error.strerror}: a run needs some of its own and 128 for each node; raise `ulimit -n`")
-        raise typer.Exit(ExitCode.FAILED) from None
-    conclude(outcome, report, file, errors, console, page=page and not manager.hurried)
+        Teller("run", as_json).fail(
+            f"{error.strerror}: a run needs some of its own and 128 for each node; raise `ulimit -n`"
+        )
+    conclude(outcome, report, file, errors, console, page=page and not manager.hurried, as_json=as_json)
 
 
 def _load_page() -> None:
@@ -135,6 +143,7 @@ def conclude(
     console: Console,
     command: str = "run",
     page: bool = True,
+    as_json: bool = False,
 ) -> None:
     """Show the outcome of a run, write its report, and end with its exit code. An error of the display neither prevents the report nor changes the code."""
     said: list[str] = []
@@ -153,7 +162,22 @@ def conclude(
         errors.print(f"caution: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     if written.trouble:
         complain(errors, f"the report cannot be written: {written.trouble}", command)
+    if as_json:
+        sys.stdout.write(f"{json.dumps(_document(outcome, file, command, written.paths))}\n")
+        sys.stdout.flush()
     raise typer.Exit(exit_code(outcome) or (ExitCode.FAILED if written.trouble else ExitCode.GOOD))
+
+
+def _document(outcome: Outcome, file: Path, command: str, written: Sequence[Path]) -> dict[str, Any]:
+    """Return the result of a run for programs; `report` is report.json (schema/report.schema.json), None where nothing was begun."""
+    stored = [buffer.file for buffer in outcome.buffers if buffer.file]
+    return {
+        "command": command,
+        "files": [*map(str, written), *stored],
+        "books": None,
+        "problem": outcome.problem,
+        "report": None if outcome.refused else report_of(outcome, file),
+    }
 
 
 def _tell(outcome: Outcome, errors: Console, console: Console, command: str) -> None:

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`rashpa pause|resume|abort OUT`: orders to the manager of a run, from any place that has its output folder."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rashpa.cli.run.stop import who
+from rashpa.cli.teller import AsJson, Teller
 from rashpa.control.handover.journal import JournalError, find_journal
 from rashpa.control.handover.steering import SteerError, Way, steer
-from rashpa.data.base.exit_code import ExitCode
 
 _Where = Annotated[
     Path,
@@ -21,33 +20,34 @@ _Where = Annotated[
 _Timeout = Annotated[float, typer.Option("--timeout", min=1.0, help="Seconds to wait for the answer of the manager.")]
 
 
-def pause(where: _Where, timeout_s: _Timeout = 30.0) -> None:
+def pause(where: _Where, timeout_s: _Timeout = 30.0, as_json: AsJson = False) -> None:
     """Pause a run: all its emulators stop before the same frame, at the end of whole stacks, or at once where these take more than 10 s.
 
     Exit code 2 when there is no such run, or it cannot be paused.
     """
-    _ask("pause", where, timeout_s)
+    _ask("pause", where, timeout_s, as_json)
 
 
-def resume(where: _Where, timeout_s: _Timeout = 30.0) -> None:
+def resume(where: _Where, timeout_s: _Timeout = 30.0, as_json: AsJson = False) -> None:
     """Go on with a run that was paused, at the rate that it had. The frames of the pause come later, none is left out.
 
     Exit code 2 when there is no such run, or it is not paused.
     """
-    _ask("resume", where, timeout_s)
+    _ask("resume", where, timeout_s, as_json)
 
 
-def abort(where: _Where, timeout_s: _Timeout = 30.0) -> None:
+def abort(where: _Where, timeout_s: _Timeout = 30.0, as_json: AsJson = False) -> None:
     """End a run at once, as Ctrl-C in front of it does: files are completed, images that have not come are missing. `rashpa stop` ends it in order.
 
     Exit code 2 when there is no such run.
     """
-    _ask("abort", where, timeout_s)
+    _ask("abort", where, timeout_s, as_json)
 
 
-def _ask(way: Way, where: Path, timeout_s: float) -> None:
+def _ask(way: Way, where: Path, timeout_s: float, as_json: bool) -> None:
+    tell = Teller(way, as_json)
     try:
-        typer.echo(steer(find_journal(where), way, who(), timeout_s))
+        said = steer(find_journal(where), way, who(), timeout_s)
     except (JournalError, SteerError, OSError) as error:
-        sys.stderr.write(f"rashpa {way}: {error}\n")
-        raise typer.Exit(ExitCode.BAD_INPUT) from None
+        tell.refuse(str(error))
+    tell.answer(said)

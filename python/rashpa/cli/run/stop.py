@@ -12,7 +12,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from rashpa.cli.run.run import complain, conclude, watched
+from rashpa.cli.run.run import conclude, watched
+from rashpa.cli.teller import AsJson, Teller
 from rashpa.control.handover.journal import Journal, JournalError, ManagerLivesError, find_journal
 from rashpa.control.handover.stop_request import StopError, StopRequest
 from rashpa.control.run.attach import attached
@@ -32,6 +33,7 @@ def stop(
     timeout_s: Annotated[
         float, typer.Option("--timeout", min=1.0, help="Seconds to wait for the end of the run; files may take long.")
     ] = 600.0,
+    as_json: AsJson = False,
 ) -> None:
     """End a run in order at the next frame at which all emulators can end: every image until then is in the books and in the files, none behind it.
 
@@ -40,27 +42,26 @@ def stop(
     stored or explained; 3 when not; 1 when it did not come to its end; 2 when there is no such run, or it cannot end before its last frame.
     """
     errors = Console(stderr=True)
-    console = Console()
+    console = Console(quiet=as_json)
     try:
         path = find_journal(where)
         journal = Journal(path)
         try:
             manager = attached(journal, token=token_of_environment())
         except ManagerLivesError:
-            raise typer.Exit(_asked(path, timeout_s, console, errors)) from None
+            raise typer.Exit(_asked(path, timeout_s, Teller("stop", as_json))) from None
         if why := never_early(manager.plan):
             journal.close()
             raise StopError(f"{path}: {why}")
     except (JournalError, StopError, RunFileError, TokenError, OSError) as error:
-        complain(errors, str(error), "stop")
-        raise typer.Exit(ExitCode.BAD_INPUT) from None
+        Teller("stop", as_json).refuse(str(error))
     manager.end(who())
     outcome = asyncio.run(watched(manager, console, quiet=True))
     report = Path(journal.report) if journal.report else None
-    conclude(outcome, report, manager.plan.source.path, errors, console, "stop")
+    conclude(outcome, report, manager.plan.source.path, errors, console, "stop", as_json=as_json)
 
 
-def _asked(path: Path, timeout_s: float, console: Console, errors: Console) -> int:
+def _asked(path: Path, timeout_s: float, tell: Teller) -> int:
     """Ask the manager to end the run; return the exit code. Raise StopError when it does not end."""
     request = StopRequest(path, who())
     try:
@@ -71,15 +72,15 @@ def _asked(path: Path, timeout_s: float, console: Console, errors: Console) -> i
         raise StopError(f"{path}: {answer.refused}")
     of = f" of {answer.planned}" if answer.planned else ""
     books = "balanced" if answer.balanced else "NOT balanced"
-    console.print(
+    names = ("frames", "planned", "balanced", "expected", "complete", "written", "problem")
+    tell.answer(
         f"ended after {answer.frames}{of} frames; books {books}: {answer.expected} images expected, {answer.complete} complete, "
         f"{answer.written} written",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
+        **{name: getattr(answer, name) for name in names},
+        reasons=list(answer.reasons),
     )
     for line in (*answer.problem.splitlines(), *answer.reasons):
-        complain(errors, line, "stop")
+        tell.complain(line)
     if answer.problem:
         return ExitCode.FAILED
     return ExitCode.GOOD if answer.good else ExitCode.NOT_WHOLE

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The documents that commands write with `--json`. schema/commands.schema.json is made of them: `python -m rashpa.cli.documents > schema/commands.schema.json`."""
+
+import json
+import sys
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Form(BaseModel):
+    """Allows no key that it does not name."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Books(Form):
+    """The account of a command: `rashpa.data.base.books.DataBooks`."""
+
+    expected: int
+    made: int
+    missing: int
+    errored: int
+    troubles: list[str]
+    unit: str
+    closed: bool
+    whole: bool
+
+
+class Document(Form):
+    """The result of a command: its files, its account, and the reason why there is no result. Other keys are absent where there is a `problem`."""
+
+    command: str
+    files: list[str]
+    books: Books | None
+    problem: str
+
+
+class Answer(Document):
+    """The answer to an order, in words."""
+
+    text: str = ""
+
+
+class Ended(Answer):
+    """The end of a run that was asked to end."""
+
+    frames: int = 0
+    planned: int | None = None
+    balanced: bool = False
+    expected: int = 0
+    complete: int = 0
+    written: int = 0
+    reasons: list[str] = []
+
+
+class EmulatorAnswer(Form):
+    """The counts of an emulator after a trigger, or why there are none."""
+
+    url: str
+    problem: str
+    triggers: int | None
+    frames: int | None
+
+
+class Triggered(Answer):
+    """The answers of all emulators to a trigger."""
+
+    emulators: list[EmulatorAnswer] = []
+
+
+class NodeAnswer(Answer):
+    """The state of a node."""
+
+    node: str = ""
+    role: str = ""
+    state: str = ""
+    holder: str = ""
+    message: str = ""
+
+
+class Entries(Answer):
+    """Entries of a node's log, or its records of orders."""
+
+    entries: list[dict[str, Any]] = []
+
+
+class Carried(Document):
+    """The result of a run; `report` is report.json, by schema/report.schema.json."""
+
+    report: dict[str, Any] | None = None
+
+
+class Checked(Document):
+    """The findings of a check."""
+
+    images: int = 0
+    beam: Any = None
+    findings: list[dict[str, str]] = []
+
+
+class Peaks(Document):
+    """The numbers of peaks and images in a CXI file."""
+
+    peaks: int = 0
+    images: int = 0
+
+
+class Followed(Document):
+    """The delay of images of a feedback, in milliseconds. One document an image stands before it, by docs/reference/feedback.md."""
+
+    p50_ms: float = 0.0
+    p99_ms: float = 0.0
+
+
+class Received(Document):
+    """The series of a stream, and the messages beside them."""
+
+    series: list[dict[str, Any]] = []
+    strays: list[dict[str, Any]] = []
+    unknown: dict[str, int] = {}
+    refused: list[str] = []
+
+
+class Recording(Form):
+    """The account of one recording."""
+
+    name: str
+    problem: str
+    books: Books
+
+
+class Processed(Document):
+    """The recordings that were processed."""
+
+    recordings: list[Recording] = []
+
+
+class Converted(Document):
+    """The images of a run that was repaired or converted."""
+
+    stored: int = 0
+    lost: int = 0
+    unknown: int = 0
+    was_complete: bool | None = None
+
+
+class Described(Document):
+    """The facts of a dataset, in words."""
+
+    dataset: dict[str, str] = {}
+
+
+class Calibrated(Document):
+    """The numbers of the modules that a calibration file has."""
+
+    modules: list[int] = []
+
+
+class Inspected(Document):
+    """The facts of each file of a run."""
+
+    runs: list[dict[str, Any]] = []
+
+
+class Planned(Form):
+    """The plan of a run, in bytes, seconds and hertz."""
+
+    run: str
+    file: str
+    frames: int | None
+    rate_hz: float
+    nodes: list[dict[str, Any]]
+    dtps: list[dict[str, Any]]
+    buffers: list[dict[str, Any]]
+    limits: list[dict[str, Any]]
+    proposals: list[list[dict[str, str]]]
+    unknown: list[str]
+
+
+class Watched(Form):
+    """One look at nodes."""
+
+    time: str
+    nodes: list[dict[str, Any]]
+
+
+class Compared(Form):
+    """The verdicts on a unit, a vector each."""
+
+    unit: str
+    device: str
+    software: str
+    machine: dict[str, Any]
+    vectors: list[dict[str, Any]]
+
+
+class Measured(Form):
+    """The rows of a benchmark."""
+
+    name: str
+    machine: dict[str, Any]
+    rows: list[dict[str, Any]]
+
+
+class Benchmarks(Form):
+    """The benchmarks; `program` is null for those that are not built."""
+
+    benchmarks: list[dict[str, str | None]]
+
+
+class Doctored(Form):
+    """The lacks of a machine, the settings that were made, and the hop at which data end."""
+
+    findings: list[dict[str, Any]]
+    elsewhere: list[str]
+    set: list[str]
+    not_set: list[str]
+    hop: str
+
+
+class Hex(Form):
+    """A packet as hexadecimal digits."""
+
+    hex: str
+
+
+DOCUMENTS: dict[str, type[BaseModel]] = {
+    **dict.fromkeys(("demo", "run", "attach"), Carried),
+    "stop": Ended,
+    **dict.fromkeys(("pause", "resume", "abort", "join", "free"), Answer),
+    "trigger": Triggered,
+    "doctor": Doctored,
+    **dict.fromkeys(("node status", "node abort", "node reset"), NodeAnswer),
+    **dict.fromkeys(("node log", "node audit"), Entries),
+    "plan": Planned,
+    **dict.fromkeys(("status", "top"), Watched),
+    "conformance": Compared,
+    "inspect": Inspected,
+    "check": Checked,
+    **dict.fromkeys(("combine", "dataset preview"), Document),
+    "peaks": Peaks,
+    "feedback": Followed,
+    "receive-stream": Received,
+    "process": Processed,
+    **dict.fromkeys(("repair", "convert"), Converted),
+    **dict.fromkeys(("dataset make", "dataset info"), Described),
+    "calibrate pedestal": Calibrated,
+    "packet encode": Hex,
+    "bench list": Benchmarks,
+    **dict.fromkeys((f"bench {name}" for name in ("link", "kernel", "gpu", "opencl", "chain", "feedback", "group", "rtl")), Measured),
+}  # fmt: skip
+"""The form of each command's document. `rashpa packet decode` writes a packet, with the keys of its layers."""
+
+
+def commands_schema() -> dict[str, Any]:
+    """Return schema/commands.schema.json: the schema of each command's document, by the command."""
+    forms = {model.__name__: model.model_json_schema() for model in DOCUMENTS.values()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Documents of commands",
+        "commands": {name: model.__name__ for name, model in DOCUMENTS.items()},
+        "forms": forms,
+    }
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(commands_schema(), indent=2, ensure_ascii=False) + "\n")
