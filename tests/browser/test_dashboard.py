@@ -76,6 +76,8 @@ def test_without_the_token_a_page_gives_no_orders(view: View) -> None:
     assert not view.button("Start").is_visible()
     view.unlock("not-the-token")
     view.until(lambda: "this is not the token" in view.text("lock_text"))
+    assert all("401" in said for said in view.complaints), "a browser says that of any wrong token"
+    view.complaints.clear()
     assert not view.button("Start").is_visible()
     view.unlock()
     view.until(lambda: view.button("Start").is_visible())

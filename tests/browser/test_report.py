@@ -71,3 +71,40 @@ def test_the_curves_of_a_report_are_drawn_without_a_network(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert said == []
     context.close()
+
+
+@pytest.mark.parametrize("width", [1400, 703])
+def test_nothing_of_a_report_is_cut_on_a_screen_nor_on_paper(report: Path, browser: Any, width: int) -> None:
+    """703: the width of A4 less its margins, at 96 dots an inch, in the style for paper."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, offline=True)
+    page = context.new_page()
+    if width < 1000:
+        page.emulate_media(media="print")
+    page.goto(report.as_uri())
+    page.wait_for_function("() => document.querySelector('.plot.drawn') !== null")
+    cut = """() => Array.from(document.querySelectorAll("body *"))
+        .filter((one) => one.clientWidth > 0 && one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).display !== "inline")
+        .filter((one) => one.closest(".live") === null)
+        .map((one) => one.outerHTML.slice(0, 120))"""
+    assert page.evaluate(cut) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    static = page.locator("svg.static").first
+    assert static.is_visible() is (width < 1000), "a screen has curves that move, paper has those that do not"
+    page.screenshot(path=PICTURES / f"report_{width}.png", full_page=True)
+    context.close()
+
+
+def test_a_report_without_scripts_has_its_figures_and_a_summary_first(report: Path, browser: Any) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, offline=True, java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report.as_uri())
+    drawings = page.locator("svg.static")
+    assert drawings.count() >= 3
+    assert all(one.is_visible() for one in drawings.all())
+    assert drawings.first.locator("path").count() >= 2
+    lines = page.locator("dl.summary dt")
+    assert [line.inner_text() for line in lines.all()][:4] == ["verdict", "loss", "rate", "hits"]
+    assert lines.count() <= 10
+    assert all(box is not None and box["y"] < 800 for box in (line.bounding_box() for line in lines.all()))
+    assert page.locator("details").count() >= 1, "counters that are 0 are folded"
+    context.close()

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from bokeh.models import VAreaStep
 
-from rashpa.cli.report.report_plots import hit_plot, latency_plot, share_plot
+from rashpa.cli.report.report_plots import Frames, hit_plot, latency_plot, share_plot
 from rashpa.control.plan.run_plan import PlannedBuffer, load_plan
 from rashpa.control.telegrams.latency import BOUNDS_S
 from rashpa.control.telegrams.telegram import Latency
@@ -36,7 +36,7 @@ def buffer(tmp_path: Path) -> PlannedBuffer:
 
 def test_shares_are_one_area_a_state_with_a_legend_beside_them(buffer: PlannedBuffer) -> None:
     table = np.where(np.arange(10_000) % 7, 1, 2).astype(np.uint8)
-    plot = share_plot(buffer, table, ("open", "complete", "partial"))
+    plot = share_plot(buffer, table, ("open", "complete", "partial"), Frames(10_000))
     assert [type(one.glyph) for one in plot.renderers] == [VAreaStep, VAreaStep], "bars draw patterns of their own"
     assert plot.legend[0] in plot.above
     assert [item.label.value for item in plot.legend[0].items] == ["complete (8,571)", "partial (1,429)"]
@@ -48,7 +48,7 @@ def test_shares_are_one_area_a_state_with_a_legend_beside_them(buffer: PlannedBu
 def test_no_hit_vanishes_and_limits_are_beside_the_curve(buffer: PlannedBuffer) -> None:
     values = np.zeros(10_000, np.uint32)
     values[1234] = 77
-    plot = hit_plot(buffer, "bright_pixels", values, {"min_pixels": 40})
+    plot = hit_plot(buffer, "bright_pixels", values, {"min_pixels": 40}, Frames(10_000))
     assert max(plot.renderers[0].data_source.data["y2"]) == 77
     assert plot.legend[0] in plot.above
     assert plot.legend[0].items[0].label.value == "min pixels = 40"

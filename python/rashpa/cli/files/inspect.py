@@ -11,7 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from rashpa.cli.fitted import Fitted
+from rashpa.cli.summary_text import summary_text
 from rashpa.cli.teller import AsJson, Follow, Teller
+from rashpa.control.books.run_summary import StoredFile, SummaryFacts, facts_of_report, open_lines, summary_lines
 from rashpa.data.base.bad_file import blaming, no_memory
 from rashpa.data.base.books import DataBooks, all_of
 from rashpa.data.base.exit_code import ExitCode
@@ -25,7 +27,7 @@ from rashpa.data.stored.opened import open_one
 from rashpa.data.stored.reader import Run, open_run
 from rashpa.data.stored.run_books import run_books
 from rashpa.data.stored.run_facts import IncompleteImage, RunSummary
-from rashpa.data.stored.stored_runs import masters_at
+from rashpa.data.stored.stored_runs import masters_at, report_at
 
 
 def inspect(
@@ -56,6 +58,7 @@ def inspect(
     tell = Teller("inspect", as_json)
     try:
         masters = masters_at(file, follow or ())
+        _show_report(tell, file)
         wanted = _Pictures(image, png, hits)
         if len(masters) > 1 and wanted and not is_combined(file):
             names = ", ".join(map(str, masters))
@@ -75,6 +78,19 @@ def inspect(
     books = replace(books, troubles=(*books.troubles, *lacking))
     code, problem = (ExitCode.NOT_WHOLE, lacking[0]) if lacking else (None, "")
     tell.end("", books, masters, code=code, problem=problem, runs=[facts for _, facts in looked])
+
+
+def _show_report(tell: Teller, file: Path) -> None:
+    """Print the summary of a report, where one was given."""
+    report = report_at(file)
+    if report is None or tell.as_json:
+        return
+    try:
+        facts = facts_of_report(report)
+        lines = [*summary_lines(facts), *open_lines(facts.files)]
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return  # of another version: it leads to the files all the same
+    Console().print(summary_text(lines), soft_wrap=True)
 
 
 _Looked = list[tuple[DataBooks, dict[str, Any]]]
@@ -181,6 +197,7 @@ def _plain(text: str) -> str:
 
 def _show(console: Console, summary: RunSummary) -> None:
     console.print(f"[bold]{_plain(summary.file.name)}[/]  {_plain(summary.texts.get('detector', ''))}")
+    console.print(summary_text(summary_lines(_summary_of(summary))), soft_wrap=True)
     console.print(_facts(summary))
     console.print(_books(summary))
     if summary.unknown:
@@ -192,6 +209,14 @@ def _show(console: Console, summary: RunSummary) -> None:
         console.print(f"Storing failed: {summary.errors['storage']} images that should have been kept", style="red")
     if summary.incomplete:
         console.print(_incomplete(summary))
+
+
+def _summary_of(summary: RunSummary) -> SummaryFacts:
+    verdict = "The books balance." if summary.balanced else "The books do NOT balance."
+    stored = StoredFile(str(summary.file), summary.stored, summary.stored_bytes)
+    return SummaryFacts(
+        verdict, summary.balanced, summary.books, summary.frame_rate_hz, vetoes=summary.vetoes, files=(stored,)
+    )
 
 
 def _facts(summary: RunSummary) -> Table:

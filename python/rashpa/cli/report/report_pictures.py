@@ -2,25 +2,29 @@
 """The images and curves of a report, from nodes and from the files of this machine."""
 
 import base64
-import html
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rashpa.cli.report.page_parts import Picture as Figure
 from rashpa.control.books.outcome import Outcome
 from rashpa.control.books.pictures import MOST_BUFFERS, MOST_SIDE
 from rashpa.control.plan.run_plan import PlannedBuffer
+from rashpa.dashboard.rings import beam_of
 from rashpa.data.base.bad_file import BadFileError, blaming
+from rashpa.data.figures.image_values import unit_of
 from rashpa.data.figures.image_view import ImageView, image_view_of
-from rashpa.data.figures.picture import Picture, StoredPicture, brightest, spread, summed, unit_of
+from rashpa.data.figures.picture import Picture, brightest, spread, summed
 from rashpa.data.files.hdf5.tree import Hdf5File
 from rashpa.data.stored.reader import Run, open_run
 
 _PATIENCE_S = 1.0  # for the sum of a buffer: some 130 images of a megapixel
+Rings = tuple[tuple[float, float, float, str], ...]
+"""x, y, radius and name of each."""
 _CURVES = 256  # images of which a mean curve is made
 
 
@@ -37,9 +41,9 @@ class Curve:
 
 @dataclass
 class Shown:
-    """Holds pictures and curves of one buffer. `figures`: HTML; `column`: a number of every image."""
+    """Holds pictures and curves of one buffer."""
 
-    figures: list[str] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
     curves: list[Curve] = field(default_factory=list)
 
 
@@ -55,9 +59,20 @@ def shown_of(buffer: PlannedBuffer, outcome: Outcome, file: str) -> Shown:
             seen[of] = image_view_of(content)
         except (ValueError, KeyError, OSError):  # of a node of another version
             continue
-    stored = _of_file(shown, file) if file else set()
+    rings = _rings_of(buffer, outcome)
+    stored = _of_file(shown, file, rings, (buffer.height, buffer.width)) if file else set()
     if "accepted" in seen and "accepted" not in stored:
-        shown.figures.insert(0, _figure("accepted", _picture_of(seen["accepted"]), _text_of(seen["accepted"])))
+        shown.figures.insert(
+            0,
+            _figure(
+                "accepted",
+                replace(
+                    _picture_of(seen["accepted"]),
+                    rings=rings if seen["accepted"].size == (buffer.width, buffer.height) else (),
+                ),
+                _text_of(seen["accepted"]),
+            ),
+        )
     for of in ("vetoed", "partial"):
         if of in seen:
             shown.figures.append(_figure(of, _picture_of(seen[of]), _text_of(seen[of])))
@@ -67,14 +82,23 @@ def shown_of(buffer: PlannedBuffer, outcome: Outcome, file: str) -> Shown:
     return shown
 
 
-def _of_file(shown: Shown, file: str) -> set[str]:
+def _rings_of(buffer: PlannedBuffer, outcome: Outcome) -> Rings:
+    """Return rings of equal resolution around the beam, none where a kernel has changed the shape of images."""
+    beam = beam_of(outcome.plan, buffer.section.name, (buffer.width, buffer.height))
+    return tuple((beam.x, beam.y, ring.radius, f"{ring.value:g} Å") for ring in beam.rings["Å"]) if beam else ()
+
+
+def _of_file(shown: Shown, file: str, rings: Rings, planned: tuple[int, int]) -> set[str]:
     """Add pictures and curves of the file to `shown`, without the parts that cannot be read. Return the kinds that were found."""
     found: set[str] = set()
     try:
         with open_run(Path(file)) as run, blaming(file):
             for what, stored in (("accepted", brightest(run, MOST_SIDE)), ("sum", summed(run, MOST_SIDE, _PATIENCE_S))):
                 if stored is not None:
-                    shown.figures.append(_stored_figure(what, stored))
+                    picture = replace(
+                        stored.picture, rings=rings if what == "accepted" and run.shape == planned else ()
+                    )
+                    shown.figures.append(_figure(what, picture, stored.text))
                     found.add(what)
             shown.curves += _curves_of(run)
     except (OSError, BadFileError):
@@ -117,14 +141,8 @@ def _text_of(seen: ImageView) -> str:
     return ", ".join(words + counted[-2:])
 
 
-def _stored_figure(what: str, stored: StoredPicture) -> str:
-    return _figure(what, stored.picture, stored.text)
-
-
-def _figure(what: str, picture: Picture, text: str) -> str:
-    png = base64.b64encode(picture.png()).decode()
-    caption = html.escape(f"{what}: {text}")
-    return f"<figure data-shows='{what}'><img alt='{caption}' src='data:image/png;base64,{png}'><figcaption>{caption}</figcaption></figure>"
+def _figure(what: str, picture: Picture, text: str) -> Figure:
+    return Figure(base64.b64encode(picture.png()).decode(), f"{what}: {text}", what)
 
 
 def column_of(master: Path, name: str) -> NDArray[Any] | None:

@@ -2,6 +2,7 @@
 """The curves of a report, as Bokeh draws them: nothing lies over the data, nothing is told by colour alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,37 @@ from bokeh.models import ColumnDataSource, NumeralTickFormatter, Range1d
 from bokeh.plotting import figure
 from numpy.typing import NDArray
 
+from rashpa.control.books.outcome import Outcome
 from rashpa.control.plan.run_plan import PlannedBuffer
 from rashpa.control.telegrams.latency import BOUNDS_S
 from rashpa.control.telegrams.telegram import Latency
 from rashpa.dashboard.style import COLOURS, DASHES, HATCHES, LINES
 
 _BINS = 400
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Holds the axis that all curves along a run share. `per_s`: frames a second, as asked; 0: as fast as it goes, and the axis counts frames."""
+
+    end: float
+    per_s: float = 0.0
+    range: Range1d = field(default_factory=Range1d)
+
+    @property
+    def name(self) -> str:
+        return f"seconds of the run, at {self.per_s:g} frames/s" if self.per_s else "frame number"
+
+    def at(self, frames: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the places of frames on the axis."""
+        return np.asarray(frames, np.float64) / (self.per_s or 1.0)
+
+
+def frames_of(outcome: Outcome) -> Frames:
+    """Return the axis of a run."""
+    per_s = outcome.plan.file.detector.rate_hz
+    end = max(1, outcome.frames)
+    return Frames(end, per_s, Range1d(start=0, end=end / (per_s or 1.0)))
 
 
 def shares(table: NDArray[np.uint8], states: int, bins: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -53,13 +79,13 @@ def _legend_beside(plot: Any) -> Any:
     return plot
 
 
-def share_plot(buffer: PlannedBuffer, table: NDArray[np.uint8], states: Sequence[str]) -> Any:
+def share_plot(buffer: PlannedBuffer, table: NDArray[np.uint8], states: Sequence[str], axis: Frames) -> Any:
     """Plot one area a state, whatever the number of images: bars of less than a pixel would draw patterns that are not in the data."""
     edges, percent = shares(table, len(states), _BINS)
-    frames = buffer.section.phase + edges * buffer.section.every
-    plot = _plot(180, "frame number", "% of images")
+    frames = axis.at(buffer.section.phase + edges * buffer.section.every)
+    plot = _plot(180, axis.name, "% of images")
     plot.y_range = Range1d(start=0, end=100)
-    plot.x_range = Range1d(start=frames[0], end=frames[-1])
+    plot.x_range = axis.range
     bottom = np.zeros(percent.shape[1])
     for state, values in zip(states, percent, strict=True):
         if values.any():
@@ -84,12 +110,13 @@ def _to_the_end(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.append(values, values[-1])
 
 
-def hit_plot(buffer: PlannedBuffer, column: str, values: NDArray[Any], limits: Mapping[str, Any]) -> Any:
+def hit_plot(buffer: PlannedBuffer, column: str, values: NDArray[Any], limits: Mapping[str, Any], axis: Frames) -> Any:
     """Plot the values that a verdict compares with `limits`; a bin shows its largest value, so that no hit vanishes."""
     edges = np.unique(np.linspace(0, values.size, min(4 * _BINS, values.size) + 1).astype(np.int64))
-    frames = (buffer.section.phase + edges * buffer.section.every).astype(np.float64)
+    frames = axis.at(buffer.section.phase + edges * buffer.section.every)
     top = np.maximum.reduceat(values, edges[:-1]).astype(np.float64)
-    plot = _plot(220, "frame number", column.replace("_", " "))
+    plot = _plot(220, axis.name, column.replace("_", " "))
+    plot.x_range = axis.range
     data = {"x": frames, "y1": np.zeros(frames.size), "y2": _to_the_end(top)}
     plot.varea_step("x", "y1", "y2", step_mode="after", source=ColumnDataSource(data), fill_color=COLOURS["accepted"])
     for (name, value), dash in zip(limits.items(), DASHES[1:], strict=False):

@@ -10,7 +10,7 @@ from bokeh.embed import components
 from bokeh.resources import Resources
 
 _LEVEL = 9
-_NEEDS = "The curves need a browser of 2023 or later; tables and images do not."
+_NEEDS = "Curves that move need a browser of 2023 or later; the rest does not."
 
 
 @functools.cache
@@ -43,6 +43,7 @@ def drawn(plots: list[Any]) -> tuple[str, list[str]]:
     return;
   }}
 {draw}
+  for (const place of document.querySelectorAll(".plot")) place.classList.add("drawn");
 }})();
 </script>"""
     return script, [str(place) for place in places]

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """`rashpa status [NODE…]`: the progress of nodes: states, books, rates, margins."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from rashpa.cli.fitted import Fitted
 from rashpa.cli.run.watch import Authority, Every, Json, Nodes, Once, Watched, watch
+from rashpa.cli.summary_text import summary_text
+from rashpa.control.books.run_summary import SummaryFacts, summary_lines
 from rashpa.control.nodes.node_client import NodeClient
 from rashpa.control.nodes.node_progress import Receiving, Sending, progress_of
-from rashpa.control.telegrams.telegram import Status
+from rashpa.control.telegrams.telegram import Books, Status
 
 _STYLES = {"running": "green", "fault": "red", "paused": "yellow"}
 _LOW = 0.25  # share of free slots below which the sinks are about to hold up the sources
@@ -38,13 +41,32 @@ def status(
     `margin`: of an emulator its worst lag behind the rate that it was told, of a buffer the share of its slots that are free. The bearer token is
     taken from the environment's RASHPA_TOKEN. Exit code 1 when a node did not answer the last time; 2 for bad input.
     """
-    watch("status", nodes or (), authority, every, once, json, _look, _table)
+    watch("status", nodes or (), authority, every, once, json, _look, _drawn)
 
 
 async def _look(client: NodeClient, before: NodeStatus | None) -> NodeStatus:
     now = await client.status()
     parts = progress_of(before.said if before else None, now)
     return NodeStatus(now.node, now.role, now.state, now.holder, now.message, parts, now)
+
+
+def _drawn(nodes: list[Watched[NodeStatus]]) -> RenderableType:
+    """Return the summary of all buffers, and a row for each part."""
+    known = [node.view for node in nodes if node.view is not None and not node.problem]
+    parts = [part for view in known for part in view.parts]
+    receiving = [part for part in parts if isinstance(part, Receiving)]
+    if not receiving:
+        return _table(nodes)
+    books = sum((part.books for part in receiving), Books())
+    asked = [part.asked_hz for part in parts if isinstance(part, Sending)]
+    facts = SummaryFacts(
+        ", ".join(dict.fromkeys(view.state for view in known)),
+        None,
+        asdict(books),
+        max(part.images_per_s for part in receiving),  # of a buffer that leaves out none
+        max(asked, default=None),
+    )
+    return Group(summary_text(summary_lines(facts)), _table(nodes))
 
 
 def _table(nodes: list[Watched[NodeStatus]]) -> Fitted:

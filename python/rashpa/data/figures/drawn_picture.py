@@ -130,6 +130,19 @@ class DrawnPicture:
         for size in (4, 5):
             _outline(self._canvas, column - size, row - size, column + size + 1, row + size + 1, PEAK)
 
+    def ring(self, x: float, y: float, radius: float, name: str) -> None:
+        """Draw a circle around a place of the detector, dashed, as far as it lies in the image, and its name where it leaves it or at its top."""
+        frame = self.frame
+        turns = np.linspace(0.0, 2.0 * math.pi, max(8, int(8 * radius * frame.zoom / frame.step)), endpoint=False)
+        across = np.round((x + radius * np.cos(turns)) * frame.zoom / frame.step).astype(np.int64)
+        down = np.round((y + radius * np.sin(turns)) * frame.zoom / frame.step).astype(np.int64)
+        inside = (across >= 0) & (across < frame.width) & (down >= 0) & (down < frame.height)
+        shown = inside & ((np.arange(turns.size) // (4 * _HATCH)) % 2 == 0)
+        self._canvas[frame.top + down[shown], frame.left + across[shown]] = _WHITE
+        if inside.any():
+            top = int(np.flatnonzero(inside)[np.argmin(down[inside])])
+            self._write(name, frame.left + int(across[top]), frame.top + int(down[top]) + 2, across=0.5)
+
     def png(self) -> bytes:
         """Return the picture as a file."""
         drawn = Image.fromarray(self._canvas).convert("P")

@@ -13,13 +13,18 @@ MASKED_COLOUR = "#5c6670"
 
 
 def brightest_image(run: Run | JoinedRun) -> int:
-    """Return the index of the stored image with the most bright pixels, or with the highest of the pipeline's last counts."""
+    """Return the index of the stored image with the most bright pixels, or with the highest of the pipeline's last counts; the newest where none were counted."""
     stored = run.tables.stored_index
     if run.hit_column is not None:
         bright = np.zeros(len(run), dtype=np.float64)
         bright[stored[stored >= 0]] = run.tables.counted(run.hit_column)[stored >= 0].clip(min=0)
         return int(bright.argmax())
-    return 0
+    return max(0, len(run) - 1)
+
+
+def unit_of(kind: str, arriving: bool = False) -> str:
+    """Return the unit of pixels of this kind of type: unsigned ones are the detector's own counts."""
+    return "counts as they arrived" if arriving else {"i": "photons", "f": "keV", "u": "counts"}[kind]
 
 
 def blocks(values: NDArray[Any], step: int, fill: Any) -> NDArray[Any]:

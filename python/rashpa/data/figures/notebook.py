@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.figures import picture
+from rashpa.data.figures.image_values import unit_of
 
 if TYPE_CHECKING:
     from rashpa.data.stored.reader import Run
@@ -21,7 +22,7 @@ _SIDE = 400  # values of a picture's longer side, at most
 
 def image_html(pixels: NDArray[Any], text: str) -> str:
     """Return [row][column] in colours, with its description."""
-    return _figure(picture.reduced(pixels.astype(np.float64), _SIDE, picture.unit_of(pixels.dtype.kind)), text)
+    return _figure(picture.reduced(pixels.astype(np.float64), _SIDE, unit_of(pixels.dtype.kind)), text)
 
 
 def run_html(run: Run) -> str:

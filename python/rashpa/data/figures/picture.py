@@ -2,14 +2,14 @@
 """Images of a run as small PNGs for its report: few colours, no larger than they are shown."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.base.pixels import bad_pixels
 from rashpa.data.figures.drawn_picture import DrawnPicture, Scale
-from rashpa.data.figures.image_values import bounds_of, brightest_image, largest_of_blocks
+from rashpa.data.figures.image_values import bounds_of, brightest_image, largest_of_blocks, unit_of
 from rashpa.data.stored.reader import Run
 from rashpa.data.stored.run_facts import COMPLETENESS
 
@@ -19,7 +19,7 @@ _LINEAR = (1.0, 99.8)  # percentiles
 @dataclass(frozen=True)
 class Picture:
     """Holds a picture. `values`: the largest of each block of `step` × `step` pixels, NaN where no pixel has one; `lost`: x, y, width, height of lines that
-    did not arrive; `peaks`: x, y of each."""
+    did not arrive; `peaks`: x, y of each; `rings`: x, y, radius in pixels of the detector, and name of each."""
 
     values: NDArray[np.float64]
     step: int
@@ -27,12 +27,15 @@ class Picture:
     lost: NDArray[np.float64]
     peaks: NDArray[np.float32] | None = None
     linear: bool = False
+    rings: tuple[tuple[float, float, float, str], ...] = ()
 
     def png(self) -> bytes:
         """Return a PNG for people: logarithmic colours unless `linear`, pixels without a value grey, lost lines framed and hatched."""
         drawn = DrawnPicture(self.values, self.step, self._scale(), self.unit)
         for x, y, width, height in self.lost.tolist():
             drawn.lost(x, y, width, height)
+        for ring in self.rings:
+            drawn.ring(*ring)
         for x, y in self.peaks[:2].T.tolist() if self.peaks is not None else ():
             drawn.peak(x + 0.5, y + 0.5)
         return drawn.png()
@@ -53,11 +56,6 @@ class StoredPicture:
     text: str
 
 
-def unit_of(kind: str, arriving: bool = False) -> str:
-    """Return the unit of pixels of this kind of type."""
-    return "ADU as they arrived" if arriving else {"i": "photons", "f": "keV", "u": "ADU"}[kind]
-
-
 def brightest(run: Run, side: int) -> StoredPicture | None:
     """Return the stored image with the highest count of the pipeline, in `side` values at most; None when none is stored."""
     if len(run) == 0:
@@ -67,12 +65,23 @@ def brightest(run: Run, side: int) -> StoredPicture | None:
     pixels = run.image(index)
     values = np.where(run.invalid_of(pixels, index), np.nan, pixels.astype(np.float64))
     picture = reduced(values, side, unit_of(pixels.dtype.kind), _rectangles(run.lost_mask(row)))
+    picture = replace(picture, peaks=_peaks_of(run, index))
     column = run.hit_column
     counted = "" if column is None else f", {run.tables.counted(column)[row]:g} {column.replace('_', ' ')}"
     state = COMPLETENESS[run.tables.completeness[row]]
     return StoredPicture(
-        picture, f"frame {int(run.frame_numbers[index])}, {state}{counted}: the brightest stored image"
+        picture,
+        f"frame {int(run.frame_numbers[index])}, {state}{counted}: the {'newest' if column is None else 'brightest'} stored image",
     )
+
+
+def _peaks_of(run: Run, index: int) -> NDArray[np.float32] | None:
+    """Return x and y of the peaks that the pipeline has found in a stored image, None when it had no peak finder."""
+    try:
+        found = run.peaks[index]
+    except KeyError:
+        return None
+    return np.stack([found["x"], found["y"]]).astype(np.float32)
 
 
 def summed(run: Run, side: int, patience_s: float) -> StoredPicture | None:

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from rashpa.data.base.pixels import bad_pixels
-from rashpa.data.figures.image_values import MASKED_COLOUR, blocks, bounds_of, largest_of_blocks
+from rashpa.data.figures.image_values import MASKED_COLOUR, blocks, bounds_of, largest_of_blocks, unit_of
 from rashpa.data.files.regular_file import write_named
 from rashpa.data.stored.joined_run import JoinedRun
 from rashpa.data.stored.reader import Run
@@ -59,7 +59,7 @@ def draw_image(run: Run | JoinedRun, index: int, path: Path) -> None:
     shown = axes.imshow(values, norm=scale, cmap=colours(), extent=extent, interpolation="nearest")
     covered = ListedColormap([MASKED_COLOUR, _LOST_COLOUR])
     axes.imshow(covers, cmap=covered, vmin=1, vmax=2, extent=extent, interpolation="nearest")
-    unit = {"i": "photons", "f": "keV", "u": "ADU"}[pixels.dtype.kind]
+    unit = unit_of(pixels.dtype.kind)
     figure.colorbar(shown, ax=axes, label=unit, extend="both", shrink=0.8)
     frame = int(run.frame_numbers[index])
     state = COMPLETENESS[run.tables.completeness[row]]

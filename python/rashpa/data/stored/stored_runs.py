@@ -25,6 +25,18 @@ def masters_at(where: Path, follow: Iterable[Path] = ()) -> list[Path]:
     return masters_of(where, follow) or [where]
 
 
+def report_at(where: Path) -> dict[str, Any] | None:
+    """Return the report that is in a folder or is this file, None when there is none that can be read."""
+    report = where / _REPORT if where.is_dir() else where
+    if report.suffix != ".json" or not report.is_file():
+        return None
+    try:
+        said = json_of(read_regular(report, _MOST_BYTES))
+    except (OSError, ValueError):
+        return None
+    return said if isinstance(said, dict) else None
+
+
 def _of_folder(folder: Path) -> list[Path]:
     found = [path for path in sorted(folder.glob("*_master.h5"), key=natural) if not is_combined(path)]
     if not found:
