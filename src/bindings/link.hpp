@@ -7,7 +7,7 @@
 
 namespace rashpa::bindings {
 
-/// A link with what is chosen of it, as Python hands it to an emulator or a receiver.
+/// A link with its chosen options, as Python hands it to an emulator or a receiver.
 struct BoundLink {
   link::LinkOptions options;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What native code says, on its way into the node's log.
+/// Messages of native code, on their way into the node's log.
 #include "rashpa/core/log.hpp"
 
 #include <fmt/ranges.h>
@@ -54,7 +54,7 @@ Message message_of(const log::Entry& entry) {
           std::string(entry.buffer())};
 }
 
-// What waits now; more than there is room for has come meanwhile and is taken the next time.
+// The messages that wait now; later ones beyond the room are taken the next time.
 std::vector<Message> take_log() {
   std::vector<Message> taken;
   log::Entry entry;

@@ -9,7 +9,7 @@
 
 namespace rashpa::bindings {
 
-/// What is known of the image, by name, with its pixels as they lie; None when there is none.
+/// The facts of the image, by name, with its pixels in their order; None when there is none.
 std::optional<nanobind::dict> preview_of(const std::shared_ptr<const receiver::Preview>& preview,
                                          const sink::Output& output);
 

@@ -284,7 +284,7 @@ class OnDevice final : public StackFunction {
       if (columns.size() != columns_) throw ConfigError("it gives another number of columns than it declares");
       std::transform(columns.begin(), columns.end(), found.columns.begin(), numbers_of);
       found.verdicts = numbers_of(verdicts);
-      // what the function returned stays until the stream is through with it
+      // the function's results stay until the stream is through with them
       kept_[bench] = std::make_unique<Callable>(kept);
       return true;
     } catch (nb::python_error& error) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The groups among which an emulator deals images: what it is told, and what it says of them.
+/// The groups among which an emulator deals images: orders to them, and their reports.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 

@@ -37,7 +37,7 @@ using ImageArray = nb::ndarray<nb::ro, nb::ndim<3>, nb::device::cpu>;
 template <typename T>
 using PerImage = std::optional<nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
 
-/// What a pipeline found in the images of one call. Keeps the memory of the results, and of the images.
+/// The results of a pipeline for the images of one call. Keeps the memory of the results, and of the images.
 class Found {
  public:
   Found(std::shared_ptr<Runner> runner, nb::object source)

@@ -20,7 +20,7 @@ struct CardError {
   std::uint32_t line = 0;  ///< which descriptor since Arm (descriptor_…)
 };
 
-/// The same in words: what is wrong, of which DTP, at which line, descriptor or word of the table.
+/// The same in words: the fault, its DTP, and the line, descriptor or word of the table.
 std::string text_of(const CardError& error);
 
 /// Three commands, each a doorbell and a count of done.

@@ -23,8 +23,7 @@ constexpr std::uint32_t kUnitVersion = 2;
 constexpr std::uint32_t kMostBlocks = 0xFFFF;
 constexpr std::uint32_t kMostListPages = 0x3FFFF;
 
-/// A beat of a list, as unit_list_writer.sv puts it together: above the 11 bits of a place there is what is the same
-/// for all.
+/// A beat of a list, as unit_list_writer.sv puts it together: the bits above the 11 of a place are the same for all.
 struct ListBeat {
   std::int16_t value[kUnitListEntries];
   std::uint16_t place[kUnitListEntries];

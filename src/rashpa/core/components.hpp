@@ -21,11 +21,11 @@ std::span<const Component> components() noexcept;
 /// Returns whether this build has `component`; false for a name that is not on the list.
 bool has_component(std::string_view component) noexcept;
 
-/// Says in words that this build leaves `component` out, what that would add, and how to get it. `component` is one of
+/// Returns the text that this build leaves `component` out, with its use and the way to get it. `component` is one of
 /// the list.
 std::string left_out(std::string_view component);
 
-/// Throws ConfigError "<key>: ", those words, and `instead`: what serves without the component, as "use unit cpu".
+/// Throws ConfigError "<key>: ", that text, and `instead`: a way without the component, as "use unit cpu".
 [[noreturn]] void throw_left_out(std::string_view key, std::string_view component, std::string_view instead);
 
 }  // namespace rashpa

@@ -6,8 +6,8 @@
 
 namespace rashpa::dataset {
 
-/// One stream of random numbers of a family. Streams are named by what they are for (purpose, frame, module, row), so
-/// that a simulated frame does not depend on which thread makes it or in which order.
+/// One stream of random numbers of a family. The name of a stream is its use (purpose, frame, module, row), so that a
+/// simulated frame does not depend on which thread makes it or in which order.
 class Random {
  public:
   Random(std::uint64_t seed, std::uint64_t purpose, std::uint64_t a = 0, std::uint64_t b = 0,

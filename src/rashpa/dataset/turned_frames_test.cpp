@@ -24,7 +24,8 @@ std::uint32_t value(const Dataset& data, std::uint32_t module, std::uint64_t fra
   return found;
 }
 
-/// A quarter clockwise: what was left is on top, what was below is on the left. The definition, by turning again.
+/// A quarter clockwise moves the left side to the top, and the lower side to the left. The definition, by turning
+/// again.
 std::array<std::uint32_t, 2> turned_once(std::array<std::uint32_t, 2> at, std::uint32_t height) {
   return {height - 1 - at[1], at[0]};
 }

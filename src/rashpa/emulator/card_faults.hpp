@@ -24,7 +24,7 @@ struct CardFault {
 
 struct CardFaults {
   std::vector<CardFault> all;
-  std::vector<Completeness> fates;  ///< what the receiver must find, by image; empty: all complete
+  std::vector<Completeness> fates;  ///< results that the receiver must find, by image; empty: all complete
 };
 
 /// The shape of a DTP's packets.

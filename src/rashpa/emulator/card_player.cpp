@@ -28,7 +28,7 @@ namespace doorbells = registers::doorbells;
 
 constexpr std::uint32_t kCommandUs = 1'000'000;            // a card's answer to a command
 constexpr std::uint32_t kSimulatedCommandUs = 30'000'000;  // a simulated one's, on a machine with much else to do
-constexpr std::uint32_t kLookUs = 500;                     // between two looks at what has been sent
+constexpr std::uint32_t kLookUs = 500;                     // between two reads of the sent counts
 constexpr std::int64_t kCountersNs = 100'000'000;          // between two readings of all counters
 constexpr std::int64_t kStarvedNs = 1'000'000'000;         // without credits, before the log says so
 constexpr std::uint64_t kAtOnce = 64;                      // frames put into memory between two looks
@@ -149,7 +149,7 @@ std::string CardPlayer::card_error() const {
   if (ours) error->dtp = dtps_[place]->dtp.id;
   std::string text = fmt::format("the card in {} says: {}", config_.card->directory.string(), text_of(*error));
   if (ours && error->code == registers::ErrorCode::memory) {
-    // It does not say of which line. Reads are ahead of what leaves: it is a line behind that one.
+    // It does not name the line. Reads are ahead of packets: it is a line behind that one.
     namespace status = registers::dtp_status;
     const std::uint32_t at = status::at(place);
     text += fmt::format("; what left last is {}",
@@ -244,7 +244,7 @@ void CardPlayer::look() {
   }
 }
 
-/// What has become of images since the last look.
+/// The fates of images since the last look.
 void CardPlayer::look_at(std::size_t place) {
   namespace status = registers::dtp_status;
   Dtp& dtp = *dtps_[place];

@@ -21,7 +21,7 @@
 namespace rashpa::emulator {
 
 /// A card plays the DTPs, up to 16. Its driver, one thread, makes frames available when they are due, refills card
-/// memory behind what all DTPs of a module have read, and keeps the log of what was sent.
+/// memory behind the frames that all DTPs of a module have read, and keeps the log of sent images.
 ///
 /// - The time in a record is that at which its frame is due; without a rate, that at which it was made available.
 /// - on_full = skip: a DTP is given its next frame when the one before is sent or skipped, so that the log knows which.
@@ -31,8 +31,8 @@ namespace rashpa::emulator {
 class CardPlayer final : public Player, public Pausable, public Injecting, public CardCounting {
  public:
   /// Takes the card, fills its memory, and arms it: from here on credits count. `config` outlives it. Throws
-  /// ConfigError for what a card cannot do, FileError and ResourceError when there is none, StateError when somebody
-  /// else has it or it refuses.
+  /// ConfigError for a request that a card cannot carry out, FileError and ResourceError when there is none, StateError
+  /// when somebody else has it or it refuses.
   CardPlayer(const Config& config, const ModuleFramesStore& frames);
   ~CardPlayer() override;
   CardPlayer(const CardPlayer&) = delete;

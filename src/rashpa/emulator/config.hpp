@@ -42,8 +42,8 @@ struct FaultPlan {
   [[nodiscard]] bool packets() const noexcept { return drop > 0 || duplicate > 0 || reorder > 0 || corrupt > 0; }
 };
 
-/// The card of the engine "fpga", and what a card in a network cannot find out by itself. A simulated card without
-/// MAC addresses sends by sockets of this machine; with them it is in a network, as any other.
+/// The card of the engine "fpga", and the settings that a card in a network cannot find out by itself. A simulated card
+/// without MAC addresses sends by sockets of this machine; with them it is in a network, as any other.
 struct CardConfig {
   std::filesystem::path directory;  ///< of its nodes: src/rashpa/card/card.hpp
   std::string mac{};                ///< the card's, six pairs of hexadecimal digits with colons
@@ -75,7 +75,7 @@ struct Group {
 struct Config {
   std::shared_ptr<const dataset::Dataset> dataset;
   std::vector<SourceDtp> dtps;
-  std::vector<Group> groups{};             ///< whose DTPs bring what they are dealt; all others bring every image
+  std::vector<Group> groups{};             ///< its DTPs bring their dealt images; all others bring every image
   link::LinkOptions link{};                ///< of this side; a card needs roce, transport uc
   std::string destination_link = "roce";   ///< of the other side: roce, verbs or pcie
   std::string bind_address = "127.0.0.1";  ///< with a card: the card's

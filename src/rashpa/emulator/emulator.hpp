@@ -33,7 +33,7 @@ struct Status {
   std::vector<std::uint32_t> ids;  ///< of the DTPs
   std::vector<transfer::DtpSourceStats> dtps;
   double elapsed_s = 0;
-  link::Counts card{};  ///< what a card has counted; "clock_khz" is 0 of a simulated one, whose cycles are no time
+  link::Counts card{};  ///< counts of a card; "clock_khz" is 0 of a simulated one, since its cycles are no time
   std::uint64_t triggers = 0, triggers_refused = 0, frames_triggered = 0;
   std::string error{};  ///< why it ended before its time; empty when it did not
 };

@@ -18,8 +18,8 @@ namespace rashpa::emulator {
 class FrameStore {
  public:
   /// Shares card memory evenly among `modules`, of one dataset or turned, each named once, and fills the rings' pixels.
-  /// `frames`: of the run. The card and what the modules point to outlive it. Throws ConfigError when a frame of each
-  /// module does not fit.
+  /// `frames`: of the run. The card and the modules' memory outlive it. Throws ConfigError when a frame of each module
+  /// does not fit.
   FrameStore(card::Card& card, std::span<const ModuleFrames> modules, std::uint64_t frames);
 
   /// Of the module at place `place` in the list.

@@ -19,8 +19,8 @@ namespace {
 /// Messages that wait for a slow subscriber before it loses some.
 constexpr int kRoom = 4096;
 constexpr const char* kWhat = "feedback";
-/// For the process that publishes: itself, its libraries, and what kMostConnections subscribers that stand still cost
-/// beyond the messages that they share.
+/// For the process that publishes: itself, its libraries, and the memory of kMostConnections subscribers that stand
+/// still, beyond the messages that they share.
 constexpr std::uint64_t kMemoryBytes = std::uint64_t{1} << 30U;
 /// For what is in the ring, and its linger, before it is ended.
 constexpr std::chrono::milliseconds kLastPatience{2000};

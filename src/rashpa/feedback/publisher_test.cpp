@@ -121,7 +121,7 @@ TEST(Publisher, subscribers_get_every_image_and_the_end) {
   Subscriber subscriber(publisher.status().zmq, "full");
   Subscriber other(publisher.status().zmq, "another buffer");
   Stacks stacks;
-  // A subscription takes its time: what is published before it is there goes nowhere.
+  // A subscription takes its time: earlier messages go nowhere.
   std::uint64_t n = 0;
   std::optional<std::uint64_t> first;
   std::atomic<std::uint64_t> received{0};

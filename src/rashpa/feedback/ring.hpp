@@ -22,7 +22,7 @@ static_assert(std::endian::native == std::endian::little, "words of rings are li
 inline constexpr std::uint64_t kMagic = 0x4246'4150'4853'4152;
 inline constexpr std::uint64_t kVersion = 1;
 
-/// Words of the head, by place. What is not named is 0.
+/// Words of the head, by place. All others are 0.
 namespace head {
 inline constexpr std::size_t kMagic = 0;
 inline constexpr std::size_t kVersion = 1;

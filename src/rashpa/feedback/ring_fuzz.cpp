@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// libFuzzer: a ring whose words another process has changed. Four bytes a change: which word, and what to; the first
-/// byte of the input says whether the file is cut. A reader refuses it, or reads records that are within its bounds.
+/// libFuzzer: a ring whose words another process has changed. Four bytes a change: the word, and its new value; the
+/// first byte of the input says whether the file is cut. A reader refuses it, or reads records that are within its
+/// bounds.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

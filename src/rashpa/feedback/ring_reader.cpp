@@ -128,7 +128,7 @@ Got RingReader::next() {
   }
 }
 
-// Called after an entry was found written over: what is lost, and where to go on.
+// Called after an entry was found written over: computes the loss, and the place to go on.
 void RingReader::skip(std::uint64_t published) noexcept {
   const std::uint64_t kept = entries_ / kShare;
   const std::uint64_t to = std::max(published > kept ? published - kept : 0, next_ + 1);
@@ -176,7 +176,7 @@ Got RingReader::next(std::chrono::nanoseconds timeout, Wait wait) {
     if (const Got got = next(); got != Got::nothing) return got;
     const std::int64_t now = now_ns();
     if (now >= look || now >= until) {
-      // Gone first, then looked again: what it published before it went is read.
+      // First check that it is gone, then look again: so its last entries are read.
       const bool gone = writer_is_gone();
       if (const Got got = next(); got != Got::nothing) return got;
       if (gone)
@@ -208,7 +208,7 @@ void RingReader::check_whole() const {
 }
 
 void RingReader::damaged(std::string_view what) const {
-  check_whole();  // a ring that was cut reads as zeros, which is what is wrong then
+  check_whole();  // a ring that was cut reads as zeros: the cut is the fault to report then
   throw FileError(fmt::format("feedback: {} is no ring that can be read: {}", path_, what));
 }
 

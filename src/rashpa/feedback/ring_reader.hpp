@@ -32,8 +32,8 @@ enum class Got : std::uint8_t {
   ended,    ///< the run is over, and all was read
 };
 
-/// Reads a ring, with a position of its own. The file comes from another process and is not trusted: what it says of
-/// places and sizes is checked before it is followed. One thread.
+/// Reads a ring, with a position of its own. The file comes from another process and is not trusted: its places and
+/// sizes are checked before they are used. One thread.
 class RingReader {
  public:
   /// Throws FileError when there is no such file, or it is no ring, of another version, or damaged.

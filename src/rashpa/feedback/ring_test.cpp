@@ -287,7 +287,7 @@ TEST(Ring, a_writer_that_was_killed_is_an_error_behind_its_last_image) {
   EXPECT_THAT(message_of([&] { reader.next(kLong, Wait::sleep); }),
               HasSubstr("has gone without ending it, after entry 5"));
   EXPECT_THAT(message_of([&] { reader.next(kLong, Wait::spin); }), HasSubstr("has gone"));
-  // and what it left is taken by the next run
+  // and the next run takes its remains
   RingWriter again(path, "{}", small(8));
   EXPECT_EQ(RingReader(path, Begin::oldest).next(), Got::nothing);
   ::close(ready[0]);

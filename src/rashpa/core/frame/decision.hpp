@@ -28,7 +28,7 @@ enum class ErrorReason : std::uint8_t {
   none = 0,
   unit = 1,         ///< the processing unit failed, or was ended before it was done
   overwritten = 2,  ///< its slot was written before it was stored: by a later image, or by lines that had been given up
-  storage = 3,      ///< writing failed, or what was written is not there any more
+  storage = 3,      ///< writing failed, or the written image is not there any more
   dropped = 4,      ///< the sink's queue was full, and the sink may drop (on_full)
 };
 

@@ -7,7 +7,7 @@
 
 namespace rashpa {
 
-/// Calls `work` with the function that reads a Scalar as the type says; what that gives is the type in a file:
+/// Calls `work` with the function that reads a Scalar as the type says; its result has the type in a file:
 /// with_reader(type, [](auto read) { using T = decltype(read(Scalar())); … }).
 template <typename Work>
 auto with_reader(Column::Type type, Work work) {

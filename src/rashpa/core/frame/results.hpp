@@ -109,7 +109,7 @@ struct Axis {
 /// Arrays of fixed length, one value a bin: the same bins for every image.
 struct Profile {
   std::string name;            ///< of the kernel that makes it
-  std::vector<Column> arrays;  ///< float64; the first one is what plots show
+  std::vector<Column> arrays;  ///< float64; plots show the first one
   std::vector<Axis> axes;      ///< one or two, the slow one first
   std::string definition{};    ///< NeXus application definition that arrays and axes are named after; empty: none
   [[nodiscard]] std::size_t bins() const noexcept {

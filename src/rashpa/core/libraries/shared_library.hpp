@@ -8,7 +8,7 @@ namespace rashpa {
 /// threads and handlers).
 class SharedLibrary {
  public:
-  /// Throws ResourceError: what, why, and `advice`, what to try.
+  /// Throws ResourceError with the name, the cause, and `advice`, the remedy.
   SharedLibrary(const char* file, std::string advice);
 
   /// The symbol, of exactly this version when one is named. Throws ResourceError that names it when the library is too

@@ -12,8 +12,8 @@ namespace {
 constexpr int kWords = 50'000;
 constexpr int kShift = 16;
 
-// How often words n of one stream and n + shift of another are both below `chance`, in standard deviations from what
-// independence says.
+// The count of words n of one stream and n + shift of another that are both below `chance`, in standard deviations from
+// that of independent streams.
 double excess(const RandomWords& one, const RandomWords& other, int shift, double chance) {
   int both = 0;
   for (int n = kShift; n < kWords; ++n) {

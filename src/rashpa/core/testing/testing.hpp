@@ -24,7 +24,7 @@ template <typename Condition>
     if (condition()) return ::testing::AssertionSuccess();
     const std::chrono::nanoseconds waited = Clock::now() - start;
     if (waited > patience) break;
-    // What two threads hand over takes microseconds; what takes longer gets the processor.
+    // A hand-over between two threads takes microseconds; a longer wait yields the processor.
     if (waited < kBusy) {
       std::this_thread::yield();
     } else {

@@ -14,8 +14,8 @@ inline std::int64_t now_ns() noexcept {
       .count();
 }
 
-/// Nanoseconds of `seconds`, which may come from anywhere: 0 of what is below, or no number; never more than a quarter
-/// of what a clock counts to, so that sums with now_ns() hold.
+/// Nanoseconds of `seconds`, which may come from anywhere: 0 for a negative value, or for no number; never more than a
+/// quarter of a clock's range, so that sums with now_ns() hold.
 constexpr std::int64_t ns_of(double seconds) noexcept {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4;
   if (!(seconds > 0)) return 0;

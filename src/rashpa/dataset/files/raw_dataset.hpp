@@ -19,8 +19,8 @@ struct RawOptions {
 
 /// Reads `files`[module][i], the files of a module one after the other, whole frames each, into memory. All modules
 /// must have equally many frames. Throws FileError with path and reason, ConfigError for an impossible request,
-/// ResourceError when memory is short. The files may come from anywhere: what they unpack to is bounded by their own
-/// headers, and by the memory that the machine has left.
+/// ResourceError when memory is short. The files may come from anywhere: their own headers, and the machine's free
+/// memory, bound their unpacked size.
 std::unique_ptr<MemoryDataset> load_raw(const std::vector<std::vector<std::string>>& files, const RawOptions& options,
                                         Making* making = nullptr);
 

@@ -62,7 +62,7 @@ RawPlan plan_of_npy(ByteStream& file, std::span<const std::byte> prefix, ModuleS
   return plan;
 }
 
-/// What a file should hold, in words.
+/// The expected content of a file, in words.
 std::string expected(const RawPlan& plan, std::uint64_t one, ModuleShape shape) {
   return fmt::format("{} frame(s) of {} bytes ({} x {} {}, {} header bytes)",
                      plan.skip == 0 ? "a whole number of" : fmt::format("{}", plan.frames), one, shape.width,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// libFuzzer: a whole file of frames, in memory: header, frames, nothing behind them. The first byte chooses plain,
 /// zstd, or zstd that is made here of the bytes (a mutated one rarely unpacks), and whether it is `.npy`; the second
-/// what the run file says of it.
+/// the run file's description of it.
 #include <zstd.h>
 
 #include <array>

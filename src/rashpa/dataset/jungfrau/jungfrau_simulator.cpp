@@ -112,7 +112,7 @@ void add_spots(std::span<float> line, float x0, float y, std::span<const Spot> s
   }
 }
 
-/// What pixels of a module answer to photons; `normal` is the number of its noise.
+/// The response of a module's pixels to photons; `normal` is the number of its noise.
 class Electronics {
  public:
   Electronics(const JungfrauModule& module, std::span<const float> g0_below_kev, double energy_kev,

@@ -36,7 +36,7 @@ class JungfrauDataset final : public MemoryDataset {
   explicit JungfrauDataset(const JungfrauParameters& parameters, Making* making = nullptr);
 
   [[nodiscard]] const JungfrauParameters& parameters() const noexcept { return parameters_; }
-  /// The constants the frames were made with, which is what a perfect calibration would find. `module` < modules().
+  /// The constants with which the frames were made; a perfect calibration would find them. `module` < modules().
   [[nodiscard]] const JungfrauModule& calibration(std::uint32_t module) const noexcept { return calibration_[module]; }
   /// The kind of each frame.
   [[nodiscard]] std::span<const FrameKind> kinds() const noexcept { return kinds_; }

@@ -42,7 +42,7 @@ struct RowInG0 {
   float photon_kev;
 };
 
-/// The words of pixels in G0, and the columns of those that are not, or whose word would be `most_adu` or more.
+/// The words of pixels in G0, and the columns of those that are not, or have a word of `most_adu` or more.
 void read_row_in_g0(const RowInG0& g0, const PixelRow& row, float most_adu,
                     std::span<std::uint16_t, kJungfrauWidth> out, Columns& left) noexcept;
 

@@ -94,8 +94,7 @@ TEST(PixelRow, no_mean_has_no_photons) {
   EXPECT_EQ(std::ranges::count(row.row.photons, 0.0F), kJungfrauWidth);
 }
 
-// With n draws mean and variance scatter by √(λ/n) and about √((2λ² + λ)/n): five of these, and what the left ones
-// have.
+// With n draws mean and variance scatter by √(λ/n) and about √((2λ² + λ)/n): five of these, and those of the left ones.
 TEST(PixelRow, photons_have_mean_and_variance_of_poisson) {
   for (const float lambda : {0.01F, 1.0F, 5.0F, 11.9F}) {
     double sum = 0, squares = 0, n = 0;

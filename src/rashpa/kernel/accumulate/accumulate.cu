@@ -21,7 +21,7 @@ constexpr unsigned kEach = 4;   // pixels of a thread, next to each other
 constexpr unsigned kLoads = 8;  // images on their way at once
 constexpr unsigned kWriteBlocks = 528;
 
-/// What holds the pixels of a thread, of one image.
+/// The registers for a thread's pixels of one image.
 template <typename T>
 struct Words {
   using Type = std::conditional_t<sizeof(T) == 1, std::uint32_t, std::conditional_t<sizeof(T) == 2, uint2, uint4>>;
@@ -84,7 +84,7 @@ class Integers {
     counted_[k] += counts ? 1 : 0;
     partial_[k] += value;
     if constexpr (kMaximum) {
-      // What is masked lies below the least signed count, and is no larger than what a maximum begins with.
+      // A masked pixel lies below the least signed count, and is no larger than the initial value of a maximum.
       most_[k] = max(most_[k], std::is_signed_v<T> ? static_cast<Value>(pixel) : value);
     }
     if constexpr (kSquares) {

@@ -23,7 +23,7 @@ struct Config {
   bool variance = false;
   std::int64_t window = 0;  ///< images; 0: the run
   Images images = Images::accepted;
-  bool parts = false;  ///< what is added up is written as it is, for units that add up together: parts.hpp
+  bool parts = false;  ///< plain sums are written, for units that add up together: parts.hpp
 };
 
 /// Throws ConfigError when nothing is asked for.

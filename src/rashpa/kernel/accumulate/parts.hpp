@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Sums as they are, before anything is divided: what units write for a unit of units, and how that becomes one.
+/// Plain sums, before any division: units write them for a unit of units, which joins them.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -48,7 +48,7 @@ void for_parts(AnySums& sums, Work work) {
 std::vector<Part> parts_of(const Config& config, PixelFormat format);
 /// The same as quantities.
 std::vector<Quantity> part_quantities(const Config& config, PixelFormat format);
-/// How two of them become one. Not of kRealMean and kRealSquares: these are joined with what was counted.
+/// The way to join two of them. Not of kRealMean and kRealSquares: these are joined with the counts.
 PartArray part_array(Part part, PixelFormat format) noexcept;
 
 /// Pixels [first, last) as they are, to element `first` on.

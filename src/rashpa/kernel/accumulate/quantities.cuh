@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What has been added up, on a device, and the quantities that are made of it.
+/// The sums on a device, and the quantities that are made of them.
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace rashpa::kernel::accumulate::cuda {
 
 __extension__ using Wide = __int128;
 
-/// What has been added up, as Sums has it; null: not wanted. A maximum has the bits of its type.
+/// The sums, as in Sums; null: not wanted. A maximum has the bits of its type.
 struct Parts {
   std::uint32_t* counted = nullptr;
   std::int64_t* sum = nullptr;

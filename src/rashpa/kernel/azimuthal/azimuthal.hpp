@@ -158,7 +158,7 @@ class Scratch {
 /// Real numbers come out the same for any split of the work only when one call adds all pixels of an image.
 void add(const Prepared& prepared, const void* image, PixelFormat format, std::size_t first, std::size_t last,
          Scratch& scratch, Sums& sums) noexcept;
-/// What add() does where vectors help: of integers up to kFewBins bins; of real numbers. Not for Errors::azimuthal.
+/// The work of add() where vectors help: of integers up to kFewBins bins; of real numbers. Not for Errors::azimuthal.
 void add_counts(const Prepared& prepared, const void* image, PixelFormat format, std::size_t first, std::size_t last,
                 Scratch& scratch, Sums& sums) noexcept;
 void add_reals(const Prepared& prepared, const void* image, PixelFormat format, std::size_t first, std::size_t last,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What pixels of a block are, by vectors. Included by the files that Highway compiles for each instruction set.
+/// The counts of a block's pixels, by vectors. Included by the files that Highway compiles for each instruction set.
 #if defined(RASHPA_AZIMUTHAL_COUNTS_INL_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RASHPA_AZIMUTHAL_COUNTS_INL_
 #undef RASHPA_AZIMUTHAL_COUNTS_INL_

@@ -25,7 +25,7 @@ constexpr std::size_t kAtOnce = 65'536;  // pixels of 16 bits whose sum fits int
 /// Pixels of a block that are not 0, from which on all of them are added: those that are 0 add nothing.
 constexpr int kDense = 20;
 
-/// What is seen of a block of pixels.
+/// The findings in a block of pixels.
 struct Seen {
   bool all_count = false;
   std::uint64_t not_zero = 0;  ///< a bit a pixel
@@ -62,7 +62,7 @@ template <typename T>
 HWY_INLINE std::uint64_t both_of(T value) {
   const auto count = static_cast<std::int64_t>(value);
   if constexpr (std::is_unsigned_v<T>) {
-    const auto some = static_cast<std::uint64_t>(value != 0);  // no branch: what a pixel holds cannot be predicted
+    const auto some = static_cast<std::uint64_t>(value != 0);  // no branch: the value of a pixel cannot be predicted
     return static_cast<std::uint64_t>(count) + (some << 32U) - some;
   } else {
     const std::int64_t beyond = std::max<std::int64_t>(count, 1) - 1;

@@ -22,8 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr std::size_t kBlock = Prepared::kSplitBlock;
 using Pair = hn::FixedTag<double, 2>;  // signal, variance
 
-/// The values and variances of a block of pixels, 0 of masked ones. False when one is masked. Without a branch on what
-/// pixels hold.
+/// The values and variances of a block of pixels, 0 of masked ones. False when one is masked. Without a branch on the
+/// values of pixels.
 template <typename T>
 bool take(const T* HWY_RESTRICT pixels, std::size_t count, T least, T most, double* HWY_RESTRICT to) {
   constexpr double kMasked = std::numeric_limits<double>::infinity();
@@ -103,7 +103,7 @@ void scatter_pixels(const Index* HWY_RESTRICT bins, std::size_t count, const dou
   for (; i < count; ++i) put(copies.at[0] + 2 * std::size_t{bins[i]}, values + 2 * i);
 }
 
-/// Of a block with masked pixels: what they take away.
+/// For a block with masked pixels: the sums to subtract.
 void take_away(const Prepared& prepared, std::size_t first, std::size_t count, const double* values, Sums& sums) {
   for (std::size_t i = 0; i < count; ++i) {
     if (values[2 * i + 1] == 0) add_masked(prepared, first + i, sums);

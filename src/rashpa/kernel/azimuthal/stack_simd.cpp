@@ -71,7 +71,7 @@ HWY_INLINE void shorten(const T* HWY_RESTRICT from, Short<T>* HWY_RESTRICT to) {
   }
 }
 
-/// What is seen of a block.
+/// The findings in a block.
 struct Seen {
   bool all_count = false;
   std::size_t not_zero = 0;

@@ -21,8 +21,8 @@ class StackSums {
   /// Whether it takes such images: integers of few bins, not Errors::azimuthal.
   static bool takes(const Prepared& prepared, PixelFormat format) noexcept;
 
-  /// Adds pixels [first, last) of `count` images, each beginning at its pixel 0. What has no room here, masked pixels
-  /// and the last images of a stack where they are too few, goes into `sums`, one an image, by `scratch`.
+  /// Adds pixels [first, last) of `count` images, each beginning at its pixel 0. Counts without room here, masked
+  /// pixels, and the last images of a stack where they are too few, go into `sums`, one an image, by `scratch`.
   void add(const std::byte* const* images, std::size_t count, std::size_t first, std::size_t last, Scratch& scratch,
            Sums* sums) noexcept;
   /// Moves all into `sums`.

@@ -27,7 +27,7 @@ enum class Unit : std::uint8_t { q_per_angstrom, q_per_nm, two_theta_deg, two_th
 /// How a pixel lies in bins, in pyFAI's words.
 enum class Splitting : std::uint8_t { no, bbox, full };
 
-/// What the run file says; the arrays are made of most of it before the kernel is.
+/// The run file's parameters; the arrays are made of most of them before the kernel is.
 struct Settings {
   std::string poni, mask, dark, flat;
   std::int64_t bins = 1000;
@@ -226,7 +226,7 @@ class Pass final : public CpuPass {
   }
 
  private:
-  /// What workers have summed side by side, once a stack: where nothing is, nothing is done.
+  /// Joins the workers' sums, once a stack, and skips empty ones.
   void flush() noexcept {
     for (std::size_t worker = 0; worker < together_.size(); ++worker) {
       together_[worker].flush(sums_.data() + worker * stack_, items_);

@@ -82,10 +82,10 @@ std::optional<std::uint64_t> uncompressed_bytes(std::span<const std::byte> chunk
 
 namespace {
 
-/// What a chunk's header says, checked against what is wanted of it.
+/// The facts of a chunk's header, checked against the request.
 struct Facts {
   std::size_t block_bytes = 0;
-  std::size_t shuffled_bytes = 0;  // what follows is verbatim
+  std::size_t shuffled_bytes = 0;  // the rest is verbatim
 };
 
 std::optional<Facts> facts_of(std::span<const std::byte> chunk, std::size_t element_bytes, std::size_t bytes) noexcept {

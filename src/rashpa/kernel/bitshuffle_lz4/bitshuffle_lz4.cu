@@ -32,7 +32,7 @@ struct Shape {
   std::uint32_t blocks = 0;
 };
 
-/// What a warp works in.
+/// The shared memory of a warp.
 struct Bench {
   // Planes of a full block lie a word further apart than they are long, so that the lanes' words of as many planes are
   // in as many banks.
@@ -138,7 +138,7 @@ __device__ unsigned end_of_run(const std::uint32_t* repeats, unsigned at, unsign
   return kBlock;
 }
 
-/// What follows a token's half; returns how many bytes.
+/// Writes the bytes behind a token's half; returns their number.
 __device__ __forceinline__ unsigned put_more(std::uint8_t* to, unsigned length, unsigned lane) {
   if (length < kLong) return 0;
   const unsigned whole = (length - kLong) / 255;

@@ -28,7 +28,7 @@ constexpr std::size_t default_block_elements(std::size_t element_bytes) noexcept
 /// Room that any `bytes` of input need at most, header included.
 std::size_t compressed_bound(std::size_t bytes, std::size_t element_bytes) noexcept;
 
-/// A part of an image, in bytes: whole blocks, but for what the last one ends with.
+/// A part of an image, in bytes: whole blocks, except the rest behind the last one.
 struct Part {
   std::size_t first = 0;
   std::size_t last = 0;

@@ -31,8 +31,8 @@ bool takes_images(std::size_t image_bytes, std::size_t element_bytes) noexcept;
 /// Room for the chunk of an image, a multiple of 16.
 std::size_t room_for_chunk(std::size_t image_bytes, std::size_t element_bytes) noexcept;
 
-/// Compresses stacks of images; owns memory of the device that was the current one when it was made. Each block is what
-/// pack_runs() makes of its planes.
+/// Compresses stacks of images; owns memory of the device that was the current one when it was made. Each block has the
+/// bytes that pack_runs() makes of its planes.
 class Encoder {
  public:
   /// `images`: most in a stack. Throws ConfigError when it does not take them, ResourceError.

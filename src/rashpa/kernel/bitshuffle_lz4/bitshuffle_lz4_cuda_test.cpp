@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Chunks made on a GPU: the bytes of the plain reference, and what comes back of them. Run by `make test-device`.
+/// Chunks made on a GPU: the bytes of the plain reference, and the pixels decoded from them. Run by `make test-device`.
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4_cuda.hpp"
 
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@ namespace {
 
 // Fewer bytes of noise are searched faster than looked at twice.
 constexpr std::size_t kLeastNoise = 1024;
-// LZ4 ends with literals: what is left for it is longer than these.
+// LZ4 ends with literals: the rest for it is longer than these.
 constexpr std::size_t kLeastRest = 64;
 // The proof that a plane is noise takes one step in so many of the search itself.
 constexpr int kProof = 32;

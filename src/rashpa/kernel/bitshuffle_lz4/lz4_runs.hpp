@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// LZ4 blocks of literals and runs of one byte, and nothing else: what a GPU finds without a table of places, plain.
+/// LZ4 blocks of literals and runs of one byte, and nothing else: a GPU finds these without a table of places. This is
+/// the plain version.
 #include <cstddef>
 
 namespace rashpa::kernel::bitshuffle_lz4 {

@@ -21,7 +21,7 @@ template <typename T>
 void expect_equal(const std::vector<std::vector<T>>& images, std::int32_t threshold, PixelFormat format = kPhotons) {
   const std::size_t pixels = images.front().size();
   const std::size_t stride = (pixels + 15) / 16 * 16 + 16;
-  // What lies between the images must not be counted.
+  // Pixels between the images must not be counted.
   std::vector<T> all(images.size() * stride, static_cast<T>(photon_range(format).most));
   std::vector<std::uint32_t> truth;
   std::vector<std::uint32_t> begin;

@@ -35,7 +35,7 @@ struct Job {
   bool one = false;                 // lines lie without gaps
   std::uint32_t first_segment = 0;  // among those of the image
   std::uint32_t segment = 0;        // bytes; the last one may have fewer
-  std::uint32_t inverted = 0;       // what is inverted at the beginning and the end comes to this
+  std::uint32_t inverted = 0;       // the sum of both inversions, at the beginning and the end
   std::uint32_t factor = 0;         // shifts by all its bytes
   std::uint32_t expected = 0;
   std::uint32_t part = 0;
@@ -43,7 +43,7 @@ struct Job {
   bool known = false;
 };
 
-/// What is to be done with an image.
+/// The work on an image.
 struct Plan {
   std::uint32_t jobs = 0;
   std::uint32_t segments = 0;
@@ -118,8 +118,8 @@ __device__ __noinline__ uint4 by_bytes(const std::byte* image, const Job& job, s
   return {words[0], words[1], words[2], words[3]};
 }
 
-/// Zeros in front change nothing: rows end where the segment does. load(at) is for those that lie wholly in it; what is
-/// before `begin` of the first one is 0.
+/// Zeros in front change nothing: rows end where the segment does. load(at) is for those that lie wholly in it; bytes
+/// before `begin` of the first one are 0.
 template <unsigned Ahead, typename Load>
 __device__ __forceinline__ std::uint32_t crc_of_rows(std::int64_t begin, std::int64_t end, std::uint32_t factor,
                                                      Load load) {
@@ -182,7 +182,7 @@ __device__ __forceinline__ std::uint32_t shifted(std::uint32_t crc, std::uint64_
   return crc;
 }
 
-/// What a warp has found of a segment; a thread shifts it to its place.
+/// A warp's result for a segment; a thread shifts it to its place.
 struct Piece {
   std::uint32_t crc = 0;
   std::uint32_t* to = nullptr;  // null: none
@@ -219,7 +219,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     const std::uint64_t from = std::uint64_t{segment - job.first_segment} * job.segment;
     const std::uint64_t to = min(from + job.segment, job.bytes);
     std::uint32_t factor = tables->lane[lane];
-    asm volatile("" : "+r"(factor));  // what follows from it is not kept in 32 registers
+    asm volatile("" : "+r"(factor));  // derived values are not kept in 32 registers
     const std::uint32_t crc = crc_of_segment(images + number * stride, job, static_cast<std::int64_t>(from),
                                              static_cast<std::int64_t>(to), factor);
     if (lane == kept) mine = {crc, &found[number * kMostJobs + at], job.bytes - to};

@@ -26,12 +26,12 @@ struct Config {
 
 struct Result {
   std::uint32_t crc32c = 0;    ///< of the image, row by row
-  std::uint32_t verified = 0;  ///< parts that are what their sources say
+  std::uint32_t verified = 0;  ///< parts that agree with their sources
   std::uint32_t wrong = 0;     ///< parts that are not
   std::uint32_t first = 0;     ///< the first of these
 };
 
-/// What a step says of a result. `first_wrong`: of the first image that has one, of any.
+/// A step's message on a result. `first_wrong`: of the first image that has one, of any.
 inline constexpr std::uint32_t kNoneWrong = ~0U;
 void settle(const Config& config, const Result& result, std::atomic<std::uint32_t>& first_wrong,
             Finding& finding) noexcept;
@@ -56,7 +56,7 @@ std::uint32_t crc_of(std::span<const std::byte> image, const Lines& lines) noexc
 
 /// Which lines of an image of `bytes` have to be looked at; that follows from where the parts lie alone. Calls
 /// look(lines, joins, sum, part): `joins`, they follow the ones that joined before, in the image's own order; `sum`,
-/// what is known of them as a part, or null.
+/// the sum of them as a part, or null.
 template <typename Look>
 void each_part(std::size_t bytes, std::span<const PayloadSum> sums, Look look) {
   // Parts that lie one behind the other, as modules of full width do, are read once for both.

@@ -9,7 +9,7 @@ namespace {
 
 using Image = std::vector<std::byte>;
 
-/// What the source of that rectangle says, of an image of `bytes` a row.
+/// The record of that rectangle's source, for an image of `bytes` a row.
 PayloadSum sum_of(const Image& image, std::uint64_t bytes, std::uint32_t x, std::uint32_t y, std::uint32_t width,
                   std::uint32_t height) {
   PayloadSum sum{y * bytes + x, bytes, width, height, 0, true};

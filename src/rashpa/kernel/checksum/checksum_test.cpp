@@ -21,7 +21,7 @@ std::vector<std::byte> image_of(std::uint32_t seed) {
   return image;
 }
 
-/// What the source of that rectangle says.
+/// The record of that rectangle's source.
 PayloadSum sum_of(std::span<const std::byte> image, std::uint32_t x, std::uint32_t y, std::uint32_t width,
                   std::uint32_t height) {
   PayloadSum sum{y * std::uint64_t{kWidth} + x, kWidth, width, height, 0, true};

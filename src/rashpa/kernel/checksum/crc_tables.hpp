@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The tables and factors of the CUDA kernel. A CRC32C without what is inverted at its beginning and end is
-/// linear: what a word comes to does not depend on the others, and a shift is that of its bytes, summed modulo 2.
+/// The tables and factors of the CUDA kernel. A CRC32C without the inversions at its beginning and end is linear: the
+/// share of a word does not depend on the others, and a shift is that of its bytes, summed modulo 2.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -14,9 +14,9 @@ inline constexpr std::uint32_t kDigit = 1U << kDigitBits;
 inline constexpr std::uint32_t kDigits = 3;  ///< a shift is one of less than 2^33 bytes
 
 struct CrcTables {
-  /// What a byte of a CRC comes to a row later: byte 2 · i + j of it, by [i][value][j].
+  /// The share of a byte of a CRC a row later: byte 2 · i + j of it, by [i][value][j].
   std::array<std::array<std::array<std::uint32_t, 2>, 256>, 2> row{};
-  /// What four bits of a CRC come to four bytes later: bits 4 · i and those above, by [i][value].
+  /// The share of four bits of a CRC four bytes later: bits 4 · i and those above, by [i][value].
   std::array<std::array<std::uint32_t, 16>, 8> word{};
   /// Shifts from the last word of a lane's 16 bytes to behind the row's CRC.
   std::array<std::uint32_t, 32> lane{};

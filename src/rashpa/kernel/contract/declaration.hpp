@@ -43,8 +43,8 @@ struct Port {
   std::vector<std::string> limits{};   ///< verdict: parameters that the first column is compared with, for plots
 };
 
-/// What a step may get from the one that made the pixels, while those are still in registers, in place of a pass of
-/// its own over them.
+/// A result that a step may get from the one that made the pixels, while those are still in registers, in place of a
+/// pass of its own over them.
 enum class Tap : std::uint8_t {
   count,  ///< how many pixels are at or above a threshold
   mark,   ///< one bit a pixel: it is at or above a threshold
@@ -74,7 +74,7 @@ struct Declaration {
   std::vector<Tap> rides{};               ///< the input that spares it its own pass over the pixels
   double stack_bytes = 0;                 ///< read once a stack, bytes a pixel: calibration
   double scratch_bytes = 0;               ///< memory of its own, bytes a pixel of the image
-  std::vector<DeviceCost> device{};       ///< what grows with images; lists are in the port that makes them
+  std::vector<DeviceCost> device{};       ///< memory that grows with images; lists are in the port that makes them
   std::string origin{};                   ///< of code from outside the program, in words: "plugin peaks.so"
 
   [[nodiscard]] const Port* made(Port::Kind kind) const noexcept {

@@ -24,7 +24,7 @@ struct DeviceFinding {
   std::uint8_t verdict = 0;   ///< 0: kept; n: the n-th reason of step `step`
   std::uint8_t step = 0;      ///< which step's verdict it is
   std::uint8_t failed = 0;    ///< n: step n - 1 could not do its work: the image is errored
-  std::uint8_t lost = 0;      ///< not 0: what other devices have found of the image has not come: it is errored
+  std::uint8_t lost = 0;      ///< not 0: other devices' results for the image have not come, and it is errored
 };
 
 /// A stack in device memory. Images at regular distances; image i is worked on when work[i] is not 0. A step clears
@@ -85,8 +85,8 @@ class DevicePass {
     static_cast<void>(place);
     return {};
   }
-  /// Of a step that leaves something to the next stack: what enqueue() puts into streams is then done for one stack at
-  /// a time, in the order of stacks.
+  /// Of a step with state for the next stack: the device then carries out the work of enqueue() for one stack at a
+  /// time, in the order of stacks.
   [[nodiscard]] virtual bool in_turn() const { return false; }
   /// As CpuPass::notice(). Any thread.
   [[nodiscard]] virtual std::string notice() const { return {}; }

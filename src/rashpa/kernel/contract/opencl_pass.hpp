@@ -66,7 +66,7 @@ struct HostItem {
   std::uint32_t image = 0;  ///< of the stack
   std::uint32_t place = 0;  ///< below Setup::places
   const StackImage* of = nullptr;
-  bool delivered = false;  ///< StackImage::raw is what the step sees
+  bool delivered = false;  ///< the step sees StackImage::raw
 };
 
 /// Owns memory of the device that it was made for. One for each stack in flight works at a time on its bench: `bench`
@@ -77,7 +77,7 @@ class DevicePass {
   /// The place that finds the results of an image.
   enum class Where : std::uint8_t {
     device,  ///< enqueue(), and the books have it
-    both,    ///< enqueue(), then settle() on the host of what fetch() has brought
+    both,    ///< enqueue(), then settle() on the host, with the results of fetch()
     host,    ///< settle(): nothing is enqueued or fetched
   };
   virtual ~DevicePass() = default;
@@ -153,8 +153,8 @@ class Fetched {
 /// Throws ConfigError that names the kernel when the device cannot compute with double precision.
 void need_doubles(const memory::opencl::Device& device, std::string_view kernel);
 
-/// work_group.cl and the parts of `source`, compiled with `macros` ("-D TILE=4096"). Throws ResourceError with what the
-/// compiler says.
+/// work_group.cl and the parts of `source`, compiled with `macros` ("-D TILE=4096"). Throws ResourceError with the
+/// compiler's message.
 memory::opencl::Program build(const memory::opencl::Device& device, const std::string& name,
                               std::vector<std::string_view> source, const std::string& macros);
 

@@ -62,7 +62,7 @@ constexpr PixelFormat delivered(PixelType type, std::int64_t largest_count = kNo
   }
 }
 
-/// An array of which nothing is said: what its numbers say. Of float32 that is NaN where there is none.
+/// A plain array: each number counts as it is. Of float32 that is NaN where there is none.
 constexpr PixelFormat plain(PixelType type) noexcept {
   return {type, type == PixelType::f32 ? Masked::not_a_number : Masked::none};
 }
@@ -133,10 +133,10 @@ struct Setup {
 struct Items {
   std::size_t first = 0;  ///< item number of entry 0
   std::size_t count = 0;
-  const std::byte* const* in = nullptr;   ///< row-major, without gaps
-  std::byte* const* out = nullptr;        ///< what it makes of them, aligned to 64 bytes; when it makes pixels
-  std::uint64_t* const* marks = nullptr;  ///< Tap::mark: bit p mod 64 of word p / 64; written or read
-  const std::uint32_t* place = nullptr;   ///< below Setup::places
+  const std::byte* const* in = nullptr;               ///< row-major, without gaps
+  std::byte* const* out = nullptr;                    ///< its pixels, aligned to 64 bytes, when it makes some
+  std::uint64_t* const* marks = nullptr;              ///< Tap::mark: bit p mod 64 of word p / 64; written or read
+  const std::uint32_t* place = nullptr;               ///< below Setup::places
   const std::span<const PayloadSum>* sums = nullptr;  ///< of the image as it was delivered; null: nobody says them
   const std::uint8_t* dark = nullptr;                 ///< not 0: a dark image. Null: none is
 };
@@ -205,8 +205,8 @@ namespace opencl {
 class DevicePass;  // opencl_pass.hpp
 }
 
-/// Of which images a step keeps something that shows in what it says of later ones. Those it gets proved: before it has
-/// them, it is known that none was written over.
+/// The images of which a step keeps state that changes its results for later ones. The unit proves these before the
+/// step has them: none was written over.
 enum class Keeps : std::uint8_t { nothing, of_darks, of_images };
 
 /// A kernel with its parameters. Does not change; used by any number of units. A step says what it does by the classes
@@ -222,8 +222,8 @@ class Step {
   [[nodiscard]] virtual std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const = 0;
   /// For the current device; null when there is none or the program was built without CUDA. Throws as on_cpu().
   [[nodiscard]] virtual std::unique_ptr<cuda::DevicePass> on_cuda(const Setup& setup) const;
-  /// For the device, which outlives it; null when there is none. Throws ResourceError with what the compiler of the
-  /// device says, too.
+  /// For the device, which outlives it; null when there is none. Throws ResourceError with the message of the device's
+  /// compiler, too.
   [[nodiscard]] virtual std::unique_ptr<opencl::DevicePass> on_opencl(const Setup& setup,
                                                                       const memory::opencl::Device& device) const;
 

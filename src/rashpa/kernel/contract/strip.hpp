@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Steps on strips of images: consecutive rows, each strip on a device of its own. What a step makes of pixels is the
-/// same there; what it counts is a part, and what it decides waits for the whole.
+/// Steps on strips of images: consecutive rows, each strip on a device of its own. A step makes the same pixels there.
+/// Its counts are parts, and its decision waits for the whole.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +34,7 @@ struct Bound {
 inline constexpr std::size_t kMostBounds = 4;
 using Bounds = std::array<Bound, kMostBounds>;
 
-/// What the first bound says that does not hold; 0: all hold. `columns`: the step's own, of the whole image.
+/// The verdict of the first bound that does not hold; 0: all hold. `columns`: the step's own, of the whole image.
 constexpr std::uint8_t verdict_of(const Bound* bounds, std::size_t count, const Scalar* columns) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
     const std::int64_t value = columns[bounds[i].column].integer();

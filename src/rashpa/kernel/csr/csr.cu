@@ -17,7 +17,7 @@ constexpr unsigned kThreads = 256;
 constexpr unsigned kWarps = kThreads / 32;
 constexpr unsigned kRound = 4096;  // entries of a tile that are put in order in shared memory at once
 
-/// What a tile has published: nothing yet (0, as the scratch memory is cleared), its own sum, or the sum up to it.
+/// The published state of a tile: nothing yet (0, as the scratch memory is cleared), its own sum, or the sum up to it.
 constexpr std::uint64_t kOwn = std::uint64_t{1} << 32U;
 constexpr std::uint64_t kUpTo = std::uint64_t{2} << 32U;
 

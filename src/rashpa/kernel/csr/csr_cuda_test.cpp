@@ -23,7 +23,7 @@ constexpr PixelFormat kPhotons{PixelType::i16, Masked::minimum};
 constexpr std::uint32_t kPoisonIndex = 0xDEADBEEF;
 constexpr std::int16_t kPoisonValue = 0x5A5A;
 
-/// Images of one size, what is kept of them, and which are compacted (empty: all).
+/// Images of one size, their kept pixels, and the compacted ones (empty: all).
 struct Job {
   const std::vector<Photons>& images;
   std::int16_t threshold;

@@ -112,9 +112,9 @@ HWY_INLINE std::size_t append_listed(const T* HWY_RESTRICT image, std::size_t fi
 }
 
 /// Appends the pixels of `words` words, of which `marks_at(word)` says which. Words with any are listed first: a branch
-/// on what has just come from memory is guessed wrong too often. Where many are kept, nothing is listed; whether they
-/// are is taken from the words before. `kTogether` words at once; `kFew`: entries
-/// written at once where few are kept.
+/// on a value that has just come from memory is mispredicted too often. Where many are kept, nothing is listed; whether
+/// they are is taken from the words before. `kTogether` words at once; `kFew`: entries written at once where few are
+/// kept.
 template <std::size_t kTogether, std::size_t kFew, typename T, class MarksAt>
 HWY_INLINE std::size_t append_words(const T* HWY_RESTRICT image, std::size_t words, const MarksAt& marks_at,
                                     const List<T>& out) {

@@ -22,7 +22,7 @@ template <typename T>
 using Image = std::vector<T>;
 using Photons = Image<std::int16_t>;
 
-/// What a backend wrote; empty lists and `overflow` when the capacity did not suffice.
+/// The results of a backend; empty lists and `overflow` when the capacity did not suffice.
 template <typename T>
 struct List {
   std::vector<std::uint32_t> index;
@@ -131,7 +131,7 @@ TEST(Csr, random_images_of_every_density_are_compacted_as_the_reference_does) {
   }
 }
 
-/// Detectors that deliver photons: what is masked is left out, whatever the type.
+/// For detectors that deliver photons a masked pixel is left out, in any type.
 TEST(Csr, images_of_every_integer_type_are_compacted_as_the_reference_does) {
   std::mt19937 random(8);
   for (const PixelType type : photon_types()) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Kernels that begin before the one in front of them in the stream has ended (programmatic dependent launch): the way
-/// from one to the next costs less. Every thread of such a kernel waits for that end itself, before it looks at what
-/// was made there, before it writes anything, and before it returns.
+/// from one to the next costs less. Every thread of such a kernel waits for that end itself, before it reads results
+/// from there, before it writes anything, and before it returns.
 #include <cuda_runtime.h>
 
 #include <cstddef>

@@ -25,7 +25,7 @@ struct Aside {
 };
 static_assert(kWarpPixels <= 1U << 8U && kImagesAtOnce <= 1U << 7U, "an entry of Aside has 32 bits");
 
-/// What a block found in each image of the stack, and which images it converts.
+/// A block's counts in each image of the stack, and the images that it converts.
 struct Shared {
   std::uint32_t images;
   std::uint32_t invalid;  // pixels of the block without calibration in G0: masked in every image, unless corrected

@@ -36,7 +36,7 @@ __device__ __forceinline__ std::uint32_t pixel_of(Place place, unsigned k) {
   return k < 4 ? place.first + k : place.second + k - 4;
 }
 
-/// What a thread keeps over a stack. Bit k of a mask stands for pixel_of(place, k).
+/// A thread's state over a stack. Bit k of a mask stands for pixel_of(place, k).
 struct Entries {
   float pedestal[kThreadPixels];
   float factor[kThreadPixels];
@@ -64,7 +64,7 @@ __host__ __device__ inline Thresholds thresholds_of(const Taps& taps) {
   return {bits(taps.bright_threshold), bits(taps.mark_threshold)};
 }
 
-/// One image's eight pixels, ready to be stored, and what was found on the way.
+/// One image's eight pixels, ready to be stored, and the counts from their conversion.
 template <Output kOutput>
 struct Converted;
 template <>

@@ -16,8 +16,8 @@
 
 namespace rashpa::kernel::jungfrau::cuda {
 
-/// The step on a CUDA device. What it is made of is open to the unit's resident kernel, which does the same work
-/// itself where images are not assembled and pedestals stay.
+/// The step on a CUDA device. Its parts are open to the unit's resident kernel, which does the same work itself where
+/// images are not assembled and pedestals stay.
 class Pass final : public kernel::cuda::DevicePass {
  public:
   /// `assembly`: null, images stay as modules send them.

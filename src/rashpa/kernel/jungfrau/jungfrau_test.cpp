@@ -14,7 +14,7 @@
 namespace rashpa::kernel::jungfrau {
 namespace {
 
-/// What a conversion of a stack leaves behind. NaN are compared as bits.
+/// The results of a conversion of a stack. NaN are compared as bits.
 struct Result {
   std::vector<std::vector<std::uint8_t>> pixels;
   std::vector<std::vector<std::uint64_t>> marks;

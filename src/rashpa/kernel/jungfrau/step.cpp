@@ -25,7 +25,7 @@ namespace rashpa::kernel::jungfrau {
 
 namespace {
 
-/// What the run file says; 0: the energy is the detector's, which the reader of the run file fills in.
+/// The run file's value; 0: the energy is the detector's, which the reader of the run file fills in.
 struct Settings {
   Output output = Output::photons;
   double photon_energy_kev = 0;

@@ -110,7 +110,7 @@ void check_columns(const Check& check, const Port& port, std::size_t most) {
   check.differ("column", port.columns, [](const Column& one) { return one.name; });
 }
 
-/// The first number that does not fit its column, in words; empty: all do. What would be cut is refused.
+/// The first number that does not fit its column, in words; empty: all do. A value that would be cut is refused.
 std::string misfit(const std::vector<Column>& columns, const Scalar* numbers) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].type != Column::Type::u32 || numbers[i].count() <= std::numeric_limits<std::uint32_t>::max())
@@ -200,7 +200,7 @@ class Pass final : public CpuPass {
             .profile = {profile}};
   }
 
-  /// What is wrong with what it has found, in words; empty: nothing.
+  /// The fault in its results, in words; empty: none.
   [[nodiscard]] std::string wrong_of(const ImageFindings& found) const {
     if (found.verdict > reasons_) {
       return fmt::format("its verdict is {}, and it declares {} reasons", found.verdict, reasons_);

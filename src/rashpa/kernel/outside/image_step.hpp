@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Steps of code from outside the program: a function that looks at one image at a time, and what it declares, checked.
+/// Steps of code from outside the program: a function that looks at one image at a time, and its checked declaration.
 /// Plugins and Python functions are made of it.
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace rashpa::kernel::outside {
 
 /// Where the function puts what it finds in an image. All of it is 0 before.
 struct ImageFindings {
-  Scalar* scalars = nullptr;  ///< its columns, in the order of the declaration; what does not fit: errored
+  Scalar* scalars = nullptr;  ///< its columns, in the order of the declaration; a value that does not fit: errored
   std::uint32_t verdict = 0;  ///< 0: kept; n: its n-th reason
   Scalar* rows = nullptr;     ///< of its table: room for `row_capacity` rows of all its columns
   std::uint32_t row_capacity = 0;
@@ -23,8 +23,8 @@ struct ImageFindings {
   double* profile = nullptr;    ///< of its profile: room for all bins of all arrays, one array after the other
 };
 
-/// Code that was not compiled with the program. Made and used by the threads of a unit, one call at a time; what it
-/// does takes the time that it takes.
+/// Code that was not compiled with the program. Made and used by the threads of a unit, one call at a time; a call has
+/// no bound in time.
 class ImageFunction {
  public:
   virtual ~ImageFunction() = default;
@@ -34,7 +34,7 @@ class ImageFunction {
 
 /// Of a unit: one a thread.
 using ImageFunctions = std::vector<std::unique_ptr<ImageFunction>>;
-/// Makes the functions of all threads of a unit, Setup::workers. What they share is that unit's alone. Throws
+/// Makes the functions of all threads of a unit, Setup::workers. Their shared state belongs to that unit alone. Throws
 /// ConfigError when shape or pixels do not suit them, ResourceError.
 using MakeImageFunctions = std::function<ImageFunctions(const Setup& setup)>;
 /// Of what `make` makes, one a thread.
@@ -45,8 +45,8 @@ ImageFunctions for_all_threads(const Setup& setup, Make make) {
   return functions;
 }
 
-/// Throws ConfigError that says what is wrong: names, types, bounds, counts, ports that such a step cannot have.
-/// Kernels of the program are tested; what comes from outside is checked.
+/// Throws ConfigError that names the fault: names, types, bounds, counts, ports that such a step cannot have. Kernels
+/// of the program are tested; code from outside is checked.
 void check_outside(const Declaration& declaration);
 
 /// A step on processor cores, each image by one thread. `table_rows`: room in its table, an image; `axes`: of its

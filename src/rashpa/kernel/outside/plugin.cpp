@@ -37,7 +37,7 @@ static_assert(sizeof(rashpa_plugin_value) == sizeof(Scalar));
 
 std::string text_of(const char* text) { return text == nullptr ? "" : std::string(text, ::strnlen(text, kMostRead)); }
 
-/// What a plugin says that failed, in one line.
+/// The message of a plugin that failed, in one line.
 std::string reason_of(const char* text) {
   std::string reason = text_of(text);
   for (char& c : reason) {
@@ -216,7 +216,7 @@ Declaration declaration_of(const Library& library) {
   return declaration;
 }
 
-/// A state of the plugin, and its calls. What a plugin in C++ throws ends here.
+/// A state of the plugin, and its calls. An exception of a plugin in C++ ends here.
 class Function final : public ImageFunction {
  public:
   Function(std::shared_ptr<const Library> library, const Setup& setup, const std::vector<rashpa_plugin_value>& values,

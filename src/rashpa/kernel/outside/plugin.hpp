@@ -12,7 +12,7 @@ namespace rashpa::kernel::outside {
 
 /// Whether a plugin is held to leaving its pixels as they are.
 enum class PixelCheck : std::uint8_t {
-  on,   ///< it is given a copy of each image, and what it changes there makes the image errored
+  on,   ///< it gets a copy of each image, and a change there makes the image errored
   off,  ///< it is given the image that is stored
 };
 

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 const fs::path kPlugins = RASHPA_PLUGINS;
 
-/// What test_plugin is for as long as this lives.
+/// Sets the behaviour of test_plugin for the life of this object.
 struct As {
   explicit As(const std::string& how) { ::setenv("RASHPA_TEST_PLUGIN", how.c_str(), 1); }
   ~As() { ::unsetenv("RASHPA_TEST_PLUGIN"); }

@@ -62,8 +62,8 @@ class Pass final : public cuda::DevicePass {
   }
 
  private:
-  /// Calls it with images of zeros, twice: what it compiles when it is called first is compiled before the run, and
-  /// what it cannot do is known. Throws ConfigError when it fails.
+  /// Calls it with images of zeros, twice: so it compiles its kernels before the run, and its failures are known then.
+  /// Throws ConfigError when it fails.
   void warm_up(const Setup& setup) {
     const std::size_t stride =
         (setup.shape.pixels() * pixel_bytes(setup.in.type) + kAlignment - 1) / kAlignment * kAlignment;

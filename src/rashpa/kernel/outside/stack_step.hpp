@@ -28,13 +28,13 @@ struct StackFindings {
   DeviceNumbers verdicts{};              ///< whole numbers, 0: kept; n: its n-th reason. No data: all are kept
 };
 
-/// Code that was not compiled with the program. Called by the thread that submits stacks, for one after the other; what
-/// it does takes the time that it takes.
+/// Code that was not compiled with the program. Called by the thread that submits stacks, for one after the other; a
+/// call has no bound in time.
 class StackFunction {
  public:
   virtual ~StackFunction() = default;
-  /// Puts its work on all images into the stream, those that nobody wants included. What `found` names stays as it is
-  /// until the function is called for the same bench again. False: it failed, and `why` says why.
+  /// Puts its work on all images into the stream, unwanted ones included. The arrays of `found` stay as they are until
+  /// the function is called for the same bench again. False: it failed, and `why` says why.
   virtual bool look(const cuda::DeviceStack& stack, std::uint32_t bench, CUstream_st* stream, StackFindings& found,
                     std::string& why) noexcept = 0;
 };
@@ -42,7 +42,7 @@ class StackFunction {
 /// Throws ConfigError when shape or pixels do not suit it, ResourceError.
 using MakeStackFunction = std::function<std::unique_ptr<StackFunction>(const Setup& setup)>;
 
-/// A step for unit cuda, started by launches. Integer columns of what does not fit them, and verdicts that are none of
+/// A step for unit cuda, started by launches. Values that do not fit an integer column, and verdicts that are none of
 /// its reasons, make an image errored. Throws as check_outside(), and when it makes tables or profiles.
 std::shared_ptr<const Step> stack_step(Declaration declaration, MakeStackFunction make);
 

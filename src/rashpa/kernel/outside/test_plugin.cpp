@@ -56,7 +56,7 @@ int process(void* given, const void* pixels, rashpa_plugin_findings* findings) {
     findings->row_count = 2;
     findings->rows[2].count = std::uint64_t{1} << 35U;
   }
-  if (state.how == "writes" && odd) const_cast<std::uint16_t*>(first)[6] = 0;  // NOLINT: what a plugin must not do
+  if (state.how == "writes" && odd) const_cast<std::uint16_t*>(first)[6] = 0;  // NOLINT: a plugin must not do this
   if (findings->profile != nullptr) {
     for (int bin = 0; bin < 3; ++bin) {
       findings->profile[bin] = first[0] + bin;

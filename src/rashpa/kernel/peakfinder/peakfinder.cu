@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled without fused multiply-adds (CMakeLists.txt): what is computed is what unit cpu computes, in its order.
+// Compiled without fused multiply-adds (CMakeLists.txt): the kernel computes the same as unit cpu, in its order.
 #include <algorithm>
 #include <cmath>
 #include <string>

@@ -21,13 +21,13 @@ constexpr float kEverything = 1e9F;
 constexpr double kNoNoise = 1e-10;
 constexpr double kLeastSigma = 0.01;
 
-/// What the next round takes of a ring.
+/// The window of a ring for the next round.
 struct Window {
   float low = -kEverything;
   float high = kEverything;
 };
 
-/// What the sums of a round say of the ring.
+/// The ring's limits from the sums of a round.
 void settle(const RingSums& sums, const Config& config, Window& window, Limit& limit) noexcept {
   if (sums.count == 0) {
     window = {std::numeric_limits<float>::min(), std::numeric_limits<float>::max()};
@@ -57,7 +57,7 @@ void for_panels(const Config& config, const Shape& shape, Work work) {
   }
 }
 
-/// An image with what is known of its rings.
+/// An image with the limits of its rings.
 struct Seen {
   const Config& config;
   const Shape& shape;
@@ -108,7 +108,7 @@ Local around(const Seen& seen, const Panel& panel, std::int64_t x, std::int64_t 
   return found;
 }
 
-/// The number of a pixel, which may lie anywhere; −1 for what is no number or lies very far away.
+/// The number of a pixel, which may lie anywhere; −1 for no number, or a place very far away.
 std::int64_t nearest(double place) noexcept {
   constexpr double kFarthest = 1e15;
   return std::abs(place) < kFarthest ? std::llrint(place) : -1;

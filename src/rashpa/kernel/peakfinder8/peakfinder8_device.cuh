@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Peaks above the background as a block finds them: for every kernel that does so, whether it runs over a stack
-/// (peakfinder8.cu) or stays resident. Compiled without fused multiply-adds: what is computed is what unit cpu
-/// computes, in its order.
+/// (peakfinder8.cu) or stays resident. Compiled without fused multiply-adds: the code computes the same as unit cpu, in
+/// its order.
 #include <cuda_runtime.h>
 
 #include <cmath>
@@ -35,7 +35,7 @@ __device__ inline bool may_begin(const Known& known, const std::uint32_t* marks,
   return !before(-1, 0) && !before(-1, -1) && !before(0, -1) && !before(1, -1);
 }
 
-/// What a warp grows a peak in.
+/// The memory in which a warp grows a peak.
 struct Room {
   std::uint32_t* members;  // [max_pixels]
   float* values;           // of them
@@ -133,7 +133,7 @@ __device__ Local around(const Known& known, const T* image, const RingLimit* lim
   return found;
 }
 
-/// The number of a pixel, which may lie anywhere; −1 for what is no number or lies very far away.
+/// The number of a pixel, which may lie anywhere; −1 for no number, or a place very far away.
 __device__ inline std::int64_t nearest(double place) { return fabs(place) < 1e15 ? llrint(place) : -1; }
 
 /// Sums over the pixels of a peak, one after the other, as unit cpu adds them up. Infinite ones are left out.
@@ -205,7 +205,7 @@ __device__ bool measure(const Known& known, const T* image, const RingLimit* lim
   return panel.holds(nearest(peak.x), nearest(peak.y));
 }
 
-/// What a block shares while it finds peaks in kWords words of marks.
+/// The shared memory of a block while it finds peaks in kWords words of marks.
 template <unsigned kWords>
 struct Seeds {
   std::uint16_t pixel[kWords * 32];

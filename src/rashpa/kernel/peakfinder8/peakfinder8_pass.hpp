@@ -42,8 +42,7 @@ struct Known {
   kernel::cuda::PixelValue value;
 };
 
-/// The step on a CUDA device. What it is made of is open to the unit's resident kernel, which does the same work
-/// itself.
+/// The step on a CUDA device. Its parts are open to the unit's resident kernel, which does the same work itself.
 class Pass final : public kernel::cuda::DevicePass {
  public:
   Pass(const Config& config, const Setup& setup, const Rings& rings);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Tables of peaks on CUDA devices: what kernels that find them have in common.
+/// Tables of peaks on CUDA devices: the common part of kernels that find them.
 #include <cuda_runtime_api.h>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Peaks in any order to the rows of a table and its numbers: what threads of a block do, for every kernel that does
+/// Peaks in any order to the rows of a table and its numbers: the work of a block's threads, for every kernel that does
 /// so, whether it runs over a stack (peaks_cuda.cu) or stays resident.
 #include <cuda_runtime.h>
 
@@ -56,7 +56,7 @@ __device__ inline double sum_in_order(const double* intensities, std::uint32_t c
   constexpr unsigned kAll = ~0U;
   double sum = 0;
   for (std::uint32_t first = 0; first < count; first += 32) {
-    // What is added behind the last one is +0, which changes no sum that began with it.
+    // Every addend behind the last one is +0, which changes no sum that began with it.
     const std::uint32_t at = first + threadIdx.x % 32;
     const double mine = at < count ? __ldcg(&intensities[at]) : 0;
 #pragma unroll

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The common part of peak finders on OpenCL devices: rings and marks are the device's; what the marked pixels make is
-/// found by the host, image after image, with the function of unit cpu.
+/// The common part of peak finders on OpenCL devices: the device makes rings and marks; the host makes peaks of the
+/// marked pixels, image after image, with the function of unit cpu.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,8 +15,8 @@
 
 namespace rashpa::kernel::peaks {
 
-/// `look(finder, seen, format, peaks)` finds the peaks of what the device has seen. `lookup.rings()` or `lookup`
-/// itself has the rings.
+/// `look(finder, seen, format, peaks)` finds the peaks in the marks of the device. `lookup.rings()` or `lookup` itself
+/// has the rings.
 template <typename Finder, typename Config, typename Lookup, typename Look>
 class OpenclPass final : public opencl::MarkedRings {
  public:

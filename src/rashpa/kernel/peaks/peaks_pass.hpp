@@ -28,7 +28,7 @@ inline std::vector<Column> numbers() {
           {.name = "empty_rings", .unit = "rings", .doc = "Rings without background: no pixel of theirs is left"}};
 }
 
-/// What the columns of a peak finder's table are, where finders differ.
+/// The columns of a peak finder's table, where finders differ.
 struct Docs {
   const char* intensity;
   const char* snr;
@@ -111,7 +111,7 @@ class Rows {
   std::atomic<std::size_t> too_many_{0};
 };
 
-/// A Finder a thread, made of the kernel's Config, the shape, and what all of them look things up in.
+/// A Finder a thread, made of the kernel's Config, the shape, and the lookup that all of them share.
 template <typename Finder, typename Config, typename Lookup>
 class Pass final : public CpuPass {
  public:

@@ -17,7 +17,7 @@ namespace rashpa::kernel {
 namespace HWY_NAMESPACE {
 
 /// The lanes of a mask, at most 64, one bit each. By bytes of its own: with -fsanitize=thread gcc 12 and 13 read wrong
-/// what was written through a pointer to the number.
+/// values after a write through a pointer to the number.
 template <class D, class Mask>
 HWY_INLINE std::uint64_t mask_bits(D d, Mask mask) {
   std::uint8_t bytes[8] = {};

@@ -37,8 +37,8 @@ constexpr bool holds_all(PixelType type, PhotonRange range) noexcept {
   return range.least <= all.least && range.most >= all.most;
 }
 
-/// The format as vectors look at it. Signed pixels whose counts end below the largest value of their type are looked at
-/// as unsigned ones: what is negative lies beyond the end then, and one comparison does.
+/// The format as vectors look at it. Signed pixels whose counts end below the largest value of their type are read as
+/// unsigned ones: a negative value then lies beyond the end, and one comparison suffices.
 constexpr PixelFormat looked_at(PixelFormat format) noexcept {
   if (format.masked != Masked::negative || format.largest_count >= largest_value(format.type)) return format;
   return {format.type == PixelType::i16 ? PixelType::u16 : PixelType::u32, Masked::maximum, format.largest_count};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Pixels of any type as float32 on CUDA devices: what pixel_value() says.
+/// Pixels of any type as float32 on CUDA devices, as pixel_value() gives them.
 #include <cuda_runtime_api.h>
 
 #include <cmath>

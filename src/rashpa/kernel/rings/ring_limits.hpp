@@ -13,7 +13,7 @@ struct SnrRounds {
   double min_snr = 0;
   double threshold = 0;
 };
-/// Sigma clipping; what is marked may be above mean + factor · √(deviation² + noise²).
+/// Sigma clipping; a marked pixel may be above mean + factor · √(deviation² + noise²).
 struct SigmaClip {
   std::vector<double> reaches{};  ///< by how many values are left, up to all of a ring: deviations that are left out
   std::uint32_t cycles = 0;

@@ -52,7 +52,7 @@ bool RingValues::count(const void* image, PixelFormat format) noexcept {
   return true;
 }
 
-/// Counts the zeros, which are what is left of each ring, and puts large values by ring.
+/// Counts the zeros, which are the rest of each ring, and sorts large values by ring.
 void RingValues::settle(const void* image, PixelFormat format, std::size_t large) noexcept {
   first_[0] = 0;
   for (std::uint32_t ring = 0; ring < rings_->count(); ++ring) {

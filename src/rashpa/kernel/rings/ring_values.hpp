@@ -11,9 +11,9 @@
 
 namespace rashpa::kernel {
 
-/// Small whole numbers are counted, a histogram a ring, and the few large ones kept beside it; what does not fit that
-/// (float32, many large numbers, a ring of more than 65535 pixels) is sorted by ring. The sums are the same either
-/// way, as long as they are exact: whole numbers below 2^53. One thread at a time.
+/// Small whole numbers are counted, a histogram a ring, and the few large ones kept beside it. Other images (float32,
+/// many large numbers, a ring of more than 65535 pixels) are sorted by ring. The sums are the same either way, as long
+/// as they are exact: whole numbers below 2^53. One thread at a time.
 class RingValues {
  public:
   static constexpr std::uint32_t kBins = 256;            ///< of a ring

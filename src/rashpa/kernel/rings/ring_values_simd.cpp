@@ -66,7 +66,7 @@ std::uint32_t bin_of(T pixel, const PhotonRange& range, std::uint32_t zero) {
   return bin < 0 || bin > RingValues::kLargeBin ? RingValues::kLargeBin : static_cast<std::uint32_t>(bin);
 }
 
-/// What all tiles of an image have in common.
+/// The common state of all tiles of an image.
 struct Job {
   const Rings& rings;
   PhotonRange range;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled without fused multiply-adds (CMakeLists.txt): what is computed is what unit cpu computes, in its order.
+// Compiled without fused multiply-adds (CMakeLists.txt): the kernel computes the same as unit cpu, in its order.
 #include <algorithm>
 #include <cmath>
 
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(kRingThreads)
 }
 
 /// A thread a ring: a value that no pixel of the ring that sticks out is below. Backgrounds lie between those of
-/// neighbours, and what is rounded on the way is much less than a thousandth.
+/// neighbours, and rounding on the way is much less than a thousandth.
 __global__ void raise(const std::uint8_t* work, const RingLimit* limits, std::uint32_t rings, double factor,
                       double noise, float* above, CountedState* state) {
   const std::uint32_t image = blockIdx.y, ring = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The background of images ring by ring on CUDA devices, and the pixels above it: the first half of what peak finders
-/// do. Limits and marks are those of unit cpu, bit for bit, where pixels are whole numbers.
+/// The background of images ring by ring on CUDA devices, and the pixels above it: the first half of a peak finder's
+/// work. Limits and marks are those of unit cpu, bit for bit, where pixels are whole numbers.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -24,7 +24,7 @@ memory::cuda::DeviceMemory copy_to_device(const std::vector<T>& values, const ch
   return memory;
 }
 
-/// Memory of the current device, for all benches of a pass. What it enqueues is for one stack at a time on a bench.
+/// Memory of the current device, for all benches of a pass. Its work in streams is for one stack at a time on a bench.
 class MarkedRings {
  public:
   /// Throws ResourceError.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The background of images ring by ring on OpenCL devices, and the pixels above it: what peak finders look for. What
-/// is made of those pixels is the host's, from the same functions as on unit cpu.
+/// The background of images ring by ring on OpenCL devices, and the pixels above it, for peak finders. The host makes
+/// peaks of those pixels, by the same functions as unit cpu.
 #include <cstddef>
 #include <cstdint>
 #include <span>

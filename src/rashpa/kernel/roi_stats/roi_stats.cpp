@@ -24,7 +24,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// What stands before `mark`; `text` keeps what stands behind it.
+/// Returns the text before `mark`; `text` keeps the rest behind it.
 std::string_view cut(std::string_view& text, char mark) {
   const std::size_t at = text.find(mark);
   const std::string_view head = text.substr(0, at);

@@ -34,7 +34,7 @@ struct Ends {
   std::array<std::uint32_t, kMostRegions> part{};
 };
 
-/// What a thread finds: narrow pixels need no 64 bits.
+/// A thread's results: narrow pixels need no 64 bits.
 template <typename T>
 struct Found {
   using Wide = std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>;
@@ -59,7 +59,7 @@ struct Found {
       least = min(least, static_cast<Wide>(value));
     }
   }
-  /// What stands for a pixel that is not here: neither more than the most nor less than the least.
+  /// The stand-in for a pixel that is not here: neither more than the most nor less than the least.
   static constexpr T kNotHere = std::is_signed_v<T> ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
 };
 

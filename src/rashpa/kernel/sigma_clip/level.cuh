@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The background at a pixel, on CUDA devices: what level_at() says, in its order and without fused multiply-adds.
+/// The background at a pixel, on CUDA devices: the result of level_at(), in its order and without fused multiply-adds.
 #include <cuda_runtime_api.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@
 
 namespace rashpa::kernel::sigma_clip::cuda {
 
-/// An image on the device, and what is known of it.
+/// An image on the device, and its background.
 template <typename T>
 struct Seen {
   const T* pixels;

@@ -27,7 +27,7 @@ struct Window {
   float high = kInfinity;
 };
 
-/// What a bin's values say; deviation² is the variance over the pixels.
+/// The statistics of a bin's values; deviation² is the variance over the pixels.
 struct Moments {
   std::uint32_t count = 0;
   double mean = 0;
@@ -44,15 +44,14 @@ Moments moments_of(const RingSums& whole, const RingSums& above_one, bool azimut
   return {whole.count, mean, variance};
 }
 
-/// What of the window lies within `reach` of the mean; what lies at the limit is kept.
+/// The part of the window within `reach` of the mean; a value at the limit is kept.
 Window within(const Window& window, double mean, double reach) noexcept {
   return {std::max(window.low, std::nextafter(static_cast<float>(mean - reach), -kInfinity)),
           std::min(window.high, std::nextafter(static_cast<float>(mean + reach), kInfinity))};
 }
 
 /// Leaves out what is further from the mean than the criterion says, as long as there is something to leave out. Where
-/// nothing would be left by what the counts say, what they scatter decides.
-/// `sums(window)`: of the values in it.
+/// the counts would leave nothing, the spread decides. `sums(window)`: of the values in it.
 template <typename Sums>
 Bin clip(const Config& config, Sums sums) {
   const bool hybrid = config.error_model == ErrorModel::hybrid;
@@ -216,8 +215,8 @@ void Background::look(const void* image, PixelFormat format) noexcept {
   }
 }
 
-/// The limit of a pixel lies between those of its bin and of the bins beside it, and what is rounded on the way is much
-/// less than a thousandth of it.
+/// The limit of a pixel lies between those of its bin and of the bins beside it, and rounding on the way is much less
+/// than a thousandth of it.
 std::span<const std::uint64_t> Background::candidates(const void* image, PixelFormat format, double factor) noexcept {
   for (std::size_t bin = 0; bin < bins_.size(); ++bin) {
     const std::size_t last = std::min(bin + 1, bins_.size() - 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The background of an image by radius, without its outliers: what the kernels `peakfinder` and `sparsify` have in
-/// common. See README.md.
+/// The background of an image by radius, without its outliers: the common part of the kernels `peakfinder` and
+/// `sparsify`. See README.md.
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -22,7 +22,7 @@ namespace rashpa::kernel::sigma_clip {
 /// The source of a pixel's deviation.
 enum class ErrorModel : std::uint8_t {
   poisson,    ///< from its counts
-  azimuthal,  ///< from what the pixels of the same radius scatter
+  azimuthal,  ///< from the spread of the pixels of the same radius
   hybrid,     ///< azimuthal while outliers are left out, then poisson
 };
 

@@ -102,7 +102,7 @@ TEST(SigmaClip, a_bin_without_background_takes_nothing_from_others_and_gives_the
   EXPECT_EQ(level_at(bins, 2.5F, 0).mean, 5);
 }
 
-/// Pixels that `sparsify` lists of an image, and what it says of the rings.
+/// Pixels that `sparsify` lists of an image, and its table of the rings.
 struct Listed {
   std::vector<std::size_t> pixels;
   std::vector<Bin> bins;

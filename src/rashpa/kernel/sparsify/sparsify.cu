@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled without fused multiply-adds (CMakeLists.txt): what is computed is what unit cpu computes, in its order.
+// Compiled without fused multiply-adds (CMakeLists.txt): the kernel computes the same as unit cpu, in its order.
 #include <string>
 #include <vector>
 
@@ -20,7 +20,7 @@ using memory::cuda::PinnedMemory;
 constexpr unsigned kThreads = 128;
 constexpr unsigned kColumns = 3;  // of the table
 
-/// What stays the same for all images.
+/// The constants of all images.
 struct Known {
   const float* places;
   double cutoff, noise;

@@ -13,7 +13,7 @@
 
 namespace rashpa::kernel::cuda {
 
-/// What the device makes of it, as opencl::on_cpu(); the second image is left out.
+/// The device's results, as opencl::on_cpu(); the second image is left out.
 inline opencl::Everything on_device(const Step& step, const opencl::Case& given, DevicePass& pass) {
   const opencl::testing_detail::Sizes sizes(step, given);
   const std::size_t count = given.images.size();
@@ -102,7 +102,7 @@ inline void expect_as_cpu(const Step& step, const opencl::Case& given) {
       EXPECT_TRUE(found.images[i].index == wanted.index);
       EXPECT_TRUE(found.images[i].value == wanted.value);
       if (const Port* port = step.declaration().made(Port::Kind::scalars)) {
-        if (wanted.failed && sizes.table_columns != 0) {  // what is added up over rows is not known
+        if (wanted.failed && sizes.table_columns != 0) {  // sums over rows are not known
           EXPECT_EQ(found.images[i].scalars.at(0), wanted.scalars.at(0));
         } else {
           opencl::expect_rows(found.images[i].scalars, wanted.scalars, port->columns, 0);

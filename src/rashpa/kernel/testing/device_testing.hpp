@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the tests of CUDA kernels share: a fresh seed in every run.
+/// The common part of the tests of CUDA kernels: a fresh seed in every run.
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>

@@ -41,7 +41,7 @@ inline const memory::opencl::Device* test_device(std::string& why) {
   return device.get();
 }
 
-/// What a step has left of a stack.
+/// A step's results for a stack.
 struct StepResult {
   std::vector<ImageBooks> books;
   std::vector<std::vector<std::byte>> pixels;  ///< without what lies behind an image
@@ -172,7 +172,7 @@ struct Everything {
   std::vector<std::vector<std::byte>> accumulated{};  ///< by quantity
 };
 
-/// What a step is given.
+/// The input of a step.
 struct Case {
   Shape shape{};
   PixelFormat format{};
@@ -241,7 +241,7 @@ inline Setup setup_of(const Case& given, const Sizes& sizes) {
 
 }  // namespace testing_detail
 
-/// What unit cpu makes of it.
+/// The results of unit cpu.
 inline Everything on_cpu(const Step& step, const Case& given) {
   const testing_detail::Sizes sizes(step, given);
   const std::size_t count = given.images.size();
@@ -285,7 +285,7 @@ inline Everything on_cpu(const Step& step, const Case& given) {
   return all;
 }
 
-/// What the device makes of it.
+/// The results of the device.
 inline Everything on_device(const memory::opencl::Device& device, const Step& step, const Case& given) {
   using memory::opencl::api;
   using memory::opencl::check;

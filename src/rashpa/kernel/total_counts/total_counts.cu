@@ -16,7 +16,7 @@ namespace {
 constexpr unsigned kThreads = 256;
 constexpr unsigned kLoads = 4;  // of eight pixels, on their way at once
 constexpr unsigned kTile = kThreads * kLoads * 8;
-using Word = unsigned long long;  // what atomicAdd takes
+using Word = unsigned long long;  // the type of atomicAdd
 
 /// 32 bits hold what a thread adds of narrow pixels.
 template <typename T>

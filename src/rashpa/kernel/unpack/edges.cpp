@@ -9,7 +9,7 @@ namespace rashpa::kernel::unpack {
 
 namespace {
 
-constexpr std::size_t kMostPixels = 16;  // of a byte each, in what is stored at once
+constexpr std::size_t kMostPixels = 16;  // of a byte each, in the bytes that are stored at once
 
 std::size_t counters_of(const Config& config) noexcept { return config.packed().pixels() * 8 / count_of(config.bits); }
 

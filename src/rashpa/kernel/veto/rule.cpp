@@ -172,7 +172,7 @@ class Compiler {
     next();
     return true;
   }
-  /// The text from `first` to what comes next.
+  /// The text from `first` to the next token.
   [[nodiscard]] std::string_view since(std::size_t first) const {
     std::string_view text = text_.substr(first, begin_ - first);
     while (!text.empty() && !(text.back() > ' ')) text.remove_suffix(1);

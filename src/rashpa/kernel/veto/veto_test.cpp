@@ -45,7 +45,7 @@ std::vector<Scalar> numbers_of(const std::string& text) {
   return numbers;
 }
 
-/// What the rule says of the numbers, or why it is refused.
+/// The verdict of the rule on the numbers, or the reason of its refusal.
 std::string said(const std::string& rule, const std::vector<Scalar>& numbers) {
   try {
     return Rule(rule, kColumns).holds(numbers.data()) ? "true" : "false";

@@ -23,8 +23,8 @@ Config rings(std::size_t bins, Errors errors, bool split, bool dark) {
   return test_rings(kShape, bins, errors, split, dark);
 }
 
-/// What the device makes of it; images stand between others that are not to be looked at. `times`: one after the other
-/// on the same bench, of which the last is returned.
+/// The device's results; the images stand between others that must not be read. `times`: one after the other on the
+/// same bench, of which the last is returned.
 Everything on_cuda(const Step& step, const Case& given, int times = 2) {
   const auto count = static_cast<std::uint32_t>(given.images.size());
   const std::uint32_t places = 2 * count + 1;

@@ -16,7 +16,7 @@ using kernel::cuda::DeviceStack;
 
 constexpr unsigned kGatherThreads = 256;
 
-/// What a thread has found of a bin.
+/// A thread's sums of a bin.
 struct Mine {
   std::int64_t signal = 0, variance = 0;
   double real_signal = 0, real_variance = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Azimuthal integration on OpenCL devices: sums by bins there, what follows from them on the host.
+/// Azimuthal integration on OpenCL devices: sums by bins there, the results on the host.
 #include <memory>
 #include <optional>
 

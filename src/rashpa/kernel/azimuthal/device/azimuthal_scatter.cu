@@ -16,7 +16,7 @@ namespace rashpa::kernel::azimuthal::cuda {
 namespace {
 
 using kernel::cuda::DeviceStack;
-using Word = unsigned long long;  // what atomicAdd takes
+using Word = unsigned long long;  // the type of atomicAdd
 
 __device__ void take_away(const Tables& tables, const Found& found, std::uint32_t image, std::uint32_t bin,
                           std::uint32_t pixel) {
@@ -36,8 +36,8 @@ using kernel::cuda::let_next_begin;
 // Sums of a block lie in its shared memory, a row of `Scatter::words` words for each bin: the warp's lanes share the
 // images of the block and have words of their own in each row, so that the lanes of an addition use different banks
 // whatever the bins are. A word has the sum of the low bits of counts and above it in how many pixels there were any,
-// so that it takes kMostOfWord pixels; longest_run() says how many of an image are few enough. What counts have above
-// these bits goes to a word of the bin and image, and what is beyond that to the sums of the image at once.
+// so that it takes kMostOfWord pixels; longest_run() says how many of an image are few enough. Higher bits of counts go
+// to a word of the bin and image, and bits beyond that to the sums of the image at once.
 constexpr unsigned kThreads = 1024;
 constexpr unsigned kWarps = kThreads / 32;
 constexpr unsigned kBankWords = 32;
@@ -86,7 +86,7 @@ struct Lane {
   }
 };
 
-/// What is not plain: negative, large, or masked.
+/// Pixels that are not plain: negative, large, or masked.
 template <typename T>
 __device__ void add(const Tables& tables, const Found& found, std::uint32_t* word, std::uint32_t* high,
                     std::uint32_t image, std::uint32_t bin, std::uint32_t pixel, std::int64_t value,
@@ -125,7 +125,7 @@ struct Pixels {
       }
     }
   }
-  /// As an unsigned number: what is negative is large.
+  /// As an unsigned number, a negative value is large.
   __device__ __forceinline__ std::uint32_t operator[](unsigned k) const {
     constexpr unsigned kInWord = 4 / sizeof(T);
     return static_cast<std::make_unsigned_t<T>>(words[k / kInWord] >> (k % kInWord * 8 * sizeof(T)));
@@ -154,8 +154,8 @@ struct Eight {
   uint4 bins;
 };
 
-/// What a word gets of a plain count: the count, and `one` when there is any. `any_of_two` is 1 for each half of a word
-/// when `one` is not 0.
+/// The addend of a word for a plain count: the count, and `one` when there is any. `any_of_two` is 1 for each half of a
+/// word when `one` is not 0.
 template <typename T>
 __device__ __forceinline__ std::uint32_t word_of(const Pixels<T>& pixels, unsigned k, std::uint32_t one,
                                                  std::uint32_t any_of_two) {
@@ -187,7 +187,7 @@ __device__ __forceinline__ void add_to(std::uint32_t address, std::uint32_t what
   asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(address), "r"(what) : "memory");
 }
 
-/// What is there comes into the second-level cache.
+/// The data there come into the second-level cache.
 __device__ __forceinline__ void bring_near(const void* there) { asm volatile("prefetch.global.L2 [%0];" ::"l"(there)); }
 
 /// The image that a lane looks at; bin b is at row[b · words].
@@ -202,7 +202,7 @@ struct Looks {
   std::uint32_t* row;
   std::uint32_t* high;
   std::uint32_t together;
-  std::uint32_t one;  ///< what a word gets for each pixel with counts
+  std::uint32_t one;  ///< addend of a word for each pixel with counts
 
   __device__ __forceinline__ void load(Eight<T>& eight, std::uint32_t first) const {
     eight.bins = __ldg(reinterpret_cast<const uint4*>(tables.bin_of + first));

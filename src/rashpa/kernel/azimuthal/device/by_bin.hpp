@@ -7,7 +7,7 @@
 
 namespace rashpa::kernel::azimuthal {
 
-/// Shares of pixels bin by bin, in each by pixel: what devices gather by.
+/// Shares of pixels bin by bin, in each by pixel: the table by which devices gather.
 struct ByBin {
   std::vector<std::uint32_t> firsts;  ///< of each bin, and behind the last one
   std::vector<std::uint32_t> pixels;  ///< not empty

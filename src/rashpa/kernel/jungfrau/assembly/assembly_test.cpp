@@ -108,7 +108,7 @@ TEST(Assembly, modules_that_would_lie_on_each_other_are_refused_with_what_to_do)
   EXPECT_NE(refusal({1024, 1024}, {{0, {0, 0, 1024, 256}, 0, 0}, {0, {0, 256, 1024, 256}, 0, 300}}), "accepted");
 }
 
-/// What the fast kernels make of a stack, against the plain references, on every instruction set.
+/// The fast kernels on a stack, against the plain references, on every instruction set.
 void expect_equal(const Assembly& assembly, Output output, std::size_t images, std::uint64_t seed) {
   const Shape seen = assembly.seen();
   const Config config = synthetic::config(seen.width, seen.height, output, seed, 0.01);

@@ -20,7 +20,7 @@ inline Config simple(Output output, std::uint32_t width = 64) {
   return config;
 }
 
-/// A row of the decode table (README.md): one word, the calibration of its pixel, and what must come out.
+/// A row of the decode table (README.md): one word, the calibration of its pixel, and the expected result.
 struct Row {
   const char* what;
   std::uint16_t word;

@@ -21,7 +21,7 @@ struct Drift {
   friend bool operator==(const Drift&, const Drift&) = default;
 };
 
-/// One pixel: sum ← sum + x − sum/N and the same for squares, with P = sum/N, written as what they are used for.
+/// One pixel: sum ← sum + x − sum/N and the same for squares, with P = sum/N, written in the form of their use.
 struct Running {
   float pedestal = 0;  ///< ADU
   float variance = 0;  ///< ADU²

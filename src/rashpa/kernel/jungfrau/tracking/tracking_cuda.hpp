@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Pedestals that follow the detector, on CUDA devices: what Tracker does, bit for bit. Stacks come one after the other
-/// (DevicePass::in_turn), whatever stream they are in.
+/// Pedestals that follow the detector, on CUDA devices: the work of Tracker, bit for bit. Stacks come one after the
+/// other (DevicePass::in_turn), whatever stream they are in.
 #include <cuda_runtime_api.h>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Pedestals that follow the detector, on OpenCL devices: what Tracker does, in the order of the compute queue, in
+/// Pedestals that follow the detector, on OpenCL devices: the work of Tracker, in the order of the compute queue, in
 /// which stacks come one after the other whatever bench they are at. The same bits as Tracker.
 #include <cstdint>
 #include <string>

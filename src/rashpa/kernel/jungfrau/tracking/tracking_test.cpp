@@ -30,7 +30,7 @@ std::vector<std::uint16_t> dark(const Config& config, double drift, std::uint64_
   return words;
 }
 
-/// What the plain reference makes of pixel `pixel`.
+/// The plain reference's result for pixel `pixel`.
 Running reference(const Config& config, const std::vector<std::vector<std::uint16_t>>& images,
                   const std::vector<std::uint8_t>& darks, std::size_t stack, std::size_t pixel) {
   const float inverse = 1.0F / static_cast<float>(config.tracking.images);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The arithmetic of `jungfrau` on one vector of pixels, and what a block of pixels is.
-/// Compiled once for each instruction set, by jungfrau_simd.cpp.
+/// The arithmetic of `jungfrau` on one vector of pixels, and the block of pixels. Compiled once for each instruction
+/// set, by jungfrau_simd.cpp.
 #if defined(RASHPA_JUNGFRAU_VECTORS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef RASHPA_JUNGFRAU_VECTORS_INL
 #undef RASHPA_JUNGFRAU_VECTORS_INL
