@@ -50,7 +50,7 @@ def run_file(modules: int, receivers: int, emulators: int, fan: int, ports: dict
         y, x = divmod(number, COLUMNS)
         lines.append(f"  {{ x = {x * (WIDTH + GAP)}, y = {y * (HEIGHT + GAP)} }},")
     lines.append(
-        f']\n[dataset]\nkind = "pattern"\nmodules = {modules}\nwidth = {WIDTH}\nheight = {HEIGHT}\nframes = 1\n[link]\nport = 0'
+        f']\n[dataset]\nkind = "pattern"\nmodules = {modules}\nwidth = {WIDTH}\nheight = {HEIGHT}\nframes = 1\n[receiver]\nport = 0'
     )
     for role, count in (("emulator", emulators), ("receiver", receivers)):
         for number in range(count):

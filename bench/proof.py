@@ -39,6 +39,7 @@ height = {side}
 frames = 8
 [link]
 kind = "pcie"
+[link.pcie]
 verify = "{verify}"
 [[buffer]]
 name = "full"

@@ -38,6 +38,7 @@ width = 256
 height = 128
 [link]
 kind = "{link}"
+[receiver]
 port = 0
 [[buffer]]
 name = "all"

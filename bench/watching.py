@@ -49,6 +49,7 @@ dark_every = 0
 hit_fraction = 1.0
 [link]
 kind = "pcie"
+[receiver]
 port = 0
 [[buffer]]
 name = "full"

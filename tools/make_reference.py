@@ -54,19 +54,25 @@ def sections(model: type[BaseModel], prefix: str = "", *, repeated: bool = False
     for name, field in model.model_fields.items():
         models, many = _models(field.annotation)
         path = f"{prefix}.{name}" if prefix else name
-        for member in models:
+        for member in _several(models):
             inner += sections(member, path, repeated=many)
         if not models:
             rows.append(f"| `{name}` | {_type(field)} | {_default(field)} | {_cell(field.description or '')} |")
     if prefix:
         tag = next((_literal(field) for field in model.model_fields.values() if _literal(field) is not None), None)
         title = f"[[{prefix}]]" if repeated else f"[{prefix}]"
+        title += f"` or `[{prefix}]" if prefix in ("emulator", "receiver") else ""
         kind = (
             f" {next(iter(_tag_names(model)))} = {tag}" if tag is not None and (repeated or prefix == "dataset") else ""
         )
         yield f"\n## `{title}`{kind}\n\n{(model.__doc__ or '').strip().partition(chr(10))[0]}\n"
         yield "\n| key | type | default | meaning |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
     yield from inner
+
+
+def _several(models: list[type[BaseModel]]) -> list[type[BaseModel]]:
+    """Return the tables without those of which another one has all keys: [receiver] has those of [[receiver]]."""
+    return [one for one in models if not any(other in one.__mro__[1:] for other in models)]
 
 
 def _models(annotation: Any) -> tuple[list[type[BaseModel]], bool]:

@@ -35,7 +35,7 @@ kind = "pattern"
 modules = 2
 width = 256
 height = 128
-[link]
+[receiver]
 port = 0
 [[emulator]]
 name = "upper"
@@ -114,12 +114,12 @@ kind = "pattern"
 modules = 2
 width = 64
 height = 32
-[link]
-port = 0
 [[receiver]]
 name = "a"
+port = 0
 [[receiver]]
 name = "b"
+port = 0
 [[group]]
 name = "farm"
 receivers = ["a", "b"]

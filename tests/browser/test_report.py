@@ -24,7 +24,7 @@ height = 32
 kind = "pattern"
 width = 64
 height = 32
-[link]
+[receiver]
 port = 0
 [[buffer]]
 name = "full"

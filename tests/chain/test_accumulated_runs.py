@@ -45,7 +45,7 @@ seed = 1
 hit_fraction = 0.5
 dark_every = 10
 
-[link]
+[receiver]
 port = 0
 
 [[buffer]]

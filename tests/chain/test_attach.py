@@ -34,7 +34,7 @@ rate_hz = 100.0
 kind = "pattern"
 width = 64
 height = 32
-[link]
+[receiver]
 port = 0
 [[buffer]]
 name = "full"

@@ -45,7 +45,7 @@ pixel = "uint16"
 geometry = "det.geom"
 [dataset]
 {dataset}
-[link]
+[receiver]
 port = 0
 [[buffer]]
 name = "b"

@@ -34,7 +34,7 @@ pedestal = ["c.h5", "c.h5:1"]
 [dataset]
 kind = "files"
 files = [["m0.npy"], ["m1.npy"]]
-[link]
+[receiver]
 port = 0
 """ + "".join(
     f"""\

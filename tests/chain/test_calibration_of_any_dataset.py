@@ -76,7 +76,7 @@ DATASETS = {
 
 def run_text(name: str, dataset: str, calibration: str, *buffers: str) -> str:
     run = f'[run]\nname = "{name}"\nframes = {FRAMES}\noutput = "out"\n'
-    return f"{run}{DETECTOR}[dataset]\n{dataset}{calibration}[link]\nport = 0\n{''.join(buffers)}"
+    return f"{run}{DETECTOR}[dataset]\n{dataset}{calibration}[receiver]\nport = 0\n{''.join(buffers)}"
 
 
 def rashpa(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -46,8 +46,9 @@ frames = 4
 width = 128
 height = 64
 [link]
-port = 0
 flow = "paced"              # the wire below carries nothing back
+[receiver]
+port = 0
 [[emulator]]
 name = "detector"
 engine = "fpga"

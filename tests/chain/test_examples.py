@@ -194,7 +194,10 @@ def test_two_processes_that_share_memory_give_the_same_images_as_over_packets(tm
     roce = tmp_path / "roce.toml"
     text = (tmp_path / "04_pcie.toml").read_text(encoding="utf-8")
     roce.write_text(
-        text.replace('kind = "pcie"', 'kind = "roce"\nport = 0').replace('"pcie"', '"roce"'), encoding="utf-8"
+        text.replace('kind = "pcie"', 'kind = "roce"')
+        .replace("[receiver]\n", "[receiver]\nport = 0\n")
+        .replace('name = "pcie"', 'name = "roce"'),
+        encoding="utf-8",
     )
     assert run(roce, tmp_path)[0] == 0
     with h5py.File(tmp_path / "pcie_full_master.h5") as pcie, h5py.File(tmp_path / "roce_full_master.h5") as other:
@@ -207,7 +210,7 @@ def test_two_receivers_take_their_parts_of_one_detector(tmp_path: Path, link: st
     file = edited(tmp_path, "06_two_receivers.toml", frames="240", rate_hz="0.0", output='"."')
     if link == "pcie":
         text = file.read_text(encoding="utf-8")
-        file.write_text(text.replace("[link]\n", '[link]\nkind = "pcie"\n', 1), encoding="utf-8")
+        file.write_text(text.replace("[dataset]", '[link]\nkind = "pcie"\n\n[dataset]', 1), encoding="utf-8")
     code, output, report = run(file, tmp_path)
     assert code == 0, output
     assert report["injected"]["unexplained"] == 0

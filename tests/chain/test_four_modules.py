@@ -90,7 +90,7 @@ def stored(folder: Path, buffer: str) -> tuple[list[int], h5py.File]:
     return file["/entry/data/frame_number"][:].tolist(), file
 
 
-@pytest.mark.parametrize("link", ["port = 0", 'port = 0\ntransport = "rc"', 'kind = "pcie"'])
+@pytest.mark.parametrize("link", ["", 'roce.transport = "rc"', 'kind = "pcie"'])
 def test_every_pixel_of_the_dataset_arrives_at_three_receivers(
     warm_nodes: WarmNodes, tmp_path: Path, link: str, played: list[tuple[NDArray[Any], NDArray[np.bool_]]]
 ) -> None:
@@ -100,7 +100,7 @@ def test_every_pixel_of_the_dataset_arrives_at_three_receivers(
         (r"slots = 20\nstack = 5\n", "slots = 20\nstack = 5\nkeep_darks = true\n"),
         (r"slots = 10\nstack = 1\n", "slots = 10\nstack = 1\nkeep_darks = true\n"),
         ("rate_hz = 50.0", "rate_hz = 0.0"),
-        ("port = 0", link),
+        (r"\[dataset\]", f"[link]\n{link}\n[dataset]"),
     )
     assert [len(load_plan(file).dtps_of(name)) for name in ("storage", "monitor", "feedback")] == [4, 1, 1]
     report = run(warm_nodes, file)

@@ -40,8 +40,6 @@ modules = 2
 width = 64
 height = 32
 frames = 16
-[link]
-port = 0
 [faults]
 seed = {seed}
 drop = {drop}

@@ -59,10 +59,13 @@ frames = 7
 {link}
 [[receiver]]
 name = "a"
+port = 0
 [[receiver]]
 name = "b"
+port = 0
 [[receiver]]
 name = "c"
+port = 0
 [[group]]
 name = "farm"
 receivers = ["a", "b", "c"]
@@ -78,7 +81,7 @@ kind = "hdf5"
 """
 
 
-def write(folder: Path, frames: int, rate_hz: float, link: str = "port = 0", group: str = "", extra: str = "") -> Path:
+def write(folder: Path, frames: int, rate_hz: float, link: str = "", group: str = "", extra: str = "") -> Path:
     file = folder / "dealt.toml"
     file.write_text(RUN.format(frames=frames, rate_hz=rate_hz, link=link, group=group) + extra, encoding="utf-8")
     return file
@@ -134,7 +137,7 @@ def stored(folder: Path, members: tuple[str, ...] = MEMBERS) -> tuple[Counter[in
     return whole, partial
 
 
-@pytest.mark.parametrize("link", ["port = 0", 'port = 0\ntransport = "rc"', 'kind = "pcie"'])
+@pytest.mark.parametrize("link", ["", 'roce.transport = "rc"', 'kind = "pcie"'])
 def test_every_frame_is_at_one_member(tmp_path: Path, link: str) -> None:
     code, output, report = end(start(write(tmp_path, 601, 0.0, link)), tmp_path)
     assert code == 0, output
@@ -331,7 +334,7 @@ def test_who_takes_a_run_over_goes_on_with_its_groups_as_they_are(tmp_path: Path
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("port = 0", 'port = 0\nflow = "paced"'), "credits"),
+        (("[link]\n", '[link]\nflow = "paced"\n'), "credits"),
         (('receivers = ["a", "b", "c"]', 'receivers = ["a", "b", "x"]'), "no receiver is named x"),
         (('group = "farm"', 'group = "form"'), "no group is named form"),
         (('receivers = ["a", "b", "c"]', 'receivers = ["a", "b", "b"]'), "2 times"),

@@ -28,7 +28,7 @@ geometry = "det.geom"
 [dataset]
 kind = "files"
 files = [["m0.npy"], ["m1.npy"], ["m2.npy"], ["m3.npy"]]
-[link]
+[receiver]
 port = 0
 [[buffer]]
 name = "full"

@@ -56,6 +56,7 @@ dark_every = 4
 [link]
 kind = "pcie"
 flow = "paced"
+[receiver]
 port = 0
 [[buffer]]
 name = "full"

@@ -31,7 +31,7 @@ kind = "pattern"
 width = 64
 height = 32
 frames = 7
-[link]
+[receiver]
 port = 0
 [[buffer]]
 name = "full"

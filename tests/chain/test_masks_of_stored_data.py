@@ -77,7 +77,7 @@ def run_text(dataset: str, pixel: str, *kernels: str) -> str:
     return (
         f'[run]\nname = "r"\nframes = {IMAGES}\noutput = "out"\nexisting = "replace"\n'
         f'[detector]\nwidth = {COLUMNS}\nheight = {ROWS}\npixel = "{pixel}"\n'
-        f"[dataset]\n{dataset}[link]\nport = 0\n"
+        f"[dataset]\n{dataset}[receiver]\nport = 0\n"
         f'[[buffer]]\nname = "b"\nslots = 8\nstack = 4\ndeadline_ms = 20000\nkeep_darks = true\n{tables}'
         '[[buffer.sink]]\nkind = "hdf5"\n'
     )

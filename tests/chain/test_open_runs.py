@@ -35,6 +35,8 @@ width = 96
 height = 64
 modules = 2
 frames = 7
+[receiver]
+port = 0
 [link]
 {link}
 [[emulator]]
@@ -58,7 +60,7 @@ kind = "null"
 """
 
 
-def write(folder: Path, link: str = "port = 0", run: str = "", rate_hz: float = 400.0) -> Path:
+def write(folder: Path, link: str = "", run: str = "", rate_hz: float = 400.0) -> Path:
     file = folder / "open.toml"
     file.write_text(RUN.format(link=link, run=run, rate_hz=rate_hz), encoding="utf-8")
     return file
@@ -113,7 +115,7 @@ def test_an_interrupt_ends_both_emulators_after_the_same_frame(tmp_path: Path, r
     assert check(tmp_path, json.loads((tmp_path / "report" / "report.json").read_text())) >= 50
 
 
-@pytest.mark.parametrize("link", ["port = 0", 'kind = "pcie"'])
+@pytest.mark.parametrize("link", ["", 'kind = "pcie"'])
 def test_a_run_with_a_duration_ends_by_itself(tmp_path: Path, link: str) -> None:
     process = begin(write(tmp_path, link, "duration_s = 1.0"))
     output, _ = process.communicate(timeout=180)

@@ -30,7 +30,6 @@ kind = "pattern"
 width = 64
 height = 32
 [link]
-port = 0
 {link}
 {receivers}
 [[buffer]]
@@ -46,11 +45,14 @@ images_per_file = 1000
 
 WRITE_US = 8000  # each write takes; an image has one at least
 FITS_HZ = 1e6 / WRITE_US  # of images, at most
+ONLY = "[receiver]\nport = 0\n"
 FARM = """\
 [[receiver]]
 name = "a"
+port = 0
 [[receiver]]
 name = "b"
+port = 0
 [[group]]
 name = "farm"
 receivers = ["a", "b"]
@@ -58,12 +60,12 @@ receivers = ["a", "b"]
 
 
 def run(
-    folder: Path, policy: str, link: str, frames: int | str = 800, receivers: str = ""
+    folder: Path, policy: str, link: str, frames: int | str = 800, receivers: str = ONLY
 ) -> tuple[int, dict[str, Any], str]:
     """Exit code, report, what was said."""
     path = folder / "run.toml"
     text = RUN.format(frames=frames, out=folder / "out", policy=policy, link=link, receivers=receivers)
-    path.write_text(text.replace("bands = 2", 'bands = 2\ngroup = "farm"') if receivers else text)
+    path.write_text(text.replace("bands = 2", 'bands = 2\ngroup = "farm"') if receivers == FARM else text)
     slow = {"LD_PRELOAD": str(compiled_shim(folder)), "CHAOS_WRITES": f"slow {WRITE_US}"}
     command = [*COMMAND, "run", str(path), "-q", "--no-page", "--output", str(folder / "report")]
     done = subprocess.run(

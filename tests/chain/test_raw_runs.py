@@ -37,7 +37,7 @@ width = 1024
 height = 512
 rate_hz = {rate}
 module = [{{ x = 0, y = 0 }}, {{ x = 0, y = 512 }}]
-[link]
+[receiver]
 port = 0
 """
 SIMULATED = """

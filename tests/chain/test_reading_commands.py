@@ -44,8 +44,6 @@ rate_hz = {rate}
 [dataset]
 kind = "files"
 files = [["{folder}/frames.npy"]]
-[link]
-port = 0
 {nodes}
 {buffers}
 """
@@ -61,11 +59,14 @@ sink = [{{ kind = "{sink}" }}]
 """
 PEAKS = '{ name = "peakfinder8", threshold = 50, min_snr = 3.0, min_pixels = 2 }'
 NONE = '{ name = "veto", keep = "n_peaks > 1000", reason = "few" }'
+ONE = "[receiver]\nport = 0"
 GROUP = """
 [[receiver]]
 name = "a"
+port = 0
 [[receiver]]
 name = "b"
+port = 0
 [[group]]
 name = "farm"
 receivers = ["a", "b"]
@@ -76,7 +77,7 @@ PIPELINE = RUN.format(
     folder=".",
     run="",
     rate=0,
-    nodes="",
+    nodes=ONE,
     buffers=BUFFER.format(name="again", more="", sink="hdf5"),
 )
 # the file that a person gives
@@ -121,7 +122,7 @@ def frames() -> NDArray[np.uint16]:
     return made
 
 
-def written(folder: Path, name: str, *buffers: str, run: str = "", nodes: str = "", rate: int = 0) -> Path:
+def written(folder: Path, name: str, *buffers: str, run: str = "", nodes: str = ONE, rate: int = 0) -> Path:
     path = folder / f"{name}.toml"
     count = LONG if rate else FRAMES
     path.write_text(

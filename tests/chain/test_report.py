@@ -39,10 +39,10 @@ frames = 20
 seed = 3
 hit_fraction = 0.3
 dark_every = 10
-[link]
-port = 0
 """
 VETOED = """\
+[receiver]
+port = 0
 [[buffer]]
 name = "full"
 slots = 40
@@ -56,10 +56,13 @@ drop = 0.002
 DEALT = """\
 [[receiver]]
 name = "a"
+port = 0
 [[receiver]]
 name = "b"
+port = 0
 [[receiver]]
 name = "monitor"
+port = 0
 [[group]]
 name = "farm"
 receivers = ["a", "b"]

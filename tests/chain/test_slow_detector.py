@@ -23,8 +23,9 @@ rate_hz = 4.0
 kind = "pattern"
 width = 64
 height = 32
-[link]
+[receiver]
 port = 0
+[link]
 {link}
 [[buffer]]
 name = "full"

@@ -30,7 +30,7 @@ rate_hz = 300.0
 {detector}
 [dataset]
 {dataset}
-[link]
+[receiver]
 port = 0
 [[buffer]]
 name = "full"

@@ -34,8 +34,9 @@ pixel = "{pixel}"
 module = [{modules}]
 [dataset]
 {dataset}
-[link]
+[receiver]
 port = 0
+[link]
 {link}
 [[buffer]]
 name = "full"

@@ -92,20 +92,19 @@ def _dataset(plan: Plan, folder: Path) -> list[str]:
 
 
 def _link(plan: Plan) -> str:
-    values: dict[str, Value] = {"kind": plan.link, "flow": plan.flow, "on_full": plan.on_full, "poll": plan.poll}
-    values |= {"memory": plan.memory, "threads": plan.link_threads}
-    if plan.link == "roce":
-        values |= {"transport": plan.transport, "packetisation": plan.packetisation, "pmtu": plan.pmtu, "port": 0}
-        values |= {"window_bytes": plan.window_bytes, "icrc": plan.icrc, "gso": plan.gso, "gro": plan.gro}
-    return table("link", values)
+    link = table("link", {"kind": plan.link, "flow": plan.flow, "on_full": plan.on_full})
+    if plan.link != "roce":
+        return link
+    values: dict[str, Value] = {"transport": plan.transport, "packetisation": plan.packetisation, "pmtu": plan.pmtu}
+    values |= {"window_bytes": plan.window_bytes, "icrc": plan.icrc, "gso": plan.gso, "gro": plan.gro}
+    return f"{link}\n{table('link.roce', values)}"
 
 
 def _receiver(plan: Plan, name: str, urls: dict[str, str], ports: dict[str, int]) -> dict[str, Value]:
-    values: dict[str, Value] = {"name": name}
+    values: dict[str, Value] = {"name": name, "poll": plan.poll, "memory": plan.memory, "threads": plan.link_threads}
+    values["port"] = ports.get(name, 0)
     if name in urls:
         values["node"] = urls[name]
-    if name in ports:
-        values["port"] = ports[name]
     return values
 
 

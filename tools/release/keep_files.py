@@ -32,7 +32,7 @@ y = 0
 [dataset]
 kind = "files"
 files = [["frames.npy"]]
-[link]
+[receiver]
 port = 0
 [[buffer]]
 name = "full"

@@ -218,7 +218,8 @@ class FakeDestination:
         except OSError as error:
             self._listener.close()
             raise EngineError(
-                "resource", f"fake: {order.bind_address} port {order.port}: {error.strerror}; take another link.port"
+                "resource",
+                f"fake: {order.bind_address} port {order.port}: {error.strerror}; take another receiver.port",
             ) from None
         self._listener.listen(16)
         self._listener.settimeout(look_s)

@@ -16,12 +16,12 @@ height = 4
 kind = "pattern"
 width = 8
 height = 4
-[link]
-port = 0
 [[receiver]]
 name = "a"
+port = 0
 [[receiver]]
 name = "b"
+port = 0
 [[group]]
 name = "farm"
 receivers = ["a", "b"]

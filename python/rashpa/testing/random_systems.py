@@ -61,8 +61,9 @@ class System:
         text = '[run]\nname = "plan"\nframes = 1000\n[detector]\nwidth = 64\nheight = 32\nrate_hz = 100.0\n'
         text += "".join(f"[[detector.module]]\nx = 0\ny = {40 * number}\n" for number in range(modules))
         text += f'[dataset]\nkind = "pattern"\nmodules = {modules}\nwidth = 64\nheight = 32\n'
-        text += '[link]\nport = 0\nflow = "paced"\nmemory = "pageable"\n'
-        text += "".join(f'[[receiver]]\nname = "r{number}"\n' for number in range(receivers))
+        text += '[link]\nflow = "paced"\n'
+        keys = 'port = 0\nmemory = "pageable"\n'
+        text += "".join(f'[[receiver]]\nname = "r{number}"\n{keys}' for number in range(receivers))
         for number in range(max(receivers, dice.randint(1, 3))):
             stack = dice.choice((1, 2, 4))
             text += f'[[buffer]]\nname = "b{number}"\nreceiver = "r{number % receivers}"\nstack = {stack}\nslots = 48\n'

@@ -7,7 +7,7 @@ _KEYS: dict[str, dict[str, object]] = {
     "run": {"name": "small", "frames": 20, "output": "out"},
     "detector": {"width": 48, "height": 32, "pixel": "uint16", "rate_hz": 200},
     "dataset": {"kind": "pattern", "width": 48, "height": 32, "pixel": "uint16"},
-    "link": {"port": 0},
+    "receiver": {"port": 0},
 }
 _BUFFER = """\
 [[buffer]]

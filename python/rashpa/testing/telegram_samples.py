@@ -8,7 +8,6 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from rashpa.control.runfile.kernels import Kernel
-from rashpa.control.runfile.links import options_of
 from rashpa.control.runfile.run_file import Link
 from rashpa.control.runfile.sink_sections import NullSink
 from rashpa.control.telegrams import telegram as t
@@ -177,7 +176,7 @@ def _source(placement: t.Placement, end: t.Endpoint) -> t.Source:
                 destination=end,
             ),
         ),
-        options=(options_of(Link(), "roce", ""), options_of(Link(), "pcie", "")),
+        options=(Link().options("roce", ""), Link().options("pcie", "")),
         emulator="right",
         groups=(
             t.Group(
@@ -255,7 +254,7 @@ def _destination() -> t.Destination:
         module_height=512,
         dataset=_dataset(),
         buffers=(buffer,),
-        options=options_of(Link(verify="sampled"), "verbs", "rxe0"),
+        options=Link.model_validate({"verbs": {"verify": "sampled"}}).options("verbs", "rxe0"),
         calibration=t.Calibration(parameters=(t.Parameter(name="pedestal", value='["jf.h5", "jf.h5:1"]'),)),
     )
 

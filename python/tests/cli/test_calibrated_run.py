@@ -44,7 +44,7 @@ dark_frames = [3, 9, 15, 21]
 [detector.calibration]
 pedestal = ["c.h5", "c.h5:1"]
 serial = ["M049", "M050"]
-[link]
+[receiver]
 port = 0
 [[buffer]]
 name = "all"

@@ -34,7 +34,7 @@ height = 32
 DETECTOR
 [dataset]
 DATASET
-[link]
+[receiver]
 port = 0
 [[buffer]]
 name = "full"

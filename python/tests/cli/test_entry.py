@@ -27,7 +27,7 @@ rate_hz = 50
 kind = "pattern"
 width = 64
 height = 32
-[link]
+[receiver]
 port = 0
 [[buffer]]
 name = "full"

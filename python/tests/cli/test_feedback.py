@@ -32,7 +32,7 @@ height = 16
 kind = "pattern"
 width = 32
 height = 16
-[link]
+[receiver]
 port = 0
 [[buffer]]
 name = "full"

@@ -120,7 +120,7 @@ rate_hz = 200.0
 kind = "pattern"
 width = 64
 height = 32
-[link]
+[receiver]
 port = 0
 [[buffer]]
 name = "all"

@@ -35,7 +35,7 @@ height = 512
 [dataset]
 kind = "jungfrau"
 modules = 1
-[link]
+[receiver]
 port = 0
 [[buffer]]
 name = "full"
@@ -75,7 +75,7 @@ def outcome(tmp_path: Path) -> Outcome:
 @pytest.fixture
 def outcome_of_two(tmp_path: Path) -> Outcome:
     two = RUN.replace(
-        '[[buffer]]\nname = "full"', '[[receiver]]\nname = "a"\n[[receiver]]\nname = "b"\n[[buffer]]\nname = "full"'
+        "[receiver]\nport = 0\n", '[[receiver]]\nname = "a"\nport = 0\n[[receiver]]\nname = "b"\nport = 0\n'
     )
     return outcome_of(tmp_path, two.replace('name = "third"\n', 'name = "third"\nreceiver = "b"\n'), "a", "b")
 

@@ -28,7 +28,7 @@ rate_hz = {rate_hz}
 kind = "pattern"
 width = 64
 height = 32
-[link]
+[receiver]
 port = 0
 [[buffer]]
 name = "full"
@@ -118,8 +118,10 @@ def test_check_shows_the_plan_and_starts_nothing(tmp_path: Path) -> None:
 TWO = """\
 [[receiver]]
 name = "whole"
+port = 0
 [[receiver]]
 name = "slice"
+port = 0
 [[buffer]]
 name = "full"
 sink = [{ kind = "null" }]
@@ -134,7 +136,7 @@ receiver = "slice"
 
 def two_receivers(tmp_path: Path) -> Path:
     path = run_file(tmp_path)
-    path.write_text(path.read_text().partition("[[buffer]]")[0] + TWO)
+    path.write_text(path.read_text().partition("[receiver]")[0] + TWO)
     return path
 
 

@@ -23,7 +23,7 @@ rate_hz = 500
 kind = "pattern"
 width = 64
 height = 32
-[link]
+[receiver]
 port = 0
 [[buffer]]
 name = "counted"

@@ -26,7 +26,7 @@ rate_hz = 100.0
 kind = "pattern"
 width = 64
 height = 32
-[link]
+[receiver]
 port = 0
 [[buffer]]
 name = "full"
@@ -62,25 +62,33 @@ WRONG = [
         "drop = 0.6\nreorder = 0.5",
         ("run.toml:21: faults.reorder: drop, reorder add up to 1.1; ", "at most 1"),
     ),
-    ("port = 0", 'receiver_address = "far"', ("run.toml:13: link.receiver_address: ", "such as 127.0.0.1")),
+    ("port = 0", 'address = "far"', ("run.toml:13: receiver.address: ", "such as 127.0.0.1")),
     (
         "port = 0",
-        'receiver_address = "::1"',
-        ("run.toml:13: link.receiver_address: emulator sends from 127.0.0.1", "of one IP version"),
+        'address = "::1"',
+        ("run.toml:13: receiver.address: emulator sends from 127.0.0.1", "of one IP version"),
     ),
-    ("port = 0", "threads = 3", ("run.toml:13: link.threads: 3 threads for 1 DTPs at receiver", "at most 1")),
-    ("port = 0", "window_bytes = 100", ("run.toml:13: link.window_bytes: 100 bytes", "or 0 for none")),
+    ("port = 0", "threads = 3", ("run.toml:13: receiver.threads: 3 threads for 1 DTPs at receiver", "at most 1")),
     (
         "port = 0",
-        'transport = "ud"\npacketisation = "first_middle_last"',
-        ("run.toml:14: link.packetisation: ", 'transport ud a message is one packet: "only"'),
+        "[link.roce]\nwindow_bytes = 100",
+        ("run.toml:14: link.roce.window_bytes: 100 bytes", "or 0 for none"),
     ),
     (
         "port = 0",
-        'transport = "ud"\ndestination = "verbs"',
-        ("run.toml:13: link.transport: ud has no RDMA WRITE", '"uc" or "rc"'),
+        '[link.roce]\ntransport = "ud"\npacketisation = "first_middle_last"',
+        ("run.toml:15: link.roce.packetisation: ", 'transport ud a message is one packet: "only"'),
     ),
-    ("port = 0", 'port = 5000\nsource = "verbs"', ("run.toml:13: link.port: 5000; an RNIC sends to UDP port 4791",)),
+    (
+        "port = 0",
+        '[link]\ndestination = "verbs"\n[link.verbs]\ntransport = "ud"',
+        ("run.toml:16: link.verbs.transport: ud has no RDMA WRITE", '"uc" or "rc"'),
+    ),
+    (
+        "port = 0",
+        'port = 5000\n[link]\nsource = "verbs"',
+        ("run.toml:13: receiver.port: 5000; an RNIC sends to UDP port 4791",),
+    ),
     ("[faults]", PHOTONS, ("run.toml:20: buffer[0].kernel[0].name: kernel jungfrau needs pedestal and gain",)),
     (
         "[faults]",

@@ -41,12 +41,12 @@ rate_hz = 100.0
 kind = "pattern"
 width = 32
 height = 16
-[link]
-port = 0
 [[receiver]]
 name = "one"
+port = 0
 [[receiver]]
 name = "other"
+port = 0
 [[buffer]]
 name = "full"
 receiver = "one"

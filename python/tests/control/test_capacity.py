@@ -65,7 +65,7 @@ def test_memory_that_is_not_there_is_refused_with_slots_that_fit(tmp_path: Path)
 
 
 def test_what_a_node_does_not_have_is_named(tmp_path: Path) -> None:
-    plan = _plan(tmp_path, 0.0, link="pmtu = 512")
+    plan = _plan(tmp_path, 0.0, link="roce.pmtu = 512")
     receiver = _node("receiver")
     poor = replace(receiver, links=(replace(receiver.links[0], pmtus=(1024,)),), sinks=("hdf5",), pixels=("uint8",))
     with pytest.raises(CapacityError) as caught:

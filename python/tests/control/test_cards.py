@@ -119,7 +119,7 @@ WRONG = {
     ),
     "verbs": ('[link]\nsource = "verbs"\n' + ON_CARD + 'card = "sim"\n', "a card sends as the link roce does"),
     "rc": (
-        '[link]\ntransport = "rc"\n' + ON_CARD + 'card = "sim"\n',
+        '[link.roce]\ntransport = "rc"\n' + ON_CARD + 'card = "sim"\n',
         "a card sends by Unreliable Connected queue pairs",
     ),
     "duplicate": (ON_CARD + 'card = "sim"\n[faults]\nduplicate = 0.1\n', "duplicate needs engine"),

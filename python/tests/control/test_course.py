@@ -38,14 +38,13 @@ kind = "pattern"
 modules = 2
 width = 8
 height = 4
-[link]
-port = 0
 [[emulator]]
 name = "upper"
 [[emulator]]
 name = "lower"
 [[receiver]]
 name = "one"
+port = 0
 [[buffer]]
 name = "full"
 stack = 2

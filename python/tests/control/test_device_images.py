@@ -52,9 +52,9 @@ def test_images_are_counted_on_the_device_and_not_at_the_host(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ('kind = "pcie"', 'kind = "roce"', "link.memory: device, but link roce of receiver writes to host memory only"),
-        ('engine = "cuda"', 'engine = "cpu"', "link.engine: cpu writes to host memory only"),
-        ('verify = "off"', 'verify = "sampled"', "link.verify: sampled; the host cannot read images in memory of a GPU"),
+        ('kind = "pcie"', 'kind = "roce"', "receiver.memory: device, but link roce of receiver writes to host memory only"),
+        ('engine = "cuda"', 'engine = "cpu"', "link.pcie.engine: cpu writes to host memory only"),
+        ('verify = "off"', 'verify = "sampled"', "link.pcie.verify: sampled; the host cannot read images in memory of a GPU"),
         ('unit = "cuda"', 'unit = "cpu"', r"buffer\[0\].unit: cpu sees no image in memory of a GPU"),
         ("device = 1", "devices = [0, 1]", r"buffer\[0\].devices: images that lie on one device"),
         ('unit = "cuda"', 'unit = "cuda"\ntrigger = "persistent"', r"buffer\[0\].trigger: persistent reads images in host"),

@@ -33,7 +33,7 @@ def plan_of(tmp_path: Path, kernels: str = JUNGFRAU, unit: str = "cuda", stack: 
     path = tmp_path / "run.toml"
     path.write_text(
         '[run]\nname = "r"\nframes = 1000\n[detector]\nwidth = 1024\nheight = 512\nenergy_kev = 12.4\nrate_hz = 100.0\n'
-        '[dataset]\nkind = "jungfrau"\nmodules = 1\nframes = 4\n[link]\nport = 0\n'
+        '[dataset]\nkind = "jungfrau"\nmodules = 1\nframes = 4\n[receiver]\nport = 0\n'
         f'[[buffer]]\nname = "full"\nunit = "{unit}"\nstack = {stack}\nslots = {4 * stack}\n{kernels}[[buffer.sink]]\nkind = "null"\n{more}'
     )
     return load_plan(path)

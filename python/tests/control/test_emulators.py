@@ -68,10 +68,7 @@ def told(plan: Plan) -> dict[str, Source]:
 
 
 def test_a_run_file_without_emulators_has_one_that_plays_everything(tmp_path: Path) -> None:
-    link = (
-        '[link]\nemulator_address = "::1"\nreceiver_address = "::1"\nemulator_processor = 3\nemulator_device = "rxe0"\n'
-        "emulator_numa = 1\n"
-    )
+    link = '[emulator]\naddress = "::1"\nprocessor = 3\ndevice = "rxe0"\nnuma = 1\n[receiver]\naddress = "::1"\n'
     plan = plan_of(tmp_path, link + '[nodes]\nemulator = "https://far:4780"\n' + BUFFERS)
     (one,) = plan.emulators
     assert (one.name, one.label, one.shown_name, one.node) == ("emulator", "emulator", "", "https://far:4780")
@@ -105,7 +102,7 @@ def test_modules_are_dealt_evenly_in_order_to_those_that_name_none(
     assert sorted(number for ids in owned for number in ids) == [dtp.id for dtp in plan.dtps]
 
 
-def test_an_emulator_is_told_the_dtps_of_its_modules_with_its_own_values_and_the_links_where_it_has_none(
+def test_an_emulator_is_told_the_dtps_of_its_modules_with_its_own_values_and_defaults_where_it_has_none(
     tmp_path: Path,
 ) -> None:
     own = 'name = "right"\naddress = "127.0.0.2"\nprocessor = 5\ndevice = "rxe1"\nmodules = [1]\n'
@@ -194,7 +191,7 @@ def test_no_name_of_a_node_is_special(tmp_path: Path) -> None:
             emulators(
                 'name = "a"\naddress = "fe80::1%eth0"\n',
                 'name = "b"\naddress = "fe80::1%eth0"\n',
-                link='framing = "v1"\nreceiver_address = "fe80::2%eth1"\n',
+                link='roce.framing = "v1"\n[receiver]\naddress = "fe80::2%eth1"\n',
             ),
             "emulator[1].address: emulator a and emulator b are both fe80::1%eth0; with framing v1",
         ),
@@ -207,7 +204,7 @@ def test_what_emulators_must_not_share_or_lack_is_refused_with_its_place(tmp_pat
 
 
 def test_nodes_of_one_machine_on_the_same_processors_are_cautioned_about(tmp_path: Path) -> None:
-    text = emulators('name = "a"\n', 'name = "b"\n', link="emulator_processor = 4\n")
+    text = emulators('name = "a"\nprocessor = 4\n', 'name = "b"\nprocessor = 4\n')
     (caution,) = cautions(plan_of(tmp_path, text))
     assert "emulator a and emulator b both begin at processor 4" in caution
 

@@ -37,7 +37,7 @@ kind = "pattern"
 modules = 2
 width = 64
 height = 32
-[link]
+[receiver]
 port = 0
 [[emulator]]
 name = "upper"

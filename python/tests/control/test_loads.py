@@ -36,7 +36,7 @@ def test_images_that_kernels_learn_from_lie_twice_where_sources_write_over_them(
     text = EXAMPLE.read_text().replace('name = "jungfrau"\n', 'name = "jungfrau"\ntrack = "darks"\n')
     path = tmp_path / "learn.toml"
     for link, copies in {'kind = "roce"': 0, 'kind = "pcie"': 40 * 1024 * 1060 * 2}.items():
-        path.write_text(text.replace("[link]\n", f"[link]\n{link}\n"))
+        path.write_text(f"{text}\n[link]\n{link}\n")
         plan = load_plan(path)
         assert memory_of(plan, plan.buffers[0]).get("copies for kernels", 0) == copies
         assert "copies for kernels" not in memory_of(plan, plan.buffers[2]), "no kernel, nothing is learned"

@@ -48,7 +48,7 @@ kind = "pattern"
 modules = 2
 width = 64
 height = 32
-[link]
+[receiver]
 port = {port}
 [[buffer]]
 name = "full"
@@ -172,7 +172,7 @@ def test_a_port_in_use_is_one_clear_error_and_the_next_run_works(tmp_path: Path)
         made = nodes()
         outcome = run_in_process(plan_of(tmp_path, port=port), made)
     assert outcome.refused
-    assert outcome.problem == f"fake: 127.0.0.1 port {port}: Address already in use; take another link.port"
+    assert outcome.problem == f"fake: 127.0.0.1 port {port}: Address already in use; take another receiver.port"
     assert run_in_process(plan_of(tmp_path), made).good
 
 
@@ -359,16 +359,16 @@ height = 32
 [detector.calibration]
 pedestal = ["pedestal.npz:p", "pedestal.npz:p"]
 gain = ["gain.npy", "gain.npy"]
-[link]
+[receiver]
 """
-    (tmp_path / "run.toml").write_text(re.sub(r"\[dataset\].*\[link\]\n", recorded, text, flags=re.DOTALL))
+    (tmp_path / "run.toml").write_text(re.sub(r"\[dataset\].*\[receiver\]\n", recorded, text, flags=re.DOTALL))
     plan = load_plan(tmp_path / "run.toml")
     assert grant_of(plan, "emulator", "secret").read == (str(names[0]),)
     assert grant_of(plan, "receiver", "secret").read == tuple(sorted(map(str, names[1:])))
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "module0_raw.npy").symlink_to(names[0])
-    folder = '[dataset]\nkind = "directory"\npath = "set"\n[link]\n'
-    (tmp_path / "run.toml").write_text(re.sub(r"\[dataset\].*\[link\]\n", folder, text, flags=re.DOTALL))
+    folder = '[dataset]\nkind = "directory"\npath = "set"\n[receiver]\n'
+    (tmp_path / "run.toml").write_text(re.sub(r"\[dataset\].*\[receiver\]\n", folder, text, flags=re.DOTALL))
     grant = grant_of(load_plan(tmp_path / "run.toml"), "emulator", "secret")
     assert grant.read == (str(names[0]), str(tmp_path / "set"))
 

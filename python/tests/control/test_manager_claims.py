@@ -38,12 +38,12 @@ rate_hz = {rate_hz}
 kind = "pattern"
 width = 32
 height = 16
-[link]
-port = 0
 [[receiver]]
 name = "one"
+port = 0
 [[receiver]]
 name = "other"
+port = 0
 [[buffer]]
 name = "full"
 sink = [{{ kind = "null" }}]

@@ -37,8 +37,6 @@ kind = "pattern"
 width = 64
 height = 32
 modules = 3
-[link]
-port = 0
 [[emulator]]
 name = "upper"
 modules = [0]
@@ -46,8 +44,10 @@ modules = [0]
 name = "lower"
 [[receiver]]
 name = "emulator"
+port = 0
 [[receiver]]
 name = "slice"
+port = 0
 [[buffer]]
 name = "full"
 slots = 40

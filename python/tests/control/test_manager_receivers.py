@@ -36,10 +36,9 @@ rate_hz = {rate_hz}
 kind = "pattern"
 width = 64
 height = 32
-[link]
-port = 0
 [[receiver]]
 name = "whole"
+port = 0
 [[receiver]]
 name = "slice"
 port = {port}

@@ -43,7 +43,7 @@ kind = "pattern"
 modules = 2
 width = 32
 height = 16
-[link]
+[receiver]
 port = 0
 [[buffer]]
 name = "full"

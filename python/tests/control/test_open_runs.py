@@ -34,8 +34,9 @@ kind = "pattern"
 modules = 2
 width = 64
 height = 32
-[link]
+[receiver]
 port = 0
+[link]
 {link}
 [[emulator]]
 name = "upper"

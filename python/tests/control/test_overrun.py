@@ -38,15 +38,15 @@ modules = 2
 width = 32
 height = 16
 [link]
-port = 0
 on_full = "skip"
-{emulators}
+{nodes}
 [[buffer]]
 name = "full"
 {buffer}
 sink = [{{ kind = "null" }}]
 """
-TWO = '[[emulator]]\nname = "left"\nmodules = [0]\n[[emulator]]\nname = "right"\nmodules = [1]\n'
+ONE = "[receiver]\nport = 0\n"
+TWO = ONE + '[[emulator]]\nname = "left"\nmodules = [0]\n[[emulator]]\nname = "right"\nmodules = [1]\n'
 
 
 class SkippingSource(FakeSource):
@@ -87,9 +87,9 @@ class SkippingFactory(FakeFactory):
         return self.made[-1]
 
 
-def plan_of(tmp_path: Path, policy: str, frames: int | str, emulators: str = "", buffer: str = "") -> Plan:
+def plan_of(tmp_path: Path, policy: str, frames: int | str, nodes: str = ONE, buffer: str = "") -> Plan:
     path = tmp_path / "run.toml"
-    path.write_text(RUN.format(policy=policy, frames=frames, emulators=emulators, buffer=buffer))
+    path.write_text(RUN.format(policy=policy, frames=frames, nodes=nodes, buffer=buffer))
     return load_plan(path)
 
 
@@ -179,7 +179,7 @@ def test_a_run_until_stopped_is_stopped_after_the_same_frame_everywhere(tmp_path
 
 
 def test_a_card_keeps_its_rate_and_a_run_file_that_would_slow_it_down_is_refused(tmp_path: Path) -> None:
-    card = '[[emulator]]\nname = "detector"\nengine = "fpga"\ncard = "sim"\n'
+    card = ONE + '[[emulator]]\nname = "detector"\nengine = "fpga"\ncard = "sim"\n'
     with pytest.raises(
         RunFileError, match=r'run\.on_overrun.*emulator detector is a card, which keeps its rate.*use "stop" or "count"'
     ):
@@ -190,13 +190,16 @@ def test_a_card_keeps_its_rate_and_a_run_file_that_would_slow_it_down_is_refused
 GROUP = """\
 [[receiver]]
 name = "a"
+port = 0
 [[receiver]]
 name = "b"
+port = 0
 [[group]]
 name = "farm"
 receivers = ["a", "b"]
 [[receiver]]
 name = "c"
+port = 0
 [[buffer]]
 name = "dealt"
 group = "farm"

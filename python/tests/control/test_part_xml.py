@@ -7,7 +7,7 @@ from lxml import etree
 from pydantic import TypeAdapter
 
 from rashpa.control.runfile.kernels import Kernel
-from rashpa.control.runfile.links import options_of, parameters_of
+from rashpa.control.runfile.links import parameters_of
 from rashpa.control.runfile.run_file import Link
 from rashpa.control.runfile.schemas import schema_path
 from rashpa.control.telegrams import telegram
@@ -76,7 +76,8 @@ def test_what_files_say_comes_back_letter_for_letter(values: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("link", ["roce", "verbs", "pcie"])
 def test_a_link_has_its_own_keys_alone(link: str) -> None:
-    order = configure(options=options_of(Link(verify="off", window_bytes=0), link, "rxe0"))
+    tables = {kind: {"verify": "off"} for kind in ("verbs", "pcie")}
+    order = configure(options=Link.model_validate({**tables, "roce": {"window_bytes": 0}}).options(link, "rxe0"))
     assert decode(encode(order)) == order
     assert order.destination is not None
     values = parameters_of(order.destination.options)

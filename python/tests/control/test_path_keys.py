@@ -75,6 +75,7 @@ KEYS = {
     "Nodes authority": Key("Nodes", 'authority = "PATH"', lambda plan: {plan.authority}),
     "Detector geometry": Key("Detector", 'geometry = "PATH"', lambda plan: {plan.file.detector.geometry or ""}),
     "Emulator card": Key("Emulator", '[[emulator]]\nname = "e"\nengine = "fpga"\ncard = "PATH"', cards("emulator")),
+    "OnlyEmulator card": Key("Emulator", '[emulator]\nengine = "fpga"\ncard = "PATH"', cards("emulator")),
     "Buffer card": Key("Buffer", "", cards("receiver")),  # in the example of such a unit
     "FilesSpec files": Key("dataset", FILES, read("emulator")),
     "DirectorySpec path": Key("dataset", 'kind = "directory"\npath = "PATH"', read("emulator")),

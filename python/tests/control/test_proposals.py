@@ -44,9 +44,9 @@ def system_of(seed: int) -> System:
     rate = dice.choice((0.0, 7.3, 200.0, 3000.0))
     text = f'[run]\nname = "r"\nframes = {dice.randint(100, 10**6)}\n[detector]\nwidth = {width}\nheight = {height}\nrate_hz = {rate}\n'
     text += "".join(f"[[detector.module]]\nx = 0\ny = {(height + gap) * number}\n" for number in range(modules))
-    text += f'[dataset]\nkind = "pattern"\nmodules = {modules}\nwidth = {width}\nheight = {height}\n[link]\nport = 0\n'
+    text += f'[dataset]\nkind = "pattern"\nmodules = {modules}\nwidth = {width}\nheight = {height}\n'
     text += "".join(f'[[emulator]]\nname = "e{number}"\n' for number in range(emulators))
-    text += "".join(f'[[receiver]]\nname = "r{number}"\n' for number in range(receivers))
+    text += "".join(f'[[receiver]]\nname = "r{number}"\nport = 0\n' for number in range(receivers))
     for number in range(receivers + dice.randint(0, 2)):
         stack = dice.choice((1, 5, 10))
         text += (
@@ -189,9 +189,9 @@ def many(receivers: int, kernel: str = "") -> Plan:
     """A module, a buffer and a receiver for each number."""
     text = '[run]\nname = "r"\nframes = 1000\n[detector]\nwidth = 64\nheight = 64\nrate_hz = 1000.0\n'
     text += "".join(f"[[detector.module]]\nx = 0\ny = {64 * number}\n" for number in range(receivers))
-    text += f'[dataset]\nkind = "pattern"\nmodules = {receivers}\nwidth = 64\nheight = 64\n[link]\nport = 0\n'
+    text += f'[dataset]\nkind = "pattern"\nmodules = {receivers}\nwidth = 64\nheight = 64\n'
     for number in range(receivers):
-        text += f'[[receiver]]\nname = "r{number}"\nnode = "https://10.0.0.{number + 1}:7000"\n'
+        text += f'[[receiver]]\nname = "r{number}"\nport = 0\nnode = "https://10.0.0.{number + 1}:7000"\n'
         text += f'[[buffer]]\nname = "b{number}"\nreceiver = "r{number}"\nregion = [0, {64 * number}, 64, 64]\nstack = 2\nslots = 64\n'
         text += f'[[buffer.sink]]\nkind = "null"\n{kernel}'
     return plan_run(*parse_run_file(Path("many.toml"), text.encode()))

@@ -40,7 +40,7 @@ name = "small"
 sink = [{ kind = "null" }]
 region = [0, 0, 10, 10]
 """
-TWO = '[link]\nport = 0\n[[receiver]]\nname = "a"\n[[receiver]]\nname = "b"\n'
+TWO = '[[receiver]]\nname = "a"\nport = 0\n[[receiver]]\nname = "b"\nport = 0\n'
 
 
 def plan_of(tmp_path: Path, text: str) -> Plan:
@@ -56,8 +56,8 @@ def told(plan: Plan) -> list[Destination]:
     return [order.destination for order in orders if order.destination is not None]
 
 
-def test_a_run_file_without_receivers_has_one_as_link_and_nodes_say(tmp_path: Path) -> None:
-    link = '[link]\nport = 5000\nthreads = 2\nemulator_address = "::1"\nreceiver_address = "::1"\nreceiver_processor = 3\nreceiver_numa = 1\nreceiver_device = "rxe0"\n'
+def test_a_run_file_without_receivers_has_one_as_its_table_and_nodes_say(tmp_path: Path) -> None:
+    link = '[emulator]\naddress = "::1"\n[receiver]\nport = 5000\nthreads = 2\naddress = "::1"\nprocessor = 3\nnuma = 1\ndevice = "rxe0"\n'
     nodes = '[nodes]\nreceiver = "https://far:4781"\n'
     plan = plan_of(tmp_path, link + nodes + BUFFERS.replace('receiver = "b"\n', ""))
     (one,) = plan.receivers
@@ -69,10 +69,10 @@ def test_a_run_file_without_receivers_has_one_as_link_and_nodes_say(tmp_path: Pa
     assert [buffer.name for buffer in order.buffers] == ["full", "part", "small"]
 
 
-def test_a_receiver_is_told_its_own_buffers_with_its_own_values_and_the_links_where_it_has_none(tmp_path: Path) -> None:
-    own = 'address = "127.0.0.2"\nport = 6000\nthreads = 3\nprocessor = 5\nnuma = "off"\ndevice = "rxe1"\n'
+def test_a_receiver_is_told_its_own_buffers_with_its_own_values_and_defaults_where_it_has_none(tmp_path: Path) -> None:
+    own = 'address = "127.0.0.2"\nthreads = 3\nprocessor = 5\nnuma = "off"\ndevice = "rxe1"\n'
     bands = BUFFERS.replace('name = "part"\n', 'name = "part"\nbands = 3\n')
-    plan = plan_of(tmp_path, TWO + own + bands)
+    plan = plan_of(tmp_path, TWO.removesuffix("port = 0\n") + "port = 6000\n" + own + bands)
     first, second = told(plan)
     assert (first.receiver, first.bind_address, first.port, first.link_threads) == ("a", "127.0.0.1", 0, 1)
     assert [node.device for node in plan.receivers] == ["", "rxe1"]
@@ -111,8 +111,8 @@ def test_the_emulator_is_told_the_destination_of_each_dtp(tmp_path: Path) -> Non
     assert [(dtp.id, dtp.destination.port) for dtp in source.dtps] == [(0, 7000), (1, 7001), (2, 7002)]
 
 
-def receivers(*tables: str, link: str = "") -> str:
-    return f"[link]\n{link}" + "".join(f"[[receiver]]\n{table}" for table in tables) + BUFFERS
+def receivers(*tables: str, link: str = "", each: str = "") -> str:
+    return f"[link]\n{link}" + "".join(f"[[receiver]]\n{table}{each}" for table in tables) + BUFFERS
 
 
 @pytest.mark.parametrize(
@@ -120,12 +120,12 @@ def receivers(*tables: str, link: str = "") -> str:
     [
         (BUFFERS, "buffer[1].receiver: no receiver is named b; the file lists none: add [[receiver]]"),
         (
-            receivers('name = "a"\n', 'name = "c"\n', link="port = 0\n"),
-            "plan.toml:24: buffer[1].receiver: no receiver is named b; there are a, c",
+            receivers('name = "a"\n', 'name = "c"\n', each="port = 0\n"),
+            "plan.toml:25: buffer[1].receiver: no receiver is named b; there are a, c",
         ),
         (
-            receivers('name = "a"\n', 'name = "b"\n', 'name = "c"\n', link="port = 0\n"),
-            'plan.toml:19: receiver[2].name: no buffer lies at receiver c; give it one ([[buffer]] receiver = "c")',
+            receivers('name = "a"\n', 'name = "b"\n', 'name = "c"\n', each="port = 0\n"),
+            'plan.toml:20: receiver[2].name: no buffer lies at receiver c; give it one ([[buffer]] receiver = "c")',
         ),
         (
             receivers('name = "a"\n', 'name = "b"\n'),
@@ -137,23 +137,23 @@ def receivers(*tables: str, link: str = "") -> str:
         ),
         (receivers('name = "a"\n', 'name = "b"\naddress = "0.0.0.0"\n'), "receiver b on 0.0.0.0 port 4791"),
         (receivers('name = "a"\n', 'name = "b"\nport = 65535\nthreads = 2\n'), "end at port 65536"),
-        (receivers('name = "b"\n', 'name = "b"\n', link="port = 0\n"), "b is the name of an earlier receiver"),
+        (receivers('name = "b"\n', 'name = "b"\n', each="port = 0\n"), "b is the name of an earlier receiver"),
         (
-            receivers('name = "emulator"\n', 'name = "b"\n', link="port = 0\n"),
+            receivers('name = "emulator"\n', 'name = "b"\n', each="port = 0\n"),
             "emulator is the name of the emulator that no [[emulator]] names",
         ),
         (receivers('name = "a b"\n', 'name = "b"\n'), 'receiver[0].name: it is "a b"; it must be 1 to 64 letters'),
         (receivers('name = "a"\nnodes = "local"\n', 'name = "b"\n'), 'no such key; did you mean "node"?'),
         (
-            receivers('name = "a"\nnode = "https://h:1"\n', 'name = "b"\nnode = "https://h:1/"\n', link="port = 0\n"),
+            receivers('name = "a"\nnode = "https://h:1"\n', 'name = "b"\nnode = "https://h:1/"\n', each="port = 0\n"),
             "receiver[1].node: receiver a and receiver b are both the node https://h:1",
         ),
         (
-            receivers('name = "a"\n', 'name = "b"\nnode = "http://far:1"\n', link="port = 0\n"),
+            receivers('name = "a"\n', 'name = "b"\nnode = "http://far:1"\n', each="port = 0\n"),
             "plan.toml:18: receiver[1].node: http://far:1; nodes elsewhere are reached by https",
         ),
         (
-            receivers('name = "a"\n', 'name = "b"\n', link="port = 0\n").replace('"part"', '"full"'),
+            receivers('name = "a"\n', 'name = "b"\n', each="port = 0\n").replace('"part"', '"full"'),
             "buffer[1].name: full is the name of an earlier buffer",
         ),
     ],
@@ -172,7 +172,7 @@ def test_what_receivers_must_not_share_or_lack_is_refused_with_its_place(tmp_pat
         receivers(
             'name = "a"\naddress = "::"\n',
             'name = "b"\naddress = "::1"\nport = 5000\n',
-            link='emulator_address = "::1"\n',
+            link='[emulator]\naddress = "::1"\n',
         ),
         receivers('name = "a"\naddress = "0.0.0.0"\n', 'name = "b"\nnode = "https://far:1"\naddress = "10.0.0.1"\n'),
         receivers('name = "a"\n', 'name = "b"\n', link='kind = "pcie"\n'),
@@ -184,10 +184,10 @@ def test_receivers_that_do_not_meet_are_planned(tmp_path: Path, text: str) -> No
 
 
 def test_receivers_of_one_machine_on_the_same_processors_are_cautioned_about(tmp_path: Path) -> None:
-    text = receivers('name = "a"\n', 'name = "b"\n', link="port = 0\nreceiver_processor = 4\n")
+    text = receivers('name = "a"\n', 'name = "b"\n', each="port = 0\nprocessor = 4\n")
     (caution,) = cautions(plan_of(tmp_path, text))
     assert "receiver a and receiver b both begin at processor 4" in caution
-    assert cautions(plan_of(tmp_path, text.replace('name = "b"\n', 'name = "b"\nprocessor = 6\n', 1))) == []
+    assert cautions(plan_of(tmp_path, text[::-1].replace("processor = 4"[::-1], "processor = 6"[::-1], 1)[::-1])) == []
 
 
 def can(name: str, bytes_per_s: int = 0, memory_bytes: int = 0) -> Capabilities:

@@ -125,14 +125,14 @@ def test_dtps_may_be_placed_by_hand(tmp_path: Path) -> None:
             "dtp[1].place: [0, 0, 8, 4] overlaps [0, 0, 8, 4] of dtp[0]",
         ),
         (
-            FULL + '[link]\nframing = "v1"\nemulator_address = "10.0.0.1"\n',
-            'plan.toml:23: link.emulator_address: "10.0.0.1" is no link-local GID with its interface',
+            FULL + '[link.roce]\nframing = "v1"\n[emulator]\naddress = "10.0.0.1"\n',
+            'plan.toml:24: emulator.address: "10.0.0.1" is no link-local GID with its interface',
         ),
         (
-            FULL + '[link]\nframing = "v1"\nreceiver_address = "fe80::1"\n',
-            'link.receiver_address: "fe80::1" is no link-local GID with its interface',
+            FULL + '[link.roce]\nframing = "v1"\n[receiver]\naddress = "fe80::1"\n',
+            'receiver.address: "fe80::1" is no link-local GID with its interface',
         ),
-        (FULL + '[link]\nframing = "v1"\nkind = "verbs"\n', 'v1 needs kind "roce" on both sides'),
+        (FULL + '[link]\nsource = "verbs"\n[link.roce]\nframing = "v1"\n', 'v1 needs kind "roce" on both sides'),
     ],
 )
 def test_what_does_not_go_together_is_refused_with_its_place(tmp_path: Path, text: str, says: str) -> None:
@@ -236,7 +236,7 @@ def test_rectangles_meet_or_do_not() -> None:
 
 
 def test_each_side_is_told_its_own_link_and_that_of_the_other(tmp_path: Path) -> None:
-    link = '[link]\ndestination = "verbs"\nreceiver_device = "rxe0"\nverify = "sampled"\n'
+    link = '[link]\ndestination = "verbs"\n[link.verbs]\nverify = "sampled"\n[receiver]\ndevice = "rxe0"\n'
     plan = plan_of(tmp_path, HEAD + link + FULL)
     destination = destination_telegram(plan, plan.receivers[0]).destination
     assert destination is not None
@@ -284,9 +284,9 @@ def load_plan_of(path: Path, text: str) -> Plan:
 
 
 def test_a_receiver_may_have_a_link_of_its_own(tmp_path: Path) -> None:
-    nodes = '[[receiver]]\nname = "near"\nlink = "pcie"\n[[receiver]]\nname = "far"\n'
+    nodes = '[[receiver]]\nname = "near"\nlink = "pcie"\n[[receiver]]\nname = "far"\nport = 0\n'
     far = FULL.replace('name = "full"', 'name = "other"\nreceiver = "far"')
-    plan = plan_of(tmp_path, HEAD + "[link]\nport = 0\n" + nodes + FULL + far)
+    plan = plan_of(tmp_path, HEAD + nodes + FULL + far)
     told = [destination_telegram(plan, one).destination for one in plan.receivers]
     assert [(one.link, one.peer_link) for one in told if one] == [("pcie", "pcie"), ("roce", "roce")]
     place = Placement(
@@ -310,11 +310,11 @@ def test_a_receiver_may_have_a_link_of_its_own(tmp_path: Path) -> None:
     assert [load.packets == 0 for load in dtp_loads(plan)] == [load.source_link == "pcie" for load in dtp_loads(plan)]
     assert decode(encode(order)) == order
     with pytest.raises(RunFileError, match=r"faults\.drop: pcie has no packets that faults could hit"):
-        plan_of(tmp_path, HEAD + "[link]\nport = 0\n" + nodes + FULL + far + "[faults]\ndrop = 0.1\n")
+        plan_of(tmp_path, HEAD + nodes + FULL + far + "[faults]\ndrop = 0.1\n")
 
 
 def test_what_a_foreign_source_needs_reaches_the_receiver(tmp_path: Path) -> None:
-    plan = plan_of(tmp_path, HEAD + "[link]\nunit_bytes = 8\nrecords = false\n" + FULL)
+    plan = plan_of(tmp_path, HEAD + "[link.roce]\nunit_bytes = 8\nrecords = false\n" + FULL)
     order = destination_telegram(plan, plan.receivers[0])
     assert order.destination is not None
     said = parameters_of(order.destination.options)
@@ -330,7 +330,8 @@ def test_what_a_foreign_source_needs_reaches_the_receiver(tmp_path: Path) -> Non
 
 def test_shared_memory_is_one_link_for_both_sides(tmp_path: Path) -> None:
     plan = plan_of(
-        tmp_path, HEAD + '[link]\nkind = "pcie"\nverify = "off"\nengine = "cuda"\nengine_device = 1\n' + FULL
+        tmp_path,
+        HEAD + '[link]\nkind = "pcie"\n[link.pcie]\nverify = "off"\nengine = "cuda"\nengine_device = 1\n' + FULL,
     )
     destination = destination_telegram(plan, plan.receivers[0]).destination
     assert destination is not None
@@ -362,7 +363,7 @@ def test_shared_memory_is_one_link_for_both_sides(tmp_path: Path) -> None:
         ('[link]\nkind = "pcie"\n[faults]\ncorrupt = 0.1\n', "21: faults.corrupt: pcie has no packets"),
         ('[link]\nsource = "verbs"\n[faults]\ndrop = 0.1\n', "21: faults.drop: an RNIC injects no faults"),
         (
-            '[link]\ntransport = "rc"\nicrc = "off"\n[faults]\ncorrupt = 0.1\n',
+            '[link.roce]\ntransport = "rc"\nicrc = "off"\n[faults]\ncorrupt = 0.1\n',
             "22: faults.corrupt: with transport rc and icrc off a damaged packet",
         ),
     ],

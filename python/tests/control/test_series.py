@@ -28,7 +28,7 @@ rate_hz = 0.0
 kind = "pattern"
 width = 32
 height = 16
-[link]
+[receiver]
 port = 0
 [faults]
 dead_modules = [{{ module = 0, from_frame = 55 }}]

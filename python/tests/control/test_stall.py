@@ -15,7 +15,6 @@ from rashpa.control.books.overrun import OverrunGuard
 from rashpa.control.books.overrun_look import look_at, streams_of
 from rashpa.control.nodes.fleet import Fleet
 from rashpa.control.nodes.running_time import RunningClock
-from rashpa.control.plan.emulators import ONLY as EMULATOR
 from rashpa.control.plan.run_plan import Plan, load_plan
 from rashpa.control.run.stall import StallWatch
 from rashpa.control.telegrams import telegram
@@ -76,10 +75,10 @@ class Watched:
     def stalled_after(self, seconds: float) -> bool:
         self.now += seconds
         last = {
-            EMULATOR: Status(node=EMULATOR, role="emulator", state="running", source=self.source),
+            "emulator": Status(node="emulator", role="emulator", state="running", source=self.source),
             self.name: Status(node=self.name, role="receiver", state="running", destination=self.destination),
         }
-        return self.watch.stalled(last, [EMULATOR]) is not None
+        return self.watch.stalled(last, ["emulator"]) is not None
 
     def count(self, packets: int) -> None:
         """Packets went to and fro, and no image came of it."""
@@ -202,8 +201,6 @@ kind = "pattern"
 width = 64
 height = 32
 modules = 2
-[link]
-port = 0
 [[emulator]]
 name = "left"
 modules = [0]
@@ -212,8 +209,10 @@ name = "right"
 modules = [1]
 [[receiver]]
 name = "a"
+port = 0
 [[receiver]]
 name = "b"
+port = 0
 [[buffer]]
 name = "one"
 receiver = "a"

@@ -19,7 +19,7 @@ height = 500
 module = [{{ x = 0, y = 0 }}, {{ x = 1000, y = 0, turn = 90 }}, {{ x = 1500, y = 0, turn = 90, flip = true }}]
 [dataset]
 {dataset}
-[link]
+[receiver]
 port = 0
 [[emulator]]
 name = "upright"

@@ -78,14 +78,15 @@ def test_links_have_the_same_keys_on_both_sides() -> None:
     assert sides(links.MODELS, "kind") == of_native(native.links_json())
 
 
-def test_every_key_of_the_run_files_link_is_a_links_own_or_of_an_end() -> None:
-    of_ends = {"kind", "source", "destination", "flow", "on_full", "threads", "port", "poll", "memory"}
-    of_ends |= {
-        f"{end}_{key}" for end in ("emulator", "receiver") for key in ("address", "device", "processor", "numa")
-    }
-    own = {key for keys in links.link_keys().values() for key in keys} - {links.DEVICE}
-    assert own | of_ends == set(run_file.Link.model_fields), "a key of [link] that no link declares does nothing"
-    assert own.isdisjoint(of_ends)
+def test_the_run_files_link_has_a_table_of_each_kind_that_the_native_module_declares() -> None:
+    native_keys = of_native(native.links_json())
+    of_all = {"kind", "source", "destination", "flow", "on_full"}
+    assert set(run_file.Link.model_fields) == of_all | set(native_keys)
+    link = run_file.Link()
+    for kind, keys in native_keys.items():
+        table = of_python(type(link.of(kind)), "")
+        assert table == {key: facts for key, facts in keys.items() if key != links.DEVICE}
+        assert link.options(kind, "rxe0").kind == kind
 
 
 def test_what_files_say_of_the_experiment_has_its_place_in_the_native_metadata() -> None:

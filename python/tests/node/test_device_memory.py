@@ -33,7 +33,7 @@ beam_center_y = 250.0
 energy_kev = 12.4
 [dataset]
 {dataset}
-[link]
+[receiver]
 port = 0
 [[buffer]]
 name = "b"

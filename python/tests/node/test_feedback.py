@@ -40,6 +40,8 @@ kind = "jungfrau"
 modules = 1
 frames = 40
 hit_fraction = 0.5
+[receiver]
+port = 0
 [link]
 {link}
 [[buffer]]
@@ -98,7 +100,7 @@ class Subscriber:
 
 
 def run(
-    tmp_path: Path, feedback: str, link: str = "port = 0", faults: str = "", stack: int = 1, rate_hz: float = 0.0
+    tmp_path: Path, feedback: str, link: str = "", faults: str = "", stack: int = 1, rate_hz: float = 0.0
 ) -> FeedbackStatus:
     path = tmp_path / "run.toml"
     output = tmp_path / "out"
@@ -194,7 +196,7 @@ def test_whoever_cuts_the_ring_ends_neither_the_run_nor_its_readers(tmp_path: Pa
 
     cutting = threading.Thread(target=cut)
     cutting.start()
-    told = run(tmp_path, f'feedback = {{ ring = "{ring}" }}', link='port = 0\nflow = "credits"', rate_hz=100.0)
+    told = run(tmp_path, f'feedback = {{ ring = "{ring}" }}', link='flow = "credits"', rate_hz=100.0)
     cutting.join()
     assert told.published == FRAMES
     with pytest.raises(AssertionError, match="was cut by another process"):

@@ -45,9 +45,10 @@ kind = "pattern"
 modules = 2
 width = 256
 height = 128
-[link]
+[receiver]
 port = 0
 memory = "pageable"
+[link]
 {link}
 [[buffer]]
 name = "whole"
@@ -148,9 +149,9 @@ def test_throughputs_of_other_stacks_threads_and_parameters_are_not_taken(tmp_pa
     "link",
     [
         "",
-        "pmtu = 256",
-        'packetisation = "first_middle_last"\nwindow_bytes = 0',
-        'transport = "ud"\npmtu = 512',
+        "roce.pmtu = 256",
+        'roce = { packetisation = "first_middle_last", window_bytes = 0 }',
+        'roce.transport = "ud"\nroce.pmtu = 512',
         'kind = "pcie"',
     ],
 )

@@ -9,7 +9,6 @@ import pytest
 from rashpa.control.books.outcome import Outcome
 from rashpa.control.orders.plan_telegrams import destination_telegram, source_telegram
 from rashpa.control.plan.run_plan import load_plan
-from rashpa.control.runfile.links import options_of
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import Endpoint, Placement
@@ -44,8 +43,9 @@ frames = 8
 width = 64
 height = 32
 [link]
+roce.pmtu = 256
+[receiver]
 port = {port}
-pmtu = 256
 memory = "pageable"
 [[buffer]]
 name = "full"
@@ -76,10 +76,11 @@ corrupt = 0.003
 
 
 def run_native(
-    tmp_path: Path, extra: str = "", frames: int = 200, port: int = 0, link: str = ""
+    tmp_path: Path, extra: str = "", frames: int = 200, port: int = 0, link: str = "", threads: int = 1
 ) -> tuple[Outcome, dict[str, Node]]:
     path = tmp_path / "run.toml"
     text = RUN.format(frames=frames, output=tmp_path / "out", port=port) + extra
+    text = text.replace("[receiver]\n", f"[receiver]\nthreads = {threads}\n")
     path.write_text(text.replace("[link]\n", f"[link]\n{link}\n"))
     nodes = {role: Node(role, role, NativeFactory(role)) for role in ("emulator", "receiver")}
     return run_in_process(load_plan(path), nodes), nodes
@@ -101,7 +102,7 @@ def test_a_run_over_roce_arrives_complete_and_is_in_the_file(tmp_path: Path) -> 
 def test_a_run_over_shared_memory_arrives_complete_and_its_file_names_the_proof(
     tmp_path: Path, verify: str, proof: str
 ) -> None:
-    outcome, _ = run_native(tmp_path, link=f'kind = "pcie"\nverify = "{verify}"\nthreads = 2')
+    outcome, _ = run_native(tmp_path, link=f'kind = "pcie"\npcie.verify = "{verify}"', threads=2)
     assert outcome.good, outcome.problem
     assert outcome.books.expected == outcome.books.complete == 200 + 40
     assert outcome.destinations["receiver"].memory == "shared-pageable"
@@ -119,7 +120,7 @@ def test_stalls_and_dead_modules_of_a_source_in_shared_memory_are_as_its_log_say
 def test_a_gpu_as_engine_is_refused_in_words_where_there_is_none(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
     text = RUN.format(frames=20, output=tmp_path / "out", port=0)
-    path.write_text(text.replace("[link]\n", '[link]\nkind = "pcie"\nengine = "cuda"\nengine_device = 63\n'))
+    path.write_text(text.replace("[link]\n", '[link]\nkind = "pcie"\npcie = { engine = "cuda", engine_device = 63 }\n'))
     plan = load_plan(path)
     place = Placement(
         pixels_offset=0,
@@ -142,18 +143,18 @@ def test_a_gpu_as_engine_is_refused_in_words_where_there_is_none(tmp_path: Path)
 def test_a_transport_that_the_links_do_not_have_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
     text = RUN.format(frames=20, output=tmp_path / "out", port=0)
-    path.write_text(text.replace("[link]\n", '[link]\ntransport = "ud"\n'))
+    path.write_text(text.replace("[link]\n", '[link]\nroce.transport = "ud"\nverbs.transport = "ud"\n'))
     plan = load_plan(path)
     order = destination_telegram(plan, plan.receivers[0])
     assert order.destination is not None
     # a plan would not have it; a telegram of somebody else may
-    wrong = replace(order, destination=replace(order.destination, options=options_of(plan.file.link, "verbs", "")))
+    wrong = replace(order, destination=replace(order.destination, options=plan.file.link.options("verbs", "")))
     with pytest.raises(EngineError, match="transport ud needs the link roce on both sides"):
         NativeFactory("receiver").make(wrong)
 
 
 def test_a_reliable_connection_repairs_what_is_dropped(tmp_path: Path) -> None:
-    outcome, _ = run_native(tmp_path, "[faults]\ndrop = 0.01\nseed = 3\n", link='transport = "rc"')
+    outcome, _ = run_native(tmp_path, "[faults]\ndrop = 0.01\nseed = 3\n", link='roce.transport = "rc"')
     assert outcome.good, outcome.problem
     assert outcome.books.expected == outcome.books.complete == 200 + 40
     status = outcome.sources.get("emulator")
@@ -163,7 +164,7 @@ def test_a_reliable_connection_repairs_what_is_dropped(tmp_path: Path) -> None:
 
 
 def test_losses_of_datagrams_stand_in_the_books(tmp_path: Path) -> None:
-    outcome, _ = run_native(tmp_path, "[faults]\ndrop = 0.01\nseed = 3\n", link='transport = "ud"')
+    outcome, _ = run_native(tmp_path, "[faults]\ndrop = 0.01\nseed = 3\n", link='roce.transport = "ud"')
     assert outcome.good, [account.first_unexplained for account in outcome.accounts]
     assert outcome.books.partial > 0
 

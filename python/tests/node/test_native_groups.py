@@ -43,8 +43,10 @@ modules = 2
 {link}
 [[receiver]]
 name = "a"
+port = 0
 [[receiver]]
 name = "b"
+port = 0
 [[group]]
 name = "farm"
 receivers = ["a", "b"]
@@ -92,7 +94,7 @@ class Farm:
             engine.abort()
 
 
-def plan_of(folder: Path, link: str = "port = 0") -> Plan:
+def plan_of(folder: Path, link: str = "") -> Plan:
     file = folder / "dealt.toml"
     file.write_text(RUN.format(output=folder / "out", link=link))
     return load_plan(file)
@@ -102,7 +104,7 @@ def until_settled(farm: Farm) -> None:
     eventually(lambda: farm.status().settled)
 
 
-@pytest.mark.parametrize("link", ["port = 0", 'kind = "pcie"'])
+@pytest.mark.parametrize("link", ["", 'kind = "pcie"'])
 def test_one_that_joins_is_held_until_it_is_fed_and_then_has_its_share(tmp_path: Path, link: str) -> None:
     plan = plan_of(tmp_path, link)
     farm = Farm(plan)

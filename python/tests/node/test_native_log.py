@@ -38,7 +38,7 @@ pixel = "uint16"
 kind = "pattern"
 width = 64
 height = 32
-[link]
+[receiver]
 port = {port}
 memory = "pageable"
 [[buffer]]

@@ -45,7 +45,7 @@ pixel_size_m = 172e-6
 kind = "files"
 files = [["{file}"]]
 pixel = "{pixel}"
-[link]
+[receiver]
 port = 0
 memory = "pageable"
 [[buffer]]

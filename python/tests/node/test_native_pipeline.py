@@ -32,7 +32,7 @@ pixel = "{pixel}"
 kind = "files"
 files = [["{frames}"]]
 pixel = "{pixel}"
-[link]
+[receiver]
 port = 0
 memory = "pageable"
 [[buffer]]

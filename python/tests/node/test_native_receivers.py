@@ -41,7 +41,7 @@ frames = 32
 width = 64
 height = 32
 [link]
-pmtu = 256
+roce.pmtu = 256
 {link}
 [[receiver]]
 name = "whole"
@@ -91,11 +91,11 @@ stall_us = 300
 
 def run_native(
     tmp_path: Path,
-    link: str = "port = 0",
+    link: str = "",
     extra: str = "",
     frames: int = 200,
-    whole: str = "",
-    slice: str = "",  # noqa: A002  as the receiver is called
+    whole: str = "port = 0",
+    slice: str = "port = 0",  # noqa: A002  as the receiver is called
     existing: str = "refuse",
 ) -> tuple[Outcome, dict[str, Node]]:
     path = tmp_path / "run.toml"
@@ -122,10 +122,11 @@ def free_udp_ports(address: str, count: int) -> list[int]:
 
 @pytest.mark.parametrize(
     "link",
-    ["port = 0", 'port = 0\nthreads = 2\ntransport = "rc"', 'port = 0\ntransport = "ud"', 'kind = "pcie"\nthreads = 2'],
+    ["", 'roce.transport = "rc"', 'roce.transport = "ud"', 'kind = "pcie"'],
 )
 def test_every_image_arrives_at_its_receiver_and_its_file_names_it(tmp_path: Path, link: str) -> None:
-    outcome, _ = run_native(tmp_path, link)
+    own = "port = 0\nthreads = 2" if "rc" in link or "pcie" in link else "port = 0"
+    outcome, _ = run_native(tmp_path, link, whole=own, slice=own)
     assert outcome.good, (outcome.problem, [account.first_unexplained for account in outcome.accounts])
     assert [buffer.books.complete for buffer in outcome.buffers] == [200, 40, 200]
     for buffer, receiver, first, count in (("full", "whole", 0, 200), ("fifth", "slice", 1, 40)):
@@ -151,11 +152,11 @@ def test_fixed_ports_and_an_address_of_its_own(tmp_path: Path) -> None:
         tmp_path, "", whole=f"port = {port}", slice=f'address = "127.0.0.2"\nport = {other}\nthreads = 1'
     )
     assert outcome.good, outcome.problem
-    assert run_native(tmp_path, "", whole="port = 0", slice="port = 0")[0].refused  # the files are there now
+    assert run_native(tmp_path, "")[0].refused  # the files are there now
 
 
 def test_the_books_of_both_equal_the_log_of_packet_faults(tmp_path: Path) -> None:
-    outcome, _ = run_native(tmp_path, "port = 0", FAULTS, frames=2000)
+    outcome, _ = run_native(tmp_path, "", FAULTS, frames=2000)
     assert outcome.good, [account.first_unexplained for account in outcome.accounts]
     injected = outcome.injected
     assert all(injected[name] for name in ("drop", "duplicate", "reorder", "corrupt", "stall"))
@@ -165,7 +166,7 @@ def test_the_books_of_both_equal_the_log_of_packet_faults(tmp_path: Path) -> Non
         assert found == (account.expected_complete, account.expected_partial, account.expected_missing)
 
 
-@pytest.mark.parametrize("link", ["port = 0", 'kind = "pcie"'])
+@pytest.mark.parametrize("link", ["", 'kind = "pcie"'])
 def test_dead_modules_and_stalls_are_as_the_log_says_at_both(tmp_path: Path, link: str) -> None:
     faults = "[faults]\nstall = 0.02\nstall_us = 300\n[[faults.dead_modules]]\nmodule = 1\nfrom_frame = 150\n"
     outcome, _ = run_native(tmp_path, link, faults)

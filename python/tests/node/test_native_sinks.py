@@ -31,7 +31,7 @@ height = 512
 kind = "jungfrau"
 modules = 1
 frames = 20
-[link]
+[receiver]
 port = 0
 memory = "pageable"
 [[buffer]]

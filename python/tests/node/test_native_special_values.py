@@ -33,7 +33,7 @@ pixel = "{pixel}"
 kind = "files"
 files = [["{folder}/frames.npy"]]
 pixel = "{pixel}"
-[link]
+[receiver]
 port = 0
 memory = "pageable"
 [[buffer]]

@@ -42,7 +42,7 @@ modules = 1
 frames = 12
 dark_every = 5
 seed = 3
-[link]
+[receiver]
 port = 0
 memory = "pageable"
 [[buffer]]

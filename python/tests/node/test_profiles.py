@@ -51,7 +51,7 @@ pixel = "uint16"
 kind = "files"
 files = [["{folder}/frames.npy"]]
 pixel = "uint16"
-[link]
+[receiver]
 port = 0
 memory = "pageable"
 [[buffer]]

@@ -33,10 +33,11 @@ rate_hz = 1000
 kind = "pattern"
 width = 64
 height = 32
-[link]
-kind = "{kind}"
+[receiver]
 port = 0
 memory = "pageable"
+[link]
+kind = "{kind}"
 {more}
 [[buffer]]
 name = "full"
@@ -44,7 +45,7 @@ slots = 8
 stack = 4
 sink = [{{ kind = "null" }}]
 """
-ROCE = [("uc", 'flow = "paced"\ntransport = "uc"'), ("ud", 'flow = "paced"\ntransport = "ud"')]
+ROCE = [("uc", 'flow = "paced"\nroce.transport = "uc"'), ("ud", 'flow = "paced"\nroce.transport = "ud"')]
 
 
 def plan_of(folder: Path, kind: str = "roce", more: str = "") -> Plan:

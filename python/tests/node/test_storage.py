@@ -55,6 +55,7 @@ width = 256
 height = 256
 [link]
 kind = "pcie"
+[receiver]
 memory = "pageable"
 [[buffer]]
 name = "full"

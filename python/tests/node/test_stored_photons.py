@@ -38,7 +38,7 @@ energy_kev = 12.4
 {detector}
 [dataset]
 {dataset}
-[link]
+[receiver]
 port = 0
 memory = "pageable"
 [[buffer]]

@@ -326,7 +326,7 @@ def test_what_receive_stream_writes_has_the_lost_lines_of_the_file(tmp_path: Pat
     receiver = Receiver(port, tmp_path / "got")
     path = tmp_path / "run.toml"
     text = RUN.format(frames=FRAMES, output=tmp_path / "out", sinks=f"{HDF5}, {stream(port)}", stack=1) + FAULTS
-    path.write_text(text.replace('kind = "pcie"', "port = 0"))
+    path.write_text(text.replace('[link]\nkind = "pcie"', "[receiver]\nport = 0"))
     nodes = {role: Node(role, role, NativeFactory(role)) for role in ("emulator", "receiver")}
     outcome = run_in_process(load_plan(path), nodes)
     assert not outcome.problem, outcome.problem

@@ -39,8 +39,6 @@ height = 64
 kind = "pattern"
 width = 128
 height = 64
-[link]
-port = 0
 [faults]
 stall = 1.0
 stall_us = {stall_us}
@@ -180,7 +178,7 @@ def _row(what: str, value: float, unit: str, against: str, against_value: float)
 def _run(folder: Path, members: int, image_ms: float, seconds: float, *, kill: bool) -> tuple[Outcome, Course]:
     """Carry out one run of about `seconds`."""
     names = [f"r{number}" for number in range(members)]
-    receivers = "".join(f'[[receiver]]\nname = "{name}"\n' for name in names)
+    receivers = "".join(f'[[receiver]]\nname = "{name}"\nport = 0\n' for name in names)
     if members > 1:
         receivers += f'[[group]]\nname = "farm"\nreceivers = {json.dumps(names)}\n'
     file = folder / "group.toml"

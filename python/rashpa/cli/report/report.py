@@ -147,8 +147,9 @@ def _proofs(outcome: Outcome) -> dict[str, Any]:
     """Return how pixels were proven, by packets and by images."""
     asked, link = outcome.plan.file.link, outcome.link_counts
     kinds = list(dict.fromkeys(receiver.destination_kind for receiver in outcome.plan.receivers))
-    proofs = [proof_of(kind, asked.verify, asked.records) for kind in kinds]
-    checks = [{"roce": asked.icrc, "verbs": "provider"}.get(kind, "none") for kind in kinds]
+    tables = [(kind, asked.of(kind)) for kind in kinds]
+    proofs = [proof_of(kind, getattr(keys, "verify", "off"), getattr(keys, "records", True)) for kind, keys in tables]
+    checks = ["provider" if kind == "verbs" else getattr(keys, "icrc", "none") for kind, keys in tables]
     return {
         "icrc": {
             "check": next((check for check in checks if check != "none"), "none"),

@@ -24,9 +24,15 @@ def join(
     node: Annotated[
         str, typer.Option(help='URL of a running receiver; "local": the run starts it on its machine.')
     ] = "local",
-    address: Annotated[str, typer.Option(help="Where it takes packets; as link.receiver_address when not given.")] = "",
-    port: Annotated[int | None, typer.Option(min=0, max=65535, help="As link.port when not given; 0: any.")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, max=64, help="As link.threads when not given.")] = None,
+    address: Annotated[
+        str, typer.Option(help="Where it takes packets; as the group's first member when not given.")
+    ] = "",
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="As the group's first member when not given; 0: any.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, max=64, help="As the group's first member when not given.")
+    ] = None,
     timeout: Annotated[
         float, typer.Option(min=1.0, max=3600.0, help="Longest time until it takes part, in seconds.")
     ] = 60.0,

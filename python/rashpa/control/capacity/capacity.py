@@ -70,13 +70,13 @@ def overloads(plan: Plan, capabilities: Mapping[str, Capabilities]) -> list[str]
 
 
 def _name_problems(plan: Plan, node: _Node) -> Iterator[str]:
-    pmtu = plan.file.link.pmtu
     for link in node.links:
         found = next((known for known in node.can.links if known.name == link), None)
+        pmtu = getattr(plan.file.link.of(link), "pmtu", None)
         if found is None:
             yield f"{node.name} has no link {link}; it has {', '.join(known.name for known in node.can.links)}"
-        elif pmtu not in found.pmtus:
-            where = plan.source.where(("link", "pmtu"))
+        elif pmtu is not None and pmtu not in found.pmtus:
+            where = plan.source.where(("link", link, "pmtu"))
             yield f"{where}: {node.name} has no pmtu {pmtu}; it has {', '.join(map(str, found.pmtus))}"
     if plan.file.detector.pixel not in node.can.pixels:
         yield f"{plan.source.where(('detector', 'pixel'))}: {node.name} knows {', '.join(node.can.pixels)}"
@@ -107,7 +107,11 @@ def _pipeline_problems(plan: Plan, node: _Node) -> Iterator[str]:
 
 def cautions(plan: Plan) -> list[str]:
     """Return cautions of a plan that works, but not when something goes wrong."""
-    texts = [*processor_cautions(plan.nodes, plan.source), *plausibility_cautions(plan.file, plan.source)]
+    texts = [
+        *plan.source.cautions,
+        *processor_cautions(plan.nodes, plan.source),
+        *plausibility_cautions(plan.file, plan.source),
+    ]
     texts += [*plan.placed.cautions, *kernel_geometry_cautions(plan), *_file_cautions(plan)]
     rate = plan.file.detector.rate_hz
     for number, buffer in enumerate(plan.buffers):

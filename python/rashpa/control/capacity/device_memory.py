@@ -81,7 +81,7 @@ def planned_devices(buffer: PlannedBuffer, can: Capabilities | None) -> tuple[Un
 
 def memory_on_device(plan: Plan, buffer: PlannedBuffer, device: UnitDevice) -> dict[str, int]:
     """Return the bytes that the buffer takes there, by purpose."""
-    ring: Literal["host", "device"] = "device" if plan.file.link.memory == "device" else "host"
+    ring: Literal["host", "device"] = "device" if plan.receiver(buffer.receiver).memory == "device" else "host"
     return device_memory(buffer.section, buffer.width, buffer.height, plan.file.detector.pixel, device, ring)
 
 

@@ -11,7 +11,7 @@ from rashpa.control.capacity.loads import DtpLoad, dtp_loads, memory_of
 from rashpa.control.plan.planned_node import PlannedNode
 from rashpa.control.plan.run_plan import Plan, PlannedBuffer
 from rashpa.control.plan.turned_frames import turned_bytes
-from rashpa.control.runfile.run_file_reader import KeyPath
+from rashpa.control.runfile.key_types import KeyPath
 from rashpa.control.telegrams.telegram import Capabilities, Interface, UnitDevice
 
 Kind = Literal["link", "interface", "unit", "files", "device", "device memory", "processors", "memory"]

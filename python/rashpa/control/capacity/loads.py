@@ -86,7 +86,7 @@ def memory_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, int]:
     pixels = buffer.width * buffer.height
     image_bytes = pixels * PIXEL_BYTES[pixel]
     # on a device they are counted there
-    memory = {} if plan.file.link.memory == "device" else {"images": section.slots * pages(image_bytes)}
+    memory = {} if plan.receiver(buffer.receiver).memory == "device" else {"images": section.slots * pages(image_bytes)}
     if _copied_first(plan, buffer):
         memory["copies for kernels"] = section.slots * pages(image_bytes)
     memory["records"] = len(buffer.dtps) * pages((section.slots + 1) * _RECORD_BYTES)  # and that of skipped images
@@ -107,7 +107,7 @@ def memory_of(plan: Plan, buffer: PlannedBuffer) -> dict[str, int]:
 def _copied_first(plan: Plan, buffer: PlannedBuffer) -> bool:
     """Return True when images are proved before kernels learn from them: sources write into the slots, and may overwrite one."""
     receiver = next(receiver for receiver in plan.receivers if receiver.name == buffer.receiver)
-    written = receiver.destination_kind in ("pcie", "verbs") and plan.file.link.memory != "device"
+    written = receiver.destination_kind in ("pcie", "verbs") and receiver.memory != "device"
     return written and any(map(keeps, buffer.section.kernel))
 
 

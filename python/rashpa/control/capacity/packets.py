@@ -36,8 +36,8 @@ def traffic_of(lines: Lines, link: toml.Link, address: str) -> Traffic:
     """Return the traffic of an image over the link; `address`: of the receiver, IPv4 or IPv6."""
     if link.source_kind == "pcie":
         return Traffic(0, 0)
-    datagrams = link.source_kind == "roce" and link.transport == "ud"
-    payload = link.pmtu - _UD_REST if datagrams else link.pmtu
+    datagrams = link.source_kind == "roce" and link.at_source("transport") == "ud"
+    payload: int = link.at_source("pmtu") - (_UD_REST if datagrams else 0)
     message = _largest_message(link, payload)
     ends = _ETHERNET_BYTES + _network_bytes(link, address) + _BTH + _ICRC
     packets = wire = 0
@@ -53,11 +53,13 @@ def traffic_of(lines: Lines, link: toml.Link, address: str) -> Traffic:
 def _largest_message(link: toml.Link, payload: int) -> int:
     if link.source_kind == "verbs":
         return _RNIC_MESSAGE
-    if link.packetisation != "first_middle_last":
+    if link.at_source("packetisation") != "first_middle_last":
         return payload
-    window = link.window_bytes if link.flow == "credits" or link.transport == "rc" else 0
-    fits = window // 4 // link.pmtu if window else _LONGEST_RUN
-    return link.pmtu * min(max(fits, 1), _LONGEST_RUN)
+    pmtu: int = link.at_source("pmtu")
+    held = link.flow == "credits" or link.at_source("transport") == "rc"
+    window: int = link.at_source("window_bytes") if held else 0
+    fits = window // 4 // pmtu if window else _LONGEST_RUN
+    return pmtu * min(max(fits, 1), _LONGEST_RUN)
 
 
 def _runs(lines: Lines, message: int) -> list[tuple[int, int]]:
@@ -71,7 +73,7 @@ def _runs(lines: Lines, message: int) -> list[tuple[int, int]]:
 
 
 def _network_bytes(link: toml.Link, address: str) -> int:
-    if link.framing == "v1" and link.source_kind == "roce":
+    if link.at_source("framing") == "v1":
         return _GRH
     try:
         version = ipaddress.ip_address(address.partition("%")[0]).version

@@ -12,7 +12,8 @@ from rashpa.control.capacity.loads import memory_of
 from rashpa.control.plan.run_plan import Plan, plan_run
 from rashpa.control.runfile import run_file as toml
 from rashpa.control.runfile.kernels import files_of
-from rashpa.control.runfile.run_file_reader import KeyPath, RunFileError, key_text
+from rashpa.control.runfile.key_types import KeyPath
+from rashpa.control.runfile.run_file_reader import RunFileError, key_text
 from rashpa.control.telegrams.telegram import Capabilities
 
 _MOST_EVERY = 1 << 20

@@ -17,7 +17,6 @@ from rashpa.control.plan.run_plan import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.plan.series import images_of_series
 from rashpa.control.plan.source_plan import makes_pixels
 from rashpa.control.runfile.kernels import Kernel, declaration, files_of
-from rashpa.control.runfile.links import options_of
 from rashpa.control.runfile.pipeline import PIXEL_BYTES
 from rashpa.control.runfile.run_file import MOST_PATIENCE_S, Feedback
 from rashpa.control.runfile.sink_sections import Hdf5Sink, RawSink, Sink, Stream2Sink
@@ -162,8 +161,8 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver, run_id: str = ""
         port=receiver.port,
         link_threads=receiver.threads,
         flow=file.link.flow,
-        poll=file.link.poll,
-        memory=file.link.memory,
+        poll=receiver.poll,
+        memory=receiver.memory,
         first_processor=receiver.processor,
         numa=str(receiver.numa),
         modules=len(file.detector.module),
@@ -172,7 +171,7 @@ def destination_telegram(plan: Plan, receiver: PlannedReceiver, run_id: str = ""
         dataset=_dataset(plan, receiver.node),
         calibration=_calibration(plan, receiver.node),
         buffers=tuple(_buffer(plan, buffer, receiver, run_id) for buffer in plan.buffers_of(receiver.name)),
-        options=options_of(file.link, receiver.destination_kind, receiver.device),
+        options=file.link.options(receiver.destination_kind, receiver.device),
     )
     return telegram.Configure(
         run=file.run.number, name=file.run.name, destination=destination, orphaned=_orphaned(plan)
@@ -257,7 +256,7 @@ def source_telegram(
         ),
         dtps=dtps,
         options=tuple(
-            options_of(file.link, kind, emulator.device) for kind in dict.fromkeys(peer.source_kind for peer in peers)
+            file.link.options(kind, emulator.device) for kind in dict.fromkeys(peer.source_kind for peer in peers)
         ),
         emulator=emulator.name,
         card=_card(plan, emulator) if emulator.engine == "fpga" else None,

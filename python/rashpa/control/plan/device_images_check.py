@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds combinations that are impossible with images in memory of a GPU (link.memory = "device"), as far as that is known without asking a machine."""
+"""Finds combinations that are impossible with images in memory of a GPU (receiver.memory = "device"), as far as that is known without asking a machine."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,10 +28,11 @@ def device_images_problems(
     source: RunFileSource,
 ) -> Iterator[str]:
     """Yield a line for each fault. `buffers`: by receiver."""
-    if file.link.memory != "device":
-        return
-    yield from _link_problems(file.link, receivers, source)
-    for own in buffers.values():
+    there = [receiver for receiver in receivers if receiver.memory == "device"]
+    if there:
+        yield from _link_problems(file.link, there, source)
+    for receiver in there:
+        own = buffers.get(receiver.name, ())
         for buffer in own:
             yield from _buffer_problems(file, buffer, own[0].section, source)
 
@@ -41,14 +42,15 @@ def _link_problems(link: toml.Link, receivers: Sequence[PlannedReceiver], source
     for receiver in receivers:
         if receiver.destination_kind != "pcie":
             yield (
-                f"{where(('link', 'memory'))}: device, but link {receiver.destination_kind} of {receiver.label} writes to host memory only; "
+                f"{where(receiver.own_key('memory'))}: device, but link {receiver.destination_kind} of {receiver.label} writes to host memory only; "
                 '"huge", or kind = "pcie"'
             )
-    if link.engine != "cuda":
-        yield f'{where(("link", "engine"))}: {link.engine} writes to host memory only, and memory = "device"; engine = "cuda", or memory = "huge"'
-    if link.verify != "off":
+    pcie = link.of("pcie")
+    if pcie.engine != "cuda":
+        yield f'{where(("link", "pcie", "engine"))}: {pcie.engine} writes to host memory only, and memory = "device"; engine = "cuda", or memory = "huge"'
+    if pcie.verify != "off":
         yield (
-            f'{where(("link", "verify"))}: {link.verify}; the host cannot read images in memory of a GPU; "off", and the kernel checksum compares '
+            f'{where(("link", "pcie", "verify"))}: {pcie.verify}; the host cannot read images in memory of a GPU; "off", and the kernel checksum compares '
             "them there"
         )
 
@@ -58,10 +60,10 @@ def _buffer_problems(
 ) -> Iterator[str]:
     section, path, where = buffer.section, ("buffer", buffer.position), source.where
     if section.unit != "cuda":
-        yield f'{where((*path, "unit"))}: {section.unit} sees no image in memory of a GPU; "cuda", or link.memory = "huge"'
+        yield f'{where((*path, "unit"))}: {section.unit} sees no image in memory of a GPU; "cuda", or receiver.memory = "huge"'
         return
     if len(section.device_names) > 1:
-        yield f'{where((*path, "devices"))}: images that lie on one device are processed there; device = one of them, or link.memory = "huge"'
+        yield f'{where((*path, "devices"))}: images that lie on one device are processed there; device = one of them, or receiver.memory = "huge"'
     elif section.device_names != first.device_names:
         yield (
             f"{where((*path, 'device'))}: {section.device}; the buffers of a receiver lie on one device, and {first.name} on "
@@ -74,10 +76,10 @@ def _buffer_problems(
     if section.kernel and not any(step.kernel.made(port) for step in steps for port in makers):
         yield (
             f"{where((*path, 'kernel'))}: none makes pixels or lists, and those that arrive lie on the device, where no sink reads them; one that does, "
-            'or link.memory = "huge"'
+            'or receiver.memory = "huge"'
         )
     if buffer.dtps > _MOST_CHECKED and any(kernel.name == "checksum" for kernel in section.kernel):
         yield (
             f"{where((*path, 'kernel'))}: checksum compares at most {_MOST_CHECKED} DTPs on the device, not {buffer.dtps}; fewer bands, "
-            'or link.memory = "huge"'
+            'or receiver.memory = "huge"'
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rashpa.control.plan.planned_node import PlannedNode
 from rashpa.control.runfile import run_file as toml
-from rashpa.control.runfile.run_file_reader import KeyPath, RunFileSource
+from rashpa.control.runfile.run_file_reader import RunFileSource
 
 if TYPE_CHECKING:
     from rashpa.control.plan.run_plan import PlannedDtp
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 SIMULATED = "sim"  # the card that a node simulates itself
 CARD_DTPS = 16  # as many as a card plays
 CARD_IDS = 255  # the largest id that it knows
-ONLY = "emulator"  # the name of the one emulator of a run file that lists none
 
 
 @dataclass(frozen=True)
@@ -31,33 +30,18 @@ class PlannedEmulator(PlannedNode):
     neighbours: Mapping[str, str] = field(default_factory=dict)
 
     role: ClassVar[str] = "emulator"
-    places: ClassVar[dict[str, KeyPath]] = {
-        "node": ("nodes", "emulator"),
-        "address": ("link", "emulator_address"),
-        "device": ("link", "emulator_device"),
-        "processor": ("link", "emulator_processor"),
-        "numa": ("link", "emulator_numa"),
-    }
 
 
 def plan_emulators(file: toml.RunFile) -> tuple[PlannedEmulator, ...]:
     """Return emulators in the order of the run file, at least one. Modules that no emulator names go evenly, in order, to emulators that name none."""
-    defaults = {
-        "node": file.nodes.emulator,
-        "address": file.link.emulator_address,
-        "device": file.link.emulator_device,
-        "processor": file.link.emulator_processor,
-        "numa": file.link.emulator_numa,
-        "launch": (),
-    }
     count = len(file.detector.module)
-    if not file.emulator:
-        return (PlannedEmulator(ONLY, None, frozenset(), **defaults, modules=tuple(range(count))),)  # type: ignore[arg-type]
-    named = {module for section in file.emulator for module in section.modules or ()}
+    sections = file.emulators
+    listed = isinstance(file.emulator, list) and bool(file.emulator)
+    named = {module for section in sections for module in section.modules or ()}
     rest = [module for module in range(count) if module not in named]
-    takers = [position for position, section in enumerate(file.emulator) if section.modules is None]
+    takers = [position for position, section in enumerate(sections) if section.modules is None]
     found: list[PlannedEmulator] = []
-    for position, section in enumerate(file.emulator):
+    for position, section in enumerate(sections):
         own = {name: value for name, value in section.model_dump(exclude={"name"}).items() if value is not None}
         if section.modules is None:
             share = takers.index(position)
@@ -65,15 +49,14 @@ def plan_emulators(file: toml.RunFile) -> tuple[PlannedEmulator, ...]:
             modules = rest[first:end]
         else:
             modules = section.modules
-        values = {**defaults, **own, "modules": tuple(modules)}
-        found.append(PlannedEmulator(section.name, position, frozenset(own), **values))
+        values = {"node": file.nodes.emulator, **own, "modules": tuple(modules)}
+        given = frozenset(section.model_fields_set)
+        found.append(PlannedEmulator(section.name, position if listed else None, given, **values))
     return tuple(found)
 
 
 def emulator_problems(file: toml.RunFile, emulators: Sequence[PlannedEmulator], source: RunFileSource) -> Iterator[str]:
     """Yield a line for each fault of the emulators."""
-    if not file.emulator:
-        return
     count = len(file.detector.module)
     owner: dict[int, PlannedEmulator] = {}
     for emulator in emulators:
@@ -95,11 +78,11 @@ def emulator_problems(file: toml.RunFile, emulators: Sequence[PlannedEmulator], 
     if idle:
         what = f"module{'s' if len(idle) > 1 else ''} {', '.join(map(str, idle))}"
         yield (
-            f"{source.where(('emulator', len(emulators) - 1, 'modules'))}: no emulator plays {what}; name every module, or leave `modules` out "
+            f"{source.where(emulators[-1].own_key('modules'))}: no emulator plays {what}; name every module, or leave `modules` out "
             "of one emulator, which then takes what is left"
         )
     yield from _card_problems(file, emulators, source)
-    if file.link.framing == "v1":
+    if file.link.framed_v1:
         yield from _interface_problems(emulators, source)
 
 
@@ -141,10 +124,11 @@ def _mac_problems(emulator: PlannedEmulator, source: RunFileSource) -> Iterator[
 def _what_cards_lack(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
     link, faults = file.link, file.faults
     needs = 'needs engine = "software" of every emulator'
-    if link.transport != "uc":
-        yield f'{source.where(("link", "transport"))}: {link.transport} {needs}: a card sends by Unreliable Connected queue pairs, "uc"'
-    if link.framing != "v2":
-        yield f"{source.where(('link', 'framing'))}: {link.framing} {needs}: a card sends RoCEv2"
+    roce = link.of("roce")  # as which a card sends
+    if roce.transport != "uc":
+        yield f'{source.where(("link", "roce", "transport"))}: {roce.transport} {needs}: a card sends by Unreliable Connected queue pairs, "uc"'
+    if roce.framing != "v2":
+        yield f"{source.where(('link', 'roce', 'framing'))}: {roce.framing} {needs}: a card sends RoCEv2"
     for name in ("duplicate", "reorder", "stall", "dead_modules"):
         if getattr(faults, name):
             yield f"{source.where(('faults', name))}: {name} {needs}: a card drops and corrupts packets, nothing else"
@@ -187,7 +171,7 @@ def idle_problems(
     file: toml.RunFile, emulators: Sequence[PlannedEmulator], used: frozenset[int], source: RunFileSource
 ) -> Iterator[str]:
     """Yield emulators that no buffer takes a pixel from; `used`: modules of all DTPs."""
-    for emulator in emulators if file.emulator else ():
+    for emulator in emulators if isinstance(file.emulator, list) else ():
         if emulator.modules and not used.intersection(emulator.modules):
             modules = ", ".join(map(str, emulator.modules))
             yield (

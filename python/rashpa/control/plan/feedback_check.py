@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from rashpa.control.runfile import run_file as toml
 from rashpa.control.runfile.kernels import declaration
-from rashpa.control.runfile.run_file_reader import KeyPath, RunFileSource
+from rashpa.control.runfile.key_types import KeyPath
+from rashpa.control.runfile.run_file_reader import RunFileSource
 from rashpa.control.runfile.sink_sections import Stream2Sink
 
 _LAST_PORT = 65535

@@ -59,8 +59,8 @@ def with_joined(file: toml.RunFile, groups: Sequence[PlannedGroup], joined: Join
             f"the run has no group {joined.group}; there is {', '.join(one.name for one in groups) or 'none'}"
         )
     group = named[0]
-    section = toml.Receiver.model_validate(joined.receiver)
-    if section.name in (receiver.name for receiver in file.receiver):
+    section = toml.Receiver.model_validate({**_as_member(file, group.members[0]), **joined.receiver})
+    if section.name in (receiver.name for receiver in file.receivers):
         raise ValueError(f"the run has a receiver {section.name}; give this one another name")
     first = next(one for one in file.buffer if one.name == group.buffers[0])
     name = f"{first.name.removesuffix(f'_{group.members[0]}')}_{section.name}"
@@ -68,7 +68,13 @@ def with_joined(file: toml.RunFile, groups: Sequence[PlannedGroup], joined: Join
     update = {"receivers": [*group.members, section.name], "replay_frames": group.replay_frames}
     changed = [one.model_copy(update=update) if one.name == group.name else one for one in file.group]
     buffers = [*file.buffer, first.model_copy(update={"receiver": section.name, "name": name})]
-    return file.model_copy(update={"receiver": [*file.receiver, section], "group": changed, "buffer": buffers})
+    return file.model_copy(update={"receiver": [*file.receivers, section], "group": changed, "buffer": buffers})
+
+
+def _as_member(file: toml.RunFile, member: str) -> dict[str, Any]:
+    """Return the keys that a receiver has as another one has them, where it is told nothing else."""
+    section = next(receiver for receiver in file.receivers if receiver.name == member)
+    return section.model_dump(include=section.model_fields_set - {"name", "node", "launch", "device"})
 
 
 def plan_groups(file: toml.RunFile, sections: Sequence[toml.Buffer]) -> tuple[PlannedGroup, ...]:
@@ -95,7 +101,7 @@ def _replay_frames(file: toml.RunFile, group: toml.Group, section: toml.Buffer) 
 
 def group_problems(file: toml.RunFile, sections: Sequence[toml.Buffer], source: RunFileSource) -> Iterator[str]:
     """Yield a line for each fault of groups."""
-    names = [receiver.name for receiver in file.receiver]
+    names = [receiver.name for receiver in file.receivers]
     groups = [group.name for group in file.group]
     for number, section in enumerate(file.buffer):
         where = source.where(("buffer", number, "group"))
@@ -144,8 +150,8 @@ def _run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
         yield f'{where}: images are dealt in runs whose number of frames is known; use trigger = "internal"'
     if file.link.flow != "credits":
         yield f'{source.where(("link", "flow"))}: images are dealt by credits; use flow = "credits"'
-    if not file.link.records:
-        yield f"{source.where(('link', 'records'))}: only records tell which frame an image of a group is; use records = true"
+    if not file.link.at_destination("records", True):
+        yield f"{source.where(('link', 'roce', 'records'))}: only records tell which frame an image of a group is; use records = true"
     if file.faults.dead_modules:
         yield f"{source.where(('faults', 'dead_modules'))}: images of a group without their dead modules cannot be dealt; leave one out"
 

@@ -11,6 +11,7 @@ from rashpa.control.runfile import run_file as toml
 from rashpa.control.runfile.run_file_reader import RunFileSource
 
 _PACKET_FAULTS = ("drop", "duplicate", "reorder", "corrupt")
+_AGREED = ("transport", "pmtu", "packetisation")
 _RNIC_PORT = 4791  # an RNIC sends to no other
 
 
@@ -25,13 +26,15 @@ def link_problems(
     for link in _links(file.link, receivers):
         yield from _fault_problems(file.faults, link, source)
         yield from _transport_problems(link, source)
+        yield from _unlike_ends(link, source)
     yield from _rnic_problems(
         [one for one in receivers if (one.source_kind, one.destination_kind) == ("verbs", "roce")], source
     )
     with_addresses = [one for one in receivers if one.destination_kind != "pcie"]
-    if file.link.framing == "v1":
+    if any(link.framed_v1 for link in _links(file.link, receivers)):
         for link in _links(file.link, receivers):
-            yield from _framing_problems(link, (*emulators, *receivers), source)
+            if link.framed_v1:
+                yield from _framing_problems(link, (*emulators, *receivers), source)
     elif with_addresses:
         yield from _address_problems((*emulators, *with_addresses), source)
 
@@ -61,7 +64,7 @@ def route_problems(
             key = "link" if "link" in receiver.given else "source" if link.source else "kind"
             where = source.where(receiver.own_key("link") if key == "link" else ("link", key))
             yield f'{where}: {emulator.label} cannot send to {receiver.label} so: a card sends as the link roce does; "roce"'
-        if receiver.destination_kind == "pcie" or link.framing == "v1":
+        if receiver.destination_kind == "pcie" or link.framed_v1:
             continue
         if len({ipaddress.ip_address(node.address).version for node in (emulator, receiver)}) > 1:
             yield (
@@ -78,7 +81,8 @@ def _fault_problems(faults: toml.Faults, link: toml.Link, source: RunFileSource)
             f"{source.where(('faults', given[-1]))}: {', '.join(given)} add up to {total:g}; a packet has one fault at most, so that their sum is at "
             "most 1"
         )
-    if faults.corrupt > 0 and link.transport == "rc" and link.icrc == "off" and link.source_kind == "roce":
+    unproven = link.at_destination("icrc") == "off" and link.source_kind == "roce"
+    if faults.corrupt > 0 and link.at_source("transport") == "rc" and unproven:
         yield (
             f"{source.where(('faults', 'corrupt'))}: with transport rc and icrc off a damaged packet is acknowledged like any other, "
             "and no log can tell what its image ends with; icrc = modulo_id or full, or corrupt = 0"
@@ -98,17 +102,34 @@ def _kind_problems(link: toml.Link, source: RunFileSource) -> Iterator[str]:
 
 def _transport_problems(link: toml.Link, source: RunFileSource) -> Iterator[str]:
     kinds = (link.source_kind, link.destination_kind)
-    if link.transport == "ud" and "verbs" in kinds:
-        yield f'{source.where(("link", "transport"))}: ud has no RDMA WRITE, so that an RNIC cannot take or send it; "uc" or "rc", or kind "roce"'
-    if link.transport == "ud" and link.packetisation != "only" and "roce" in kinds:
-        yield f'{source.where(("link", "packetisation"))}: {link.packetisation}; with transport ud a message is one packet: "only"'
+    for kind in dict.fromkeys(kinds) if "verbs" in kinds else ():
+        if getattr(link.of(kind), "transport", "") == "ud":
+            yield f'{source.where(("link", kind, "transport"))}: ud has no RDMA WRITE, so that an RNIC cannot take or send it; "uc" or "rc", or kind "roce"'
+    roce = link.of("roce")
+    if roce.transport == "ud" and roce.packetisation != "only" and "roce" in kinds:
+        yield f'{source.where(("link", "roce", "packetisation"))}: {roce.packetisation}; with transport ud a message is one packet: "only"'
     used = (
         link.source_kind == "roce"
         and link.destination_kind == "roce"
-        and (link.flow == "credits" or link.transport == "rc")
+        and (link.flow == "credits" or roce.transport == "rc")
     )
-    if used and 0 < link.window_bytes < link.pmtu:
-        yield f"{source.where(('link', 'window_bytes'))}: {link.window_bytes} bytes are less than one packet of pmtu {link.pmtu}; more, or 0 for none"
+    if used and 0 < roce.window_bytes < roce.pmtu:
+        yield (
+            f"{source.where(('link', 'roce', 'window_bytes'))}: {roce.window_bytes} bytes are less than one packet of pmtu {roce.pmtu}; more, or 0 for "
+            "none"
+        )
+
+
+def _unlike_ends(link: toml.Link, source: RunFileSource) -> Iterator[str]:
+    """Yield keys in which the tables of two kinds at the ends of a DTP must agree, and do not."""
+    kinds = (link.source_kind, link.destination_kind)
+    for key in _AGREED if kinds[0] != kinds[1] else ():
+        ours, theirs = link.at_source(key), link.at_destination(key)
+        if None not in (ours, theirs) and ours != theirs:
+            yield (
+                f"{source.where(('link', kinds[1], key))}: {theirs}, and [link.{kinds[0]}] has {ours}; both ends of a DTP have the same: write it in "
+                "both tables"
+            )
 
 
 def _rnic_problems(receivers: Sequence[PlannedReceiver], source: RunFileSource) -> Iterator[str]:
@@ -121,7 +142,7 @@ def _rnic_problems(receivers: Sequence[PlannedReceiver], source: RunFileSource) 
 
 def _framing_problems(link: toml.Link, nodes: Sequence[PlannedNode], source: RunFileSource) -> Iterator[str]:
     if (link.source_kind, link.destination_kind) != ("roce", "roce"):
-        yield f'{source.where(("link", "framing"))}: v1 needs kind "roce" on both sides; use "v2"'
+        yield f'{source.where(("link", "roce", "framing"))}: v1 needs kind "roce" on both sides; use "v2"'
     for node in nodes:
         if not node.address.lower().startswith("fe80:") or "%" not in node.address:
             yield (

@@ -11,8 +11,9 @@ from rashpa.control.plan.strips import needs_whole_images
 from rashpa.control.runfile import pipeline, special_values
 from rashpa.control.runfile import run_file as toml
 from rashpa.control.runfile.kernels import code_of, declaration, files_of, label_of, parameters_of
+from rashpa.control.runfile.key_types import KeyPath
 from rashpa.control.runfile.pipeline import unit_trouble, usable_units
-from rashpa.control.runfile.run_file_reader import KeyPath, RunFileSource
+from rashpa.control.runfile.run_file_reader import RunFileSource
 from rashpa.data.datasets.calibration_reference import file_of
 from rashpa.data.files.file_names import located
 
@@ -131,6 +132,6 @@ def _card_problems(section: toml.Buffer, path: KeyPath, source: RunFileSource) -
 
 def _local(file: toml.RunFile, section: toml.Buffer) -> bool:
     """Return True when the receiver of the buffer is started for the run."""
-    named = [one for one in file.receiver if section.receiver in (None, one.name)]
+    named = [one for one in file.receivers if section.receiver in (None, one.name)]
     node = named[0].node if named else None
     return (node or file.nodes.receiver) == "local"

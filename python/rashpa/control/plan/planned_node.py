@@ -7,7 +7,8 @@ from itertools import combinations
 from typing import ClassVar
 from urllib.parse import urlsplit
 
-from rashpa.control.runfile.run_file_reader import KeyPath, RunFileSource
+from rashpa.control.runfile.key_types import KeyPath
+from rashpa.control.runfile.run_file_reader import RunFileSource
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,6 @@ class PlannedNode:
     launch: Sequence[str]
 
     role: ClassVar[str]
-    places: ClassVar[dict[str, KeyPath]]
-    """The places of values in the run file for a node without values of its own."""
 
     @property
     def label(self) -> str:
@@ -46,16 +45,11 @@ class PlannedNode:
 
     def key(self, name: str) -> KeyPath:
         """Return the key where the value of `name` stands in the run file."""
-        return (
-            (self.role, self.position, name) if self.position is not None and name in self.given else self._place(name)
-        )
+        return ("nodes", self.role) if name == "node" and name not in self.given else self.own_key(name)
 
     def own_key(self, name: str) -> KeyPath:
         """Return the key where a value of its own stands or would stand."""
-        return (self.role, self.position, name) if self.position is not None else self._place(name)
-
-    def _place(self, name: str) -> KeyPath:
-        return self.places.get(name, (self.role,))
+        return (self.role, self.position, name) if self.position is not None else (self.role, name)
 
 
 def is_loopback(url: str) -> bool:

@@ -9,9 +9,7 @@ from typing import ClassVar
 
 from rashpa.control.plan.planned_node import PlannedNode
 from rashpa.control.runfile import run_file as toml
-from rashpa.control.runfile.run_file_reader import KeyPath, RunFileSource
-
-ONLY = "receiver"  # the name of the one receiver of a run file that lists none
+from rashpa.control.runfile.run_file_reader import RunFileSource
 
 
 @dataclass(frozen=True)
@@ -20,47 +18,36 @@ class PlannedReceiver(PlannedNode):
 
     port: int
     threads: int
+    poll: str
+    memory: str
     source_kind: str
     """The link of the emulators that send to it …"""
     destination_kind: str
     """… and its own."""
 
     role: ClassVar[str] = "receiver"
-    places: ClassVar[dict[str, KeyPath]] = {
-        "node": ("nodes", "receiver"),
-        "address": ("link", "receiver_address"),
-        "port": ("link", "port"),
-        "threads": ("link", "threads"),
-        "device": ("link", "receiver_device"),
-        "processor": ("link", "receiver_processor"),
-        "numa": ("link", "receiver_numa"),
-    }
 
 
 def plan_receivers(file: toml.RunFile) -> tuple[PlannedReceiver, ...]:
     """Return the receivers in the order of the run file; at least one."""
-    defaults = {
-        "node": file.nodes.receiver,
-        "address": file.link.receiver_address,
-        "port": file.link.port,
-        "threads": file.link.threads,
-        "device": file.link.receiver_device,
-        "processor": file.link.receiver_processor,
-        "numa": file.link.receiver_numa,
-        "launch": (),
-        "source_kind": file.link.source_kind,
-        "destination_kind": file.link.destination_kind,
-    }
-    if not file.receiver:
-        return (PlannedReceiver(ONLY, None, frozenset(), **defaults),)  # type: ignore[arg-type]
-    found: list[PlannedReceiver] = []
-    for position, section in enumerate(file.receiver):
-        own = {name: value for name, value in section.model_dump(exclude={"name"}).items() if value is not None}
-        given = frozenset(own)
-        if kind := own.pop("link", None):
-            own |= {"source_kind": kind, "destination_kind": kind}
-        found.append(PlannedReceiver(section.name, position, given, **{**defaults, **own}))
-    return tuple(found)
+    listed = isinstance(file.receiver, list)
+    return tuple(
+        _planned(file, section, position if listed and file.receiver else None)
+        for position, section in enumerate(file.receivers)
+    )
+
+
+def _planned(file: toml.RunFile, section: toml.Receiver, position: int | None) -> PlannedReceiver:
+    own = section.model_dump(exclude={"name", "link"})
+    own["node"] = section.node or file.nodes.receiver
+    return PlannedReceiver(
+        section.name,
+        position,
+        frozenset(section.model_fields_set),
+        **own,
+        source_kind=section.link or file.link.source_kind,
+        destination_kind=section.link or file.link.destination_kind,
+    )
 
 
 def link_to(link: toml.Link, receiver: PlannedReceiver) -> toml.Link:
@@ -75,7 +62,11 @@ def receiver_problems(file: toml.RunFile, receivers: Sequence[PlannedReceiver], 
         yield from _own_problems(receiver, source)
     for number, buffer in enumerate(file.buffer):
         if buffer.receiver is not None and buffer.receiver not in names:
-            there = f"there are {', '.join(names)}" if file.receiver else "the file lists none: add [[receiver]]"
+            there = (
+                f"there are {', '.join(names)}"
+                if isinstance(file.receiver, list)
+                else "the file lists none: add [[receiver]]"
+            )
             yield f"{source.where(('buffer', number, 'receiver'))}: no receiver is named {buffer.receiver}; {there}"
     used = {buffer.receiver or names[0] for buffer in file.buffer}
     for receiver in receivers:
@@ -97,7 +88,7 @@ def _own_problems(receiver: PlannedReceiver, source: RunFileSource) -> Iterator[
 def _common_problems(
     file: toml.RunFile, one: PlannedReceiver, other: PlannedReceiver, source: RunFileSource
 ) -> Iterator[str]:
-    ports = one.destination_kind == other.destination_kind == "roce" and file.link.framing == "v2"
+    ports = one.destination_kind == other.destination_kind == "roce" and file.link.of("roce").framing == "v2"
     if not ports or one.port == 0 or other.port == 0:
         return
     ranges = [range(each.port, each.port + each.threads) for each in (one, other)]

@@ -14,7 +14,7 @@ def run_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
     yield from series_problems(file, source)
     if file.run.open_ended and file.run.orphaned == "finish":
         yield f'{source.where(("run", "orphaned"))}: a run without an end has none to go on to without its manager; "end" is what nodes can do'
-    for emulator in file.emulator:
+    for emulator in file.emulators:
         if file.run.on_overrun == "slow" and emulator.engine == "fpga":
             yield f'{source.where(("run", "on_overrun"))}: emulator {emulator.name} is a card, which keeps its rate while it plays; use "stop" or "count"'
     for number, dead in enumerate(file.faults.dead_modules):
@@ -33,8 +33,9 @@ def _length_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]
         return
     if file.faults.reorder > 0:
         yield f"{source.where(('faults', 'reorder'))}: needs a known number of run.frames and no triggers: nothing is held back behind the last frame"
-    for number, emulator in enumerate(file.emulator):
+    for number, emulator in enumerate(file.emulators):
         if emulator.engine == "fpga":
-            yield f"{source.where(('emulator', number, 'engine'))}: a card plays a known number of run.frames, without triggers; set them so, or another engine"
+            here = ("emulator", number, "engine") if isinstance(file.emulator, list) else ("emulator", "engine")
+            yield f"{source.where(here)}: a card plays a known number of run.frames, without triggers; set them so, or another engine"
     if file.link.flow == "paced" and file.detector.rate_hz == 0:
         yield f'{source.where(("link", "flow"))}: until stopped without a rate needs flow = "credits"'

@@ -35,8 +35,9 @@ from rashpa.control.plan.run_check import run_problems
 from rashpa.control.runfile import run_file as toml
 from rashpa.control.runfile import special_values
 from rashpa.control.runfile.dataset_spec import DirectorySpec, StoredSpec
+from rashpa.control.runfile.key_types import KeyPath
 from rashpa.control.runfile.pipeline import PIXEL_BYTES
-from rashpa.control.runfile.run_file_reader import KeyPath, RunFileError, RunFileSource, read_run_file
+from rashpa.control.runfile.run_file_reader import RunFileError, RunFileSource, read_run_file
 from rashpa.data.files.file_names import located
 from rashpa.data.geometry.orientation import UPRIGHT, Orientation
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
+from rashpa.control.runfile.parameters import Parameter, field_of, made_of
 from rashpa.control.runfile.schemas import schema_path
 from rashpa.control.runfile.section import Section
-from rashpa.data.datasets.spec import PATH
 
 PIXEL_TYPES = ("uint8", "uint16", "uint32", "int16", "int32", "float32")
 OUTSIDE = {
@@ -28,29 +28,6 @@ OUTSIDE = {
 _OUTSIDE_UNITS = {"plugin": ("cpu",), "python": ("cpu", "cuda")}
 LARGEST = {"uint8": 2**8 - 2, "uint16": 2**16 - 2, "uint32": 2**32 - 2, "int16": 2**15 - 1, "int32": 2**31 - 1}
 """The largest count of a pixel; the maximum of an unsigned type means masked."""
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """Describes a parameter of a kernel; bounds as in src/rashpa/core/parameter.hpp."""
-
-    name: str
-    kind: Literal["flag", "integer", "number", "text", "choice"]
-    doc: str = ""
-    least: float | None = None
-    above: float | None = None
-    most: float | None = None
-    choices: tuple[str, ...] = ()
-    allowed: tuple[int, ...] = ()
-    taken_from: str = ""
-    default: Any = None
-    not_above: str = ""
-    pixel_value: bool = False
-    file: bool = False  # a text that names a file, which the receiver reads when it is configured
-
-    @property
-    def needed(self) -> bool:
-        return self.default is None and not self.taken_from
 
 
 @dataclass(frozen=True)
@@ -190,7 +167,7 @@ def _declaration(values: dict[str, Any]) -> Declaration:
         **{
             **values,
             **lists,
-            "parameters": tuple(_made(Parameter, one) for one in values["parameters"]),
+            "parameters": tuple(made_of(Parameter, one) for one in values["parameters"]),
             "inputs": tuple(Input(**one) for one in values["inputs"]),
             "device": tuple(DeviceCost(**one) for one in values["device"]),
             "takes": _port(values["takes"]),
@@ -202,12 +179,8 @@ def _declaration(values: dict[str, Any]) -> Declaration:
 def _port(values: dict[str, Any]) -> Port:
     columns = tuple(Column(**column) for column in values.get("columns", ()))
     axes = tuple(Axis(**axis) for axis in values.get("axes", ()))
-    port: Port = _made(Port, {**values, "columns": columns, "axes": axes})
+    port: Port = made_of(Port, {**values, "columns": columns, "axes": axes})
     return port
-
-
-def _made(kind: Any, values: dict[str, Any]) -> Any:
-    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
 
 
 NAME = r"^[a-z][a-z0-9_]{0,47}$"
@@ -224,15 +197,6 @@ class KernelSection(Section):
     name: str
 
 
-def _type_of(parameter: Parameter) -> Any:
-    if parameter.kind == "choice":
-        return Literal[parameter.choices]
-    if parameter.allowed:
-        return Literal[parameter.allowed]
-    known: dict[str, Any] = {"flag": bool, "integer": int, "number": float, "text": str}
-    return known[parameter.kind] | None if parameter.taken_from else known[parameter.kind]
-
-
 def files_of(kernel: "Kernel") -> dict[str, str]:
     """Return the files that parameters of a kernel name, by parameter; those that are not given are left out."""
     return {
@@ -242,25 +206,10 @@ def files_of(kernel: "Kernel") -> dict[str, str]:
     }
 
 
-def _field_of(parameter: Parameter) -> tuple[Any, Any]:
-    def bound(value: float | None) -> Any:
-        return float(value) if value is not None and parameter.kind == "number" else value
-
-    facts: dict[str, Any] = {"ge": bound(parameter.least), "gt": bound(parameter.above), "le": bound(parameter.most)}
-    facts = {name: value for name, value in facts.items() if value is not None}
-    if parameter.doc:
-        facts["description"] = parameter.doc
-    if parameter.file:
-        facts["json_schema_extra"] = PATH
-    if not parameter.needed:
-        facts["default"] = parameter.default
-    return _type_of(parameter), Field(**facts)
-
-
 def model_of(kernel: Declaration) -> type[KernelSection]:
     """Return the table of the run file that asks for the kernel."""
     fields: dict[str, Any] = {"name": (Literal[kernel.name], ...)}
-    fields |= {parameter.name: _field_of(parameter) for parameter in kernel.parameters}
+    fields |= {parameter.name: field_of(parameter) for parameter in kernel.parameters}
     title = "".join(part.capitalize() for part in kernel.name.split("_"))
     model: type[KernelSection] = create_model(title, __base__=KernelSection, __module__=__name__, **fields)
     model.__doc__ = f"Kernel `{kernel.name}`: {kernel.purpose}."

@@ -10,7 +10,8 @@ ModuleNumber = Annotated[int, Field(ge=0, le=MOST_MODULES - 1)]
 Rectangle = Annotated[tuple[int, int, int, int], Strict(False)]  # x, y, width, height in pixels; TOML has lists
 Position = Annotated[tuple[int, int], Strict(False)]  # x, y in pixels of the assembled image
 PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
-LinkName = Literal["roce", "verbs", "pcie"]
 Processor = Annotated[int, Field(ge=-1, le=65535)]
 Numa = Literal["auto", "off"] | Annotated[int, Field(ge=0, le=9999)]
 NodeName = Annotated[str, Field(pattern=r"^(local|https?://.+)$")]
+KeyPath = tuple[str | int, ...]
+"""The place of a key in the run file: names of tables, and numbers in lists of them."""

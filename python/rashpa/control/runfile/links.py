@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The links, as they declare themselves in src/rashpa/link: schema/links.json, which the native module writes for `tools/make_kernels.py`.
 
-A link's declaration names its keys of [link]; the run file's model has their types. So a new key is written there, and nothing here.
+A link's declaration is the only place of its keys: the table [link.<kind>] of the run file, the options in telegrams and the page of keys are made of it.
 """
 
 import functools
@@ -11,40 +11,55 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, create_model
-from pydantic.fields import FieldInfo
 
-from rashpa.control.runfile import run_file
+from rashpa.control.runfile.parameters import Parameter, field_of, made_of
 from rashpa.control.runfile.schemas import schema_path
 from rashpa.control.runfile.section import Section
 
 DEVICE = "device"
-"""The one parameter that emulators and receivers have each their own of."""
+"""The one parameter that emulators and receivers have each their own of: a key of theirs, and none of [link.<kind>]."""
+
+
+@cache
+def _declared() -> dict[str, tuple[Parameter, ...]]:
+    declared = json.loads(schema_path("links.json").read_text(encoding="utf-8"))
+    return {link["name"]: tuple(made_of(Parameter, one) for one in link["parameters"]) for link in declared}
 
 
 @cache
 def link_keys() -> dict[str, tuple[str, ...]]:
-    """Return the names of a link's parameters, by link."""
-    declared = json.loads(schema_path("links.json").read_text(encoding="utf-8"))
-    return {link["name"]: tuple(parameter["name"] for parameter in link["parameters"]) for link in declared}
+    """Return the keys of [link.<kind>], by kind."""
+    return {
+        link: tuple(one.name for one in parameters if one.name != DEVICE) for link, parameters in _declared().items()
+    }
 
 
-def field_of(key: str) -> FieldInfo:
-    """Return the run file's field behind a parameter of a link."""
-    return run_file.Link.model_fields["receiver_device" if key == DEVICE else key]
+def _fields_of(link: str) -> dict[str, Any]:
+    return {parameter.name: field_of(parameter) for parameter in _declared()[link]}
 
 
-def _model_of(link: str) -> type[Section]:
-    fields: dict[str, Any] = {"kind": (Literal[link], ...)}
-    fields |= {key: (field_of(key).annotation, field_of(key)) for key in link_keys()[link]}
+def _table_of(link: str) -> type[Section]:
+    fields = {name: field for name, field in _fields_of(link).items() if name != DEVICE}
+    model: type[Section] = create_model(f"{link.capitalize()}Keys", __base__=Section, __module__=__name__, **fields)
+    model.__doc__ = f"The keys of the link `{link}`, where an end of it has this kind."
+    return model
+
+
+def _options_of(link: str) -> type[Section]:
+    fields: dict[str, Any] = {"kind": (Literal[link], ...), **_fields_of(link)}
     model: type[Section] = create_model(f"{link.capitalize()}Options", __base__=Section, __module__=__name__, **fields)
     model.__doc__ = f"The options of the link `{link}`."
     return model
 
 
-MODELS: tuple[type[Section], ...] = tuple(_model_of(link) for link in link_keys())
-"""The model of each link."""
+TABLES: dict[str, type[Section]] = {link: _table_of(link) for link in _declared()}
+"""The table [link.<kind>] of each kind."""
+
+MODELS: tuple[type[Section], ...] = tuple(map(_options_of, _declared()))
+"""The options of each kind, for telegrams."""
 
 if TYPE_CHECKING:
+    LinkName = str
 
     class LinkOptions(Section):
         """A link; the other fields are the parameters that it declares."""
@@ -52,14 +67,15 @@ if TYPE_CHECKING:
         kind: str
 
 else:
+    LinkName = Literal[tuple(_declared())]
     LinkOptions = Annotated[functools.reduce(operator.or_, MODELS), Field(discriminator="kind")]
 
 
-def options_of(section: run_file.Link, link: str, device: str) -> LinkOptions:
-    """Return the options of the link of one end."""
-    model: Any = next(model for model, name in zip(MODELS, link_keys(), strict=True) if name == link)
-    values = {key: device if key == DEVICE else getattr(section, key) for key in link_keys()[link]}
-    options: LinkOptions = model(kind=link, **values)
+def options_of(keys: Section, link: str, device: str) -> LinkOptions:
+    """Return the options of the link of one end. `keys`: the table [link.<kind>]; `device`: of the end's node."""
+    model: Any = next(model for model, name in zip(MODELS, _declared(), strict=True) if name == link)
+    own = {DEVICE: device} if DEVICE in model.model_fields else {}
+    options: LinkOptions = model(kind=link, **keys.model_dump(), **own)
     return options
 
 

@@ -3,22 +3,23 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Discriminator, Field, Tag, field_validator
 
-from rashpa.control.runfile.key_types import MOST_MODULES, LinkName, ModuleNumber, NodeName, Numa, Processor
+from rashpa.control.runfile.key_types import MOST_MODULES, ModuleNumber, NodeName, Numa, Processor
+from rashpa.control.runfile.links import LinkName
 from rashpa.control.runfile.section import Section
 from rashpa.control.runfile.token import checked_token
 from rashpa.data.datasets.spec import PATH
 
+NAME = r"^[A-Za-z0-9_.\-]{1,64}$"
+NAMED = "what buffers, messages and reports call it; unique among all nodes"
 MacAddress = Annotated[str, Field(pattern=r"^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$")]
 
 
 class Emulator(Section):
-    """An emulator among several, each a process of its own; a key that is not given is as [link] and [nodes] say. Without any there is one, named "emulator"."""
+    """An emulator, a process of its own: [emulator] for the only one, named "emulator" when it has no other name, [[emulator]] for each of several."""
 
-    name: str = Field(
-        pattern=r"^[A-Za-z0-9_.\-]{1,64}$", description="what messages and reports call it; unique among all nodes"
-    )
+    name: str = Field(pattern=NAME, description=NAMED)
     modules: list[ModuleNumber] | None = Field(
         default=None,
         min_length=1,
@@ -26,10 +27,13 @@ class Emulator(Section):
         description="those that it plays; when not given, its even share, in order, of those that no emulator names",
     )
     node: NodeName | None = Field(default=None, description='"local" or the URL of a running one; as nodes.emulator')
-    address: str | None = Field(default=None, description="as link.emulator_address")
-    device: str | None = Field(default=None, description="verbs; as link.emulator_device")
-    processor: Processor | None = Field(default=None, description="as link.emulator_processor")
-    numa: Numa | None = Field(default=None, description="as link.emulator_numa")
+    address: str = Field(default="127.0.0.1", description="from which it sends")
+    device: str = Field(default="", description="verbs: name of the RNIC; empty for the one that has the address")
+    processor: Processor = Field(default=-1, description="first processor for threads; -1: not pinned")
+    numa: Numa = Field(
+        default="auto",
+        description="NUMA node of its frames and threads; auto: that of the GPU of engine cuda, or of its network card",
+    )
     launch: list[Annotated[str, Field(min_length=1, max_length=256)]] = Field(
         default=[],
         max_length=32,
@@ -53,19 +57,32 @@ class Emulator(Section):
 
 
 class Receiver(Section):
-    """A receiver among several; a key that is not given is as [link] and [nodes] say. Without any there is one, named "receiver"."""
+    """A receiver, a process of its own: [receiver] for the only one, named "receiver" when it has no other name, [[receiver]] for each of several."""
 
-    name: str = Field(
-        pattern=r"^[A-Za-z0-9_.\-]{1,64}$",
-        description="what buffers, messages and reports call it; unique among all nodes",
-    )
+    name: str = Field(pattern=NAME, description=NAMED)
     node: NodeName | None = Field(default=None, description='"local" or the URL of a running one; as nodes.receiver')
-    address: str | None = Field(default=None, description="as link.receiver_address")
-    port: int | None = Field(default=None, ge=0, le=65535, description="as link.port; roce, framing v2")
-    threads: int | None = Field(default=None, ge=1, le=64, description="receiving threads; as link.threads")
-    device: str | None = Field(default=None, description="verbs; as link.receiver_device")
-    processor: Processor | None = Field(default=None, description="as link.receiver_processor")
-    numa: Numa | None = Field(default=None, description="as link.receiver_numa")
+    address: str = Field(default="127.0.0.1", description="where it takes packets")
+    port: int = Field(
+        default=4791,
+        ge=0,
+        le=65535,
+        description="roce, framing v2: UDP port of the first receiving thread; 0: any free one",
+    )
+    threads: int = Field(default=1, ge=1, le=64, description="receiving threads")
+    device: str = Field(default="", description="verbs: name of the RNIC; empty for the one that has the address")
+    poll: Literal["spin", "event"] = Field(
+        default="event", description="receiving threads look all the time, or sleep until something comes"
+    )
+    memory: Literal["pageable", "huge", "device"] = Field(
+        default="huge",
+        description="of its buffers; huge falls back to what the machine gives; device: images in memory of the GPU of unit cuda, into which another "
+        "GPU writes (kind pcie, engine cuda, verify off)",
+    )
+    processor: Processor = Field(default=-1, description="first processor for threads; -1: not pinned")
+    numa: Numa = Field(
+        default="auto",
+        description="NUMA node of its buffers and threads; auto: that of its first GPU, or of its network card",
+    )
     launch: list[Annotated[str, Field(min_length=1, max_length=256)]] = Field(
         default=[],
         max_length=32,
@@ -74,6 +91,30 @@ class Receiver(Section):
     link: LinkName | None = Field(
         default=None, description="over which all emulators send to it, at both ends; as [link] says when not given"
     )
+
+
+class OnlyEmulator(Emulator):
+    """The emulator of a run file that lists none."""
+
+    name: str = Field(default="emulator", pattern=NAME, description=NAMED)
+
+
+class OnlyReceiver(Receiver):
+    """The receiver of a run file that lists none."""
+
+    name: str = Field(default="receiver", pattern=NAME, description=NAMED)
+
+
+def _form(value: object) -> str:
+    return "list" if isinstance(value, list) else "table"
+
+
+Emulators = Annotated[
+    Annotated[OnlyEmulator, Tag("table")] | Annotated[list[Emulator], Tag("list")], Discriminator(_form)
+]
+Receivers = Annotated[
+    Annotated[OnlyReceiver, Tag("table")] | Annotated[list[Receiver], Tag("list")], Discriminator(_form)
+]
 
 
 class Group(Section):

@@ -22,7 +22,7 @@ from rashpa.control.runfile.kernels import (
     label_of,
     parameters_of,
 )
-from rashpa.control.runfile.run_file_reader import KeyPath
+from rashpa.control.runfile.key_types import KeyPath
 from rashpa.control.runfile.veto_rule import RuleError, check_rule
 from rashpa.data.kernels.kernel_units import beyond, unfit
 

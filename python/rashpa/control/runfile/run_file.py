@@ -15,7 +15,16 @@ from rashpa.control.runfile.key_types import (
     ModuleNumber,
 )
 from rashpa.control.runfile.link_section import Link
-from rashpa.control.runfile.node_sections import Emulator, Group, Nodes, Receiver
+from rashpa.control.runfile.node_sections import (
+    Emulator,
+    Emulators,
+    Group,
+    Nodes,
+    OnlyEmulator,
+    OnlyReceiver,
+    Receiver,
+    Receivers,
+)
 from rashpa.control.runfile.run_section import MOST_PATIENCE_S, Run
 from rashpa.control.runfile.section import Section
 
@@ -48,9 +57,19 @@ class RunFile(Section):
     detector: Detector
     dataset: DatasetSpec
     link: Link = Link()
-    emulator: list[Emulator] = Field(default=[])
-    receiver: list[Receiver] = Field(default=[])
+    emulator: Emulators = OnlyEmulator()
+    receiver: Receivers = OnlyReceiver()
     group: list[Group] = Field(default=[], max_length=64)
     buffer: list[Buffer] = Field(min_length=1)
     faults: Faults = Faults()
     nodes: Nodes = Nodes()
+
+    @property
+    def emulators(self) -> list[Emulator]:
+        """Return all emulators, listed or not."""
+        return (self.emulator if isinstance(self.emulator, list) else [self.emulator]) or [OnlyEmulator()]
+
+    @property
+    def receivers(self) -> list[Receiver]:
+        """Return all receivers, listed or not."""
+        return (self.receiver if isinstance(self.receiver, list) else [self.receiver]) or [OnlyReceiver()]

@@ -17,6 +17,8 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from rashpa.control.runfile.key_types import KeyPath
+from rashpa.control.runfile.older_places import PlacedTwiceError, as_placed_now, caution_of
 from rashpa.control.runfile.run_file import RunFile
 from rashpa.control.runfile.toml_bounds import beyond_bounds
 from rashpa.control.runfile.value_errors import said_of_short_list, said_of_value
@@ -24,11 +26,8 @@ from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.data.files.file_names import HDF5, IMAGES, absent
 from rashpa.data.files.regular_file import read_regular, reason, text_of
 
-KeyPath = tuple[str | int, ...]
-
 MOST_BYTES = 1 << 20
 """The most bytes of a run file."""
-_MOVED = {("dataset", "calibration"): ("detector", "calibration")}
 _MOST_PROBLEMS = 20  # each is a line; a file of another kind would have thousands
 _LONGEST_NAME = 80  # of a quotation in a message
 
@@ -98,6 +97,7 @@ class RunFileSource:
         self.is_toml = is_toml
         self.sha256 = sha256  # of the file's bytes
         self.older: dict[KeyPath, KeyPath] = {}  # of keys that stand where an older version had them: where
+        self.cautions: tuple[str, ...] = ()  # of keys at older places
         self._keys = KeyLines(text if is_toml else "")
 
     def where(self, path: KeyPath) -> str:
@@ -163,18 +163,17 @@ def run_file_of(values: Mapping[str, Any]) -> tuple[RunFile, RunFileSource]:
 
 def _as_placed_now(raw: dict[str, Any], source: RunFileSource) -> dict[str, Any]:
     """Return the tables with those that older versions had elsewhere. Raise RunFileError when one stands at both places."""
-    for (old_table, key), (table, _) in _MOVED.items():
-        old, new = raw.get(old_table), raw.get(table)
-        if not isinstance(old, dict) or not isinstance(new, dict) or key not in old:
-            continue
-        if key in new:
-            raise RunFileError(
-                f"{source.where((old_table, key))}: and [{table}.{key}], which is the place for it; leave [{old_table}.{key}] out"
-            )
-        source.older[table, key] = (old_table, key)
-        without = {name: value for name, value in old.items() if name != key}
-        raw = {**raw, old_table: without, table: {**new, key: old[key]}}
-    return raw
+    try:
+        tables, moves = as_placed_now(raw)
+    except PlacedTwiceError as twice:
+        here = source.where(twice.older)
+        raise RunFileError(
+            f"{here}: and [{key_text(twice.now)}], which is the place for it; leave [{key_text(twice.older)}] out"
+        ) from None
+    source.older |= {move.now: move.older for move in moves}
+    if caution := caution_of(moves):
+        source.cautions = (f"{source.where(('link',))}: {caution}",)
+    return tables
 
 
 def _validated(path: Path, raw: dict[str, Any], source: RunFileSource) -> tuple[RunFile, RunFileSource]:
@@ -236,8 +235,10 @@ def _explain(item: Any, raw: Any, source: RunFileSource) -> str:
     path = _path_in_file(location, raw, missing_last=item["type"] == "missing")
     if item["type"] == "extra_forbidden":
         known = _known_keys(location[:-1])
-        near = difflib.get_close_matches(_short(location[-1]), known, n=1, cutoff=0.6)
-        hint = f'did you mean "{near[0]}"?' if near else f"known here: {', '.join(known)}"
+        within = _keys_within(location[:-1])
+        near = difflib.get_close_matches(_short(location[-1]), [*known, *within], n=1, cutoff=0.6)
+        meant = f'"{near[0]}"' if near and near[0] in known else ", ".join(within[near[0]]) if near else ""
+        hint = f"did you mean {meant}?" if near else f"known here: {', '.join(known)}"
         return f"{source.where(path)}: no such key; {hint}"
     if item["type"] == "missing" and isinstance(location[-1], int):  # of a list of a fixed length
         description = _description_at(location[:-1])
@@ -285,6 +286,17 @@ def _path_in_file(location: KeyPath, raw: Any, missing_last: bool) -> KeyPath:
 def _known_keys(location: KeyPath) -> list[str]:
     """Return the keys that the table at pydantic's location may have."""
     return sorted({name for member in _members(_kind_at(location)) for name in member.model_fields})
+
+
+def _keys_within(location: KeyPath) -> dict[str, list[str]]:
+    """Return the keys of single tables inside the table at pydantic's location, each with its places in words: [link.roce] pmtu."""
+    found: dict[str, list[str]] = {}
+    for name in _known_keys(location):
+        kind = _kind_at((*location, name))
+        for member in _members(kind) if get_origin(_plain(kind)) is None else ():
+            for key in member.model_fields:
+                found.setdefault(key, []).append(f"[{key_text((*location, name))}] {key}")
+    return found
 
 
 def _kind_at(location: KeyPath) -> Any:

@@ -3,8 +3,8 @@
 
 from collections.abc import Iterator
 
+from rashpa.control.runfile.key_types import KeyPath
 from rashpa.control.runfile.run_file import Detector
-from rashpa.control.runfile.run_file_reader import KeyPath
 
 _LIMITS = {
     "uint8": (0, 2**8 - 1),

@@ -114,9 +114,8 @@ def measure_files(path: Path, seconds: float, progress: Callable[[str], None] = 
 def _only(file: toml.RunFile, section: toml.Buffer, frames: int = _ANNOUNCED) -> toml.RunFile:
     """Return the run file with one buffer, at a receiver of this machine, and its images in host memory, where they are made."""
     run = file.run.model_copy(update={"frames": frames})
-    link = file.link.model_copy(update={"memory": "huge"})
     return file.model_copy(
-        update={"run": run, "link": link, "buffer": [section], "emulator": [], "receiver": [], "nodes": toml.Nodes()}
+        update={"run": run, "buffer": [section], "emulator": [], "receiver": [], "nodes": toml.Nodes()}
     )
 
 

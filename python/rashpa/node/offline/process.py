@@ -200,10 +200,13 @@ def _plan(job: Job, file: RunFile, source: RunFileSource, frames: int) -> Plan:
             "existing": "replace" if job.replace else "refuse",
         }
     )
-    link = file.link.model_copy(update={"memory": "huge"})  # stored images come into memory of the host
+    # stored images come into memory of the host
+    receivers = [section.model_copy(update={"memory": "huge"}) for section in file.receivers]
     buffers = [_with_choices(job, section) for section in file.buffer]
     try:
-        return plan_run(file.model_copy(update={"run": run, "link": link, "buffer": buffers}), source, plays=False)
+        return plan_run(
+            file.model_copy(update={"run": run, "receiver": receivers, "buffer": buffers}), source, plays=False
+        )
     except RunFileError as error:
         raise ProcessError(str(error)) from None
 

@@ -6,10 +6,18 @@
 namespace rashpa::link::pcie {
 
 const Parameters<Options>& parameters() {
-  static const auto declared = Parameters<Options>("link pcie")
-                                   .add({.name = "verify", .choices = {"all", "sampled", "off"}}, &Options::verify)
-                                   .add({.name = "engine", .choices = {"cpu", "cuda"}}, &Options::engine)
-                                   .add({.name = "engine_device", .least = 0, .most = 63}, &Options::engine_device);
+  static const auto declared =
+      Parameters<Options>("link pcie")
+          .add({.name = "verify",
+                .doc = "images of which the receiver compares the CRC32C; sampled: one in 16",
+                .choices = {"all", "sampled", "off"}},
+               &Options::verify)
+          .add({.name = "engine",
+                .doc = "emulator: what moves the bytes: each DTP's thread, or a GPU in whose memory the frames lie",
+                .choices = {"cpu", "cuda"}},
+               &Options::engine)
+          .add({.name = "engine_device", .doc = "emulator: number of the GPU of engine cuda", .least = 0, .most = 63},
+               &Options::engine_device);
   return declared;
 }
 

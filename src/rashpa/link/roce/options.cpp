@@ -13,17 +13,52 @@ namespace rashpa::link::roce {
 const Parameters<Options>& parameters() {
   static const auto declared =
       Parameters<Options>("link roce")
-          .add({.name = "transport", .choices = {"uc", "rc", "ud"}}, &Options::transport)
-          .add({.name = "pmtu", .allowed = {256, 512, 1024, 2048, 4096}}, &Options::pmtu)
-          .add({.name = "packetisation", .choices = {"only", "first_middle_last"}}, &Options::packetisation)
-          .add({.name = "gso"}, &Options::gso)
-          .add({.name = "gro"}, &Options::gro)
-          .add({.name = "icrc", .choices = {"full", "modulo_id", "off"}}, &Options::icrc)
-          .add({.name = "framing", .choices = {"v2", "v1"}}, &Options::framing)
-          .add({.name = "window_bytes", .least = 0, .most = 1099511627776}, &Options::window_bytes)
-          .add({.name = "socket_buffer", .least = 4096, .most = 2147483648}, &Options::socket_buffer)
-          .add({.name = "unit_bytes", .least = 0, .most = 1048576}, &Options::unit_bytes)
-          .add({.name = "records"}, &Options::records);
+          .add({.name = "transport",
+                .doc = "uc: losses stand in the books; rc: the link repairs them; ud: datagrams, both ends roce",
+                .choices = {"uc", "rc", "ud"}},
+               &Options::transport)
+          .add({.name = "pmtu",
+                .doc = "payload bytes of a packet at most; both ends the same",
+                .allowed = {256, 512, 1024, 2048, 4096}},
+               &Options::pmtu)
+          .add(
+              {.name = "packetisation",
+               .doc = "only: a message is one packet; first_middle_last: lines that follow one another are one message",
+               .choices = {"only", "first_middle_last"}},
+              &Options::packetisation)
+          .add({.name = "gso", .doc = "send many packets by one system call, which the kernel cuts"}, &Options::gso)
+          .add({.name = "gro", .doc = "take packets that the kernel has merged"}, &Options::gro)
+          .add({.name = "icrc",
+                .doc = "check on receive, always sent; full on IPv4 reads frames and needs CAP_NET_RAW, modulo_id is "
+                       "exact on IPv6; off: an image that lost lines is marked corrupt as a whole",
+                .choices = {"full", "modulo_id", "off"}},
+               &Options::icrc)
+          .add({.name = "framing",
+                .doc = "v1 is ethertype 0x8915 on one Ethernet, needs CAP_NET_RAW and addresses like "
+                       "fe80::8ec:aff:fe01:203%eth0",
+                .choices = {"v2", "v1"}},
+               &Options::framing)
+          .add({.name = "window_bytes",
+                .doc = "most bytes in flight per DTP before news is needed, less when many DTPs share a socket; 0: no "
+                       "window",
+                .least = 0,
+                .most = 1099511627776},
+               &Options::window_bytes)
+          .add({.name = "socket_buffer",
+                .doc = "bytes asked of the kernel for each socket",
+                .least = 4096,
+                .most = 2147483648},
+               &Options::socket_buffer)
+          .add({.name = "unit_bytes",
+                .doc = "receiver: packets start and end on multiples of it, counted in a DTP's lines; 0: as our sender "
+                       "sends, and as little as 64 when a foreign one sends others",
+                .least = 0,
+                .most = 1048576},
+               &Options::unit_bytes)
+          .add({.name = "records",
+                .doc = "receiver: events bring frame records; false: a foreign source whose packets are all that "
+                       "comes, images are proven by their lines"},
+               &Options::records);
   return declared;
 }
 

@@ -11,12 +11,30 @@ namespace rashpa::link::verbs {
 const Parameters<Options>& parameters() {
   static const auto declared =
       Parameters<Options>("link verbs")
-          .add({.name = "transport", .choices = {"uc", "rc", "ud"}}, &Options::transport)
-          .add({.name = "pmtu", .allowed = {256, 512, 1024, 2048, 4096}}, &Options::pmtu)
-          .add({.name = "packetisation", .choices = {"only", "first_middle_last"}}, &Options::packetisation)
-          .add({.name = "window_bytes", .least = 0, .most = 1099511627776}, &Options::window_bytes)
-          .add({.name = "device"}, &Options::device)
-          .add({.name = "verify", .choices = {"all", "sampled", "off"}}, &Options::verify);
+          .add({.name = "transport",
+                .doc = "uc: losses stand in the books; rc: the link repairs them; ud: of roce alone",
+                .choices = {"uc", "rc", "ud"}},
+               &Options::transport)
+          .add({.name = "pmtu",
+                .doc = "payload bytes of a packet at most; both ends the same",
+                .allowed = {256, 512, 1024, 2048, 4096}},
+               &Options::pmtu)
+          .add(
+              {.name = "packetisation",
+               .doc = "only: a message is one packet; first_middle_last: lines that follow one another are one message",
+               .choices = {"only", "first_middle_last"}},
+              &Options::packetisation)
+          .add({.name = "window_bytes",
+                .doc = "most bytes in flight per DTP before news is needed, less when many DTPs share a socket; 0: no "
+                       "window",
+                .least = 0,
+                .most = 1099511627776},
+               &Options::window_bytes)
+          .add({.name = "device", .doc = "name of the RNIC; empty for the one that has the address"}, &Options::device)
+          .add({.name = "verify",
+                .doc = "images of which the receiver compares the CRC32C; sampled: one in 16",
+                .choices = {"all", "sampled", "off"}},
+               &Options::verify);
   return declared;
 }
 

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keys of a run file that older versions had elsewhere. They are read there, with a caution that names the place of today, until the next MINOR version
+but one (docs/reference/compatibility.md)."""
+
+import copy
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rashpa.control.runfile.key_types import KeyPath
+from rashpa.control.runfile.links import link_keys
+
+Tables = dict[str, Any]
+
+_NODES = {
+    "port": ("receiver", "port"),
+    "threads": ("receiver", "threads"),
+    "poll": ("receiver", "poll"),
+    "memory": ("receiver", "memory"),
+    **{
+        f"{role}_{key}": (role, key)
+        for role in ("emulator", "receiver")
+        for key in ("address", "device", "processor", "numa")
+    },
+}
+"""Keys of [link] of version 0.3 that are keys of a node."""
+_CALIBRATION = ("dataset", "calibration"), ("detector", "calibration")
+
+
+class PlacedTwiceError(ValueError):
+    """Reports a key that stands at its older place and at that of today: `older`, `now`."""
+
+    def __init__(self, older: KeyPath, now: KeyPath) -> None:
+        super().__init__(f"{older} {now}")
+        self.older = older
+        self.now = now
+
+
+@dataclass(frozen=True)
+class Move:
+    """Describes a value that stands at an older place, and its place of today. `cautioned`: False where the older place is as good."""
+
+    older: KeyPath
+    now: KeyPath
+    value: Any
+    cautioned: bool = True
+
+    @property
+    def text(self) -> str:
+        """Return the line of today, in short: [receiver] port = 0."""
+        *table, key = self.now
+        names = [part for part in table if isinstance(part, str)]
+        name = f"[[{names[0]}]]" if len(names) != len(table) else f"[{'.'.join(names)}]"
+        return f"{name} {key} = {json.dumps(self.value, ensure_ascii=False, default=str)}"
+
+
+def as_placed_now(raw: Mapping[str, Any]) -> tuple[Tables, list[Move]]:
+    """Return the tables of a run file as today's version has them, and what has moved. Raise PlacedTwiceError when a value stands at both places."""
+    moves = [*_calibration_moves(raw), *_link_moves(raw)]
+    tables = copy.deepcopy(dict(raw)) if moves else dict(raw)
+    for move in moves:
+        table, key = move.older
+        tables[str(table)] = {name: value for name, value in tables[str(table)].items() if name != key}
+    for move in moves:
+        _put(tables, move)
+    return tables, moves
+
+
+def caution_of(moves: list[Move]) -> str:
+    """Return the line on all values that stand at older places of [link], empty without one."""
+    said = dict.fromkeys(move.text for move in moves if move.cautioned)
+    keys = ", ".join(dict.fromkeys(str(move.older[-1]) for move in moves if move.cautioned))
+    return (
+        f"{keys}: keys of [link] up to version 0.3, which version 0.5 will refuse; write {', '.join(said)}"
+        if said
+        else ""
+    )
+
+
+def _calibration_moves(raw: Mapping[str, Any]) -> Iterator[Move]:
+    older, now = _CALIBRATION
+    table = raw.get(older[0])
+    if isinstance(table, dict) and isinstance(raw.get(now[0]), dict) and older[1] in table:
+        yield Move(older, now, table[older[1]], cautioned=False)
+
+
+def _link_moves(raw: Mapping[str, Any]) -> Iterator[Move]:
+    table = raw.get("link")
+    for key, value in table.items() if isinstance(table, dict) else ():
+        older = ("link", key)
+        if key in _NODES:
+            yield from (Move(older, now, value) for now in _node_places(raw, *_NODES[key]))
+        elif not isinstance(value, dict):
+            yield from (Move(older, ("link", kind, key), value) for kind in _kinds_with(raw, key))
+
+
+def _node_places(raw: Mapping[str, Any], role: str, key: str) -> Iterator[KeyPath]:
+    """Yield the place of a key at each node of a role that has no value of its own."""
+    listed = raw.get(role)
+    if not isinstance(listed, list) or not listed:
+        yield (role, key)
+        return
+    for position, section in enumerate(listed):
+        if isinstance(section, dict) and key not in section:
+            yield (role, position, key)
+
+
+def _kinds_with(raw: Mapping[str, Any], key: str) -> list[str]:
+    """Return the kinds of link that have the key: those that the run uses, or all when it uses none of them."""
+    link = raw["link"]
+    sections = raw.get("receiver")
+    own = [one.get("link") for one in sections if isinstance(one, dict)] if isinstance(sections, list) else []
+    used = [*own, *(link.get(name, link.get("kind", "roce")) for name in ("source", "destination"))]
+    having = [kind for kind, keys in link_keys().items() if key in keys]
+    return [kind for kind in having if kind in used] or having
+
+
+def _put(tables: Tables, move: Move) -> None:
+    """Put the value at its place, with the tables on the way."""
+    *way, key = move.now
+    inside: Any = tables
+    for part in way:
+        if isinstance(inside, dict) and inside.get(part, []) == []:
+            inside[part] = {}
+        inside = inside[part]
+        if not isinstance(inside, dict | list):
+            return  # no table: the model says so
+    if key in inside:
+        raise PlacedTwiceError(move.older, move.now)
+    inside[key] = move.value
