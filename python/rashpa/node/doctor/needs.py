@@ -71,8 +71,8 @@ def needs_of(plan: Plan, own: Collection[str]) -> Needs:
         elsewhere=tuple(node.label for node in plan.nodes if node not in here),
         memory_bytes=sum(memory.values()),
         pinned_bytes=sum(memory[name] for name in pinned),
-        huge=plan.file.link.memory == "huge",
-        socket_bytes=plan.file.link.socket_buffer,
+        huge=any(receiver.memory == "huge" for receiver in plan.receivers if receiver.name in names),
+        socket_bytes=plan.file.link.of("roce").socket_buffer,
     )
 
 
@@ -87,7 +87,7 @@ def _end(plan: Plan, node: PlannedNode, kind: str, peers: tuple[str, ...], loads
         kind=kind,
         packets_per_s=sum(load.packets_per_s for load in loads),
         bytes_per_s=sum(load.wire_bytes_per_s for load in loads),
-        packet_bytes=_packet_bytes(plan, node.address),
+        packet_bytes=_packet_bytes(plan, kind, node.address),
         processor=node.processor,
     )
 
@@ -103,5 +103,6 @@ def _memory(plan: Plan, names: Collection[str]) -> Mapping[str, int]:
     return found
 
 
-def _packet_bytes(plan: Plan, address: str) -> int:
-    return (_IPV6 if ":" in address else _IPV4) + _UDP + _BTH + _RETH + plan.file.link.pmtu + _ICRC
+def _packet_bytes(plan: Plan, kind: str, address: str) -> int:
+    payload: int = getattr(plan.file.link.of(kind), "pmtu", 0)
+    return (_IPV6 if ":" in address else _IPV4) + _UDP + _BTH + _RETH + payload + _ICRC

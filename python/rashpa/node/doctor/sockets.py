@@ -31,7 +31,7 @@ def _granted(host: Host, needs: Needs) -> Finding:
         host,
         setting,
         subject,
-        "a socket gets less than link.socket_buffer asks for",
+        "a socket gets less than link.roce.socket_buffer asks for",
         "bytes",
     )
     if found.state == "poor" and os.geteuid() == 0:
