@@ -67,6 +67,8 @@ def text_of(text: str) -> dict[str, Any]:
         ("[link]\nport = 0\n[emulator]\nnuma = 'off'\n", "[receiver]\nport = 0\n[emulator]\nnuma = 'off'\n", ["[receiver] port = 0"]),
         ("[link]\nport = 0\n[[receiver]]\nname = 'a'\nport = 5000\n[[receiver]]\nname = 'b'\n",
          "[[receiver]]\nname = 'a'\nport = 5000\n[[receiver]]\nname = 'b'\nport = 0\n", ["[[receiver]] port = 0"]),
+        ("[link]\nport = 0\n[[receiver]]\nname = 'a'\nport = 5000\n", "[[receiver]]\nname = 'a'\nport = 5000\n",
+         ["nothing for port, which each receiver has"]),
         ("[link]\nverify = 'off'\n[[receiver]]\nname = 'a'\nlink = 'pcie'\n",
          "[[receiver]]\nname = 'a'\nlink = 'pcie'\n[link.pcie]\nverify = 'off'\n", ['[link.pcie] verify = "off"']),
     ],
@@ -105,12 +107,12 @@ def test_the_caution_of_an_older_file_is_said_with_those_of_the_plan(tmp_path: P
     [
         ("[link]\nport = 0\n[receiver]\nport = 0\n", "run.toml:12: link.port: and [receiver.port], which is the place for it; leave [link.port] out"),
         ("[link]\npmtu = 1024\n[link.roce]\npmtu = 1024\n", "run.toml:12: link.pmtu: and [link.roce.pmtu], which is the place"),
-        ("[link]\npmtu = 1500\n", "run.toml:12: link.pmtu: input should be 256, 512, 1024, 2048 or 4096"),
-        ("[link]\nport = '0'\n", "run.toml:12: link.port: input should be a valid integer"),
+        ("[link]\npmtu = 1500\n", "run.toml:12: link.pmtu: it is 1500; it must be 256, 512, 1024, 2048 or 4096"),
+        ("[link]\nport = '0'\n", 'run.toml:12: link.port: it is "0"; it must be a whole number'),
         ("[link]\nthreads = 2\n", "run.toml:12: link.threads: 2 threads for 1 DTPs at receiver"),
-        ("[link]\nport = 0\nkind = ['roce']\npmtu = 1024\n", "run.toml:13: link.kind: input should be"),
-        ("[link]\nport = 0\nroce = 3\npmtu = 1024\n", "run.toml:13: link.roce: input should be a valid dictionary"),
-        ("[[link]]\nport = 0\n", "run.toml: link: input should be a valid dictionary"),
+        ("[link]\nport = 0\nkind = ['roce']\npmtu = 1024\n", 'run.toml:13: link.kind: it is ["roce"]; it must be'),
+        ("[link]\nport = 0\nroce = 3\npmtu = 1024\n", "run.toml:13: link.roce: it is 3; it must be a table"),
+        ("[[link]]\nport = 0\n", "run.toml: link: it is "),
     ],
 )  # fmt: skip
 def test_faults_of_an_older_file_are_said_where_they_stand(text: str, says: str, tmp_path: Path) -> None:

@@ -55,7 +55,8 @@ def fitted(whole: dict[str, Any]) -> dict[str, Any]:
     used = {buffer.get("receiver") for buffer in whole["buffer"]} | {
         name for group in whole.get("group", []) for name in group["receivers"]
     }
-    idle = [one["name"] for one in whole.get("receiver", [])[1:] if one["name"] not in used]
+    listed = whole.get("receiver", [])
+    idle = [one["name"] for one in listed[1:] if one["name"] not in used] if isinstance(listed, list) else []
     first = {key: value for key, value in whole["buffer"][0].items() if key != "group"}
     whole = {
         **whole,

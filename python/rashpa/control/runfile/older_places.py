@@ -39,7 +39,8 @@ class PlacedTwiceError(ValueError):
 
 @dataclass(frozen=True)
 class Move:
-    """Describes a value that stands at an older place, and its place of today. `cautioned`: False where the older place is as good."""
+    """Describes a value that stands at an older place, and its place of today, which is empty where each node has a value of its own. `cautioned`: False where
+    the older place is as good."""
 
     older: KeyPath
     now: KeyPath
@@ -49,6 +50,8 @@ class Move:
     @property
     def text(self) -> str:
         """Return the line of today, in short: [receiver] port = 0."""
+        if not self.now:
+            return f"nothing for {self.older[-1]}, which each {_NODES[str(self.older[-1])][0]} has"
         *table, key = self.now
         names = [part for part in table if isinstance(part, str)]
         name = f"[[{names[0]}]]" if len(names) != len(table) else f"[{'.'.join(names)}]"
@@ -56,14 +59,14 @@ class Move:
 
 
 def as_placed_now(raw: Mapping[str, Any]) -> tuple[Tables, list[Move]]:
-    """Return the tables of a run file as today's version has them, and what has moved. Raise PlacedTwiceError when a value stands at both places."""
+    """Return the tables of a run file as today's version has them, and the moves. Raise PlacedTwiceError when a value stands at both places."""
     moves = [*_calibration_moves(raw), *_link_moves(raw)]
     tables = copy.deepcopy(dict(raw)) if moves else dict(raw)
-    for move in moves:
-        table, key = move.older
+    for table, key in {move.older for move in moves}:
         tables[str(table)] = {name: value for name, value in tables[str(table)].items() if name != key}
     for move in moves:
-        _put(tables, move)
+        if move.now:
+            _put(tables, move)
     return tables, moves
 
 
@@ -90,7 +93,8 @@ def _link_moves(raw: Mapping[str, Any]) -> Iterator[Move]:
     for key, value in table.items() if isinstance(table, dict) else ():
         older = ("link", key)
         if key in _NODES:
-            yield from (Move(older, now, value) for now in _node_places(raw, *_NODES[key]))
+            places = list(_node_places(raw, *_NODES[key]))
+            yield from (Move(older, now, value) for now in places or [()])
         elif not isinstance(value, dict):
             yield from (Move(older, ("link", kind, key), value) for kind in _kinds_with(raw, key))
 
