@@ -170,7 +170,7 @@ def _as_placed_now(raw: dict[str, Any], source: RunFileSource) -> dict[str, Any]
         raise RunFileError(
             f"{here}: and [{key_text(twice.now)}], which is the place for it; leave [{key_text(twice.older)}] out"
         ) from None
-    source.older |= {move.now: move.older for move in moves}
+    source.older |= {move.now: move.older for move in moves if move.now}
     if caution := caution_of(moves):
         source.cautions = (f"{source.where(('link',))}: {caution}",)
     return tables
