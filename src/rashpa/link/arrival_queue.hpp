@@ -10,9 +10,9 @@
 
 namespace rashpa::link {
 
-/// The arrivals of one DTP on their way from its link's thread to the thread that takes them. No side ever waits: what
-/// finds no room stays with the link, and images that are missing in a row become one entry then, so that a source that
-/// nobody keeps up with fills nothing.
+/// The arrivals of one DTP on their way from its link's thread to the thread that takes them. No side ever waits: an
+/// arrival without room stays with the link. Missing images in a row become one entry then, so that a source that is
+/// too fast fills nothing.
 class ArrivalQueue {
  public:
   /// Room for at least `capacity` entries. Twice the slots is enough for whatever is there at once: an image that is
@@ -65,7 +65,7 @@ class ArrivalQueue {
   };
   memory::Ring<Run> ring_;
   Run run_;                // the link's: missing images for which there was no room
-  alignas(64) Run taken_;  // the taker's: what is left of the entry in hand
+  alignas(64) Run taken_;  // the taker's: the rest of the entry in hand
 };
 
 /// One queue for each DTP of a receiver, by its place in the receiver's list.

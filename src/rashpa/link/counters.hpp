@@ -69,9 +69,10 @@ class NamedCounter : public Counter {
 /// The counters of each receiving link, one set a thread. A link with more to say derives from it.
 struct ReceiverCounters : CounterList {
   NamedCounter packets{*this, "packets"};
-  NamedCounter payload_bytes{*this, "payload_bytes"};  ///< accepted; of links that see events: what those announce
-  NamedCounter events{*this, "events"};                ///< accepted
-  NamedCounter skip_events{*this, "skip_events"};      ///< by which the source says that it has left images out
+  NamedCounter payload_bytes{*this,
+                             "payload_bytes"};     ///< accepted; of links that see events: those that events announce
+  NamedCounter events{*this, "events"};            ///< accepted
+  NamedCounter skip_events{*this, "skip_events"};  ///< by which the source says that it has left images out
   NamedCounter duplicate_packets{*this, "duplicate_packets"};  ///< lines that had already arrived, events of images
                                                                ///< already decided; of rc: packets already executed
   NamedCounter late_packets{*this, "late_packets"};        ///< for an image already decided; the slot was not touched
@@ -90,9 +91,9 @@ struct SenderCounters : CounterList {
   NamedCounter waits{*this, "waits"};                      ///< times the window or the queue was full
   NamedCounter window_timeouts{*this, "window_timeouts"};  ///< times the window was reopened without news
   NamedCounter send_errors{*this, "send_errors"};  ///< writes and events refused for good: lost, as if on the wire; of
-                                                   ///< a connection in error: what it lost and took for nothing
+                                                   ///< a connection in error: its lost images
   NamedCounter credits_refused{*this, "credits_refused"};  ///< words that cannot be credits (credit_bound.hpp), and
-                                                           ///< what came to their place and is none
+                                                           ///< other packets that came to their place
 };
 
 }  // namespace rashpa::link

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Packet faults that a sender is asked to make, and what it says of them. Which links can is theirs to say.
+/// Packet faults that a sender is asked to make, and its log of them. Each link says whether it can.
 #include <cstdint>
 
 #include "rashpa/core/books/books.hpp"

@@ -23,7 +23,7 @@ struct MapUnit {
 class LineMap {
  public:
   LineMap() = default;
-  /// `most_per_line`, a multiple of `units_per_line`: what refine() may bring it to; 0: it may not.
+  /// `most_per_line`, a multiple of `units_per_line`: the finest map that refine() may make; 0: none.
   LineMap(std::uint32_t lines, std::uint32_t units_per_line, std::uint32_t most_per_line = 0)
       : words_(words_of(std::uint64_t{lines} * std::max(units_per_line, most_per_line)), 0), lines_(lines) {
     set_units(units_per_line);

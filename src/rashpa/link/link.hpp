@@ -38,9 +38,9 @@ struct Event {
   std::uint32_t immediate = 0;
 };
 
-/// Payload bytes that the other side says to have, and those on their way. What was lost is among the latter until the
-/// link takes it for lost. That a connection is in error is said here alone, by no value of its credits: those are what
-/// somebody else has written.
+/// Payload bytes that the other side says to have, and those on their way. Lost bytes are among the latter until the
+/// link takes them for lost. A connection in error shows here alone, and by no value of its credits: another process
+/// writes those.
 struct Answers {
   std::uint64_t had = 0;
   std::uint64_t open = 0;
@@ -132,9 +132,9 @@ enum class Loss : std::uint8_t {
 };
 
 /// A source that leaves images out, because no slot was granted, says so with an event of its own: a record with
-/// FrameRecord::skipped and the index of the latest of them, written to Placement::skip_offset(). What was not sent
-/// until then is missing at once, so that its user can release it and the source gets slots again. Such an event may be
-/// lost or come late: the next one says more.
+/// FrameRecord::skipped and the index of the latest of them, written to Placement::skip_offset(). Images that were not
+/// sent until then are missing at once, so that its user can release it and the source gets slots again. Such an event
+/// may be lost or come late: the next one says more.
 ///
 /// One DTP's image has been decided. A link emits exactly one Arrival per image of a DTP, in order of `index`, without
 /// gaps.
@@ -189,7 +189,7 @@ class Receiver {
   [[nodiscard]] virtual Counts stats() const = 0;
 };
 
-/// A receiver by whose device the memory is written, and must be registered.
+/// A receiver with a device that writes the memory, which must be registered.
 class Registering {
  public:
   virtual ~Registering() = default;
@@ -204,8 +204,8 @@ class Watching {
  public:
   virtual ~Watching() = default;
   /// Any thread, before the release of image `index`: true when a later image was written into its slot since it was
-  /// decided, so that what was read of it may be wrong. What a link can see of that is said in
-  /// docs/explanations/links.md. Lines of the image itself that come late are not among them: see sources_write().
+  /// decided, so that a read of it may be wrong. docs/explanations/links.md says which cases a link can see. Lines of
+  /// the image itself that come late are not among them: see sources_write().
   [[nodiscard]] virtual bool overwritten(std::uint32_t dtp, std::uint64_t index) const noexcept = 0;
 };
 

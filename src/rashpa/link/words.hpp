@@ -8,8 +8,8 @@
 
 namespace rashpa::link {
 
-/// One end of one DTP's way. It travels in telegrams; what a member means is the link's own, and 0 or empty where it
-/// has no such thing.
+/// One end of one DTP's way. It travels in telegrams. The link defines the meaning of a member, and leaves it 0 or
+/// empty where it has none.
 struct Endpoint {
   std::string address;     ///< roce, verbs: IPv4 or IPv6 as text, framing v1: the GID without a scope; pcie: a path
   std::uint16_t port = 0;  ///< of UDP
@@ -23,9 +23,9 @@ struct Endpoint {
       0;  ///< 24 bits, random in each run: of the first packet that this end sends (a receiver: of its credits)
 };
 
-/// The queue pairs' transport. `uc`: Unreliable Connected, what RASHPA uses: a lost packet is lost. `rc`: Reliable
-/// Connected, losses are repaired. `ud`: Unreliable Datagram, SEND with a line header of our own; user space on both
-/// sides.
+/// The queue pairs' transport. `uc`: Unreliable Connected, the transport of RASHPA: a lost packet is lost. `rc`:
+/// Reliable Connected, losses are repaired. `ud`: Unreliable Datagram, SEND with a line header of our own; user space
+/// on both sides.
 enum class Transport : std::uint8_t { uc, rc, ud };
 
 /// How a DTP's bytes become packets. `only`: every packet is a whole message, one lost packet costs one packet.

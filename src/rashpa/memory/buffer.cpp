@@ -36,7 +36,7 @@ constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 std::size_t round_up(std::size_t value, std::size_t unit) noexcept { return (value + unit - 1) / unit * unit; }
 
-// What the kernel says in a small file of its own; empty when it has no such file.
+// The content of a small file of the kernel; empty when there is no such file.
 std::string read_text(const char* path) {
   const FileDescriptor file(open(path, O_RDONLY | O_CLOEXEC));
   std::string text(kPage, '\0');
@@ -217,7 +217,7 @@ Buffer Buffer::open_shared(const std::string& path) {
         "memory: cannot open shared memory {}: {}; is its owner running, on this machine, as the same user?", path,
         errno_text(code)));
   };
-  // What the name leads to is looked at before it is opened: opening a device may do something.
+  // The target of the name is checked before it is opened: opening a device may have an effect.
   const FileDescriptor seen(open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat status {};
   if (seen.get() < 0 || fstat(seen.get(), &status) != 0) refuse(errno);

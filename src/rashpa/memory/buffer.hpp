@@ -63,7 +63,7 @@ class Buffer {
   std::string_view granted_ = "none";
 };
 
-/// Where process `process` offers its open file `file` to others of its user: what Buffer::open_shared() takes.
+/// Where process `process` offers its open file `file` to others of its user: the argument of Buffer::open_shared().
 std::string shared_path(int process, int file);
 /// The two numbers of such a path. Throws ConfigError when `path` is not exactly of that form.
 std::pair<int, int> parse_shared_path(const std::string& path);

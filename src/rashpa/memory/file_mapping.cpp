@@ -27,7 +27,7 @@ struct Watched {
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 std::array<Watched, kMostWatched> watched;  // NOLINT: a handler of signals reaches nothing else
-struct sigaction before {};                 // NOLINT: what was done about SIGBUS until then
+struct sigaction before {};                 // NOLINT: the handler of SIGBUS until then
 std::atomic<std::uintptr_t> page_bytes{0};  // NOLINT
 
 /// Puts memory of zeros where a page of a watched file was. False: the address is of none.
@@ -50,7 +50,7 @@ bool replace_page(void* address) noexcept {
 
 void on_bus_error(int number, siginfo_t* info, void* context) {
   const int code = errno;
-  // Above 0 the kernel says it of an access; what a process sends has no address.
+  // Above 0 the kernel reports an access; a signal from a process has no address.
   const bool replaced = info->si_code > 0 && replace_page(info->si_addr);
   errno = code;
   if (replaced) return;

@@ -35,8 +35,8 @@ class Ring {
     return Push::done;
   }
 
-  /// Producer thread only, where there is room by construction: what would be lost here is a stack that nobody ever
-  /// gives back, and a run that hangs. A ring that is full ends the program.
+  /// Producer thread only, where there is room by construction: otherwise a stack would be lost for ever, and the run
+  /// would hang. A ring that is full ends the program.
   void push_must(T item) noexcept {
     if (try_push(std::move(item)) == Push::full) std::abort();
   }

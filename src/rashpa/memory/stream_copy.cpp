@@ -20,7 +20,7 @@ constexpr std::size_t kWorthIt = 1024;  // shorter runs do not fill the processo
 /// behind it, which need not exist; 0: none.
 #ifdef __SSE2__
 // A store of a whole line leaves the processor at once: 1.3 x four stores of a quarter on a Xeon of the GPU machine,
-// whose memory is the limit.
+// where memory is the limit.
 __attribute__((target("avx512f"))) void lines_at_once(std::byte* to, const std::byte* from, std::size_t bytes,
                                                       std::size_t ahead) noexcept {
   for (std::size_t at = 0; at < bytes; at += kCacheLine) {

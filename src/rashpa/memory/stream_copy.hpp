@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Copies into destination memory that is read much later: past the caches where the processor can, so that cache lines
-/// are not read before they are overwritten, and what lies in the caches stays there.
+/// are not read before they are overwritten, and the caches keep their content.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -84,8 +84,8 @@ bool Team::work_waits() const noexcept {
 
 bool Team::take_task(unsigned worker) noexcept {
   if (!work_waits()) return false;
-  // Taken by what the addition returns, not by what was seen: the phase may have changed in between. Threads that come
-  // too late add a few to a phase that is used up, which kMostTasks leaves room for.
+  // A thread goes by the result of the addition, not by its earlier read: the phase may have changed in between.
+  // Threads that come too late add a few to a phase that is used up, which kMostTasks leaves room for.
   const std::uint64_t ticket = ticket_.fetch_add(1, std::memory_order_acq_rel);
   if (next_of(ticket) >= tasks_of(ticket)) return true;
   Work& work = *work_;  // the phase does not end before this task is done

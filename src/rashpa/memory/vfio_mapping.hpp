@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A PCI device owned by this process through vfio-pci: memory mapped for it through the IOMMU (VFIO type 1), its
-/// registers, its bus mastering. No kernel module of ours, and no physically contiguous memory: what is contiguous is
-/// the device's view.
+/// registers, its bus mastering. No kernel module of ours, and no physically contiguous memory: only the device's view
+/// is contiguous.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -39,7 +39,7 @@ class VfioDevice final : public AddressTranslation {
   class Mapping;
 
   std::string address_;
-  std::uint64_t next_ = 0x1000000;  // 16 MiB: clear of what lies below 1 MiB on a PC
+  std::uint64_t next_ = 0x1000000;  // 16 MiB: clear of the ranges below 1 MiB on a PC
   FileDescriptor container_;
   FileDescriptor group_;
   FileDescriptor device_;

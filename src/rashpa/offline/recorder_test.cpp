@@ -127,7 +127,7 @@ TEST(Recorder, more_images_than_announced_are_refused) {
   recorder.begin();
   EXPECT_THROW(recorder.process(view(images(0, 16))), ConfigError);
   recorder.process(view(images(0, 3)));
-  EXPECT_THROW(recorder.process(view(images(0, 4))), ConfigError);  // what came was no whole stack
+  EXPECT_THROW(recorder.process(view(images(0, 4))), ConfigError);  // the images were no whole stack
 }
 
 }  // namespace

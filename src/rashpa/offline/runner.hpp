@@ -27,7 +27,7 @@ struct Config {
   std::optional<kernel::Masked> masked{};        ///< see unit::Layout
 };
 
-/// Images in memory of the caller: each without gaps, image i at `first` + i · `stride`. What is null is the same for
+/// Images in memory of the caller: each without gaps, image i at `first` + i · `stride`. A null member is the same for
 /// all images.
 struct Images {
   const std::byte* first = nullptr;  ///< aligned as a pixel is

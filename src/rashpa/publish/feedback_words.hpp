@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The common memory of a receiver and the process that publishes its feedback, besides the ring. A child writes, the
-/// parent reads; what one child has counted the next one goes on from.
+/// parent reads; the next child goes on from the counts of the last.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

@@ -68,7 +68,7 @@ class Attributes {
   posix_spawnattr_t attributes_{};
 };
 
-/// The same file by a number that no place of a child's has: what is given last must not lie where something was put.
+/// The same file by a number that no place of a child's has: the last file must not lie where an earlier one was put.
 FileDescriptor out_of_the_way(int file, std::size_t files) {
   return FileDescriptor(::fcntl(file, F_DUPFD_CLOEXEC, kFirstFile + static_cast<int>(files)));
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Publishing in a process of its own. What strangers connect to lives in the program rashpa-publisher, a child of the
-/// process that receives images: memory that they take, and their worst messages, end that child and nothing else.
+/// Publishing in a process of its own. Strangers connect to the program rashpa-publisher, a child of the process that
+/// receives images. The memory that they take, and their worst messages, end that child and nothing else.
 ///
 /// Threads: a Process has one thread, which starts its child, hears it, waits for it when it has ended, and starts the
-/// next one. Ownership: the listening sockets, the shared words and what is read belong to the parent, and outlive each
-/// child; a child has copies of their descriptors. Errors: the first child's are thrown by the constructor; whatever
-/// ends a child later is counted and said in the log, and never felt by the publishing thread.
+/// next one. Ownership: the listening sockets, the shared words and the source of messages belong to the parent, and
+/// outlive each child; a child has copies of their descriptors. Errors: the first child's are thrown by the
+/// constructor; a later end of a child is counted and logged, and never delays the publishing thread.
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Orders {
   std::string what{};  ///< for messages: "feedback", "sink stream2"
   std::int64_t run = -1;
   std::string buffer{};
-  std::string task{};                    ///< what the program does; see src/rashpa/publisher/main.cpp
+  std::string task{};                    ///< the program's task; see src/rashpa/publisher/main.cpp
   std::vector<std::string> arguments{};  ///< of the task
   std::vector<int> files{};              ///< that the child finds as kFirstFile and so on; the parent keeps them open
   std::uint64_t memory_bytes = 0;        ///< of address space, which the child never has more of
@@ -44,7 +44,7 @@ inline constexpr std::string_view kFailed = "failed ";
 /// A child that publishes, and those that follow it when it dies.
 class Process {
  public:
-  /// Returns when the child is ready. Throws ResourceError with what the child says when it cannot do its work (no
+  /// Returns when the child is ready. Throws ResourceError with the child's message when it cannot do its work (no
   /// libzmq), or when there is no such program.
   explicit Process(Orders orders);
   /// Ends the child, at once.
@@ -52,10 +52,10 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  /// Makes the child look at what it was given, as soon as it can; never waits. Any thread.
+  /// Makes the child read its new input, as soon as it can; never waits. Any thread.
   void nudge() noexcept;
-  /// The child has been told to end, by what it reads: waits until it has, and kills it after `patience`. No child
-  /// comes after it. True: it has ended by itself, with all done.
+  /// The child's input has told it to end: waits until it has, and kills it after `patience`. No child comes after it.
+  /// True: it has ended by itself, with all done.
   bool end(std::chrono::milliseconds patience) noexcept;
 
   /// Children that came after one that died. Any thread.

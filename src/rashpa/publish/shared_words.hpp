@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Memory that a process and the child that publishes for it have in common. What lies there are numbers and bytes, no
-/// pointers: the parent believes a child nothing but counts.
+/// Memory that a process and the child that publishes for it have in common. It holds numbers and bytes, no pointers:
+/// the parent trusts a child's counts alone.
 #include <cstddef>
 #include <new>
 #include <string_view>
@@ -17,7 +17,7 @@ class SharedMemory {
  public:
   /// Of the parent. Throws ResourceError.
   SharedMemory(std::size_t bytes, std::string_view what);
-  /// Of a child: what it was given. Throws ResourceError, also when it is smaller.
+  /// In a child: the memory that it was given. Throws ResourceError, also when it is smaller.
   SharedMemory(int file, std::size_t bytes);
   [[nodiscard]] int file() const noexcept { return file_.get(); }
   [[nodiscard]] std::byte* data() const noexcept { return static_cast<std::byte*>(mapping_.data()); }

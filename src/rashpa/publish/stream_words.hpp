@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The common memory of a sink and the process that sends its images: one message at a time, which the sink offers and
-/// the child takes and answers, and what the child knows of each outlet. A message that is not taken in time is
+/// the child takes and answers, and the child's counts of each outlet. A message that is not taken in time is
 /// withdrawn: a child that stands still is waited for once.
 #include <array>
 #include <atomic>

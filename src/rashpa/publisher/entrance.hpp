@@ -31,7 +31,8 @@ class Entrance {
   Entrance(const Entrance&) = delete;
   Entrance& operator=(const Entrance&) = delete;
 
-  /// What has happened next; none: nothing more. Also opens and shuts, which a few may slip through. Never waits.
+  /// Returns the next event; none: nothing more. Also opens and shuts, while a few clients may slip through. Never
+  /// waits.
   std::optional<Event> next() noexcept;
   /// Takes note of all that has happened.
   void look() noexcept {

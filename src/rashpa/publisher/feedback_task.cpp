@@ -55,7 +55,7 @@ void publish_feedback(const Task& task) {
     lost = reader.lost();
     if (got == Got::ended) break;
     if (got == Got::record) send_record(socket, parts, reader, *words);
-    socket.look();  // behind what subscribers wait for
+    socket.look();  // behind the records for which subscribers wait
   }
   socket.send(parts);  // an empty record: the run is over
 }

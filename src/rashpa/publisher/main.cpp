@@ -48,10 +48,10 @@ void bound(__rlimit_resource_t what, rlim_t most) {
   ::setrlimit(what, &now);
 }
 
-/// What the parent has open is none of our business; HDF5 keeps locks by its files.
+/// Files of the parent must not stay open here; HDF5 keeps locks by its files.
 void forget_files(unsigned first) { ::syscall(SYS_close_range, first, ~0U, 0); }
 
-/// What this process needs from here on, and no more; it ends with its parent, and by nobody's Ctrl-C.
+/// Keeps only the rights that this process needs from here on; it ends with its parent, and by no Ctrl-C.
 void lower(int parent, rlim_t memory) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(signal, SIG_IGN);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -70,7 +70,7 @@ void lower(int parent, rlim_t memory) {
   ::mallopt(M_TRIM_THRESHOLD, 2 * kLargeMessage);
 }
 
-/// What nobody catches ends here, before anything is taken apart: what strangers have filled would take long.
+/// An uncaught exception ends here, before anything is taken apart: strangers' queues would take long.
 [[noreturn]] void say_and_end() noexcept {
   std::string text(publish::kFailed);
   try {

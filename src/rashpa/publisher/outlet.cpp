@@ -20,11 +20,11 @@ namespace rashpa::publisher {
 
 namespace {
 
-constexpr int kLingerMs = 5000;                      // what is queued when the stream ends is given so long to leave
+constexpr int kLingerMs = 5000;                      // the time for queued messages to leave when the stream ends
 constexpr std::chrono::milliseconds kHandshake{20};  // the rest of one, when the door has let somebody in
 constexpr std::chrono::microseconds kPause{50};
-// Of a socket on the same machine. What the kernel grows to by itself holds many images, which then go through memory
-// in place of a cache on their way to a client.
+// Of a socket on the same machine. The kernel's own size holds many images, which then go through memory in place of a
+// cache on their way to a client.
 constexpr int kLoopbackBytes = 200'000;
 
 bool is_loopback(int listener) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Sockets of the process that strangers connect to, and what strangers do there.
+/// Sockets of the process to which strangers connect, and attacks there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zmq.h>

@@ -57,7 +57,7 @@ class Stream {
   ~Stream() {
     outlets_.clear();
     door_.reset();
-    zeromq_.ctx_term(context_);  // waits for what lingers
+    zeromq_.ctx_term(context_);  // waits for lingering messages
   }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The program rashpa-publisher: what it is told by the process that started it (src/rashpa/publish/process.hpp), and
-/// the two things that it does. It has one thread, besides those of libzmq, and ends with its parent.
+/// The program rashpa-publisher: its input from the process that started it (src/rashpa/publish/process.hpp), and its
+/// two tasks. It has one thread, besides those of libzmq, and ends with its parent.
 #include <string>
 #include <vector>
 

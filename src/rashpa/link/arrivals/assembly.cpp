@@ -321,7 +321,7 @@ void Assembly::note_event(std::uint64_t index, std::int64_t now) noexcept {
   latest_event_ns_ = now;
 }
 
-// What the event's record would have said, where one came without: all but time, flags and checksum is known.
+// The record of an event that came without one: all but time, flags and checksum is known.
 FrameRecord Assembly::record_of(const Image& image) const noexcept {
   if (!image.bare) return image.record;
   FrameRecord record;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// One DTP's images on the destination side: places lines and records where the link sees them (Sight), keeps the map
-/// of what arrived and the running CRC32C, and decides each image exactly once, in order. Used by one link thread.
+/// of arrived lines and the running CRC32C, and decides each image exactly once, in order. Used by one link thread.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -75,8 +75,7 @@ class Assembly {
   /// An event with the record that is to be written to `offset`.
   void put_event(std::uint64_t offset, std::span<const std::byte> record, std::uint32_t immediate,
                  std::int64_t now) noexcept;
-  /// The same where the record is there already: what was read of it, empty where that is none. Says whether it was
-  /// new.
+  /// The same where the record is there already: its read bytes, or empty where it is none. Returns whether it was new.
   bool put_event(std::uint64_t offset, const std::optional<FrameRecord>& record, std::uint32_t immediate,
                  std::int64_t now) noexcept;
   /// An event that brings no record, of a sender that has none, about an image that locate() has named: its map of
@@ -92,7 +91,7 @@ class Assembly {
   void decide(std::uint64_t closed, std::uint64_t released, std::int64_t now, ArrivalOutput& out) noexcept {
     decide_by(closed, released, now, true, out);
   }
-  /// The same while packets may have arrived that nobody has put: by what has come alone, not by time.
+  /// The same while unread packets may have arrived: it goes by arrived ones alone, not by time.
   void settle(std::uint64_t released, std::int64_t now, ArrivalOutput& out) noexcept {
     decide_by(0, released, now, false, out);
   }
@@ -150,8 +149,8 @@ class Assembly {
   Placement placement_;
   std::uint32_t list_index_;
   std::uint32_t unit_;    // of the line maps of images that are opened from now on
-  std::uint32_t finest_;  // what it may become
-  std::byte* lines_;      // byte 0 of what offsets of lines count in …
+  std::uint32_t finest_;  // the finest unit that it may have
+  std::byte* lines_;      // byte 0 of the block in which offsets of lines count …
   std::byte* records_;    // … and those of records
   NotFree not_free_;
   Sight sight_;

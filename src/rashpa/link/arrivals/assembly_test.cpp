@@ -29,7 +29,7 @@ struct Decided final : ArrivalOutput {
   std::array<std::uint64_t, 4> counts{};
 };
 
-/// One DTP, whose images come whole in numbered packets, and whose user takes each at once.
+/// One DTP: its images come whole in numbered packets, and its user takes each at once.
 struct Bench {
   void send(std::uint64_t index) {
     now += 1'000'000;

@@ -14,7 +14,7 @@ constexpr std::uint64_t kIndexMask = 0xFFFFFF;
 
 using Record = std::array<std::byte, FrameRecord::kBytes>;
 
-// What lies in memory that others may be writing.
+// Bytes in memory that others may be writing.
 Record copy_of(std::span<const std::byte> region, std::uint64_t offset) noexcept {
   Record record;  // NOLINT: filled in the next line
   std::memcpy(record.data(), region.data() + offset, record.size());
@@ -25,7 +25,7 @@ bool empty(const Record& record) noexcept {
   return std::all_of(record.begin(), record.end(), [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-// What was read of the place of an image's record.
+// The bytes read at the place of an image's record.
 struct Seen {
   explicit Seen(const Record& bytes) noexcept : record(decode_frame_record(bytes)), blank(!record && empty(bytes)) {}
   // True when it belongs to another image, or nothing was ever written there.
@@ -87,7 +87,7 @@ bool EventHandler::next_event(EventDtp& port, std::int64_t now, ArrivalOutput& o
   if (port.looked_at == port.announced) return false;
   const ReceiverDtp& dtp = port.assembly.dtp();
   decide(port, now, out, Taken::some);  // the latest release must be known before the slot is judged
-  // What no credit was granted for was not sent; the latest may be a skip record.
+  // An image without a granted credit was not sent; the latest may be a skip record.
   if (port.credits && port.looked_at >= port.assembly.granted()) port.looked_at = port.announced - 1;
   const std::uint64_t index = port.looked_at++;
   counters_->packets.add(1);

@@ -14,7 +14,7 @@ namespace rashpa::link {
 /// The 64-bit image index whose lower 24 bits are those of `immediate`, nearest to `near`.
 std::uint64_t extend_index(std::uint32_t immediate, std::uint64_t near) noexcept;
 
-/// One DTP on the receiving side. Owned by one link thread, but for what it is told.
+/// One DTP on the receiving side. Owned by one link thread, except its orders.
 struct EventDtp : Told {
   EventDtp(const ReceiverDtp& dtp, std::uint32_t list_index, const ReceiverMemory& memory, NotFree not_free,
            Verify verify, ReceiverCounters& counters)
@@ -40,7 +40,7 @@ class EventHandler {
   /// `region`: the registered memory that holds the record rings.
   EventHandler(std::span<const std::byte> region, ReceiverCounters& counters) : region_(region), counters_(&counters) {}
 
-  /// A write with immediate has completed on the queue pair of `port`: what it and all before it wrote is in memory.
+  /// A write with immediate has completed on the queue pair of `port`: its data and all before it are in memory.
   void event(EventDtp& port, std::uint32_t immediate, std::int64_t now, ArrivalOutput& out) noexcept;
   /// The lock word of a link that shares memory holds `immediate` now: the latest event. All images since the one
   /// before are announced by it, in memory or never to come; next_event() takes them one by one.

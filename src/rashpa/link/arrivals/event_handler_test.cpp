@@ -55,7 +55,7 @@ class EventHandlerTest : public ::testing::Test {
     open(Verify::all, NotFree::late);
   }
   void open(Verify verify, NotFree not_free) { port_.emplace(dtp_, 3, region_, not_free, verify, counters_); }
-  // What an RNIC does: lines, record; returns the immediate.
+  // Does the work of an RNIC: lines, record; returns the immediate.
   std::uint32_t write(std::uint64_t index) {
     std::uint32_t crc = 0;
     for (std::uint32_t line = 0; line < kLines; ++line) {
@@ -278,7 +278,7 @@ TEST_F(EventHandlerTest, credits_follow_the_release_and_bytes_the_events) {
   EXPECT_EQ(port_->received_bytes, kPayload + FrameRecord::kBytes);
 }
 
-// What follows is the lock word of shared memory: it says which event was the latest.
+// The rest is the lock word of shared memory: it names the latest event.
 
 TEST_F(EventHandlerTest, one_lock_word_announces_all_images_since_the_one_before) {
   write(0);

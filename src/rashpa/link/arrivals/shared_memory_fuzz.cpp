@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// libFuzzer: what another process writes into the memory that both share: the words and records that announce images,
+/// libFuzzer: writes of another process into the memory that both share: the words and records that announce images,
 /// and, where the first byte is 0, the control block that a source opens.
 #include <unistd.h>
 
@@ -42,7 +42,7 @@ class InOrder final : public ArrivalOutput {
   std::uint64_t next_ = 0;
 };
 
-// Four bytes an order: what happens, and two numbers. Every image is decided once, in order, and all are in the end.
+// Four bytes an order: an action and two numbers. Every image is decided once, in order, and all are in the end.
 void fuzz_announcements(Bytes bytes, bool credits) {
   constexpr std::uint64_t kImages = 8;
   const ReceiverDtp dtp = testing::small_dtp(1, kImages, 4, 64, 2);

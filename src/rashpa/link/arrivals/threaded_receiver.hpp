@@ -27,7 +27,7 @@ class LinkThread {
 /// Names the calling thread `<link>-rx<number>` and binds it to processor first_processor + number; −1: unbound.
 void place_receiver_thread(std::string_view link, std::uint32_t number, int first_processor) noexcept;
 
-/// DTP d is served by thread d mod threads. What is added belongs to the derived class, which says stop() first of all
+/// DTP d is served by thread d mod threads. Added state belongs to the derived class, which calls stop() first of all
 /// in its destructor.
 class ThreadedReceiver : public Receiver {
  public:

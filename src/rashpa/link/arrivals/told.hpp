@@ -23,15 +23,15 @@ struct alignas(64) Told {
   void release(std::uint64_t end) noexcept { raise(released, end); }
   void close(std::uint64_t end) noexcept { raise(closed, end); }
 
-  /// The link's thread: decides what can be decided by the latest words. What is only late is given up when all that
-  /// had arrived before the thread was told so has been taken: a thread that did not run for a while first looks.
+  /// The link's thread: decides all images that the latest words settle. A late image is given up only when the thread
+  /// has taken all packets that arrived before the order: a thread that did not run for a while first looks.
   void apply_to(Assembly& assembly, std::int64_t now, ArrivalOutput& out, Taken taken = Taken::all) noexcept {
     if (taken == Taken::some) return assembly.settle(released.load(std::memory_order_acquire), now, out);
     const std::uint64_t latest = closed.load(std::memory_order_acquire);
     close_at(assembly, taken == Taken::all ? latest : seen_, now, out);
     seen_ = latest;
   }
-  /// The same by what was read of `closed` before the thread looked for the last time.
+  /// The same by the value of `closed` that was read before the thread looked for the last time.
   void close_at(Assembly& assembly, std::uint64_t end, std::int64_t now, ArrivalOutput& out) const noexcept {
     assembly.decide(end, released.load(std::memory_order_acquire), now, out);
   }

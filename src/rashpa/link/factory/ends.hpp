@@ -12,7 +12,7 @@ namespace rashpa::link {
 
 inline constexpr std::uint16_t kRocePort = 4791;
 
-/// Gives the address from which packets to `destination` leave: that of the options, or what a wildcard becomes.
+/// Gives the address from which packets to `destination` leave: that of the options, or the resolved wildcard.
 std::string source_address(const EndOptions& options, const Endpoint& destination);
 
 /// As make_receiver().

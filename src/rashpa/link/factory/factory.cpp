@@ -27,7 +27,7 @@ std::string source_address(const EndOptions& options, const Endpoint& destinatio
 
 namespace {
 
-// What two kinds cannot have in common.
+// Options that two kinds cannot share.
 void check(const EndOptions& options) {
   const Kind kind = kind_of(options.link);
   if ((kind == Kind::pcie) != (options.peer == Kind::pcie)) {

@@ -28,10 +28,10 @@ enum class Kind : std::uint8_t { roce, verbs, pcie, fpga, sls };
 /// Throws ConfigError that lists the kinds when `name` is none of them.
 Kind kind_of(std::string_view name);
 std::string_view name_of(Kind kind) noexcept;
-/// A link of that kind with what is chosen; the rest as it is when nothing is. Throws ConfigError that names the link
-/// and the key, and for a kind that no run file chooses.
+/// A link of that kind with the chosen values, and defaults for the rest. Throws ConfigError that names the link and
+/// the key, and for a kind that no run file chooses.
 LinkOptions options_named(std::string_view kind, const NamedValues& values);
-/// Every link that a run file can choose with its parameters, as JSON: what schema/links.json holds.
+/// Every link that a run file can choose with its parameters, as JSON: the content of schema/links.json.
 std::string links_json();
 
 /// The processes that must be able to map the RASHPA buffer of a receiver with this link.

@@ -65,16 +65,17 @@ struct CardPath {
 void set_transfer(card::registers::DtpTable& table, const CardDtp& dtp, const FrameRing& frames,
                   const CardPackets& packets);
 
-/// In words, what a DTP sent last, of which this number of packets and of events have left since Arm: a line, or an
-/// event. Images are counted as they are sent.
+/// In words, the last line or event that a DTP sent, after this number of packets and of events since Arm. Images are
+/// counted as they are sent.
 [[nodiscard]] std::string last_sent(const card::registers::DtpTable& table, std::uint64_t images,
                                     std::uint64_t packets);
 
 /// Sets addresses, ports, queue pair, key and PSN.
 void set_path(card::registers::DtpTable& table, const CardPath& path) noexcept;
 
-/// The 128 bytes in front of a frame's pixels: what its source knows of it. The card adds DTP, run, index, slot, lines,
-/// length and CRC32C of the payload, and the flag "last of run"; the record's own CRC32C is right for all of these 0.
+/// The 128 bytes in front of a frame's pixels: the facts that its source knows. The card adds DTP, run, index, slot,
+/// lines, length and CRC32C of the payload, and the flag "last of run"; the record's own CRC32C is right for all of
+/// these 0.
 void record_template(std::span<std::byte, FrameRecord::kBytes> at, std::uint64_t frame_number,
                      std::uint64_t timestamp_ns, std::uint32_t flags,
                      const std::array<std::uint64_t, 6>& user = {}) noexcept;

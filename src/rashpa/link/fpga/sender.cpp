@@ -67,7 +67,7 @@ std::uint32_t largest_message_of(const SenderConfig& config) {
   return options.pmtu * (config.faults ? std::min(packets, DescriptorRing::kMostFaults / 4) : packets);
 }
 
-/// What the card must know of a DTP whose lines software places. Throws ConfigError.
+/// The card's settings for a DTP with lines placed by software. Throws ConfigError.
 card::registers::DtpTable table_of(const SenderConfig& config, const wire::Address& here, const Endpoint& self) {
   const Options& options = config.options;
   const wire::Address there(config.destination.address, config.destination.port);

@@ -36,9 +36,9 @@ struct SenderConfig {
 /// the first of them posts. Throws ConfigError, ResourceError or StateError in the constructor and nowhere else.
 ///
 /// A card that stops, by an error or by somebody else's Abort, says why in the log. Nothing is sent any more then:
-/// writes are taken and reported done at once, every image is granted, so that the source comes to its end, and what
-/// did not leave is counted as send_errors, the end itself as connection_errors. A write that no card takes (of 0
-/// bytes, or of more than largest_message()) is lost as if on the wire, counted, and named in the log.
+/// writes are taken and reported done at once, every image is granted, so that the source comes to its end. send_errors
+/// counts the images that did not leave, and connection_errors the end itself. A write that no card takes (of 0 bytes,
+/// or of more than largest_message()) is lost as if on the wire, counted, and named in the log.
 class FpgaSender final : public Sender, public Answering, public Injecting {
  public:
   explicit FpgaSender(const SenderConfig& config);

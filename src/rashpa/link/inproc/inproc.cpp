@@ -38,7 +38,7 @@ Endpoint endpoint_of(std::uint32_t dtp) { return {.address = "inproc", .qpn = dt
 
 namespace inproc {
 
-/// What a sender has queued: a write, or an event with its record.
+/// An entry of a sender's queue: a write, or an event with its record.
 struct Item {
   BufferDescriptor write{};
   bool event = false;

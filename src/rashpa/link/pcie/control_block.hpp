@@ -36,14 +36,14 @@ struct alignas(64) Header {
   std::uint32_t threads = 0;       ///< of the receiving link; DTP d belongs to thread d mod threads
   std::uint32_t dtps = 0;
   std::uint32_t reserved = 0;
-  /// Lines that lie in an accelerator's memory: its size, its address in the receiver's process, and what others open
-  /// it by. 0 bytes: they lie in the RASHPA buffer, as records always do.
+  /// Lines that lie in an accelerator's memory: its size, its address in the receiver's process, and the handle by
+  /// which others open it. 0 bytes: they lie in the RASHPA buffer, as records always do.
   std::uint64_t lines_bytes = 0;
   std::uint64_t lines_address = 0;
   std::array<std::byte, 64> lines_handle{};
 };
 
-/// One DTP. What one side writes often shares no cache line with what the other writes often.
+/// One DTP. Words that one side writes often share no cache line with those of the other.
 struct SharedDtp {
   /// The immediate of the latest event, (DTP id mod 2^8) << 24 | (index mod 2^24); at first that of the image before
   /// the first.
@@ -82,8 +82,8 @@ class ControlBlock {
   Thread* threads_ = nullptr;
 };
 
-/// Lines of a receiver that lie in an accelerator's memory, for a process that has such a device. What a receiver says
-/// of its memory is not checked here: writes to what it is not make the device fail, and nothing else.
+/// Lines of a receiver that lie in an accelerator's memory, for a process that has such a device. A receiver's
+/// description of its memory is not checked here: writes to a wrong place make the device fail, and nothing else.
 struct RemoteLines {
   std::uint64_t bytes = 0;
   std::byte* address = nullptr;  ///< as the receiver's process has it; null: that is another one, use `handle`
@@ -91,7 +91,7 @@ struct RemoteLines {
 };
 
 /// The source's side: control block and RASHPA buffer of a receiver, mapped. Shared by the senders of its DTPs. Both
-/// stay mapped when the receiver ends: what is written then reaches nobody.
+/// stay mapped when the receiver ends: later writes reach nobody.
 class RemoteMemory {
  public:
   /// Opens what an endpoint names, which may come from anywhere. Throws ConfigError when it is not what a receiver of

@@ -20,7 +20,7 @@ class ControlBlockTest : public ::testing::Test {
   ControlBlock block_{kRegion, region_.shared_file(), 3, 2};
   Endpoint endpoint_ = block_.endpoint(2);
 
-  /// What opening says after `change` was made to the header.
+  /// The error of opening after `change` was made to the header.
   std::string refusal(const std::function<void(Header&)>& change) {
     const memory::Buffer peer = memory::Buffer::open_shared(endpoint_.address);
     auto& header = *reinterpret_cast<Header*>(peer.data());

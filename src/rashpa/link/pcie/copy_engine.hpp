@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// An engine for a device that copies beside the processor, in the order in which it was told: lines are gathered into
-/// rectangles, each of which is one copy; what is done is heard by numbers that come back. What a device does of that
-/// is a CopyDevice (cuda/copies.hpp is a GPU); all that can be wrong without one is here, and tested without one.
+/// rectangles, each of which is one copy; numbers that come back count finished copies. The device's part is a
+/// CopyDevice (cuda/copies.hpp is a GPU); all logic without a device is here, and tested without one.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace rashpa::link::pcie {
 
-/// Runs of equal length at equal distances: what one two-dimensional copy moves. Empty at first.
+/// Runs of equal length at equal distances, which one two-dimensional copy moves. Empty at first.
 struct Rectangle {
   /// No distance that a copy of CUDA takes is longer.
   static constexpr std::uint64_t kLongestStride = (1ULL << 31) - 1;
@@ -39,7 +39,7 @@ struct Rectangle {
   std::size_t take_next(std::span<const BufferDescriptor> writes, std::uint64_t most_bytes) noexcept;
 };
 
-/// Whether what a device was told may wait for what it will be told next.
+/// Whether an order to the device may wait for the next one.
 enum class Company : std::uint8_t { may_come, none };
 
 /// Does what it is told in that order, beside its caller; images may wait for the next ones while something is on its
@@ -62,8 +62,8 @@ class CopyDevice {
   virtual bool sound() noexcept = 0;
 };
 
-/// Copies begin when a rectangle is full, its image ends, or a waiting thread asks. Bounded: so much is on its way at
-/// most. When its device fails, what was on its way is lost, and all that comes.
+/// Copies begin when a rectangle is full, its image ends, or a waiting thread asks. Copies in flight are bounded. When
+/// its device fails, those in flight and all later ones are lost.
 class CopyEngine final : public Engine {
  public:
   static constexpr std::uint64_t kLargestCopy = 4U << 20;  ///< bytes that one copy gathers

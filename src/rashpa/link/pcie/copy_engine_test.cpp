@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What an engine makes of a device that works beside it when it is told to, or breaks. No GPU is needed for that.
+/// An engine with a device that works beside it on order, or breaks. No GPU is needed for that.
 #include "rashpa/link/pcie/copy_engine.hpp"
 
 #include <gtest/gtest.h>
@@ -91,7 +91,7 @@ TEST_F(CopyEngineTest, what_does_not_fit_begins_a_copy_of_its_own) {
   for (const Rectangle& copy : desk_.copies) rows.push_back(copy.rows);
   EXPECT_EQ(rows, (std::vector<std::uint32_t>{2, 1, 1, 1, 1, 1, 1}));
   EXPECT_EQ(engine_.take_done().writes, 8U);
-  // Every one of them, compared with what the processor's engine writes.
+  // Every one of them, compared with the bytes of the processor's engine.
   std::vector<std::byte> expected(1U << 20);
   CpuEngine cpu{expected};
   const std::array all{line(0, 0, 64),     line(128, 64, 64),  line(256, 192, 64), line(512, 256, 32),

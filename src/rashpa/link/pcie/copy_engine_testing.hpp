@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// A device that works when it is told to, for tests of what an engine makes of one that works beside it.
+/// A device that works when it is told to, for tests of an engine with a device beside it.
 
 #include <algorithm>
 #include <array>
@@ -28,7 +28,7 @@ struct Mark {
   std::atomic<std::uint32_t>* lock = nullptr;
 };
 
-/// What a device was told and has not done, and what is wrong with it. Shared with the test.
+/// The open orders of a device, and its fault. Shared with the test.
 struct Desk {
   std::span<std::byte> memory;
   std::span<std::byte> records;  // where they go, unless into `memory`

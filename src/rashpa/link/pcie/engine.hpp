@@ -20,8 +20,8 @@ struct Progress {
   std::size_t lost = 0;       ///< writes and events that are not done and never will be
 };
 
-/// Of one DTP; all calls from its thread, none waits and none allocates. What it is given stays where it is until it is
-/// reported done. The memory that it writes into outlives it.
+/// Of one DTP; all calls from its thread, none waits and none allocates. Posted memory must stay where it is until it
+/// is reported done. The memory that it writes into outlives it.
 class Engine {
  public:
   virtual ~Engine() = default;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What pcie does besides the contract (link_conformance_test.cpp): hostile peers, flow without credits, sleep, bounds.
+/// Behaviour of pcie beside the contract (link_conformance_test.cpp): hostile peers, flow without credits, sleep,
+/// bounds.
 #include <gtest/gtest.h>
 
 #include <array>

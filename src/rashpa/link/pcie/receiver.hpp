@@ -22,7 +22,7 @@ struct ReceiverConfig {
 };
 
 /// Destination side: sources write straight into the shared RASHPA buffer and then to the lock word of their DTP, which
-/// a thread of this link polls. The link sees events alone: what it knows of the lines is the record's CRC32C
+/// a thread of this link polls. The link sees events alone: only the record's CRC32C proves the lines
 /// (`options.verify`).
 ///
 /// Memory cannot refuse a write. With flow = paced a source that is too fast overwrites images that are still being

@@ -70,7 +70,7 @@ std::size_t SenderWith<EngineType>::post(std::span<const BufferDescriptor> write
       ++taken;
       continue;
     }
-    // As many as lie inside, up to what a call may copy.
+    // As many as lie inside, up to the limit of a call.
     const std::uint64_t before = bytes;
     std::size_t end = taken;
     do {

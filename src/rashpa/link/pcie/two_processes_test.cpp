@@ -103,7 +103,7 @@ TEST_F(TwoProcesses, a_killed_source_leaves_a_receiver_that_closes_its_images_an
   take_until([&] { return complete_ >= 1000; });
   kill(child_, SIGKILL);
   EXPECT_TRUE(WIFSIGNALED(wait_for_child()));
-  take_until([&, since = now_ns()] { return now_ns() - since > 50'000'000; });  // what it had still sent
+  take_until([&, since = now_ns()] { return now_ns() - since > 50'000'000; });  // the images that it had still sent
   const std::array<std::uint64_t, 2> last = decided_;
   for (std::uint32_t d = 0; d < 2; ++d) receiver_->close(d, last[d] + 10);
   take_until([&] { return decided_[0] == last[0] + 10 && decided_[1] == last[1] + 10; });

@@ -33,13 +33,13 @@ struct Options {
   bool gro = true;  ///< v2 by UDP sockets: take merged datagrams from the kernel (UDP_GRO)
   IcrcMode icrc = IcrcMode::modulo_id;
   Framing framing = Framing::v2;
-  std::uint64_t window_bytes =
-      1U << 20;  ///< payload in flight per DTP before news is needed; 0: no window. Only with credits; with rc always:
-                 ///< what is not acknowledged. Windows of all DTPs of a receiver thread should fit its socket buffer.
+  std::uint64_t window_bytes = 1U << 20;   ///< payload in flight per DTP before news is needed; 0: no window. Only with
+                                           ///< credits; with rc always: bytes that are not acknowledged. Windows of all
+                                           ///< DTPs of a receiver thread should fit its socket buffer.
   std::uint32_t socket_buffer = 8U << 20;  ///< bytes asked of the kernel for each socket
   /// Receiver: bytes in which lines are counted; a packet must start and end on a multiple of them, counted in payload
-  /// from the first line, and they divide a line. 0: what our senders keep to, and from a sender's first packet that
-  /// does not, as little as 64 bytes where the line allows.
+  /// from the first line, and they divide a line. 0: the unit of our senders, and from the first packet of a sender
+  /// that has another one, as little as 64 bytes where the line allows.
   std::uint32_t unit_bytes = 0;
   bool records = true;  ///< receiver: events bring frame records; false: packets are all that ever comes
 };

@@ -90,8 +90,8 @@ void PacketHandler::packet(std::span<std::byte> bytes, wire::Identification id, 
   if (datagram.congestion || (bytes[4] & kMarks) != std::byte{0}) count_marks(port, bytes[4] & kMarks, datagram);
   AcceptedWrite write;
   const bool accepted = respond(*std::get_if<Responder>(&port.responder), port, bth, bytes, write);
-  // What was dropped by the responder has left the network, too: RETH and immediate are counted with it, which does no
-  // harm.
+  // Packets that the responder dropped have left the network, too: RETH and immediate are counted with it, which does
+  // no harm.
   port.received_bytes += accepted ? write.payload.size() : bytes.size() - wire::kBth - wire::kIcrc;
   if (accepted) {
     port.assembly.number(bth.psn);
@@ -148,7 +148,7 @@ void PacketHandler::count_marks(PacketDtp& port, std::byte marks, const Datagram
 void PacketHandler::deliver(PacketDtp& port, const AcceptedWrite& write, std::optional<std::uint32_t> payload_crc,
                             std::int64_t now, ArrivalOutput& out) noexcept {
   if (write.starts_message) {
-    // A message is bound to the image that its first packet meets: what comes after the image was decided is late.
+    // A message is bound to the image that its first packet meets: packets after the image's decision are late.
     port.target = write.message_bytes == 0 ? Target{} : port.assembly.locate(write.offset, write.message_bytes);
     port.target_offset = write.offset;
     if (write.message_bytes == 0) counters_->empty_writes.add(1);

@@ -22,7 +22,7 @@
 
 namespace rashpa::link::roce {
 
-/// One DTP on the receiving side. Owned by one link thread, but for what it is told.
+/// One DTP on the receiving side. Owned by one link thread, except its orders.
 struct PacketDtp : Told {
   PacketDtp(const ReceiverDtp& dtp, std::uint32_t list_index, const Options& options, std::uint32_t rkey,
             std::span<std::byte> region, NotFree not_free, PacketCounters& counters);
@@ -39,9 +39,10 @@ struct PacketDtp : Told {
   std::optional<std::uint64_t> lines_of;  // image of the latest lines, for events that name none
   bool source_known = false;  // packets from other IP addresses are refused; of UD, from other queue pairs, too
   std::array<std::uint8_t, 16> source_ip{};
-  std::uint64_t received_bytes = 0;  // payload of every intact packet, duplicates included: what has left the network
-  bool touched = false;              // by the batch being handled
-  bool congested = false;            // a packet was marked; the thread that answers resets it
+  std::uint64_t received_bytes =
+      0;                   // payload of every intact packet, duplicates included: bytes that have left the network
+  bool touched = false;    // by the batch being handled
+  bool congested = false;  // a packet was marked; the thread that answers resets it
 };
 
 /// One datagram as it came: one packet, or several of `segment` bytes each (the last may be shorter).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What each transport's responder makes of a packet, and how it is counted.
+/// The result of a packet at each transport's responder, and its count.
 #include "rashpa/link/roce/packet_handler.hpp"
 
 namespace rashpa::link::roce {

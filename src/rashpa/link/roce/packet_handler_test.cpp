@@ -155,7 +155,7 @@ TEST_F(Handler, no_packet_of_any_opcode_and_length_is_uncounted) {
   EXPECT_GT(sent, 4800U);
 }
 
-// Lengths that datagrams are cut into by the system, and what is left of them.
+// Lengths into which the system cuts datagrams, and the rest of them.
 TEST_F(Handler, every_piece_of_a_datagram_is_counted) {
   make();
   const wire::Address from("127.0.0.1", 5000);

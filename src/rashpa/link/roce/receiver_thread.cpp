@@ -89,8 +89,8 @@ void ReceiverThread::answer_congestion(std::int64_t now) noexcept {
 
 // The packet for one DTP, if its words have changed enough to matter: always when the socket has run empty, else when a
 // quarter of the window has come. Unchanged words are repeated from time to time, but only when the socket is empty: a
-// source that hears the same again knows that nothing of what it sent is still on its way. With RC the acknowledgements
-// open the window, so that only images matter; one packet is on its way, and repeated until it is acknowledged.
+// source that hears the same again knows that none of its packets is still in flight. With RC the acknowledgements open
+// the window, so that only images matter; one packet is on its way, and repeated until it is acknowledged.
 std::span<const std::byte> ReceiverThread::due_credit(PacketDtp& port, CreditState& credit, bool drained,
                                                       std::int64_t now) const noexcept {
   const bool rc = config_.options.transport == Transport::rc;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t kLongestMessage = 256;  // packets
 
-// What is asked for, checked and with the window that the destination has room for.
+// The requested options, checked, with the window for which the destination has room.
 SenderConfig prepared(SenderConfig config) {
   check(config.options);
   std::uint64_t& window = config.options.window_bytes;

@@ -117,7 +117,7 @@ class TransportSender final : public RoceSender {
   bool pending_active_ = false;
   bool pending_last_ = false;      // of its batch: its end asks for an acknowledgement
   std::uint32_t payload_crc_ = 0;  // of all lines since the last event
-  bool urgent_ = false;            // in the batch: an event, or what is repeated
+  bool urgent_ = false;            // in the batch: an event, or a repetition
   std::size_t done_ = 0;           // handed to the kernel, or acknowledged where that is known; not yet reported
   std::int64_t last_look_ns_ = 0;  // for notifications, when nothing else can come
   bool error_counted_ = false;
@@ -303,8 +303,7 @@ bool TransportSender<Requester, Outlet>::post_event(const Event& event) noexcept
 template <typename Requester, typename Outlet>
 bool TransportSender<Requester, Outlet>::flush(PacketBatch::Flush what) noexcept {
   if (batch_.empty()) {
-    // RC: what was handed over last was dropped by the injector, and acknowledged by what had gone before: nothing
-    // holds it.
+    // RC: the injector dropped the last packets, and earlier ones acknowledged them: nothing holds them.
     if constexpr (kReliable) requester_.batch_empty();
     return false;
   }

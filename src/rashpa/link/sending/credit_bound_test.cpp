@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a source makes of words of credits that cannot be, on every link that runs here; a device of verbs is wanted
-/// for that link, which has the same bound.
+/// A source with impossible words of credits, on every link that runs here. The link verbs has the same bound, and
+/// needs a device.
 #include "rashpa/link/sending/credit_bound.hpp"
 
 #include <gtest/gtest.h>

@@ -5,10 +5,10 @@
 
 namespace rashpa::link {
 
-/// Payload in flight of one sender whose packets are not acknowledged one by one. It is opened by the byte word of the
-/// credits and by what the receiver's repetitions say about lost bytes (decision 0004). Where a link cannot see them,
-/// one message goes after each long silence: it finds out whether the receiver runs. One that stands still has a full
-/// socket, and is sent nothing more than that (decision 0124). Used by the DTP's thread.
+/// Payload in flight of one sender whose packets are not acknowledged one by one. The byte word of the credits opens
+/// it, and the receiver's repetitions reveal lost bytes (decision 0004). Where a link cannot see them, one message goes
+/// after each long silence: it finds out whether the receiver runs. One that stands still has a full socket, and is
+/// sent nothing more than that (decision 0124). Used by the DTP's thread.
 class SenderWindow {
  public:
   /// After so long without news a message goes that asks for some.
@@ -30,7 +30,7 @@ class SenderWindow {
     return flying == 0 || flying + more <= bytes_;
   }
   void sent(std::uint64_t bytes) noexcept { sent_ += bytes; }
-  /// Packets have left: what was repeated before says nothing of them.
+  /// Packets have left: earlier repetitions say nothing of them.
   void flushed() noexcept { quiet_looks_ = 0; }
   /// The words were looked at. `repeats`: credits so far that said nothing new; always 0 where nobody can see them.
   void looked(std::uint64_t known, std::uint64_t repeats, std::int64_t now) noexcept {
@@ -40,10 +40,10 @@ class SenderWindow {
     known_ = known;
     last_news_ns_ = now;
     quiet_looks_ = 0;
-    // The receiver runs: what was sent before it was asked has come by now, or is lost.
+    // The receiver runs: packets sent before the question have come by now, or are lost.
     if (asked_at_ != 0) written_off_ = asked_at_ > known ? asked_at_ - known : 0;
     asked_at_ = 0;
-    // What was taken for lost came after all (or came twice): forget the part that the words now explain.
+    // Bytes taken for lost came after all (or came twice): forget the part that the words now explain.
     written_off_ = known >= sent_ ? 0 : std::min(written_off_, sent_ - known);
   }
   /// Bytes in flight are lost when the receiver, its socket empty, has repeated itself since the last packet left; the
@@ -76,7 +76,7 @@ class SenderWindow {
   std::uint64_t known_ = 0;        // at the last look
   std::uint64_t written_off_ = 0;  // bytes taken as lost
   std::uint64_t repeats_ = 0;      // at the last look
-  std::uint64_t asked_at_ = 0;     // what was sent when the receiver was asked by a message; 0: it was not
+  std::uint64_t asked_at_ = 0;     // the bytes sent when a message asked the receiver; 0: none did
   unsigned quiet_looks_ = 0;       // since the last packet or news that found the receiver repeating itself
 };
 

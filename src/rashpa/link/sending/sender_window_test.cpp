@@ -54,7 +54,7 @@ TEST(SenderWindow, an_answer_to_that_message_means_that_what_went_before_is_lost
   window.looked(10, 0, kSilenceNs + 1);
   EXPECT_TRUE(window.open(80, 10));
   window.sent(80);
-  // All come after all: what was written off must not hold the window open any longer.
+  // All come after all: bytes that were written off must not hold the window open any longer.
   window.looked(190, 0, kSilenceNs + 2);
   window.sent(100);
   EXPECT_FALSE(window.open(1, 190));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What every link promises (link.hpp), as tests over a table of makers: a program includes this once and instantiates
-/// LinkContract with what runs there.
+/// The promises of every link (link.hpp), as tests over a table of makers: a program includes this once and
+/// instantiates LinkContract with the links that run there.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -64,7 +64,7 @@ class LinkContract : public ::testing::TestWithParam<std::pair<const char*, Make
   static bool failed() { return HasFailure(); }
 
   std::vector<ReceiverDtp> dtps_;
-  memory::Buffer region_;  // what pcie needs is good for all
+  memory::Buffer region_;  // the needs of pcie suit all
   ArrivalQueues queues_;
   Doorbell bell_;
   Pair pair_;

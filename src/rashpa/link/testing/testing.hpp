@@ -61,7 +61,7 @@ class Source {
     fill(payload_, dtp.id + 1);
   }
 
-  /// The payload of image `index`: what fill() made, with the index in front.
+  /// The payload of image `index`: the bytes of fill(), with the index in front.
   void prepare(std::uint64_t index) {
     for (std::size_t i = 0; i < sizeof index && i < payload_.size(); ++i) {
       payload_[i] = static_cast<std::byte>(index >> (8 * i));

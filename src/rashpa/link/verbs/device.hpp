@@ -20,7 +20,7 @@ std::array<std::uint8_t, 16> gid_of(const std::string& address);
 class Device final : public memory::AddressTranslation, public std::enable_shared_from_this<Device> {
  public:
   /// The device of that name (empty: any) that has a RoCE v2 GID with this IP address. Throws ResourceError that lists
-  /// what was found and says what to try.
+  /// the found devices and names the remedy.
   static std::shared_ptr<Device> open(const std::string& name, const std::string& address);
   ~Device() override;
   Device(const Device&) = delete;

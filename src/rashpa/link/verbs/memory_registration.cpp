@@ -34,7 +34,7 @@ ibv_mr* attempt(Way way, Device& device, const memory::DmaBlock& block, memory::
   return calls.reg_mr(device.domain(), block.data, block.bytes, flags);
 }
 
-// What the device calls byte 0 after `way` has worked.
+// The device's address of byte 0 after `way` has worked.
 std::uint64_t address_after(Way way, const Device& device, const memory::DmaBlock& block) {
   const bool virtual_address = way == Way::plain || (way == Way::peer_memory && device.calls().reg_mr_iova2 == nullptr);
   return virtual_address ? reinterpret_cast<std::uint64_t>(block.data) : 0;

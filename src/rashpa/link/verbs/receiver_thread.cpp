@@ -146,7 +146,7 @@ void ReceiverThread::run(const std::atomic<bool>& stop) noexcept {
     int count = take(now);
     if (count == 0 && config_.poll == Poll::event) {
       completions_.arm();
-      count = take(now);  // what came before it was armed
+      count = take(now);  // events that came before it was armed
     }
     taken += static_cast<std::uint64_t>(std::max(count, 0));
     const bool a_queue = taken > most_completions_;

@@ -5,8 +5,8 @@
 
 namespace rashpa::link::verbs {
 
-/// The send queue as its owner sees it: what was posted in which order, so that one completion accounts for all before
-/// it. No device: one thread, no allocation after construction.
+/// The send queue as its owner sees it: the order of posted work, so that one completion accounts for all before it. No
+/// device: one thread, no allocation after construction.
 class SendOrder {
  public:
   enum class Kind : std::uint8_t { write, event };

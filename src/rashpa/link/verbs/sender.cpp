@@ -150,7 +150,7 @@ std::size_t VerbsSender::Impl::chain(std::span<const BufferDescriptor> writes) n
   const std::size_t posted = code == 0 ? count : static_cast<std::size_t>(refused - requests.data());
   order_.take_back(count - posted);
   std::size_t taken = posted;
-  if (code != 0 && code != ENOMEM) {  // the queue pair is broken: what it refuses is lost, as if on the wire
+  if (code != 0 && code != ENOMEM) {  // the queue pair is broken: refused work is lost, as if on the wire
     counters_.send_errors.add(count - posted);
     done_ += count - posted;
     taken = count;

@@ -13,7 +13,7 @@ namespace rashpa::memory::cuda {
 
 namespace {
 
-/// What is used of NVML, as its documentation has it; its header is not part of every CUDA toolkit.
+/// The used part of NVML, as its documentation has it; its header is not part of every CUDA toolkit.
 class Management {
  public:
   struct Memory {

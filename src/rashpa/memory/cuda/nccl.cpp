@@ -98,7 +98,7 @@ bool DeviceGroup::fail(const char* what, const char* why) noexcept {
   return false;
 }
 
-/// What NCCL's own threads have met.
+/// The error that NCCL's own threads have met.
 int DeviceGroup::look() const noexcept {
   int trouble = 0;
   for (ncclComm* const communicator : communicators_) {

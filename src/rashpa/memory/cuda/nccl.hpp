@@ -34,7 +34,7 @@ struct NcclLibrary {
 /// (NCCL_NVLS_ENABLE): it needs the fabric of the whole host, which others may share.
 [[nodiscard]] NcclLibrary load_nccl(const char* file = "libnccl.so.2");
 
-/// Different devices, each with a communicator and a stream of its own. One thread at a time; what waits has an end.
+/// Different devices, each with a communicator and a stream of its own. One thread at a time; every wait has an end.
 class DeviceGroup {
  public:
   /// How elements become one.

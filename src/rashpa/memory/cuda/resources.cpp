@@ -14,7 +14,7 @@ namespace rashpa::memory::cuda {
 
 void check(cudaError_t code, const std::string& what) {
   if (code == cudaSuccess) return;
-  cudaGetLastError();  // or the next launch would be taken for what failed
+  cudaGetLastError();  // or the next launch would seem to have failed
   const char* advice =
       code == cudaErrorMemoryAllocation ? "; use fewer slots, a smaller stack or a smaller region" : "";
   throw ResourceError(
@@ -60,7 +60,7 @@ struct Pinned {
   unsigned users = 0;
 };
 
-/// What is pinned in this process, by where it begins: several devices read one buffer, which is pinned once.
+/// Pinned memory of this process, by its beginning: several devices read one buffer, which is pinned once.
 struct AllPinned {
   std::mutex lock;
   std::map<void*, Pinned> places;

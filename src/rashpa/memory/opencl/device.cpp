@@ -209,7 +209,7 @@ HostMemory::~HostMemory() {
 HostMemory::HostMemory(HostMemory&& other) noexcept
     : queue_(other.queue_), memory_(std::move(other.memory_)), data_(std::exchange(other.data_, nullptr)) {}
 
-// What was there goes with `other`.
+// The old content goes with `other`.
 HostMemory& HostMemory::operator=(HostMemory&& other) noexcept {
   std::swap(queue_, other.queue_);
   std::swap(memory_, other.memory_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// OpenCL devices of this machine, and what is owned on one: each class one resource, taken in the constructor, given
-/// back in the destructor, not copied. Constructors throw ResourceError that says what was asked for.
+/// OpenCL devices of this machine, and resources on one: each class owns one resource, taken in the constructor, given
+/// back in the destructor, not copied. Constructors throw ResourceError that names the request.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -38,7 +38,7 @@ const std::vector<DeviceInfo>& devices();
 std::string devices_text();
 
 /// By its number in devices(), or by a part of its name or platform, whatever the case. Throws ConfigError that lists
-/// what there is when none or several fit, ResourceError when there are no devices at all.
+/// the devices when none or several fit, ResourceError when there are no devices at all.
 const DeviceInfo& device_of(std::string_view wanted);
 
 /// A handle, given back at the end.
@@ -57,7 +57,7 @@ class Owned {
     return *this;
   }
   [[nodiscard]] Handle get() const noexcept { return handle_; }
-  /// For functions that fill one in: what was there before is given back.
+  /// For functions that fill one in: the old content is given back.
   [[nodiscard]] Handle* fill() noexcept {
     reset();
     return &handle_;
@@ -132,7 +132,7 @@ class HostMemory {
 /// Kernels of one source, compiled for a device.
 class Program {
  public:
-  /// `source` is put together of its parts. Throws ResourceError with what the compiler says of `name`.
+  /// `source` is put together of its parts. Throws ResourceError with the compiler's message on `name`.
   Program(const Device& device, const std::string& name, const std::vector<std::string_view>& source,
           const std::string& options);
   [[nodiscard]] cl_program get() const noexcept { return program_.get(); }

@@ -22,7 +22,7 @@ namespace {
 
 namespace device = memory::cuda;
 
-// What is smaller may share such a piece of memory with others, and a process that opens it would get the piece.
+// A smaller block may share such a piece of memory with others, and a process that opens it would get the piece.
 constexpr std::uint64_t kPiece = 2U << 20;
 
 class CudaImages final : public memory::DeviceImages {

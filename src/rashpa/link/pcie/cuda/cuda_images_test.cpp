@@ -204,7 +204,7 @@ TEST_F(CudaImages, a_source_in_another_process_opens_the_same_memory) {
   receiver_->stop();
 }
 
-// What a_source_in_another_process runs there.
+// The code that a_source_in_another_process runs there.
 TEST_F(CudaImages, DISABLED_the_other_process) {
   const char* const text = std::getenv("RASHPA_TEST_ENDPOINT");
   if (text == nullptr) GTEST_SKIP() << "run by another test";

@@ -218,7 +218,7 @@ class Copies final : public CopyDevice {
   std::vector<device::DeviceMemory> bounce_;  // a stream's each
   device::PinnedMemory word_;
   std::optional<RemoteLinesMapping> there_;  // lines in memory of a device …
-  std::optional<ImageLaunches> launches_;    // … and what writes there
+  std::optional<ImageLaunches> launches_;    // … and the engine that writes there
   std::byte* lines_ = nullptr;
   bool said_ = false;
 };

@@ -3,7 +3,7 @@
 
 namespace rashpa::link::pcie {
 
-/// Breaks the current device for this process: for tests of what comes then. Does not wait.
+/// Breaks the current device for this process: for tests of the time after it. Does not wait.
 void fault_now() noexcept;
 
 }  // namespace rashpa::link::pcie

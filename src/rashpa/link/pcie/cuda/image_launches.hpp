@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// How images of one DTP go into memory of a device. Their lines and ends are gathered into launches
-/// (image_kernel.hpp), which go into four streams in turn: what one launch needs to begin and to end, the others
-/// copy. While something is on its way, small images wait for others, so that a call of the driver moves some MiB.
+/// (image_kernel.hpp), which go into four streams in turn: while one launch begins or ends, the others copy. While a
+/// launch is in flight, small images wait for others, so that a call of the driver moves some MiB.
 ///
-/// Lines of all launches on their way are written in any order. Where an image would write what an earlier one still
-/// writes, it is put behind that: without credits, a source may come round to a slot whose earlier lines are on their
-/// way.
+/// Lines of all launches on their way are written in any order. Where an image would write memory that an earlier one
+/// still writes, it is put behind that: without credits, a source may come round to a slot whose earlier lines are on
+/// their way.
 #include <driver_types.h>
 
 #include <array>
@@ -54,9 +54,9 @@ class ImageLaunches {
   cudaError_t add(const CopiedLines& lines) noexcept;
   /// For a copy by other means that belongs to the image in hand and writes that: `stream` is where to put it.
   cudaError_t begin_copy(const Written& written, cudaStream_t& stream) noexcept;
-  /// Which of kWays that stream is: what one uses, the other leaves alone.
+  /// The number of that stream among kWays: streams share no state.
   [[nodiscard]] std::size_t way() const noexcept { return way_; }
-  /// The image in hand ends; what it says is written behind it and all before.
+  /// The image in hand ends; its record and lock word are written behind it and all before.
   cudaError_t add(const EndOfImage& end) noexcept;
   /// Whether go_on() would do nothing.
   [[nodiscard]] bool idle(Company company) const noexcept {
@@ -72,7 +72,7 @@ class ImageLaunches {
   struct Way {
     memory::cuda::Stream stream;
     Signal signal;
-    std::uint64_t behind = 0;  // all launches up to that number are done before what comes
+    std::uint64_t behind = 0;  // all launches up to that number are done before later work
   };
   /// Of a launch, or of the one that comes next.
   struct Write {

@@ -26,8 +26,8 @@ class CreditListener {
   CreditListener& operator=(const CreditListener&) = delete;
   ~CreditListener();
 
-  /// Any thread, also while others take: a place that stays as long as this object. `self` is what the receiver is told
-  /// to write to.
+  /// Any thread, also while others take: a place that stays as long as this object. `self` is the place to which the
+  /// receiver writes.
   Source& add(const Endpoint& self, const Endpoint& receiver, Transport transport = Transport::uc);
   [[nodiscard]] std::uint16_t port() const { return local_.port(); }
   [[nodiscard]] int fd() const noexcept { return socket_.fd(); }
@@ -62,7 +62,7 @@ class CreditListener::Source {
   bool take_acknowledgement(Acknowledgement& out) noexcept { return acknowledgements_.try_pop(out); }
   /// Any thread: congestion notifications to its queue pair.
   [[nodiscard]] std::uint64_t cnps() const noexcept { return reader_.cnps(); }
-  /// Any thread: what came to its queue pair and was refused.
+  /// Any thread: the number of packets that came to its queue pair and were refused.
   [[nodiscard]] std::uint64_t refused() const noexcept { return reader_.refused(); }
 
  private:

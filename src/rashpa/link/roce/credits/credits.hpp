@@ -45,7 +45,7 @@ class CreditWriter {
   /// RC: the packet that is on its way; it may be sent again as it is.
   [[nodiscard]] std::span<const std::byte> again() const noexcept { return std::span(packet_).first(bytes_); }
   [[nodiscard]] bool unacknowledged() const noexcept { return unacknowledged_; }
-  /// RC: what the source said.
+  /// RC: the source's answer.
   void take(const Acknowledgement& acknowledgement) noexcept;
   [[nodiscard]] const wire::Address& to() const noexcept { return to_; }
 
@@ -70,11 +70,11 @@ class CreditReader {
   enum class Port : std::uint8_t { same, any };
   enum class Taken : std::uint8_t {
     nothing,  ///< refused
-    notice,   ///< a congestion notification; RC: what its responder answers by itself
+    notice,   ///< a congestion notification; RC: the automatic answer of its responder
     credit,
     acknowledgement,
   };
-  /// `self`: what the receiver was told to write to; packets come from `receiver` to `local`.
+  /// `self`: the place to which the receiver writes; packets come from `receiver` to `local`.
   CreditReader(const Endpoint& self, const wire::Address& receiver, const wire::Address& local, Port port = Port::same,
                Framing framing = Framing::v2, Transport transport = Transport::uc);
   /// UD: credits come from queue pair `qpn` and from no other. RC: the first carries `psn`.
@@ -90,7 +90,7 @@ class CreditReader {
   [[nodiscard]] std::uint64_t repeats() const noexcept { return repeats_; }
   /// The acknowledgement that take() has found when it returns `acknowledgement`.
   [[nodiscard]] const Acknowledgement& acknowledgement() const noexcept { return acknowledgement_; }
-  /// RC: what is to be answered to the credits taken since the last call.
+  /// RC: the answer to the credits taken since the last call.
   [[nodiscard]] std::optional<Acknowledgement> take_answer() noexcept;
   /// Congestion notifications to our queue pair. Any thread.
   [[nodiscard]] std::uint64_t cnps() const noexcept { return cnps_.get(); }

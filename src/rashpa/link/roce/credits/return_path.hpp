@@ -16,7 +16,7 @@ namespace rashpa::link::roce {
 /// share: credits, which it answers where the transport wants it, and acknowledgements. Used by the DTP's thread.
 class ReturnPath {
  public:
-  /// `self`: what the receiver is told to write to. `listener` null: all comes to `socket`, which must outlive this.
+  /// `self`: the place to which the receiver writes. `listener` null: all comes to `socket`, which must outlive this.
   ReturnPath(const SourceSocket& socket, const Endpoint& self, const Endpoint& receiver, const Options& options,
              std::shared_ptr<CreditListener> listener);
 

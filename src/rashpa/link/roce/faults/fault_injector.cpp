@@ -10,7 +10,7 @@
 namespace rashpa::link::roce {
 
 namespace {
-// What one packet can bring about: itself twice, and all that was held back.
+// The most packets that one can cause: itself twice, and all that were held back.
 constexpr std::size_t kWorst = 12;
 }  // namespace
 
@@ -125,7 +125,7 @@ void FaultInjector::wire_corrupt(const Item& item) noexcept {
     }
     return;
   }
-  // Headers are left alone: what a wrong one brings about no log can tell.
+  // Headers are left alone: no log can tell the effects of a wrong one.
   const std::uint32_t first = batch_->last_header_bits();
   while (!batch_->corrupt_last(payload, first + dice_.below(8 * item.packet.bytes))) {
   }

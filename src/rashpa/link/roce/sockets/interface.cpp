@@ -41,7 +41,7 @@ std::string own(const Interface& interface) {
   return wire::text_of(wire::gid_of(interface.mac)) + "%" + interface.name;
 }
 
-// What could be written here, in words.
+// The addresses that could be written here, in words.
 std::string choices() {
   const std::unique_ptr<struct if_nameindex, decltype(&if_freenameindex)> names(::if_nameindex(), &if_freenameindex);
   constexpr int kMost = 4;

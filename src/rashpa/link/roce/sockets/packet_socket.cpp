@@ -26,7 +26,7 @@ namespace rashpa::link::roce {
 
 namespace {
 
-/// A classic BPF program that falls through from test to test; what fails one is not taken.
+/// A classic BPF program that falls through from test to test; a packet that fails one is not taken.
 class Filter {
  public:
   static constexpr std::uint8_t kDrop = 0xFF;  // jumps that are not known yet: to the end,
@@ -46,7 +46,7 @@ class Filter {
   void add(unsigned code, std::uint32_t value, std::uint8_t yes = 0, std::uint8_t no = 0) {
     code_.push_back({static_cast<std::uint16_t>(code), yes, no, value});
   }
-  /// What has passed is taken whole.
+  /// A packet that passes is taken whole.
   [[nodiscard]] std::vector<sock_filter> finish() {
     add(BPF_RET | BPF_K, ~0U);
     const std::size_t drop = code_.size();
@@ -135,7 +135,7 @@ std::vector<OwnAddress> own_addresses() {
   return found;
 }
 
-// What `local` means: one address, or all that the machine has now.
+// The addresses of `local`: one, or all that the machine has now.
 std::vector<OwnAddress> meant_by(const wire::Address& local) {
   constexpr std::uint8_t kLoopbackNet = 127;
   constexpr std::size_t kMost = 40;  // jumps of a filter reach 255 places far, and each address takes five
@@ -191,7 +191,7 @@ PacketSocket PacketSocket::udp4(const wire::Address& local) {
   PacketSocket made(open_socket(filter.finish()));
   const int on = 1;
   if (setsockopt(made.fd_, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof on) != 0) refuse("PACKET_VNET_HDR", errno);
-  // Not bound to an interface: what this machine sends to its own address comes by lo.
+  // Not bound to an interface: packets of this machine to its own address come by lo.
   bind_socket(made.fd_, ETH_P_IP, 0);
   return made;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// libFuzzer: what a packet socket may give, from the frame to the buffer. The first byte chooses the framing; any
-/// bytes follow.
+/// libFuzzer: any input of a packet socket, from the frame to the buffer. The first byte chooses the framing; any bytes
+/// follow.
 #include <cstdlib>
 
 #include "rashpa/link/roce/packet_handler.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// libFuzzer: the first byte chooses between the codec (decode → encode → decode gives the same packet) and the
 /// receiving side without sockets (any datagram, with any segment size, with and without the ICRC check) of each
-/// transport, what a source takes back, and the requester of reliable connections.
+/// transport, the packets that a source takes back, and the requester of reliable connections.
 #include <cstdlib>
 #include <cstring>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Reliable connections over loopback sockets: every byte arrives whatever happens to packets, and what cannot arrive
-/// ends in a bounded time.
+/// Reliable connections over loopback sockets: every byte arrives in spite of packet faults, and a run that cannot
+/// deliver ends in a bounded time.
 #include <gtest/gtest.h>
 #include <poll.h>
 

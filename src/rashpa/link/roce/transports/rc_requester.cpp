@@ -50,7 +50,7 @@ RcRequester::Next RcRequester::next(std::int64_t now) noexcept {
   if (in_error_ || next_ == head_ || next_ >= probe_end_ || now < quiet_until_) return {};
   Entry& due = entry(next_);
   const bool again = next_ < sent_;
-  if (again) due.packet.ack_request = true;  // what is repeated is waited for
+  if (again) due.packet.ack_request = true;  // it waits for the repetition
   return {&due.packet, due.ends, due.image, again};
 }
 
@@ -104,7 +104,7 @@ void RcRequester::take(const Acknowledgement& acknowledgement, std::int64_t now)
       counts_.rnr_naks.add(1);
       acknowledge_until(number);
       if (timers_.rnr_retries != kForEver && rnr_retries_ == timers_.rnr_retries) return fail();
-      // Told so again: what comes behind would be thrown away once more.
+      // A second such answer: later packets would be thrown away once more.
       if (++rnr_retries_ > 1) probe_end_ = number + 1;
       go_back(number);
       quiet_until_ = now + rnr_wait_ns(acknowledgement.syndrome);

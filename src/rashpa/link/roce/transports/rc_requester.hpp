@@ -24,8 +24,8 @@ struct RcTimers {
   /// progress the next wait is twice as long: all together are 8.6 s, for a receiver that stands still for a while.
   std::uint8_t timeout = 13;
   std::uint8_t retries = 7;  ///< so often without progress, after timeouts and sequence errors
-  /// "Receiver not ready" so often without progress; 7: for ever. The wait is what each answer asks for; from the
-  /// second one on, only the packet that finds no receive is sent, until it is acknowledged.
+  /// "Receiver not ready" so often without progress; 7: for ever. Each answer sets the wait; from the second one on,
+  /// only the packet that finds no receive is sent, until it is acknowledged.
   std::uint8_t rnr_retries = 7;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The requester without sockets: what is to be sent after which answer.
+/// The requester without sockets: the packets to send after each answer.
 #include "rashpa/link/roce/transports/rc_requester.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The responder of one Reliable Connected queue pair for RDMA WRITE, as the specification has it (volume 1, 9.7): what
-/// it executes, and what it answers. Like UcResponder it knows no images and no memory. Used by one thread.
+/// The responder of one Reliable Connected queue pair for RDMA WRITE, as the specification has it (volume 1, 9.7): its
+/// execution of packets, and its answers. Like UcResponder it knows no images and no memory. Used by one thread.
 #include <cstdint>
 #include <limits>
 #include <optional>

@@ -53,7 +53,7 @@ class WriteHeaders {
 class Unacknowledged {
  public:
   static constexpr bool kReliable = false;
-  /// The receiver repeats its credits as long as it runs, so that a silence says nothing of what flies.
+  /// The receiver repeats its credits as long as it runs, so that a silence says nothing of the bytes in flight.
   explicit Unacknowledged(std::uint64_t window_bytes) noexcept : window_(window_bytes, 0, 0) {}
 
   [[nodiscard]] SenderWindow& window() noexcept { return window_; }

@@ -2,7 +2,7 @@
 #pragma once
 /// The responder of one Unreliable Connected queue pair for RDMA WRITE, by the specification's rules (volume 1, 9.8),
 /// but for one: FIRST and MIDDLE may be shorter than the path MTU, all of a message alike, because senders that are no
-/// RNIC cut to the MTU that they see. It knows no images and no memory; what it accepts is written by its user.
+/// RNIC cut to the MTU that they see. It knows no images and no memory; its user writes accepted packets.
 #include <cstdint>
 #include <span>
 

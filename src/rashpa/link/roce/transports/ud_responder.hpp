@@ -24,7 +24,7 @@ constexpr std::uint32_t qkey_of(std::uint32_t rkey) noexcept { return rkey & 0x7
 
 class UdResponder {
  public:
-  /// `plain`: what a SEND without immediate must bring: lines to a receiver, credits to a source.
+  /// `plain`: the required content of a SEND without immediate: lines to a receiver, credits to a source.
   UdResponder(std::uint32_t pmtu, std::uint32_t rkey, std::uint64_t region_bytes,
               wire::LineHeader::Kind plain = wire::LineHeader::line) noexcept
       : pmtu_(pmtu), qkey_(qkey_of(rkey)), region_bytes_(region_bytes), plain_(plain) {}

@@ -22,7 +22,7 @@ struct Sent {
   std::uint32_t payload = 8;
   std::uint16_t kind = 1;
   std::uint16_t version = 1;
-  std::int32_t longer = 0;  ///< what the header says more than there is
+  std::int32_t longer = 0;  ///< bytes that the header claims beyond the real ones
   bool immediate = false;
   std::uint32_t qkey = 0x01234567;
 };
