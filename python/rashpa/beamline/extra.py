@@ -10,4 +10,6 @@ class MissingExtraError(RashpaError, ImportError):
 
 def missing(extra: str, error: ImportError) -> MissingExtraError:
     """Return the error to raise when a package of the extra `extra` cannot be imported because of `error`."""
-    return MissingExtraError(f"{error}; `pip install rashpa[{extra}]` brings what rashpa needs for it", name=error.name)
+    return MissingExtraError(
+        f"{error}; `pip install 'rashpa[{extra}]'` brings what rashpa needs for it", name=error.name
+    )

@@ -15,7 +15,7 @@ class Form(BaseModel):
 
 
 class Books(Form):
-    """The account of a command: `rashpa.data.base.books.DataBooks`."""
+    """Holds the account of a command: `rashpa.data.base.books.DataBooks`."""
 
     expected: int
     made: int
@@ -28,7 +28,7 @@ class Books(Form):
 
 
 class Document(Form):
-    """The result of a command: its files, its account, and the reason why there is no result. Other keys are absent where there is a `problem`."""
+    """Holds the result of a command: its files, its account, and the reason why there is no result. Other keys are absent where there is a `problem`."""
 
     command: str
     files: list[str]
@@ -37,13 +37,13 @@ class Document(Form):
 
 
 class Answer(Document):
-    """The answer to an order, in words."""
+    """Holds the answer to an order, in words."""
 
     text: str = ""
 
 
 class Ended(Answer):
-    """The end of a run that was asked to end."""
+    """Holds the end of a run that was asked to end."""
 
     frames: int = 0
     planned: int | None = None
@@ -55,7 +55,7 @@ class Ended(Answer):
 
 
 class EmulatorAnswer(Form):
-    """The counts of an emulator after a trigger, or why there are none."""
+    """Holds the counts of an emulator after a trigger, or why there are none."""
 
     url: str
     problem: str
@@ -64,13 +64,13 @@ class EmulatorAnswer(Form):
 
 
 class Triggered(Answer):
-    """The answers of all emulators to a trigger."""
+    """Holds the answers of all emulators to a trigger."""
 
     emulators: list[EmulatorAnswer] = []
 
 
 class NodeAnswer(Answer):
-    """The state of a node."""
+    """Holds the state of a node."""
 
     node: str = ""
     role: str = ""
@@ -80,19 +80,19 @@ class NodeAnswer(Answer):
 
 
 class Entries(Answer):
-    """Entries of a node's log, or its records of orders."""
+    """Holds entries of a node's log, or its records of orders."""
 
     entries: list[dict[str, Any]] = []
 
 
 class Carried(Document):
-    """The result of a run; `report` is report.json, by schema/report.schema.json."""
+    """Holds the result of a run; `report` is report.json, by schema/report.schema.json."""
 
     report: dict[str, Any] | None = None
 
 
 class Checked(Document):
-    """The findings of a check."""
+    """Holds the findings of a check."""
 
     images: int = 0
     beam: Any = None
@@ -100,21 +100,21 @@ class Checked(Document):
 
 
 class Peaks(Document):
-    """The numbers of peaks and images in a CXI file."""
+    """Holds the numbers of peaks and images in a CXI file."""
 
     peaks: int = 0
     images: int = 0
 
 
 class Followed(Document):
-    """The delay of images of a feedback, in milliseconds. One document an image stands before it, by docs/reference/feedback.md."""
+    """Holds the delay of images of a feedback, in milliseconds. One document an image stands before it, by docs/reference/feedback.md."""
 
     p50_ms: float = 0.0
     p99_ms: float = 0.0
 
 
 class Received(Document):
-    """The series of a stream, and the messages beside them."""
+    """Holds the series of a stream, and the messages beside them."""
 
     series: list[dict[str, Any]] = []
     strays: list[dict[str, Any]] = []
@@ -123,7 +123,7 @@ class Received(Document):
 
 
 class Recording(Form):
-    """The account of one recording."""
+    """Holds the account of one recording."""
 
     name: str
     problem: str
@@ -131,13 +131,13 @@ class Recording(Form):
 
 
 class Processed(Document):
-    """The recordings that were processed."""
+    """Holds the recordings that were processed."""
 
     recordings: list[Recording] = []
 
 
 class Converted(Document):
-    """The images of a run that was repaired or converted."""
+    """Holds the images of a run that was repaired or converted."""
 
     stored: int = 0
     lost: int = 0
@@ -146,25 +146,25 @@ class Converted(Document):
 
 
 class Described(Document):
-    """The facts of a dataset, in words."""
+    """Holds the facts of a dataset, in words."""
 
     dataset: dict[str, str] = {}
 
 
 class Calibrated(Document):
-    """The numbers of the modules that a calibration file has."""
+    """Holds the numbers of the modules that a calibration file has."""
 
     modules: list[int] = []
 
 
 class Inspected(Document):
-    """The facts of each file of a run."""
+    """Holds the facts of each file of a run."""
 
     runs: list[dict[str, Any]] = []
 
 
 class Planned(Form):
-    """The plan of a run, in bytes, seconds and hertz."""
+    """Holds the plan of a run, in bytes, seconds and hertz."""
 
     run: str
     file: str
@@ -179,14 +179,14 @@ class Planned(Form):
 
 
 class Watched(Form):
-    """One look at nodes."""
+    """Holds one look at nodes."""
 
     time: str
     nodes: list[dict[str, Any]]
 
 
 class Compared(Form):
-    """The verdicts on a unit, a vector each."""
+    """Holds the verdicts on a unit, a vector each."""
 
     unit: str
     device: str
@@ -196,7 +196,7 @@ class Compared(Form):
 
 
 class Measured(Form):
-    """The rows of a benchmark."""
+    """Holds the rows of a benchmark."""
 
     name: str
     machine: dict[str, Any]
@@ -204,13 +204,13 @@ class Measured(Form):
 
 
 class Benchmarks(Form):
-    """The benchmarks; `program` is null for those that are not built."""
+    """Holds the benchmarks; `program` is null for those that are not built."""
 
     benchmarks: list[dict[str, str | None]]
 
 
 class Doctored(Form):
-    """The lacks of a machine, the settings that were made, and the hop at which data end."""
+    """Holds the lacks of a machine, the settings that were made, and the hop at which data end."""
 
     findings: list[dict[str, Any]]
     elsewhere: list[str]
@@ -220,7 +220,7 @@ class Doctored(Form):
 
 
 class Hex(Form):
-    """A packet as hexadecimal digits."""
+    """Holds a packet as hexadecimal digits."""
 
     hex: str
 

@@ -29,4 +29,4 @@ except MissingExtraError as error:
 def test_a_missing_package_is_named_with_the_command_that_brings_it(package: str, module: str, extra: str) -> None:
     text = WITHOUT.format(package=package, module=module)
     said = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=True).stdout
-    assert f"`pip install rashpa[{extra}]` brings" in said
+    assert f"`pip install 'rashpa[{extra}]'` brings" in said

@@ -7,8 +7,11 @@ from typer.testing import CliRunner
 
 pytest.importorskip("rashpa._native")
 
+import rashpa.kernel
 from rashpa.cli.files.calibrate import app
+from rashpa.data.datasets.calibration import load_calibration
 from rashpa.data.datasets.calibration_file import read_facts, read_map
+from rashpa.data.datasets.calibration_spec import CalibrationSpec
 from rashpa.data.datasets.pedestal import CODES
 
 RUNNER = CliRunner()
@@ -73,3 +76,22 @@ def test_what_is_wrong_is_said_and_no_file_is_made(
     assert done.exit_code == 2
     assert why in " ".join(done.output.split())
     assert not (tmp_path / "c.h5").exists()
+
+
+def test_g0_alone_makes_a_file_that_masks_what_switches(tmp_path: Path) -> None:
+    files = recordings(tmp_path)
+    done = RUNNER.invoke(app, ["pedestal", "--output", str(tmp_path / "c.h5"), *files[:2]])
+    assert done.exit_code == 0, done.output
+    assert "no calibration of G1, G2; a pixel that switches to it is masked" in done.stderr
+    pedestal = read_map(tmp_path / "c.h5", 0, "pedestal", (3, 8, 16))
+    assert pedestal is not None
+    assert np.isfinite(pedestal[0]).all()
+    assert np.isnan(pedestal[1:]).all()
+    np.save(tmp_path / "gain.npy", np.full((3, 8, 16), 40, np.float32))
+    spec = CalibrationSpec(pedestal=[str(tmp_path / "c.h5")], gain=[str(tmp_path / "gain.npy")])
+    (maps,) = load_calibration(spec, 8, 16)
+    raw = np.full((8, 16), LEVEL[0] + 1000, np.uint16)
+    raw[0, :3] = (1 << 14) + 13000, (3 << 14) + 13500, LEVEL[0]
+    photons = rashpa.kernel.jungfrau(raw, maps, photon_energy_kev=12.5).pixels.reshape(8, 16)
+    assert photons[1:].min() == photons[1:].max() == 2
+    assert photons[0, :3].tolist() == [-32768, -32768, 0]

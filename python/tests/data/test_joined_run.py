@@ -29,6 +29,7 @@ def test_a_group_opens_as_one_run_in_the_order_of_frames(tmp_path: Path, masters
         assert run.frame_numbers.tolist() == sorted(run.frame_numbers.tolist())
         for frame, image in run.images():
             np.testing.assert_array_equal(image, pixels(frame // 2))
+            np.testing.assert_array_equal(run.at_frame(frame), image)
         assert run.tables.frame_number.tolist() == list(range(2 * stored_run.IMAGES))
         assert run.books["expected"] == 2 * stored_run.IMAGES
         assert run.books["written"] == len(run)

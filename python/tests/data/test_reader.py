@@ -8,7 +8,7 @@ import pytest
 from rashpa.data.files.writer_lock import take_writer_lock
 from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.reader import open_run
-from rashpa.data.stored.run_facts import LostRun
+from rashpa.data.stored.run_facts import COMPLETENESS, DECISIONS, LostRun
 from rashpa.testing import stored_run
 
 
@@ -56,6 +56,21 @@ def test_tables_have_a_row_for_every_image_of_the_run(master: Path) -> None:
     with open_run(master) as run:
         assert len(run.tables.frame_number) == stored_run.IMAGES
         assert run.row_of(run.tables.stored_index[19]) == 19
+
+
+def test_an_image_is_read_by_its_frame(master: Path) -> None:
+    with open_run(master) as run:
+        for index, frame in enumerate(run.frame_numbers.tolist()):
+            np.testing.assert_array_equal(run.at_frame(frame), run.image(index))
+        stored = set(run.frame_numbers.tolist())
+        for row, frame in enumerate(run.tables.frame_number.tolist()):
+            if frame not in stored:
+                said = f"{COMPLETENESS[run.tables.completeness[row]]} and {DECISIONS[run.tables.decision[row]]}"
+                with pytest.raises(IndexError, match=f"frame {frame} is not stored: it is {said}"):
+                    run.at_frame(frame)
+        for frame in (-1, 10**6):
+            with pytest.raises(IndexError, match=f"the run has no frame {frame}; its frames are 0 to "):
+                run.at_frame(frame)
 
 
 def test_an_image_that_is_not_there_is_an_index_error(master: Path) -> None:

@@ -36,7 +36,7 @@ def epics(
 ) -> None:
     """Serve variables (PVAccess) with areaDetector's names: orders to acquire, counters, and previews as NTNDArray, which are asked for while a client has them open.
 
-    Environment variables EPICS_PVAS_… choose ports and addresses. Needs `pip install rashpa[epics]`.
+    Environment variables EPICS_PVAS_… choose ports and addresses. Needs `pip install 'rashpa[epics]'`.
     """
     try:
         from rashpa.beamline.epics import Previews, Variables, served

@@ -17,8 +17,8 @@ from rashpa.data.base.bad_file import no_memory
 from rashpa.data.base.books import DataBooks, all_of
 from rashpa.data.datasets.calibration import load_map
 from rashpa.data.datasets.calibration_file import CalibrationFileError, ModuleMaps, write_calibration
-from rashpa.data.datasets.dark_runs import READING_ERRORS, dark_frames
-from rashpa.data.datasets.pedestal import LEAST_FRAMES, PedestalError, pedestal_of
+from rashpa.data.datasets.dark_runs import READING_ERRORS, DarkFrames, dark_frames
+from rashpa.data.datasets.pedestal import LEAST_FRAMES, PedestalError, PedestalMap, pedestal_of
 from rashpa.data.files.regular_file import open_regular, reason
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Make calibration files of a detector.")
@@ -33,8 +33,14 @@ def _group() -> None:
 @app.command()
 def pedestal(
     g0: Annotated[list[Path], typer.Option(metavar="FILE", help="Dark frames in G0; repeatable.")],
-    g1: Annotated[list[Path], typer.Option(metavar="FILE", help="Dark frames with G1 forced; repeatable.")],
-    g2: Annotated[list[Path], typer.Option(metavar="FILE", help="Dark frames with G2 forced; repeatable.")],
+    g1: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Dark frames with G1 forced; repeatable. None: G1 has no calibration."),
+    ] = None,
+    g2: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Dark frames with G2 forced; repeatable. None: G2 has no calibration."),
+    ] = None,
     before: OutputBefore = None,
     given: Annotated[Path | None, typer.Option("--output", "-o", help="The calibration file, .h5.")] = None,
     detector: Annotated[
@@ -54,7 +60,9 @@ def pedestal(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a calibration file of dark runs in three gains.
+    """Make a calibration file of dark runs in three gains, or of G0 alone.
+
+    Without dark frames of G1 or G2, each pixel is masked in images where it has switched to that gain.
 
     Frames come from files of `rashpa run` with raw pixels (…_master.h5), all modules of them, or from recordings of one module: .npy,
     headerless .bin, .zst of these. Outliers are left out, pixels that are dead or noisy are masked. Exit code 0 when every frame of the dark runs was
@@ -62,19 +70,20 @@ def pedestal(
     """
     tell = Teller("calibrate pedestal", as_json, quiet)
     output = output_of(tell, given, before)
-    by_gain = (g0, g1, g2)
+    by_gain = (g0, g1 or [], g2 or [])
+    lacking = [f"G{gain}" for gain, files in enumerate(by_gain) if not files]
 
     def make(work: Work) -> tuple[dict[int, ModuleMaps], DataBooks]:
-        frames = []
+        frames: list[DarkFrames | None] = []
         for number, files in enumerate(by_gain):
             work.begin(f"reading frames of G{number}")
-            frames.append(dark_frames(files, width, height, header_bytes, follow or ()))
-        _check_frames([len(found.modules[0]) for found in frames], by_gain, least_frames)
-        counts = {len(found.modules) for found in frames}
+            frames.append(dark_frames(files, width, height, header_bytes, follow or ()) if files else None)
+        there = [one for one in frames if one is not None]
+        _check_frames([len(one.modules[0]) if one else least_frames for one in frames], by_gain, least_frames)
+        counts = {len(one.modules) for one in there}
         if len(counts) > 1:
-            raise PedestalError(
-                f"G0, G1 and G2 have {', '.join(str(len(one.modules)) for one in frames)} modules; give the same"
-            )
+            numbers = ", ".join(f"G{gain} has {len(one.modules)}" for gain, one in enumerate(frames) if one)
+            raise PedestalError(f"dark frames: {numbers} modules; give the same")
         modules_there = counts.pop()
         gains = _one_each("--gain", gain, modules_there)
         serials = _one_each("--serial", serial, modules_there)
@@ -85,7 +94,7 @@ def pedestal(
         modules = {}
         for number in range(modules_there):
             maps = _module(
-                [(one.modules[number], files) for one, files in zip(frames, by_gain, strict=True)],
+                [(one.modules[number] if one else None, files) for one, files in zip(frames, by_gain, strict=True)],
                 module + number,
                 least_frames,
                 tell,
@@ -95,10 +104,10 @@ def pedestal(
                 *maps,
                 gain=load_map(gains[number], np.dtype("<f4"), (3, *maps[2].shape)) if gains else None,
                 serial=serials[number] if serials else "",
-                frames=[len(one.modules[number]) for one in frames],
+                frames=[len(one.modules[number]) if one else 0 for one in frames],
                 sources=sources,
             )
-        return modules, all_of(one.books for one in frames)
+        return modules, all_of(one.books for one in there)
 
     try:
         modules, books = carried_out(tell, make, _nothing)
@@ -109,6 +118,10 @@ def pedestal(
         tell.refuse(str(error))
     except MemoryError as error:
         tell.fail(no_memory(error))
+    if lacking:
+        tell.hints.append(
+            f"{output}: no calibration of {', '.join(lacking)}; a pixel that switches to it is masked in that image"
+        )
     tell.end(f"{output}: {len(modules)} module(s), {detector}", books, [output], modules=sorted(modules))
 
 
@@ -130,30 +143,36 @@ def _nothing() -> None:
 
 
 def _module(
-    gains: Sequence[tuple[NDArray[np.uint16], Sequence[Path]]], number: int, least: int, tell: Teller, work: Work
+    gains: Sequence[tuple[NDArray[np.uint16] | None, Sequence[Path]]], number: int, least: int, tell: Teller, work: Work
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint32]]:
-    found = []
+    found: dict[int, PedestalMap] = {}
     for gain, (words, files) in enumerate(gains):
+        if words is None:
+            continue
         work.begin(f"module {number} G{gain}")
         what = f"module {number}, G{gain} ({', '.join(map(str, files))})"
-        found.append(pedestal_of(words, gain, what, least, work.is_at))
-    shapes = {one.pedestal.shape for one in found}
+        found[gain] = one = pedestal_of(words, gain, what, least, work.is_at)
+        tell.say(
+            f"module {number} G{gain}: {len(words)} frames, pedestal {np.nanmedian(one.pedestal):.1f} ADU, RMS "
+            f"{np.nanmedian(one.rms):.2f} ADU (medians), {one.outliers} outliers left out, {np.count_nonzero(one.bad)} pixels masked"
+        )
+    shapes = {one.pedestal.shape for one in found.values()}
     if len(shapes) > 1:
         raise PedestalError(
             f"module {number}: frames of G0, G1 and G2 have different shapes: {sorted(shapes)}; take all of them with the same settings"
         )
-    mask = np.bitwise_or.reduce([one.bad for one in found])
-    for gain, one in enumerate(found):
-        tell.say(
-            f"module {number} G{gain}: {len(gains[gain][0])} frames, pedestal {np.nanmedian(one.pedestal):.1f} ADU, RMS "
-            f"{np.nanmedian(one.rms):.2f} ADU (medians), {one.outliers} outliers left out, {np.count_nonzero(one.bad)} pixels masked"
-        )
+    mask = np.bitwise_or.reduce([one.bad for one in found.values()])
     if mask.all():
-        bad = ", ".join(f"{np.count_nonzero(one.bad)} in G{gain}" for gain, one in enumerate(found))
+        bad = ", ".join(f"{np.count_nonzero(one.bad)} in G{gain}" for gain, one in found.items())
         raise PedestalError(
             f"module {number}: every pixel would be masked ({bad} of {mask.size}); look whether the files are dark frames of the gain that they are given for"
         )
-    return np.stack([one.pedestal for one in found]), np.stack([one.rms for one in found]), mask
+    none = np.full(mask.shape, np.nan, np.float32)
+    pedestals, rms = (
+        np.stack([getattr(found[gain], name) if gain in found else none for gain in range(len(gains))])
+        for name in ("pedestal", "rms")
+    )
+    return pedestals, rms, mask
 
 
 def _one_each(option: str, given: list[str] | None, modules: int) -> list[str]:

@@ -37,6 +37,9 @@ app = typer.Typer(
 )
 
 
+USUAL_KEV = 12.4
+
+
 class Kind(StrEnum):
     """Names the kinds of dataset that `make` can make."""
 
@@ -76,8 +79,11 @@ def make(
     modules: Annotated[int, typer.Option(min=1, help="Modules of the detector; of files as many as --raw.")] = 2,
     seed: Annotated[int, typer.Option(min=0, help="jungfrau: the same seed makes the same dataset.")] = 1,
     energy_kev: Annotated[
-        float, typer.Option(help="Photon energy; of files also that of the photon in adu_per_photon.")
-    ] = 12.4,
+        float | None,
+        typer.Option(
+            help="Photon energy; of files also that of the photon in adu_per_photon. Of jungfrau, and of that photon, 12.4 when not given."
+        ),
+    ] = None,
     place: Annotated[
         list[str] | None,
         typer.Option(
@@ -138,7 +144,7 @@ def make(
                     gain=[_map_of(names) for names in gain or []],
                     mask=mask or [],
                     gain_unit=gain_unit.value,
-                    photon_energy_kev=energy_kev,
+                    photon_energy_kev=USUAL_KEV if energy_kev is None else energy_kev,
                 )
             spec = FilesSpec(
                 kind="files",
@@ -156,7 +162,7 @@ def make(
                 modules=modules,
                 frames=frames,
                 seed=seed,
-                energy_kev=energy_kev,
+                energy_kev=USUAL_KEV if energy_kev is None else energy_kev,
                 hit_fraction=hit_fraction,
                 dark_every=dark_every,
                 spots=spots,

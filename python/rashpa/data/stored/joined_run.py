@@ -130,6 +130,10 @@ class JoinedRun(Closed):
         run, place = self._place(index)
         return run.image(place)
 
+    def at_frame(self, frame: int) -> NDArray[Any]:
+        """Return the stored image of frame `frame` of the detector, with numbers as `frame_numbers` has them. Raise IndexError that says why there is none."""
+        return self.image(self.tables.stored_at(frame))
+
     def invalid(self, index: int) -> NDArray[np.bool_]:
         """Return True where stored image `index` holds no measurement."""
         run, place = self._place(index)

@@ -130,6 +130,10 @@ class Run(Closed):
         """Return stored image `index` [row][column], with its masking. A sparse one is expanded: unlisted pixels are 0, masked and lost ones the masked value."""
         return with_masking(self._image(index), self.masked)
 
+    def at_frame(self, frame: int) -> Pixels:
+        """Return the stored image of frame `frame` of the detector, with numbers as `frame_numbers` has them. Raise IndexError that says why there is none."""
+        return self.image(self.tables.stored_at(frame))
+
     def _image(self, index: int) -> NDArray[Any]:
         if not 0 <= index < len(self):
             raise IndexError(f"{self.path.name} holds {len(self)} images; there is no image {index}")

@@ -38,6 +38,22 @@ class RunTables:
     error_reason: NDArray[np.uint8]  # index into ERROR_REASONS; all "none" in files of before it was kept
     scalars: dict[str, NDArray[Any]]  # results of the kernels, in the order of the pipeline
 
+    def stored_at(self, frame: int) -> int:
+        """Return the place of a frame of the detector among the stored images. Raise IndexError that says why there is none."""
+        rows = np.flatnonzero(self.frame_number == frame).tolist() if frame >= 0 else []
+        for row in rows:
+            if self.stored_index[row] >= 0:
+                return int(self.stored_index[row])
+        if not rows:
+            known = (
+                f"; its frames are {self.frame_number.min()} to {self.frame_number.max()}"
+                if len(self.frame_number)
+                else ""
+            )
+            raise IndexError(f"the run has no frame {frame}{known}")
+        completeness, decision = COMPLETENESS[self.completeness[rows[0]]], DECISIONS[self.decision[rows[0]]]
+        raise IndexError(f"frame {frame} is not stored: it is {completeness} and {decision}")
+
     def counted(self, name: str) -> NDArray[Any]:
         """Return a number of every image, -1 where nothing was counted: of darks, refused and missing images, and without the kernel that counts."""
         if name not in self.scalars:
