@@ -332,3 +332,18 @@ def test_progress_tells_of_every_image(folder: Path, tmp_path: Path) -> None:
     done = process_recording(Job(folder / "dense.toml", "", tmp_path, Recording("x", (file,))), told.append)
     assert sum(told) == done.status.books.expected == 24
     assert done.good
+
+
+def test_a_pipeline_needs_no_source_of_frames(tmp_path: Path) -> None:
+    np.save(tmp_path / "frames.npy", np.full((3, 8, 16), 5, np.uint16))
+    pipeline = '[run]\nname = "p"\n[detector]\nwidth = 16\nheight = 8\n[[buffer]]\nname = "b"\n' + SINK
+    (tmp_path / "p.toml").write_text(pipeline)
+    words = [str(tmp_path / "frames.npy"), "--pipeline", str(tmp_path / "p.toml"), "--output", str(tmp_path / "out")]
+    done = CliRunner().invoke(app, ["process", *words])
+    assert done.exit_code == 0, done.output
+    with open_run(tmp_path / "out/frames_b_master.h5") as run:
+        assert run.image(2).tolist() == np.full((8, 16), 5).tolist()
+        assert "synthetic" not in run.summary().texts.get("labels", "")
+    run_itself = CliRunner().invoke(app, ["run", str(tmp_path / "p.toml")])
+    assert run_itself.exit_code == 2
+    assert "dataset: this key is needed and not there" in run_itself.stderr

@@ -9,7 +9,7 @@ import sys
 import tomllib
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -26,6 +26,7 @@ from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.data.files.file_names import HDF5, IMAGES, absent
 from rashpa.data.files.regular_file import read_regular, reason, text_of
 
+AbsentTables = Callable[[Mapping[str, Any]], Mapping[str, Mapping[str, Any]]]
 MOST_BYTES = 1 << 20
 """The most bytes of a run file."""
 _MOST_PROBLEMS = 20  # each is a line; a file of another kind would have thousands
@@ -115,8 +116,9 @@ def key_text(path: KeyPath) -> str:
     return text or "the file"
 
 
-def read_run_file(path: Path) -> tuple[RunFile, RunFileSource]:
-    """Read the run file at `path`. Raise RunFileError that names file, line and key of each fault."""
+def read_run_file(path: Path, absent_tables: AbsentTables | None = None) -> tuple[RunFile, RunFileSource]:
+    """Read the run file at `path`. `absent_tables` makes, of the tables that are there, the keys of those that need not be. Raise RunFileError that names file,
+    line and key of each fault."""
     try:
         data = read_regular(path, MOST_BYTES)
     except FileNotFoundError:
@@ -124,7 +126,7 @@ def read_run_file(path: Path) -> tuple[RunFile, RunFileSource]:
     except (OSError, ValueError) as error:
         why = _kind_by_name(path) or (reason(error) if isinstance(error, OSError) else str(error))
         raise RunFileError(f"{path}: cannot be read: {why}; give a run file (TOML)") from None
-    return parse_run_file(path, data)
+    return parse_run_file(path, data, absent_tables)
 
 
 def _kind_by_name(path: Path) -> str:
@@ -136,7 +138,7 @@ def _kind_by_name(path: Path) -> str:
     return f"it is a file of images by its name ({path.suffix})" if path.suffix.lower() in IMAGES else ""
 
 
-def parse_run_file(path: Path, data: bytes) -> tuple[RunFile, RunFileSource]:
+def parse_run_file(path: Path, data: bytes, absent_tables: AbsentTables | None = None) -> tuple[RunFile, RunFileSource]:
     """Parse the run file in `data`, which may come from anywhere; `path` stands in messages. Raise RunFileError, and nothing else, when there is none."""
     try:
         text = text_of(data).replace("\r\n", "\n")
@@ -151,6 +153,10 @@ def parse_run_file(path: Path, data: bytes) -> tuple[RunFile, RunFileSource]:
         raw = tomllib.loads(text)
     except ValueError as error:  # a number of thousands of digits is one, too
         raise RunFileError(_no_toml(path, text, str(error))) from None
+    for name, keys in (absent_tables(raw) if absent_tables else {}).items():
+        there = raw.setdefault(name, {})
+        if isinstance(there, dict):
+            raw[name] = {**keys, **there}
     return _validated(path, raw, RunFileSource(path, text, hashlib.sha256(data).hexdigest()))
 
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,7 +144,7 @@ def _name_of(file: Path) -> str:
 def load_pipeline(path: Path, buffer: str) -> tuple[RunFile, RunFileSource]:
     """Return a run file with the one buffer that is processed. Raise ProcessError that names the fault."""
     try:
-        file, source = read_run_file(path)
+        file, source = read_run_file(path, _of_stored_images)
     except RunFileError as error:
         raise ProcessError(str(error)) from None
     names = [section.name for section in file.buffer]
@@ -154,6 +154,16 @@ def load_pipeline(path: Path, buffer: str) -> tuple[RunFile, RunFileSource]:
         raise ProcessError(f"{path}: there is no buffer {buffer}; it has {', '.join(names)}")
     chosen = next(section for section in file.buffer if section.name == buffer or not buffer)
     return file.model_copy(update={"buffer": [chosen.model_copy(update={"every": 1, "phase": 0})]}), source
+
+
+def _of_stored_images(tables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the keys of a run that stored images bring: their number, and a source of frames, which nothing plays."""
+    detector = tables.get("detector")
+    known = detector if isinstance(detector, dict) else {}
+    modules = known.get("module", ())
+    count = max(1, len(modules) if isinstance(modules, list) else 1)
+    source = {"kind": "files", "files": [["stored images"]] * count}
+    return {"run": {"frames": 1}} | ({} if "dataset" in tables else {"dataset": source})
 
 
 def check(job: Job) -> Description:
