@@ -41,7 +41,7 @@ using SinkFactory = std::function<std::unique_ptr<sink::Sink>(const Output&)>;
 /// The fate of a stack for a sink that is behind.
 enum class OnFull : std::uint8_t {
   wait,  ///< it waits in its slots: in the end the source waits, or finds no free slot
-  drop,  ///< the sink has copies in memory of its own; what finds no room there, this sink does not get
+  drop,  ///< the sink has copies in memory of its own; it does not get images without room there
 };
 
 /// One sink of a buffer, and how it is fed.
@@ -67,7 +67,7 @@ struct SinkConfig {
   OnFull on_full = OnFull::wait;
   std::uint32_t queue = 4;  ///< drop: stacks that the sink's own memory holds, at least 1
   /// drop: at the end of the run a put() that does not come back is waited for so long, settle() and close() ten times
-  /// as long; then the sink is left behind, and what it had not stored is lost.
+  /// as long; then the sink is left behind, and images that it had not stored are lost.
   std::int64_t patience_ns = 30'000'000'000;
 };
 

@@ -136,7 +136,7 @@ void Distributor::distribute(Stack& stack) {
   if (mask_) mask_->look(stack);
   previews_.offer(stack);
   firsts_.offer(stack);
-  // Before any sink has the stack: what a sink loses is taken from these counts.
+  // Before any sink has the stack: a sink's losses are taken from these counts.
   for (const StackImage& image : stack.view()) {
     decisions_[image.index].store(packed(image.decision, image.reason, image.error), std::memory_order_release);
     count(image);
@@ -277,7 +277,7 @@ Books Distributor::decided() const noexcept {
 }
 
 Books Distributor::books() const noexcept {
-  const Books books = decided();  // before what is lost: an image is decided, then lost
+  const Books books = decided();  // before the lost ones: an image is decided, then lost
   return settled(books, lost_.load(std::memory_order_acquire), lines_);
 }
 

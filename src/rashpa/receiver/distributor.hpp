@@ -61,7 +61,7 @@ class Distributor final : private LineOwner {
   [[nodiscard]] std::vector<ReasonCount> vetoes() const;
   [[nodiscard]] std::array<std::uint64_t, kErrorReasons> errors() const noexcept;  ///< by ErrorReason
   [[nodiscard]] std::optional<FirstErrored> first_errored() const;
-  /// Images of stacks that are with the unit, or whose slots are held for a sink.
+  /// Images of stacks that are with the unit, or with slots held for a sink.
   [[nodiscard]] std::uint64_t to_write() const noexcept;
   [[nodiscard]] Decision decision(std::uint64_t image) const noexcept;
   [[nodiscard]] const Histogram& decision_latency() const noexcept { return decided_ns_; }

@@ -66,7 +66,7 @@ struct Receiver::Buffer {
   std::unique_ptr<scheduler::Lane> lane;
   std::unique_ptr<Distributor> distributor;
   std::int64_t said_of_ns = 0;  // when the step began of which it was said that it does not end; guarded by watching_
-  bool noticed = false;         // what the unit has to say was said; guarded by watching_
+  bool noticed = false;         // the unit's notice was logged; guarded by watching_
 };
 
 Receiver::Receiver(Config config)

@@ -50,10 +50,10 @@ struct BufferStatus {
   std::vector<SinkStatus> sinks;
   std::string sink_error;           ///< the first one of any sink
   std::string unit;                 ///< how it works, in words
-  std::string unit_error;           ///< what made it fail for good
+  std::string unit_error;           ///< the error that made it fail for good
   std::string busy;                 ///< the step that has been at work for long, in words; empty: none has
   std::uint64_t bytes_written = 0;  ///< over all sinks: of written images, before compression
-  std::uint64_t bytes_stored = 0;   ///< … and what went to storage
+  std::uint64_t bytes_stored = 0;   ///< … and those that went to storage
   std::optional<feedback::PublisherStatus> feedback{};
 };
 
@@ -61,7 +61,7 @@ struct Status {
   State state = State::configured;
   std::vector<BufferStatus> buffers;
   link::Counts link{};
-  std::string memory;            ///< what the machine gave
+  std::string memory;            ///< the pages that the machine gave
   std::string registration;      ///< how it was made usable by an RNIC, in words; empty where that is not needed
   double elapsed_s = 0;          ///< first packet → last decision
   std::string first_incomplete;  ///< in words; empty when every decided image is complete
@@ -87,11 +87,11 @@ class Receiver {
   /// Whether no deadline of an image passes: its sources are told to pause, one after the other. Any thread; ends with
   /// finish() at the latest.
   void hold_deadlines(bool held) noexcept;
-  /// Nothing more will be sent: open images are closed when their deadline has passed. `ends`: of DTPs of buffers that
-  /// are told their ends, what their sources have come to; the largest of a buffer's DTPs is its end. A buffer of which
-  /// nothing is told ends with what has come. The first call counts. Throws ConfigError for a DTP that it has not.
+  /// Nothing more will be sent: open images are closed when their deadline has passed. `ends`: for DTPs of buffers that
+  /// learn their ends, the last images of their sources; the largest of a buffer's DTPs is its end. A buffer without
+  /// one ends with its last arrived image. The first call counts. Throws ConfigError for a DTP that it has not.
   void finish(const std::vector<DtpEnd>& ends = {});
-  /// Ends everything at once: open images are missing, what has arrived is decided and written. Bounded by the sinks.
+  /// Ends everything at once: open images are missing, and arrived ones are decided and written. Bounded by the sinks.
   /// Any thread; a call that finds another one at it waits for it.
   void stop() noexcept;
   /// True when every expected image is decided and written within `timeout_s`.

@@ -11,8 +11,8 @@ namespace {
 // Fewer bytes are compared before another thread is awake.
 constexpr std::uint64_t kAlone = std::uint64_t{1} << 20U;
 
-// Whether a unit has read the slot: what it has accepted unread a sink reads, and compares. Of a copy that was compared
-// nobody asks again.
+// Whether a unit has read the slot: a sink reads images that were accepted unread, and compares. A compared copy is not
+// asked about again.
 bool was_read(const StackImage& image) noexcept {
   if (image.proved) return false;
   if (image.decision == Decision::vetoed) return true;

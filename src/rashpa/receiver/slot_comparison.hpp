@@ -30,7 +30,7 @@ class SlotComparison final {
 
   std::vector<std::uint8_t> changed_;
   std::vector<Part> parts_;
-  std::unique_ptr<memory::Team> team_;  // of those besides the caller; last: ends before what it reads
+  std::unique_ptr<memory::Team> team_;  // of those besides the caller; last: ends before the members that it reads
 };
 
 }  // namespace rashpa::receiver

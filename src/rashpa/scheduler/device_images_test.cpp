@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the lane does where images lie in memory of a device, which is host memory here.
+/// The lane with images in memory of a device, which is host memory here.
 #include <gtest/gtest.h>
 
 #include <cstring>

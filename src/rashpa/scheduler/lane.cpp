@@ -137,7 +137,7 @@ void Lane::give_up_stack(std::uint64_t end, std::int64_t now) noexcept {
   }
 }
 
-// What never began is missing by arithmetic: there is no stack to hand on.
+// Images that never began are missing by arithmetic: there is no stack to hand on.
 void Lane::give_up_rest() noexcept {
   for (std::uint64_t index = next_stack_ * config_.stack; index < limit_; ++index) {
     completeness_.set(index, Completeness::missing);

@@ -49,7 +49,7 @@ class Lane final : public SlotGuard {
   /// were decided already; never more than were known to be due. Empty: all that were known, or where that is not known
   /// those that have come, and those before them.
   void finish(std::int64_t now, std::optional<std::uint64_t> end = std::nullopt) noexcept;
-  /// The link has stopped: what is open becomes missing. Submits the stack in hand if any of it has arrived.
+  /// The link has stopped: open images become missing. Submits the stack in hand if any of it has arrived.
   void abandon(std::int64_t now) noexcept;
   [[nodiscard]] bool done() const noexcept { return next_stack_ * config_.stack >= limit_; }
 

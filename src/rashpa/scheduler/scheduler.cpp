@@ -60,7 +60,7 @@ bool Scheduler::drain(std::int64_t now) {
   for (std::size_t position = 0; position < routes_.size(); ++position) {
     const Route& route = routes_[position];
     link::ArrivalQueue& queue = queues_[position];
-    // What waits for its stack to be free waits in its own DTP's queue.
+    // An arrival that needs a free stack waits in its own DTP's queue.
     for (const link::Arrival* next = queue.front(); next != nullptr && route.lane->can_take(*next);
          next = queue.front()) {
       route.lane->take(route.dtp, *next, now);

@@ -32,7 +32,7 @@ class Scheduler {
   void finish(const std::vector<std::optional<std::uint64_t>>& ends = {});
   /// Any thread: Lane::hold_deadlines of all lanes, within the scheduler's next look.
   void hold_deadlines(bool held) noexcept;
-  /// Any thread but its own; the link must have stopped. What is open becomes missing; joins the thread.
+  /// Any thread but its own; the link must have stopped. Open images become missing; joins the thread.
   void stop() noexcept;
 
  private:

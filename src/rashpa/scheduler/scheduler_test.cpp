@@ -20,7 +20,7 @@ TEST(Scheduler, arrivals_whose_stack_is_not_free_hold_up_no_other_dtp) {
   Doorbell bell;
   Scheduler scheduler({&b.lane}, queues, bell, Poll::event, -1);
   for (std::uint64_t i = 0; i < 16; ++i)
-    ASSERT_TRUE(queues[0].push(Bench::good(0, i)));  // both stacks, and what is behind
+    ASSERT_TRUE(queues[0].push(Bench::good(0, i)));  // both stacks, and the images behind
   scheduler.start();
   ASSERT_EVENTUALLY(queues[0].entries() <= 7);  // eight are taken, one is held
   for (std::uint64_t i = 0; i < 8; ++i) ASSERT_TRUE(queues[1].push(Bench::good(1, i)));

@@ -89,7 +89,7 @@ struct Bench {
     arrival.last_packet_ns = 50;
     return arrival;
   }
-  /// What a source says of what lies in the slot now.
+  /// The source's record of the image in the slot now.
   [[nodiscard]] link::Arrival with_checksum(link::Arrival arrival) const {
     const std::size_t half = memory.size() / 16;
     arrival.record.payload_bytes = half;

@@ -100,7 +100,7 @@ std::unique_ptr<Sink> make(const Stream2Options& options, const Output& output) 
                                        output);
 }
 
-/// What of the options has a name outside: the metadata are a part of their own.
+/// The options with a name outside: the metadata are a part of their own.
 const Parameters<Hdf5Options>& parameters(const Hdf5Options& /*of*/) {
   static const auto declared =
       Parameters<Hdf5Options>("sink hdf5")
@@ -146,7 +146,7 @@ const Parameters<Stream2Options>& parameters(const Stream2Options& /*of*/) {
   return declared;
 }
 
-/// What `use` makes of the options of the sink of that name, as they are when nothing is said.
+/// Returns the result of `use` for the default options of the sink of that name.
 template <typename Use, std::size_t I = 0>
 auto with_options(std::string_view name, const Use& use) {
   if constexpr (I == std::variant_size_v<Options>) {

@@ -30,7 +30,7 @@ class ImageStore {
   }
   /// The rows of the last stack are in the journal.
   virtual void noted() {}
-  /// Now and then, also while no stack comes: what of the storage has come back. True when stats() has changed.
+  /// Called now and then, also while no stack comes: takes finished work of the storage. True when stats() has changed.
   virtual bool poll() { return false; }
   /// After the last put(): completes the data files, brings them to the disk and looks what is in them. The first
   /// reason in `error`. Does not throw.
@@ -45,7 +45,7 @@ class ImageStore {
 /// The first file is created at once; throws FileError. `files` outlives the store.
 std::unique_ptr<ImageStore> make_dense_store(const Hdf5Config& config, const OutputFiles& files);
 std::unique_ptr<ImageStore> make_sparse_store(const Hdf5Config& config, const OutputFiles& files);
-/// `writer`: what writes, in place of the one that the configuration names.
+/// `writer`: a writer in place of the one that the configuration names.
 std::unique_ptr<ImageStore> make_raw_store(const Hdf5Config& config, const OutputFiles& files);
 std::unique_ptr<ImageStore> make_raw_store(const Hdf5Config& config, const OutputFiles& files,
                                            std::unique_ptr<BlockWriter> writer);

@@ -46,12 +46,12 @@ struct NxmxDtp {
 
 /// A calibration map that went into the pixels.
 struct NxmxCalibration {
-  std::string kind;       ///< "pedestal_0": what, of which module
+  std::string kind;       ///< "pedestal_0": the kind of map and its module
   std::string file;       ///< where it came from
   std::string sha256;     ///< of the file; of the values where they were computed
   std::string version{};  ///< of a calibration file; empty, as those below: it is none
   std::string date{};     ///< when it was made
-  std::string source{};   ///< of what
+  std::string source{};   ///< of which object
 };
 
 /// A step of the pipeline, as it was used.

@@ -32,8 +32,8 @@ constexpr const char* kStaged = ".new";
 
 fs::path staged(const fs::path& path) { return path.string() + kStaged; }
 
-/// What a folder holds; nothing where it cannot be read. An iterator of the library ends the program where it finds no
-/// memory.
+/// The files of a folder; nothing where it cannot be read. An iterator of the library ends the program where it finds
+/// no memory.
 std::vector<std::string> names_in(const fs::path& folder) {
   struct Close {
     void operator()(DIR* open) const noexcept { ::closedir(open); }
@@ -140,8 +140,8 @@ FileDescriptor locked_copy(int old, const fs::path& path) {
   }
 }
 
-/// What lies under this name, to write where that is allowed; a negative number, and errno: ELOOP for a link, since
-/// a user with write access to its folder would choose the file to lock, and to repair.
+/// Opens the file of this name, to write where that is allowed; returns a negative number, and errno: ELOOP for a link,
+/// since a user with write access to its folder would choose the file to lock, and to repair.
 int open_journal(const fs::path& path) {
   constexpr int kUsual = O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
   const int file = ::open(path.c_str(), O_RDWR | kUsual);
@@ -202,7 +202,7 @@ OutputFiles::OutputFiles(const Hdf5Config& config)
     ::close(journal_);
     throw;
   }
-  // What a process left that was killed before its run began: it held the lock that is now ours.
+  // Removes the files of a process that was killed before its run began: it held the lock that is now ours.
   ::unlink(staged(master_path(prefix_)).c_str());
   ::unlink(staged(data_path(prefix_, 1, form_)).c_str());
   ::unlink(staged(tables_path(prefix_)).c_str());

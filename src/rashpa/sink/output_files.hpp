@@ -9,11 +9,11 @@
 
 namespace rashpa::sink {
 
-/// The names of a run's files, and the right to use them. What the constructor allows to be made is named <file>.new
-/// until begin(); nothing of an earlier run is touched before, and nothing of a run that never begins stays.
+/// The names of a run's files, and the right to use them. New files are named <file>.new until begin(); nothing of an
+/// earlier run is touched before, and nothing of a run that never begins stays.
 ///
-/// The journal is locked for as long as this object lives: a locked one says that the run is still being written, by
-/// whomever; an unlocked one beside a master, that its process ended before it could complete it.
+/// The journal is locked for as long as this object lives: a locked one says that some process still writes the run; an
+/// unlocked one beside a master, that its process ended before it could complete it.
 class OutputFiles {
  public:
   /// Throws FileError: no folder, no right to write, files of an earlier run (Existing::refuse), or of a living one.

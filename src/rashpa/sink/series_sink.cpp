@@ -109,7 +109,7 @@ void SeriesSink::next_series() {
   }
 }
 
-// Nothing of the line is here: what was lost it hears at the end of the run.
+// Nothing of the line is here: it learns of losses at the end of the run.
 void SeriesSink::complete(Books books) noexcept {
   Sink& sink = *over_;
   try {

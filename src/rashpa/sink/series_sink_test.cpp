@@ -20,7 +20,7 @@
 namespace rashpa::sink {
 namespace {
 
-/// What sinks of series were told, for the test to read when they are done.
+/// The calls of series' sinks, for the test to read when they are done.
 struct Seen {
   std::vector<std::uint64_t> images;
   bool begun = false;
@@ -97,7 +97,7 @@ struct Fixture {
   std::atomic<bool> hold{false};
   std::uint64_t refused = 0;
   std::vector<LostImage> lost;
-  SeriesSink sink;  // last: it goes before what it tells
+  SeriesSink sink;  // last: it goes before the members that it uses
 };
 
 std::vector<std::uint64_t> from_to(std::uint64_t first, std::uint64_t end) {

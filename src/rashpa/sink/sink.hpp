@@ -22,7 +22,7 @@ struct SinkStats {
 
 /// A consumer to which a sink sends images.
 struct ConsumerStatus {
-  std::string endpoint;         ///< what it connects to
+  std::string endpoint;         ///< the address to which it connects
   std::uint32_t connected = 0;  ///< how many are, there, when the sink looked last
   std::uint64_t sent = 0;       ///< images that its queue has taken
   std::uint64_t missed = 0;     ///< images for which it had no room, or that came before or after it
@@ -76,8 +76,8 @@ class Sink {
   /// After the last put(), when all stacks are back: brings to the disk what was stored, looks whether it is there, and
   /// says what is not, in order of images. It does not count as written any more.
   virtual std::vector<LostImage> settle() { return {}; }
-  /// Completes the output: tables, links, end time. `books`: of this sink; what it lost is errored. Throws FileError
-  /// when that fails. Idempotent.
+  /// Completes the output: tables, links, end time. `books`: of this sink; its lost images are errored. Throws
+  /// FileError when that fails. Idempotent.
   virtual void close(const Books& books) = 0;
   /// Any thread.
   [[nodiscard]] virtual SinkStats stats() const noexcept = 0;
@@ -117,7 +117,7 @@ class WindowKeeping {
   virtual ~WindowKeeping() = default;
   /// Windows of accumulations that came with no Stack::accumulated, by accumulation: those of a sink that may miss
   /// stacks, between the put() before and the one after, and behind the last those that were open at the end of the
-  /// run. Throws nothing; what cannot be kept, Sink::error() says.
+  /// run. Throws nothing; Sink::error() reports windows that cannot be kept.
   virtual void put_windows(const Accumulated& accumulated) = 0;
 };
 

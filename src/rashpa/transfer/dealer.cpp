@@ -213,7 +213,7 @@ void Dealer::look(std::size_t number, std::int64_t now) {
   take_back(number, watch.done());
 }
 
-// What a member has from image `from` on, and what nobody else has been given since, is dealt again.
+// Images of a member from image `from` on, that no other member has got since, are dealt again.
 void Dealer::take_back(std::size_t number, std::uint64_t from) {
   Member& member = *members_[number];
   for (std::uint64_t index = from; index < member.watch.dealt(); ++index) {
@@ -244,7 +244,7 @@ std::int64_t Dealer::due_ns(std::uint64_t image) const noexcept {
   return pace_.rate_hz > 0 ? pace_.due_ns(config_.slice.frame(image)) : pace_.start_ns;
 }
 
-// What is dealt again goes before what is fresh.
+// Images dealt again go before fresh ones.
 std::int64_t Dealer::deal(std::int64_t now) {
   while (ledger_.again()) {
     const auto member = choose();

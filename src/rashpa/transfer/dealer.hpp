@@ -67,7 +67,7 @@ class Dealer {
   /// Of one DTP of a member. All but the constructor: the DTP's thread.
   class Port {
    public:
-    /// Takes the report of the DTP's link: images granted, images sent, and what of them was answered for.
+    /// Takes the report of the DTP's link: images granted, images sent, and those of them with an answer.
     void report(std::uint64_t granted, std::uint64_t sent, const link::Answers& answers, std::int64_t now) noexcept;
     /// The frame that is image `index` of the member; none: not dealt yet, or the member does not answer.
     [[nodiscard]] std::optional<std::uint64_t> frame(std::uint64_t index) const noexcept;
@@ -100,7 +100,7 @@ class Dealer {
   std::int64_t step(std::int64_t now);
   void begin(std::int64_t start_ns) noexcept;
   /// No frame from number `frame` on is dealt for the first time until it is another; kNoHold: all are. An image is
-  /// dealt to all DTPs of a member or to none, and what one has had is dealt again nevertheless.
+  /// dealt to all DTPs of a member or to none, and images that one has had are dealt again nevertheless.
   void hold(std::uint64_t frame);
   /// Frames up to the latest that was due.
   [[nodiscard]] std::uint64_t begun() const;

@@ -23,7 +23,7 @@ constexpr std::uint32_t kTriggerUs = 100;    // between two looks whether a trig
 constexpr std::int64_t kSpinNs = 60'000;     // the last stretch before a frame is due is spun, timers are coarser
 constexpr std::int64_t kPendingNs = 50'000;  // longest sleep while an engine has something on its way
 constexpr std::int64_t kStarvedNs = 1'000'000'000;  // without credits, before the log says so
-constexpr std::int64_t kHearNs = 1'000'000;         // while images are dealt, between two looks at what was answered
+constexpr std::int64_t kHearNs = 1'000'000;         // while images are dealt, between two reads of the answers
 constexpr std::int64_t kStallStepNs = 5'000'000;    // of an injected stall, between two looks whether it is to end
 constexpr std::int64_t kDrainNs =
     10'000'000'000;  // longest wait for the link: a reliable one gives up by itself before
@@ -133,7 +133,7 @@ void DtpSource::run_dealt(const std::stop_token& stop) {
   std::int64_t heard_ns = 0;
   while (!stop.stop_requested()) {
     const std::int64_t now = now_ns();
-    if (now - heard_ns > kHearNs) {  // a look at what there is to send may be no look at what was answered
+    if (now - heard_ns > kHearNs) {  // a look for images to send may be no read of the answers
       poll(0);
       poll(0);
       heard_ns = now;

@@ -98,12 +98,12 @@ class DtpSource {
   /// call). `start_ns` (monotonic) and `start_tai_ns` are the time of frame 0, the same for all DTPs.
   void run(const std::stop_token& stop, std::int64_t start_ns, std::uint64_t start_tai_ns);
   /// No frame from number `frame` on is begun until it is another; kNoHold: all are. Where images are dealt the dealer
-  /// holds, and what is dealt is sent.
+  /// holds, and dealt images are sent.
   void hold(std::uint64_t frame) noexcept { hold_.store(frame); }
   /// From frame `pace.frame` on, which nothing has begun; no earlier than that of the last change.
   void set_pace(const Pace& pace) { paces_.change(pace); }
   /// Frames up to the latest that was begun, at least so many: for a moment also one that finds itself held is among
-  /// them. What is begun is sent, or skipped; a call after hold() has the images that were begun before.
+  /// them. Begun images are sent, or skipped; a call after hold() has the images that were begun before.
   [[nodiscard]] std::uint64_t begun() const noexcept {
     const std::uint64_t images = begun_.load();
     return images == 0 ? 0 : config_.dtp.slice.frame(images - 1) + 1;
@@ -141,7 +141,7 @@ class DtpSource {
   DtpSourceConfig config_;
   const FrameSource& frames_;
   link::Sender& sender_;
-  link::ImageAware* image_aware_;  // these three: what the sender can do besides; null: it cannot
+  link::ImageAware* image_aware_;  // these three: further abilities of the sender; null: it lacks one
   const link::Answering* answering_;
   const link::Checksumming* checksumming_;
   Dealer::Port* dealt_;
@@ -157,7 +157,7 @@ class DtpSource {
   std::optional<std::uint64_t> untold_{};  // the latest image skipped, when the destination is yet to be told
   std::uint64_t skip_events_ = 0;
   RandomWords stalls_of_;  // by image
-  log::Limiter starved_;   // what is said of credits
+  log::Limiter starved_;   // the state of credits
   log::Limiter skipping_;
   std::atomic<std::uint64_t> hold_{kNoHold};  // a frame
   std::atomic<std::uint64_t> begun_{0};       // images

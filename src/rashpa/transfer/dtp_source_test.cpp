@@ -170,7 +170,7 @@ TEST(DtpSource, nothing_is_begun_while_it_is_paused_however_fast_it_goes) {
     ASSERT_EVENTUALLY(source.stats().images_sent >= sent + 10);
     source.hold(0);
     const std::uint64_t begun = source.begun();
-    ASSERT_EVENTUALLY(source.stats().images_sent * 2 >= begun - 2);  // what is begun is sent
+    ASSERT_EVENTUALLY(source.stats().images_sent * 2 >= begun - 2);  // begun images are sent
     const int polls = sender.polls.load();
     ASSERT_EVENTUALLY(sender.polls >= polls + 3);
     EXPECT_LE(source.stats().images_sent * 2, begun);
@@ -289,7 +289,7 @@ TEST(DtpSource, only_frames_that_were_triggered_are_sent_and_at_the_end_all_that
   EXPECT_EQ(sender.records.back().frame_number, 9U);
 }
 
-// As the roce link does: what has something to send does not look at what was answered.
+// As the roce link does: a sender with work does not read the answers.
 TEST(DtpSource, hears_what_is_said_of_dealt_images_while_it_sends) {
   constexpr std::uint64_t kSlots = 64;
   Dealer dealer({.name = "farm",

@@ -31,7 +31,7 @@ struct Pace {
   std::int64_t start_ns = 0;
   const Timetable* times = nullptr;  ///< says it for each frame; `rate_hz` is their mean then
 
-  /// Where there is a rate. What lies before `frame` was due before `start_ns`.
+  /// Where there is a rate. Frames before `frame` were due before `start_ns`.
   [[nodiscard]] std::int64_t due_ns(std::uint64_t number) const noexcept {
     if (times != nullptr) return start_ns + times->of(number) - times->of(frame);
     const auto frames = static_cast<double>(static_cast<std::int64_t>(number - frame));
@@ -49,8 +49,8 @@ class Paces {
     all_.insert(all_.begin(), pace);
     changed_.store(true, std::memory_order_relaxed);
   }
-  /// From `pace.frame` on. What was to hold from there or from later on, as the rate behind a hold that has ended, is
-  /// given up: the last order counts.
+  /// From `pace.frame` on. Orders for frames from there on, such as the rate behind a hold that has ended, are given
+  /// up: the last order counts.
   void change(const Pace& pace) {
     const std::lock_guard lock(mutex_);
     while (!all_.empty() && all_.back().frame >= pace.frame) all_.pop_back();

@@ -63,7 +63,7 @@ class StepWatch {
                         .image = place.image.load(std::memory_order_relaxed),
                         .frame = place.frame.load(std::memory_order_relaxed),
                         .since_ns = since};
-      // what was begun meanwhile is not what goes on for long
+      // the step that was begun meanwhile is not the one that lasts long
       std::atomic_thread_fence(std::memory_order_acquire);
       if (place.since_ns.load(std::memory_order_relaxed) == since) found = doing;
     }

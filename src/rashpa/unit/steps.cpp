@@ -49,7 +49,7 @@ void check_pixels(const Declaration& declaration, PixelType given, const std::st
                                 maker.empty() ? "the buffer has" : maker + " makes", pixel_name(given), advice));
 }
 
-/// Photons are integers. What float32 pixels are, keV or else, is not known here.
+/// Photons are integers. The unit of float32 pixels, keV or another, is not known here.
 std::vector<Column> in_units_of(const PlannedStep& step, std::vector<Column> columns) {
   for (Column& column : columns) {
     if (step.in.type == PixelType::f32 && column.unit == "photons") column.unit.clear();
@@ -95,7 +95,7 @@ void add_accumulation(const Accumulation& made, std::uint32_t stack, PlannedStep
   results.accumulations.push_back(made);
 }
 
-/// What has been added up cannot be taken back: nothing behind may refuse an image.
+/// An addition cannot be taken back: no later step may refuse an image.
 void check_behind_accumulation(const Declaration& declaration, const Results& results) {
   const auto& sums = results.accumulations;
   const auto found = std::find_if(sums.begin(), sums.end(), [](const Accumulation& one) { return one.accepted; });

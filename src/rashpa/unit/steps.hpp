@@ -56,11 +56,11 @@ struct Steps {
   [[nodiscard]] std::string words() const;
   /// Names of the kernels from step `first` on and before `last`: "jungfrau, csr".
   [[nodiscard]] std::string kernels(std::size_t first, std::size_t last) const;
-  /// What a device is at that says nothing between the steps from `first` on and before `last`.
+  /// The step of a device that reports nothing between the steps from `first` on and before `last`.
   [[nodiscard]] Busy busy(const StepWatch::Doing& doing, std::size_t first, std::size_t last) const;
 };
 
-/// Throws ConfigError that names the kernel and what would be right.
+/// Throws ConfigError that names the kernel and the remedy.
 Steps steps_of(const Pipeline& pipeline, const Layout& layout);
 
 /// Clears an image's results and says what can be said without looking at its pixels. False: it must be processed.

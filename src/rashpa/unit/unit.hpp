@@ -41,7 +41,7 @@ struct Pipeline {
   Passes passes = Passes::fused;
 };
 
-/// Whose memory the images lie in.
+/// The owner of the images' memory.
 enum class ImagesIn : std::uint8_t {
   host,
   device,  ///< of the unit's own device, which alone sees them; StackImage::raw is null
@@ -134,7 +134,7 @@ class Accumulating {
  public:
   virtual ~Accumulating() = default;
   /// The windows of accumulations that are open when no more stacks come, by accumulation; one that is not open has not
-  /// `ended()`. After the last take(), by its thread; what it points to stays until the unit goes.
+  /// `ended()`. After the last take(), by its thread; its memory stays until the unit goes.
   [[nodiscard]] virtual Accumulated conclude() noexcept = 0;
 };
 

@@ -11,7 +11,7 @@
 
 namespace rashpa::unit {
 
-/// A way to make a unit, and what it cannot do.
+/// A way to make a unit, and its limits.
 struct Contestant {
   std::string name;
   Choice choice{};

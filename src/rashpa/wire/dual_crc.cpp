@@ -24,7 +24,7 @@ constexpr std::uint32_t times_crc32c(std::uint32_t a, std::uint32_t b) noexcept 
   return sum;
 }
 
-// x^(8·bytes): what `bytes` bytes of zeros do to the register.
+// x^(8·bytes): the factor of `bytes` bytes of zeros on the register.
 constexpr std::uint32_t shift_of(std::size_t bytes) noexcept {
   std::uint32_t power = 0x80000000U >> 8;
   std::uint32_t value = 0x80000000U;

@@ -29,7 +29,7 @@ struct VirtualHeader {
   std::uint16_t checksum_offset = 0;
 };
 
-/// A frame that is whole and as it must be, but for what the ICRC proves.
+/// A frame that is whole and valid, except that its ICRC is not checked.
 struct Frame {
   std::span<std::byte> transport;  ///< BTH … ICRC of the packets
   std::size_t segment = 0;         ///< bytes of each but the last, which may be shorter; 0: there is one packet

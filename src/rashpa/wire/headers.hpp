@@ -210,7 +210,7 @@ constexpr std::size_t header_bytes(std::uint8_t opcode) noexcept { return kHeade
 /// Bytes of padding that bring a payload to a multiple of 4.
 constexpr std::uint32_t pad_of(std::uint64_t payload) noexcept { return static_cast<std::uint32_t>(-payload & 3U); }
 
-/// The payload behind `headers` bytes of `body` (what follows the BTH, without ICRC); false when the packet is too
+/// The payload behind `headers` bytes of `body` (the bytes behind the BTH, without ICRC); false when the packet is too
 /// short for them or its padding does not fit.
 inline bool take_payload(const Bth& bth, std::span<const std::byte> body, std::size_t headers,
                          std::span<const std::byte>& payload) noexcept {

@@ -23,8 +23,8 @@ std::optional<std::uint16_t> changed_id_bits(std::uint32_t difference, std::size
 /// How well a packet's ICRC was confirmed.
 enum class IcrcCheck : std::uint8_t { exact, modulo_id, bad };
 
-/// The IPv4 identification of a packet: `expected` from its place in a merged datagram (what Linux sends), or `seen` in
-/// its header, which leaves no excuse. Links without identification ignore it.
+/// The IPv4 identification of a packet: `expected` from its place in a merged datagram (as Linux sends it), or `seen`
+/// in its header, which leaves no excuse. Links without identification ignore it.
 struct Identification {
   enum class Is : std::uint8_t { expected, seen };
   std::uint16_t value = 0;

@@ -13,7 +13,7 @@ namespace rashpa::receiver {
 /// Null: the detector declares no special values.
 std::shared_ptr<sink::SpecialMask> special_mask_of(const BufferConfig& buffer);
 
-/// `made`: what comes out of the buffer's unit.
+/// `made`: the output of the buffer's unit.
 Output output_of(const BufferConfig& buffer, const unit::Output& made, std::uint32_t run,
                  std::shared_ptr<const sink::SpecialMask> mask);
 
@@ -24,7 +24,8 @@ unit::Delivery delivery_of(const std::vector<SinkConfig>& sinks);
 /// Where the sinks of a buffer with so many slots find each other's chunks. Null: none makes any for others.
 std::shared_ptr<sink::ChunkBoard> chunk_board_of(const std::vector<SinkConfig>& sinks, const Output& output,
                                                  std::uint32_t slots);
-/// What one of them is told. One that may drop makes no chunks for others: they would wait for what it never gets.
+/// The settings of one of them. One that may drop makes no chunks for others: they would wait for chunks that never
+/// come.
 Output output_for(const SinkConfig& sink, const Output& output, std::shared_ptr<sink::ChunkBoard> chunks);
 
 /// Why an image is errored whose list has no more room.

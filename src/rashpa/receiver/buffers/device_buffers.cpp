@@ -16,7 +16,7 @@ namespace rashpa::receiver {
 namespace {
 
 constexpr std::string_view kDevice = "device";
-// The kernel looks at parts and at what lies between them; of more it would ask the host, which sees no byte.
+// The kernel reads parts and the bytes between them; of more it would ask the host, which sees no byte.
 constexpr std::size_t kMostChecked = 15;
 
 void check(const BufferConfig& buffer, const std::string& device) {

@@ -16,7 +16,7 @@ enum class Fate : std::uint8_t {
   lost,
 };
 
-/// The fates of all images of a run at one sink: each is settled once, whoever comes first. Any thread.
+/// The fates of all images of a run at one sink: each is settled once, by the first caller. Any thread.
 class ImageFates {
  public:
   /// Throws ResourceError when there are not so many addresses.

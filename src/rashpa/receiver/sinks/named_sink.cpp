@@ -15,7 +15,7 @@ namespace rashpa::receiver {
 
 namespace {
 
-/// What every sink has, whatever it does with images.
+/// The common functions of every sink.
 const Parameters<SinkConfig>& line_parameters() {
   static const auto declared = Parameters<SinkConfig>("sink")
                                    .add({.name = "on_full", .choices = {"wait", "drop"}}, &SinkConfig::on_full)

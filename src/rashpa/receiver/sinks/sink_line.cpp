@@ -115,7 +115,7 @@ bool SinkLine::offer(const Stack& stack) noexcept {
   return true;
 }
 
-// What has been added up is of more images than those of the stack: the sink gets it behind the stack, or in its place.
+// Sums cover more images than those of the stack: the sink gets them behind the stack, or in its place.
 void SinkLine::keep_windows(const Stack& stack) noexcept {
   if (!carries_windows(stack)) return;
   if (const Stack* carrier = windows_->take(stack)) {
@@ -292,7 +292,7 @@ void SinkLine::keep_error(const char* text) noexcept {
   });
 }
 
-// What this sink has lost is errored, in its books.
+// Images that this sink has lost are errored, in its books.
 Books SinkLine::books(const Books& decided) const noexcept {
   Books books = decided;
   const std::uint64_t lost = errored() + dropped_.load(std::memory_order_relaxed);

@@ -90,8 +90,8 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   /// Hands a stack over; false when the line may drop and has no room: the sink does not get it. A line that waits
   /// always takes it, and says through() later, or before this returns.
   bool offer(const Stack& stack) noexcept;
-  /// No more stacks come; there were `stacks` of them, offered or not. What is queued is stored, then `open`, the
-  /// windows of accumulations that the end of the run has ended, then the output is completed.
+  /// No more stacks come; there were `stacks` of them, offered or not. The line stores queued stacks, then `open`, the
+  /// windows of accumulations that the end of the run has ended; then it completes the output.
   void close(std::uint64_t stacks, const Accumulated& open) noexcept;
   /// Everything is stored and completed, or the sink was left behind.
   [[nodiscard]] bool done() const noexcept {
@@ -114,8 +114,8 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   [[nodiscard]] const sink::Sink& sink() const noexcept { return *sink_; }
 
  private:
-  /// One state after the other. From `closed` on a line that may drop can be left behind; what its thread does then
-  /// counts no more.
+  /// One state after the other. From `closed` on a line that may drop can be left behind; later work of its thread no
+  /// longer counts.
   enum class Life : std::uint8_t {
     made,
     begun,       ///< the sink has taken its place
@@ -167,14 +167,14 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   std::uint32_t stack_images_;
   Doorbell bell_;  // before the sink, which may ring it
   std::unique_ptr<sink::Sink> sink_;
-  sink::Deferring* deferring_ = nullptr;  // these five: what the sink can do besides; null: it cannot
+  sink::Deferring* deferring_ = nullptr;  // these five: further abilities of the sink; null: it lacks one
   sink::Polled* polled_ = nullptr;
   sink::RowKeeping* rows_kept_ = nullptr;
   sink::WindowKeeping* windows_kept_ = nullptr;
   const sink::Sending* sending_ = nullptr;
   std::shared_ptr<sink::ChunkBoard> made_;  // where this sink puts chunks, if it makes any for others
   std::unique_ptr<StackCopies> copies_;     // of a line that may drop
-  std::unique_ptr<WindowCopies> windows_;   // and what outlives a stack that was dropped
+  std::unique_ptr<WindowCopies> windows_;   // and the facts that outlive a dropped stack
   memory::Ring<const Stack*> queue_;
   std::vector<ErrorReason> results_;         // by slot of the stack, or of its copy
   std::vector<sink::SkippedImage> skipped_;  // scratch, a stack's
@@ -187,7 +187,7 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   LineOwner* owner_;              // null: left behind
   std::atomic<std::uint64_t> offered_{0}, dropped_{0};
   std::array<std::atomic<std::uint64_t>, kErrorReasons> errored_{};
-  std::atomic<std::uint64_t> steps_{0};  // what the thread has done, in steps
+  std::atomic<std::uint64_t> steps_{0};  // the finished work of the thread, in steps
   std::atomic<Life> life_{Life::running};
   std::uint64_t steps_seen_ = 0;  // by watch()
   std::int64_t steps_since_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One sink with its queue, thread and books: what it loses, nobody else feels.
+/// One sink with its queue, thread and books: its losses affect no other sink.
 #include "rashpa/receiver/sinks/sink_line.hpp"
 
 #include <gtest/gtest.h>
@@ -225,7 +225,7 @@ TEST(SinkLine, a_stopped_sink_that_may_drop_holds_nothing_and_loses_only_its_own
   b.log->open = true;
   b.log->open.notify_all();
   EXPECT_EVENTUALLY(b.line->offer(b.stacks.stacks[8]));
-  // What was tried in vain was counted each time, as the distributor never does.
+  // Attempts in vain were counted each time, as the distributor never does.
   b.finish();
   EXPECT_TRUE(b.owner.back.empty()) << "a line that may drop holds no slots";
   ASSERT_GE(b.log->first_pixels.size(), 3U);
@@ -325,7 +325,7 @@ TEST(SinkLine, a_sink_that_does_not_come_back_is_left_behind) {
   EXPECT_EQ(b.owner.losses.size(), 3U);
 }
 
-/// Writes down which windows it gets, what they hold, and which image was the last before; stands still when told so.
+/// Writes down its windows, their content, and the last image before each; stands still on order.
 class WindowSink final : public sink::Sink, public sink::RowKeeping, public sink::WindowKeeping {
  public:
   struct Log {

@@ -20,7 +20,7 @@ class StackCopies {
   /// `lost_runs`: most runs of lost lines of an image. Throws ResourceError when the memory is not there.
   StackCopies(const sink::Output& output, std::uint32_t stacks, std::uint32_t lost_runs);
 
-  /// A copy of what sinks read: facts, lost lines and, of accepted images, tables, profiles and the list, the chunk or
+  /// A copy of a sink's input: facts, lost lines and, of accepted images, tables, profiles and the list, the chunk or
   /// the pixels; windows that end with it go their own way (WindowCopies). An image that was overwritten while it was
   /// copied is errored in the copy. Null when no room is free.
   [[nodiscard]] Stack* take(const Stack& stack) noexcept;

@@ -8,7 +8,7 @@ namespace rashpa::receiver {
 namespace {
 
 bool is(const StackImage& image, FirstOf what) noexcept {
-  // What a device has vetoed in its own memory has no picture.
+  // An image that a device has vetoed in its own memory has no picture.
   if (image.dense() == nullptr && image.sparse.index == nullptr && image.chunk.empty()) return false;
   const bool decided = image.decision == Decision::accepted || image.decision == Decision::vetoed;
   if (what == FirstOf::partial) return decided && image.completeness == Completeness::partial;

@@ -21,7 +21,7 @@ struct LaneDtp {
   Placement placement{};
 };
 
-/// One RASHPA buffer and what is expected of it. All DTPs of a lane share its time slice.
+/// One RASHPA buffer and its expected images. All DTPs of a lane share its time slice.
 struct LaneConfig {
   std::string name;
   PixelType pixel = PixelType::u16;

@@ -14,8 +14,8 @@
 namespace rashpa::scheduler {
 
 /// The stacks of a lane, over and over again, and all that arrivals say of each image. Knows no time, no link and no
-/// unit, and touches no pixel. One thread, unless a function says otherwise; who is handed a stack owns it until it is
-/// released. Takes all memory in its constructor.
+/// unit, and touches no pixel. One thread, unless a function says otherwise; the receiver of a stack owns it until it
+/// is released. Takes all memory in its constructor.
 class StackRing {
  public:
   /// `config` outlives it; `guard` is set into all stacks. `compared`: CRC32Cs that were proven stay worth comparing,
@@ -42,7 +42,7 @@ class StackRing {
   /// An arrival of an image that is_free(), below `limit`; clears the stacks up to its own for use. Gives it back as it
   /// counts: an image of another frame than the others have brought is none.
   link::Arrival take(std::size_t dtp, const link::Arrival& come, std::uint64_t limit) noexcept;
-  /// What was lost of an image first, and by which DTP, as position.
+  /// The first loss of an image, and its DTP, as position.
   struct FirstLoss {
     std::uint32_t dtp = 0;
     link::Loss loss = link::Loss::none;

@@ -16,7 +16,7 @@ namespace {
 
 h5::Handle growing_file_access() {
   h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
-  // The newest format that HDF5 1.10 knows: what reading while writing (SWMR) needs.
+  // The newest format that HDF5 1.10 knows: reading while writing (SWMR) needs it.
   h5::check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), "choose the file format");
   // A reader that follows the file must not be able to stop us by a lock of its own.
   h5::check(H5Pset_file_locking(access.get(), false, true), "switch file locks off");
@@ -82,7 +82,7 @@ void let_be_opened(const std::filesystem::path& path) {
     H5Fclose(file);
     return;  // it was closed
   }
-  // What h5clear does.
+  // Does the same as h5clear.
   const bool yes = true;
   h5::check(H5Pset(access.get(), "clear_status_flags", &yes), "ask for cleared marks");
   h5::check(H5Pset(access.get(), "skip_eof_check", &yes), "ask for no check of the length");

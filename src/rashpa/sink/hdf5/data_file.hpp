@@ -10,8 +10,8 @@
 
 namespace rashpa::sink {
 
-/// One HDF5 file that grows while readers follow it (SWMR), and what tells that it is still the one at its path. Used
-/// by the sink's thread.
+/// One HDF5 file that grows while readers follow it (SWMR), and the check that it is still the one at its path. Used by
+/// the sink's thread.
 class DataFile {
  public:
   /// Creates it; throws FileError, also when it exists.
@@ -46,8 +46,8 @@ std::string says_gone(const std::filesystem::path& path);
 /// Brings a file to the disk; the system's reason when that failed, else empty.
 std::string sync_to_disk(const std::filesystem::path& path);
 
-/// Opens a data file for reading as another process would find it: nothing of what this process still holds in memory
-/// is seen. Throws FileError.
+/// Opens a data file for reading as another process would find it: bytes that this process still holds in memory are
+/// not seen. Throws FileError.
 h5::Handle open_afresh(const std::filesystem::path& path);
 
 /// Makes a file that can be opened of one whose writer was killed. Throws FileError when it is damaged.

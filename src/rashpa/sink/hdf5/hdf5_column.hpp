@@ -20,9 +20,9 @@ class Column {
   Column(hid_t parent, const std::string& name, hid_t type, std::size_t value_bytes, std::size_t chunk_elements,
          Storage storage, std::span<const hsize_t> inner = {});
 
-  /// Appends `count` elements. Throws FileError when a full chunk cannot be written; what was appended before stays.
+  /// Appends `count` elements. Throws FileError when a full chunk cannot be written; earlier elements stay.
   void append(const void* values, std::size_t count);
-  /// Elements from `count` on are forgotten by the next flush(); what a failed append() left behind.
+  /// The next flush() forgets elements from `count` on, the remains of a failed append().
   void truncate(std::uint64_t count) noexcept { limit_ = count; }
   /// Writes what is buffered and sets the dataset's length. Throws FileError.
   void flush();

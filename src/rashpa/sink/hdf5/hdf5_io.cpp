@@ -14,8 +14,7 @@ herr_t keep_innermost(unsigned n, const H5E_error2_t* entry, void* out) {
   return 0;
 }
 
-/// UTF-8 of any length: what NeXus asks for, and what its validators read. Strings of a fixed length are none of
-/// theirs.
+/// UTF-8 of any length: NeXus asks for it, and its validators read it. Strings of a fixed length are none of theirs.
 Handle text_type() {
   Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "copy a string type");
   check(H5Tset_size(type.get(), H5T_VARIABLE), "set a string size");
@@ -84,8 +83,7 @@ void check(herr_t status, std::string_view what) {
 std::string last_error() {
   std::string reason = "no reason given";
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &reason);
-  // System errors come as "…, error message = 'No space left on device', …": the words in quotes are what a reader
-  // needs.
+  // System errors come as "…, error message = 'No space left on device', …": a reader needs the words in quotes.
   constexpr std::string_view kKey = "error message = '";
   if (const auto at = reason.find(kKey); at != std::string::npos) {
     const auto from = at + kKey.size();

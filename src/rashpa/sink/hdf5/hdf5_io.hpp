@@ -48,7 +48,7 @@ std::string last_error();
 template <typename T>
 hid_t native();
 
-/// A group, a dataset, either of both. What comes from a file may lead to other files, and is written to: links into
+/// A group, a dataset, either of both. The content of a file may lead to other files, and is written to: links into
 /// other files are refused, and so are datasets with values there. Throws FileError, as Handle does.
 Handle open_group(hid_t parent, const std::string& path);
 Handle open_dataset(hid_t parent, const std::string& path);

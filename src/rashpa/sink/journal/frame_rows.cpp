@@ -66,7 +66,7 @@ FrameRows::FrameRows(int journal, const JournalHeader& header, const Reserve& re
   }
 }
 
-// Bytes of a journal with `images` more rows and what completing takes.
+// Bytes of a journal with `images` more rows and the needs of completing.
 std::uint64_t FrameRows::room_of(std::uint64_t images) const noexcept {
   return end_ + images * record_bytes() + reserve_.fixed + (noted_ + images) * reserve_.image;
 }

@@ -81,8 +81,7 @@ class FrameRows {
   /// Reads the journal. Throws FileError when it is none.
   explicit FrameRows(int journal);
 
-  /// `result`: what the sink made of the image; none: nothing went wrong.
-  /// Its rows of tables count when it is stored.
+  /// `result`: the sink's result for the image; none: nothing went wrong. Its rows of tables count when it is stored.
   void append(const StackImage& image, ErrorReason result, const StoredPlace& stored, const RawPlace& raw = {});
   /// The row of an image that the sink never had.
   void append(const SkippedImage& image);
@@ -90,7 +89,7 @@ class FrameRows {
   void append(const FrameRows& from, std::size_t image, const StoredPlace& stored);
   /// Writes the rows appended since the last time to the journal; false when that failed: the next call tries again.
   bool note();
-  /// Gives back the reserved room; nothing is taken from what note() has written.
+  /// Gives back the reserved room; rows of note() stay.
   void give_back_reserve() noexcept;
 
   [[nodiscard]] const JournalHeader& header() const noexcept { return header_; }

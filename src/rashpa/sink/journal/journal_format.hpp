@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The bytes of a journal, for its writers and readers: a head, a block with what the columns are, and records of
-/// fixed length but for their lost lines, each with a checksum of its own.
+/// The bytes of a journal, for its writers and readers: a head, a block that describes the columns, and records of
+/// fixed length except their lost lines, each with a checksum of its own.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -104,7 +104,7 @@ bool JournalReader::find(std::size_t fixed) {
   std::memcpy(&crc, next_.data() + next_.size() - sizeof(crc), sizeof(crc));
   // All zeros are no record: their checksum is not 0.
   if (crc32c(next_.first(next_.size() - sizeof(crc))) != crc || !is_possible(row)) return false;
-  record_.row = row;  // what was found before stays as it is until then
+  record_.row = row;  // earlier results stay as they are until then
   return true;
 }
 
@@ -114,7 +114,7 @@ const JournalReader::Record* JournalReader::next() {
   const std::size_t fixed = record_bytes(scalars, header_.form);
   bool found = find(fixed);
   if (!found) {
-    read_.clear();  // what was read with the record before may have been written since
+    read_.clear();  // bytes read with the record before may have been written since
     found = find(fixed);
   }
   if (!found) return nullptr;

@@ -15,7 +15,8 @@ namespace rashpa::sink {
 /// later call. Used by one thread.
 class JournalReader {
  public:
-  /// One image: what its row says, its numbers in the order of the columns, which bytes of a raw file, its lost lines.
+  /// One image: the values of its row, its numbers in the order of the columns, its bytes in a raw file, its lost
+  /// lines.
   struct Record {
     FrameRow row{};
     std::vector<Scalar> scalars;
@@ -45,7 +46,7 @@ class JournalReader {
   std::vector<std::byte> read_;  // bytes of the file from read_at_ on
   std::uint64_t read_at_ = 0;
   std::uint64_t at_ = 0;             // of the next record
-  std::span<const std::byte> next_;  // what have() found there
+  std::span<const std::byte> next_;  // the bytes that have() found there
   std::uint64_t rows_ = 0;
   Record record_;
 };

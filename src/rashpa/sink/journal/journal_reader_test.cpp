@@ -48,7 +48,7 @@ TEST(JournalReader, rows_are_found_as_soon_as_they_are_noted) {
   LostRun lost{7, 1, 2};
   for (std::uint64_t index = 0; index < 5; ++index) {
     append(rows, index, index == 2 ? &lost : nullptr);
-    if (index < 2) {  // of the others, what was there is read with the record before
+    if (index < 2) {  // of the others, the existing bytes are read with the record before
       EXPECT_EQ(reader.next(), nullptr) << "it is not noted yet";
     }
     ASSERT_TRUE(rows.note());
@@ -76,7 +76,7 @@ TEST(JournalReader, a_record_that_is_half_there_is_found_when_it_is_whole) {
   ASSERT_EQ(::pread(written.number(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
   const std::uint64_t head = JournalReader(written.number()).end();
 
-  const File journal;  // as long as the other from the beginning, or as long as what is there
+  const File journal;  // as long as the other from the beginning, or as long as the existing bytes
   for (const bool reserved : {false, true}) {
     const auto room = static_cast<off_t>(reserved ? bytes.size() : 0);
     ASSERT_EQ(::ftruncate(journal.number(), 0) + ::ftruncate(journal.number(), room), 0);

@@ -34,7 +34,7 @@ void describe(const h5::Column& column, std::string_view words) {
   h5::text_attribute(column.dataset(), "description", words);
 }
 
-/// What a column holds of images that the kernels have not looked at.
+/// The value of a column for images that the kernels have not processed.
 template <typename T>
 T not_counted() noexcept {
   if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::quiet_NaN();

@@ -13,7 +13,7 @@
 
 namespace rashpa::sink {
 
-/// Creates /entry/rashpa of the master file with what is known before the first image.
+/// Creates /entry/rashpa of the master file with the facts known before the first image.
 void write_run_facts(hid_t entry, const NxmxMetadata& metadata, const std::string& buffer,
                      std::span<const SpecialValue> special);
 

@@ -44,8 +44,8 @@ void check_request(const Hdf5Config& config) {
   }
 }
 
-/// Room that completing takes: the tables with what HDF5 has around them, links, the copy of the master, what data
-/// files still have to write.
+/// Room for completing: the tables with the overhead of HDF5, links, the copy of the master, and the open bytes of data
+/// files.
 FrameRows::Reserve reserve_for(const Hdf5Config& config) {
   constexpr std::uint64_t kImage = 72, kFile = 2048, kFixed = 1U << 20, kChunks = 4U << 20, kTableChunk = 16384;
   const std::uint64_t mask = config.metadata.pixel_mask.size() * sizeof(std::uint32_t);
@@ -163,7 +163,7 @@ Hdf5Sink::Hdf5Sink(const Hdf5Config& config) {
 }
 
 Hdf5Sink::~Hdf5Sink() {
-  // What never began leaves nothing. What was not closed stays as a killed process leaves it, for repair().
+  // A run that never began leaves nothing. A run that was not closed stays as a killed process leaves it, for repair().
 }
 
 void Hdf5Sink::begin() { impl_->files.begin(); }

@@ -13,14 +13,14 @@ namespace rashpa::sink {
 /// Writes NXmx (docs/reference/files.md): accepted images in order, and under /entry/rashpa one row for every image of
 /// the run, the lost lines and the books; rows of tables lie in <prefix>_tables.h5, accumulations in
 /// <prefix>_accumulated.h5. Data files can be read while they grow (SWMR); the master file is made complete by close(),
-/// at once: until then there is what the constructor wrote.
+/// at once: until then it has the content that the constructor wrote.
 ///
 /// Until begin() all files have the suffix ".new", and go when it is never called. The rows of the tables are kept in
 /// memory and in a journal, <prefix>_master.journal, which holds room for the master besides, so that a full disk does
 /// not take it; it goes when the master is complete. Where that cannot be, it stays, for repair().
 ///
 /// An image is written when a flush of its file came back well: it then survives the end of this process, and, after
-/// settle(), a loss of power. settle() reads every file anew and takes back what is not there.
+/// settle(), a loss of power. settle() reads every file anew and takes back images that are not there.
 ///
 /// Memory for compression is taken in the constructor; the HDF5 library allocates on its own in put(), and the rows
 /// take 64 bytes an image and 8 for each column. Images that cannot be stored (disk full) are said to be lost; storing

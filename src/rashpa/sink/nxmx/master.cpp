@@ -196,8 +196,8 @@ void write_contents(const fs::path& path, const fs::path& prefix, const MasterCo
   if (!file.close()) throw FileError("hdf5: cannot complete " + path.string() + ": " + h5::last_error());
 }
 
-/// What viewers show first. Masked pixels hold the smallest value of the type, which would flatten a linear scale, so
-/// that silx is asked for a logarithmic one; in /entry NXmx does not allow that.
+/// The group that viewers show first. Masked pixels hold the smallest value of the type, which would flatten a linear
+/// scale, so that silx is asked for a logarithmic one; in /entry NXmx does not allow that.
 void make_view(hid_t file) {
   const h5::Handle view = h5::group(file, "view", "NXcollection");
   h5::text_attribute(view.get(), "default", "data");

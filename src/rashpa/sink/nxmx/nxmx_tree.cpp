@@ -100,8 +100,8 @@ void write_value_range(hid_t detector, const NxmxMetadata& metadata, const NxmxI
   if (range.most) h5::scalar<std::int64_t>(detector, "saturation_value", *range.most);
 }
 
-/// What pyFAI's NexusDetector looks for under names of its own, which NXdetector does not define: links. Pixels at
-/// `dummy`, give or take `delta_dummy`, are no measurement. `specific`: /entry/instrument/detector/detectorSpecific.
+/// Links under the names that pyFAI's NexusDetector looks for, which NXdetector does not define. Pixels at `dummy`,
+/// give or take `delta_dummy`, are no measurement. `specific`: /entry/instrument/detector/detectorSpecific.
 void write_for_pyfai(hid_t detector, hid_t specific, const NxmxMetadata& metadata, const NxmxImages& images) {
   const std::string path = "/entry/instrument/detector/detectorSpecific/";
   const std::array<std::uint32_t, 2> shape{images.height, images.width};

@@ -27,7 +27,8 @@ struct NxmxImages {
 /// detector's group.
 h5::Handle write_nxmx_tree(hid_t file, hid_t entry, const NxmxMetadata& metadata, const NxmxImages& images);
 
-/// Writes the facts of the end: `end_time`, the counts of detectorSpecific, and what was not known at the beginning.
+/// Writes the facts of the end: `end_time`, the counts of detectorSpecific, and values that were not known at the
+/// beginning.
 void finish_nxmx_tree(hid_t entry, hid_t detector, std::uint64_t expected, std::uint64_t collected,
                       std::uint64_t written, const std::string& end_time);
 

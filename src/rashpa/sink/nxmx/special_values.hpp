@@ -11,7 +11,7 @@
 
 namespace rashpa::sink {
 
-/// /entry/rashpa/special_values: what the detector has declared. Nothing when it is empty.
+/// /entry/rashpa/special_values: the detector's declared values. Nothing when it is empty.
 void write_special_values(hid_t parent, std::span<const SpecialValue> special);
 
 /// Reads the output of write_special_values() from the master; empty when there is nothing.

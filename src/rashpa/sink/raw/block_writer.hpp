@@ -16,7 +16,7 @@ inline constexpr std::size_t kBlockAlignment = 4096;
 /// Longer writes are cut into these.
 inline constexpr std::size_t kLargestWrite = std::size_t{4} << 20;
 
-/// One request. `data` null: a sync of what was written to `file` before, and finished.
+/// One request. `data` null: a sync of earlier, finished writes to `file`.
 struct BlockRequest {
   int file = -1;
   const std::byte* data = nullptr;
@@ -37,7 +37,7 @@ class BlockWriter {
  public:
   static constexpr unsigned kMostSyncs = 4;
   virtual ~BlockWriter() = default;
-  /// What it reads must stay until the answer.
+  /// Its memory must stay until the answer.
   virtual void submit(const BlockRequest& request) noexcept = 0;
   /// The next answer, in any order; false when there is none yet.
   virtual bool take(BlockAnswer& answer) noexcept = 0;

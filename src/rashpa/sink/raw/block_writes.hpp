@@ -60,7 +60,7 @@ class BlockWrites {
   std::uint64_t marked_ = 0;     // how often
   std::size_t before_mark_ = 0;  // writes on their way
   Failed failed_;
-  std::unique_ptr<BlockWriter> writer_;  // last: ends before what it reads
+  std::unique_ptr<BlockWriter> writer_;  // last: ends before the members that it reads
 };
 
 }  // namespace rashpa::sink

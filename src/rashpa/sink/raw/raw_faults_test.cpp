@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint32_t kStack = 5;
 
-/// Writes as another does, but for what is asked of it.
+/// Writes as another does, except the requested faults.
 class FaultyWriter final : public BlockWriter {
  public:
   struct Faults {

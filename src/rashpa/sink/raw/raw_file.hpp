@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A file of images without HDF5: kRawHeader bytes, then images in slots of equal length. Which slots hold images, and
-/// what is known of those, the journal says (docs/reference/raw_files.md).
+/// A file of images without HDF5: kRawHeader bytes, then images in slots of equal length. The journal says which slots
+/// hold images, and has their facts (docs/reference/raw_files.md).
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>

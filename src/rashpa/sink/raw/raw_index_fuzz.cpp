@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// libFuzzer: the index of a raw run and its data file, changed by a stranger. Four bytes a change: where, what to,
-/// how; the first byte of the input says whether checksums are made right again and whether the index is cut. The index
-/// is refused, or gives rows that are possible; images are read within the file, or are not there.
+/// libFuzzer: the index of a raw run and its data file, changed by a stranger. Four bytes a change: the place, the new
+/// value, the way; the first byte of the input says whether checksums are made right again and whether the index is
+/// cut. The index is refused, or gives rows that are possible; images are read within the file, or are not there.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -16,7 +16,7 @@
 namespace rashpa::sink {
 namespace {
 
-/// What the file system asks of addresses; 0: it does not say.
+/// The alignment that the file system demands of addresses; 0: it does not say.
 std::size_t asked_alignment([[maybe_unused]] int file) noexcept {
 #ifdef STATX_DIOALIGN
   struct statx found {};

@@ -151,7 +151,7 @@ class RawStore final : public ImageStore {
   bool noted_ = false;    // all rows of stored images are in the journal
   bool changed_ = false;  // stats(), since poll()
   bool settled_ = false;
-  BlockWrites writes_;  // last: ends before what it reads and tells
+  BlockWrites writes_;  // last: ends before the members that it uses
 };
 
 void RawStore::open_part() {
@@ -308,7 +308,7 @@ void RawStore::fail(int file, std::uint64_t offset, std::size_t bytes, int error
   }
 }
 
-// The rows of what put() has stored are in the journal: both can go to the device.
+// The rows of images that put() has stored are in the journal: both can go to the device.
 void RawStore::noted() {
   noted_ = true;
   poll();

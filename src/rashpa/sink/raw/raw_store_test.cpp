@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Runs in raw files: what is in them, what is made of them, what is left when storage fails or the process is killed.
+/// Runs in raw files: their content, their conversion, and the remains when storage fails or the process is killed.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mount.h>

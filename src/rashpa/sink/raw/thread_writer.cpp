@@ -91,7 +91,7 @@ class ThreadWriter final : public BlockWriter, private memory::Team::Work {
     std::unique_lock lock(mutex_);
     for (;;) {
       wanted_.wait(lock, [this] { return stop_ || !requests_.empty(); });
-      if (requests_.empty()) return;  // and what was asked for is done first
+      if (requests_.empty()) return;  // and earlier requests are done first
       const BlockRequest request = requests_.pop();
       lock.unlock();
       const BlockAnswer answer = answer_to(request);
@@ -103,7 +103,7 @@ class ThreadWriter final : public BlockWriter, private memory::Team::Work {
 
   std::mutex mutex_;
   std::condition_variable wanted_, answered_;
-  Queue<BlockRequest> requests_;  // guarded by mutex_, as what follows
+  Queue<BlockRequest> requests_;  // guarded by mutex_, as the members below
   Queue<BlockAnswer> answers_;
   bool stop_ = false;
   memory::Team team_;  // last: its threads use all of the above

@@ -41,7 +41,7 @@ class UringWriter final : public BlockWriter {
     }
     io_uring_sqe_set_data64(entry, request.token);
     on_its_way_ += 1;
-    // What is not taken now, because the kernel is short of memory, goes with the next call or with wait().
+    // Requests that the kernel does not take now, for lack of memory, go with the next call or with wait().
     io_uring_submit(&ring_);
   }
 

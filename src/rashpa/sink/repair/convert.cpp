@@ -76,7 +76,7 @@ void copy_if_there(const fs::path& from, const fs::path& to) {
   copy_whole(from, to);
   try {
     let_be_opened(to);
-  } catch (const FileError&) {  // damaged: what was in it is lost, which the rows will say
+  } catch (const FileError&) {  // damaged: its images are lost, which the rows will say
   }
 }
 
@@ -166,7 +166,7 @@ Converted convert(const ConvertOptions& options) {
   const JournalLock journal(from, "convert: ");
   const FrameRows raw = rows_of(from, journal);
   const fs::path master = OutputFiles::master_path(from);
-  // Completed, the master says what was in the raw files; what it is made of was kept.
+  // Completed, the master describes the content of the raw files; its parts were kept.
   const fs::path facts = fs::is_regular_file(OutputFiles::facts_path(from)) ? OutputFiles::facts_path(from) : master;
   const std::uint64_t images = raw.header().end_known() ? raw.header().images : raw.size();
   Hdf5Config config = config_of(options, raw.header(), images);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What is left when storage fails: disks that are full, files that are removed, processes that are killed.
+/// The remains when storage fails: disks that are full, files that are removed, processes that are killed.
 #include <gtest/gtest.h>
 #include <hdf5.h>
 #include <signal.h>

@@ -30,7 +30,7 @@ bool is_complete(const fs::path& master) {
   return H5Lexists(group.get(), "books", H5P_DEFAULT) > 0;
 }
 
-/// What of an image of each data file can be read: images of a dense one, elements of a sparse one.
+/// The readable part of each data file: images of a dense one, elements of a sparse one.
 std::uint64_t readable_of(const fs::path& path, ImageForm form) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) return 0;
@@ -67,7 +67,7 @@ std::uint64_t unknown_of(const FrameRows& rows) {
   return due - std::min<std::uint64_t>(rows.size(), due);
 }
 
-/// What is not readable stays what it is: the master only links it.
+/// An unreadable file stays as it is: the master only links it.
 void let_accumulations_be_opened(const fs::path& prefix) {
   const fs::path path = OutputFiles::accumulated_path(prefix);
   std::error_code ignored;

@@ -25,7 +25,7 @@ class MemorySink final : public Sink {
   [[nodiscard]] SinkStats stats() const noexcept override;
   [[nodiscard]] std::string error() const override;
 
-  /// Copies of what is held. Any thread; put() waits for it.
+  /// Copies of the held images. Any thread; put() waits for it.
   [[nodiscard]] MemorySnapshot snapshot() const;
   [[nodiscard]] std::uint32_t width() const noexcept { return width_; }
   [[nodiscard]] std::uint32_t height() const noexcept { return height_; }

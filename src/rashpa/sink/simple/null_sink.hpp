@@ -6,7 +6,7 @@
 
 namespace rashpa::sink {
 
-/// Counts accepted images and stores none: what a benchmark of everything before the sink needs.
+/// Counts accepted images and stores none, for benchmarks of everything before the sink.
 class NullSink final : public Sink {
  public:
   /// `image_bytes`: of one dense image, for SinkStats::bytes_written.

@@ -139,7 +139,7 @@ void AccumulationStore::append(const Accumulation& facts, Group& group, const Ac
     bytes_stored_ += bytes;
   }
   for (const h5::Handle& set : group.quantities) h5::check(H5Dflush(set.get()), "flush " + facts.name);
-  // Last: what they count is there.
+  // Last: the windows that they count are there.
   const std::uint64_t values[] = {window.window, window.first, window.end, window.images};
   for (std::size_t f = 0; f < kFacts.size(); ++f) write_one(group.facts[f].get(), group.windows, values[f]);
   for (const h5::Handle& set : group.facts) h5::check(H5Dflush(set.get()), "flush " + facts.name);

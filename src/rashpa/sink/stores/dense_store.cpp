@@ -260,7 +260,7 @@ void DenseStore::complete(std::size_t number) {
   if (gone.empty()) {
     std::string failed = sync_to_disk(path);
     if (!failed.empty()) why = fmt::format("{} cannot be brought to the disk: {}", path.string(), failed);
-    // What lies in memory may be all there ever is of it.
+    // The copy in memory may be the only one of the image.
     set_flushed(part, failed.empty() ? std::min(part.count, readable(path, kImages)) : 0);
   }
   if (part.flushed < part.count && gone.empty()) {
@@ -268,7 +268,7 @@ void DenseStore::complete(std::size_t number) {
   }
 }
 
-/// Attributes may not change while readers follow the file; what a full file would hold is put right afterwards.
+/// Attributes may not change while readers follow the file; the values for a full file are corrected afterwards.
 void DenseStore::check_numbers(std::size_t number) {
   const Part& part = parts_[number];
   if (part.flushed == 0 || (part.count == config_.images_per_file && part.flushed == part.count)) return;

@@ -27,8 +27,8 @@ constexpr const char* kWhat = "sink stream2";
 constexpr unsigned kLastPort = 65535;
 constexpr std::int64_t kAnswerNs = 100'000'000;  // a process that takes longer stands still: waited for once
 constexpr std::int64_t kLookNs = 10'000'000;
-constexpr std::chrono::milliseconds kLinger{7000};  // what is queued has five seconds to leave
-/// For the process that sends: itself, its libraries, and what strangers cost.
+constexpr std::chrono::milliseconds kLinger{7000};  // queued messages have five seconds to leave
+/// For the process that sends: itself, its libraries, and the memory of strangers.
 constexpr std::uint64_t kMemoryBytes = std::uint64_t{1} << 30U;
 
 std::vector<publish::Listener> listeners_of(const LaneConfig& config) {
@@ -134,7 +134,7 @@ std::optional<std::uint32_t> Lane::wait_for_answer() {
     if (place == static_cast<std::uint32_t>(Place::free)) return std::nullopt;
     const std::int64_t left = until - now_ns();
     if (left <= 0) {
-      // What it has taken already it may yet send: it was stopped in between.
+      // It may yet send messages that it has taken already: it was stopped in between.
       move(Place::offered, Place::withdrawn);
       return std::nullopt;
     }

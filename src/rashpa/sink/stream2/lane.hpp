@@ -31,14 +31,14 @@ struct LaneConfig {
   std::string buffer{};
 };
 
-/// The way of messages to the process that sends them (publish/process.hpp), which has the sockets, and what that one
-/// knows of its consumers. Nothing here waits long: a process that is not there, or stands still, takes nothing. One
+/// The way of messages to the process that sends them (publish/process.hpp), which has the sockets, and that process's
+/// counts of its consumers. Nothing here waits long: a process that is not there, or stands still, takes nothing. One
 /// thread, but for status().
 class Lane {
  public:
   /// Takes the ports and starts the process. Throws ConfigError, ResourceError.
   explicit Lane(const LaneConfig& config);
-  /// Leaves at once; what is queued is lost, unless leave() was called before.
+  /// Leaves at once; queued messages are lost, unless leave() was called before.
   ~Lane() = default;
 
   // The number of outlets at the last look.
@@ -59,7 +59,7 @@ class Lane {
   bool send_end(std::size_t outlet, std::span<const std::byte> message);
   /// An image for which no message was made.
   void miss_image() noexcept;
-  /// Nothing more comes: what is queued is given some seconds.
+  /// Nothing more comes: queued messages get some seconds.
   void leave() noexcept;
 
   /// Any thread.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The messages of DECTRIS Stream V2, docs/reference/stream2.md: what each says, as CBOR.
+/// The messages of DECTRIS Stream V2, docs/reference/stream2.md: their content, as CBOR.
 #include <cstddef>
 #include <cstdint>
 #include <string>

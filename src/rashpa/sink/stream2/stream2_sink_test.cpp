@@ -90,7 +90,7 @@ class Client {
     zmq_msg_close(&message);
     return text;
   }
-  /// The messages up to the end: what each begins with.
+  /// The messages up to the end: the beginning of each.
   std::vector<std::string> all() {
     std::vector<std::string> types;
     for (std::string message = next(); !message.empty(); message = next()) {

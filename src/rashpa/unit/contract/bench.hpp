@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The common part of the tests of the unit contract: pipelines as recipes, a ring of stacks with synthetic images, a
-/// unit that runs them, and what the plain references make of the same images.
+/// unit that runs them, and the plain references' results for the same images.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Whole pipelines on a device against unit cpu: everything that comes out of many stacks in flight. What units that
-/// learn from dark images have in common is here; each says with which choices.
+/// Whole pipelines on a device against unit cpu: all results of many stacks in flight. The common part of units that
+/// learn from dark images is here; each has its own choices.
 #include <gtest/gtest.h>
 
 #include <algorithm>

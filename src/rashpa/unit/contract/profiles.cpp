@@ -75,7 +75,7 @@ TEST_P(UnitContract, profiles_are_delivered_or_the_kernel_is_refused) {
     static_cast<void>(stack);
     while (unit->take() == nullptr) bell.wait(bell.count(), std::chrono::milliseconds(1));
   }
-  for (const Stack& stack : ring.all) {  // what a place holds stays until the place is processed again
+  for (const Stack& stack : ring.all) {  // the content of a place stays until the place is processed again
     ASSERT_EQ(stack.images[0].decision, Decision::accepted);
     for (const ProfileView& profile : stack.images[0].profiles) {
       for (int bin = 0; bin < 6; ++bin) {

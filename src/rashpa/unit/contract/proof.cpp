@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Images that are written over while a unit has them, for every kernel of the registry: what is said of the others is
-/// the same as if these had never come.
+/// Images that are written over while a unit has them, for every kernel of the registry: results of the others are the
+/// same as if these had never come.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -151,7 +151,7 @@ class Guard final : public SlotGuard {
   PixelType type = PixelType::u16;
 };
 
-/// What is known of images and windows, as bytes.
+/// The results of images and windows, as bytes.
 struct Outcome {
   std::map<std::uint64_t, std::vector<std::byte>> images;  // not of errored ones
   std::set<std::uint64_t> overwritten;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What does not fit is refused in the same words by every unit.
+/// Every unit refuses a pipeline that does not fit in the same words.
 #include "rashpa/core/error.hpp"
 #include "rashpa/unit/contract/bench.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What comes out of every unit: pixels, lists and verdicts of the plain references, fused and apart.
+/// The results of every unit: pixels, lists and verdicts of the plain references, fused and apart.
 #include "rashpa/kernel/photons/photons.hpp"
 #include "rashpa/unit/contract/bench.hpp"
 

@@ -31,7 +31,7 @@ struct Images {
   }
   std::vector<std::vector<std::uint16_t>> pixels;
 
-  /// What the sum of those images is.
+  /// The sum of those images.
   [[nodiscard]] std::vector<std::int64_t> sum(const std::vector<std::uint64_t>& images) const {
     std::vector<std::int64_t> all(kPixels);
     for (const std::uint64_t i : images) {

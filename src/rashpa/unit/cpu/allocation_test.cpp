@@ -24,7 +24,7 @@ void* take_memory(std::size_t bytes, std::size_t alignment) {
   return memory;
 }
 
-// Not inlined: the compiler would see memory of `new` go to `free`, which is what is meant here.
+// Not inlined: the compiler would see memory of `new` go to `free`, as intended here.
 [[gnu::noinline]] void give_memory(void* memory) noexcept { std::free(memory); }
 
 }  // namespace

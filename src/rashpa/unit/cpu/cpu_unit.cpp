@@ -298,7 +298,7 @@ void CpuUnit::finished() noexcept {
   }
 }
 
-/// What the step has found, and the items that are left behind it.
+/// The step's results, and the items that are left behind it.
 void CpuUnit::settle(std::size_t number) noexcept {
   const PlannedStep& step = steps_.steps[number];
   std::size_t kept = 0;
@@ -356,7 +356,7 @@ bool CpuUnit::settle_dark(std::size_t number, std::size_t item) noexcept {
   return false;
 }
 
-/// What is left has passed all steps.
+/// The remaining items have passed all steps.
 void CpuUnit::deliver() noexcept {
   for (std::size_t item = 0; item < items_; ++item) {
     StackImage& image = stack_->images[image_[item]];

@@ -97,13 +97,13 @@ class CpuUnit final : public Unit, public Accumulating, public Noticing, private
   std::size_t step_ = 0;
   bool decided_ = false;
   bool delivered_ = false;
-  std::size_t accumulation_ = 0;  // whose window is written next
+  std::size_t accumulation_ = 0;  // the step with the window to write next
   bool writing_ = false;          // the phase writes the window of accumulation_
   std::size_t items_ = 0;
   std::vector<std::uint32_t> image_;         // of item
   std::vector<std::uint32_t> place_;         // of item
   std::vector<std::uint8_t> dark_;           // of item
-  std::vector<const std::byte*> pixels_of_;  // what the next step sees
+  std::vector<const std::byte*> pixels_of_;  // the input of the next step
   std::vector<std::byte*> made_;             // where it puts what it makes
   std::vector<std::uint64_t*> marks_of_;
   std::vector<std::span<const PayloadSum>> sums_of_;

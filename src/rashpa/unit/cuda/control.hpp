@@ -58,7 +58,7 @@ constexpr std::uint64_t slot_trigger(std::uint32_t ticket, std::uint32_t work) n
 
 /// Of one unit.
 struct Control {
-  Word trigger;  ///< host: stacks up to this ticket may be processed; what a stream waits for
+  Word trigger;  ///< host: stacks up to this ticket may be processed; a stream waits for it
   Word seen;     ///< device (persistent): the first effect of a trigger
   Word abort;    ///< host: everything that waits ends
 };

@@ -32,7 +32,7 @@ constexpr std::uint32_t kStacks = 4, kRounds = 3;
 constexpr std::uint32_t kWidth = 129, kHeight = 101;
 constexpr std::size_t kPixels = std::size_t{kWidth} * kHeight;
 
-/// What has come out of an image.
+/// The results of an image.
 struct Result {
   Decision decision = Decision::none;
   VetoReason reason = VetoReason::none;

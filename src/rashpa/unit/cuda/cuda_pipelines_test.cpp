@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Pipelines that change the shape of images, or refuse them by what their sources have said, on a device against the
-/// unit on processor cores. Run by `make test-device`.
+/// Pipelines that change the shape of images, or refuse them by their sources' records, on a device against the unit on
+/// processor cores. Run by `make test-device`.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -27,7 +27,7 @@ namespace unpack = kernel::unpack;
 
 constexpr std::uint32_t kStack = 3, kStacks = 4, kRounds = 3;
 
-/// What has come out of all images, one after the other.
+/// The results of all images, one after the other.
 struct Outcome {
   struct Image {
     Decision decision = Decision::none;
@@ -45,7 +45,7 @@ struct Outcome {
 
 class CudaPipelines : public testing::TestWithParam<Trigger> {
  protected:
-  /// `fill(image, number)` makes the pixels of an image, and what is known of them.
+  /// `fill(image, number)` makes the pixels of an image, and their facts.
   template <typename Fill>
   static Outcome run(const Choice& choice, const Pipeline& pipeline, const kernel::Shape& shape, Fill fill) {
     StackRing ring(shape.width, shape.height, kStack, kStacks, memory::MemoryKind::pageable, PixelType::u8);

@@ -141,7 +141,7 @@ class NcclJoin : public testing::Test {
     upload(2, most);
     return at;
   }
-  /// Joins the parts of those devices and looks at what is made of them.
+  /// Joins the parts of those devices and checks the result.
   void expect_joined(const std::vector<int>& devices) {
     std::vector<kernel::AccumulatedArrays> parts(all_devices().size());
     std::int64_t counts = 0;

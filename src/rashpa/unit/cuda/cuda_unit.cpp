@@ -196,7 +196,7 @@ bool CudaUnit::wait_for(const InFlight& flight, const std::stop_token& ending) n
       pause_spinning();
       continue;
     }
-    // After stop() the device is idle: what has not come by then does not come.
+    // After stop() the device is idle: a stack that has not come by then does not come.
     if (failed() || ending.stop_requested()) return work_->done(flight.stack->slot) == flight.ticket;
     if (now - looked > kLookNs) {
       looked = now;
@@ -306,7 +306,7 @@ std::unique_ptr<Unit> make_split(const Choice& choice, const std::vector<std::st
   if (devices.size() > kMostMembers) {
     throw ConfigError(fmt::format("unit: {} devices split an image, {} at most", devices.size(), kMostMembers));
   }
-  // What is wrong with the whole is said of the whole.
+  // A fault of the whole is reported for the whole.
   const Steps whole = steps_of(pipeline, layout);
   check_fit(whole, layout);
   const auto members = static_cast<std::uint32_t>(devices.size());

@@ -264,7 +264,7 @@ TEST_P(CudaUnits, stopped_in_any_state_it_ends_and_gives_everything_back) {
   Ring ring(3, 4);
   for (int round = 0; round < 60; ++round) {
     Doorbell bell;
-    // What is added up waits for the stack before.
+    // Additions wait for the stack before.
     const bool in_turn = round % 2 == 1 && GetParam() != Trigger::persistent;
     const auto unit = make_unit(choice(), in_turn ? accumulating(3) : vetoing(), ring.layout, bell);
     const auto submitted = static_cast<std::size_t>(round % 5);
@@ -279,7 +279,7 @@ TEST_P(CudaUnits, stopped_in_any_state_it_ends_and_gives_everything_back) {
     while (unit->take() != nullptr) ++back;
     EXPECT_EQ(back, submitted);
     EXPECT_EQ(unit->error(), "");
-    // What comes after the end is errored, not lost.
+    // A stack after the end is errored, not lost.
     if (submitted == 0) {
       unit->submit(&ring.all[0]);
       EXPECT_EQ(ring.all[0].images[1].decision, Decision::errored);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Images that lie in the device's memory: the same results as of those in host memory, and what cannot be done there.
+/// Images that lie in the device's memory: the same results as of those in host memory, and the refused features.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ jungfrau::Config calibration() {
 
 Pipeline vetoing() { return {{calibration(), kernel::bragg_count::Config{10, 100, 100'000}}}; }
 
-/// What came of an image.
+/// The result of an image.
 struct Made {
   Decision decision = Decision::none;
   VetoReason reason = VetoReason::none;

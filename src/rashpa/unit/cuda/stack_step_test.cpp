@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t kStack = 3;
 
-/// What the function gives for every stack, and whether it fails.
+/// The function's results for every stack, and whether it fails.
 struct Given {
   std::vector<DeviceNumbers> columns;
   DeviceNumbers verdicts;

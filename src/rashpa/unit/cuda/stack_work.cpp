@@ -14,7 +14,7 @@ namespace rashpa::unit::cuda {
 
 namespace {
 
-constexpr std::size_t kAlignment = 16;  // of what threads load and store at once
+constexpr std::size_t kAlignment = 16;  // of the bytes that threads load and store at once
 constexpr std::size_t kMarks = 64;      // pixels of a word
 
 /// Words from one image's marks to the next's.
@@ -239,7 +239,7 @@ void StackWork::account(Stack& stack, bool finished) noexcept {
     if (!windows.ends_with(stack.number)) continue;
     if (adder.on_host != nullptr) adder.on_host->write(windows.arrays());
     const AccumulatedView window = windows.close();
-    // What a device that has failed owes is nowhere.
+    // Results that a failed device owes are nowhere.
     if (!on_device || finished) stack.accumulated[a] = window;
   }
 }

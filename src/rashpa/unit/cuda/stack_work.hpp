@@ -65,7 +65,7 @@ class StackWork {
   [[nodiscard]] std::uint32_t done(std::uint32_t slot) const noexcept;
   /// Trigger persistent: written when findings and scalars are there; pixels and lists may follow.
   [[nodiscard]] std::uint32_t decided(std::uint32_t slot) const noexcept;
-  /// In pinned host memory: what was found, accepted images and lists.
+  /// In pinned host memory: results, accepted images and lists.
   [[nodiscard]] const DeviceFinding& finding(std::uint32_t slot, std::uint32_t image) const noexcept;
   [[nodiscard]] const Scalar* scalars(std::uint32_t slot, std::uint32_t image) const noexcept;
   [[nodiscard]] const std::byte* pixels(std::uint32_t slot, std::uint32_t image) const noexcept;
@@ -89,7 +89,7 @@ class StackWork {
   /// Of an image that step `step` has worked on.
   [[nodiscard]] ProfileView profile(std::size_t step, std::uint32_t slot, std::uint32_t image) const noexcept;
   [[nodiscard]] TableView table(std::size_t step, std::uint32_t slot, std::uint32_t image) const noexcept;
-  /// What the steps that accumulate add up of a stack that has come back, stacks in order; `finished`: the device has
+  /// The sums of a stack that has come back, by the steps that accumulate, stacks in order; `finished`: the device has
   /// done its work. Fills Stack::accumulated.
   void account(Stack& stack, bool finished) noexcept;
   /// The windows that are open when all stacks have come back, into `all`. Waits for the device. Returns the first
@@ -102,7 +102,7 @@ class StackWork {
   struct Bench {
     Bench(const StackWork& work, Input input);
     DeviceMemory order, raw, marks, findings, scalars, blocks_done;
-    std::vector<DeviceMemory> made;                                  // by step: what it makes of the pixels
+    std::vector<DeviceMemory> made;                                  // by step: the pixels that it makes
     std::unique_ptr<kernel::bitshuffle_lz4::cuda::Encoder> encoder;  // null: pixels leave as they are, or none do
   };
   void make_passes(std::uint32_t windows_on_device);
@@ -115,7 +115,7 @@ class StackWork {
   cudaError_t copy_in(std::uint32_t slot, cudaStream_t stream) const noexcept;
   cudaError_t compute(std::uint32_t slot, cudaStream_t stream) const noexcept;
   cudaError_t make_chunks(std::uint32_t slot, cudaStream_t stream) const noexcept;
-  /// What members have to tell one another when `steps` steps are done.
+  /// The counts that members exchange when `steps` steps are done.
   cudaError_t meet(std::uint32_t slot, std::size_t steps, cudaStream_t stream) const noexcept;
   cudaError_t copy_out(std::uint32_t slot, cudaStream_t stream) const noexcept;
   [[nodiscard]] std::size_t place(std::uint32_t slot, std::uint32_t image = 0) const noexcept {

@@ -13,9 +13,9 @@
 namespace rashpa::unit {
 
 /// One unit of several members, each on a device of its own. A stack goes to the member that has the fewest unfinished
-/// ones; of equals, to the next in turn. A member that has failed gets nothing more while another works: what it had
-/// comes back errored, the run goes on. No thread and no lock of its own; each member has output memory for all slots.
-/// take() joins the windows that end with a stack, and rings of the bell may be more than stacks.
+/// ones; of equals, to the next in turn. A member that has failed gets nothing more while another works: its stacks
+/// come back errored, and the run goes on. No thread and no lock of its own; each member has output memory for all
+/// slots. take() joins the windows that end with a stack, and rings of the bell may be more than stacks.
 class DealtUnit final : public Unit, public Accumulating, public OnDevice, public Noticing {
  public:
   /// Makes member `number`, which rings `bell` once for each stack that it has finished.

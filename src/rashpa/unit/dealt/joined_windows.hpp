@@ -18,10 +18,10 @@ namespace rashpa::unit {
 using Members = std::uint64_t;
 inline constexpr std::uint32_t kMostMembers = 64;
 
-/// Windows that members add up together. Each adds what it gets; the stack that ends a window goes to one of them, and
-/// its shadow, a stack of the same number without an image, to the others that have had some of the window: it ends
-/// the window there behind what came before it, so that nobody waits for anybody. When the stack and its shadows are
-/// back their parts are one window.
+/// Windows that members add up together. Each adds its own stacks; the stack that ends a window goes to one of them,
+/// and its shadow, a stack of the same number without an image, to the others that have had some of the window: it ends
+/// the window there behind earlier stacks, so that no member waits for another. When the stack and its shadows are back
+/// their parts are one window.
 ///
 /// note() and shadow() are for the thread that submits, the rest for the one that takes; lost() for any.
 class JoinedWindows {
@@ -42,9 +42,9 @@ class JoinedWindows {
 
   /// Keeps the parts that a member has given back with the stack, or with its shadow.
   void keep(std::uint32_t member, const Accumulated& parts) noexcept { parts_[member] = parts; }
-  /// When all have: makes the windows that end with the stack, in place of what its member has said of them.
+  /// When all have: makes the windows that end with the stack, in place of its member's.
   void join(const Ending& ending, Stack& stack) noexcept;
-  /// The windows that are open at the end, of what members conclude with, which keep() has been told of.
+  /// The windows that are open at the end, from the members' last parts, which keep() has got.
   Accumulated conclude() noexcept;
 
   /// The missing parts of windows, in words; empty: nothing.

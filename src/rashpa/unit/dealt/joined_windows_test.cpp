@@ -157,7 +157,7 @@ struct Failing {
       stacks[s].images[0].completeness = Completeness::complete;
     }
   }
-  /// What the window says that ends with the next four stacks; 0: it is not handed out.
+  /// The content of the window that ends with the next four stacks; 0: it is not handed out.
   std::uint64_t next_window() {
     std::uint64_t sum = 0;
     for (int i = 0; i < 4; ++i) unit->submit(&stacks[submitted++]);

@@ -12,8 +12,7 @@
 
 namespace rashpa::unit {
 
-/// Makes one window of what members of a DealtUnit have added up. One thread at a time, once it is made; trouble() from
-/// any.
+/// Makes one window of the sums of a DealtUnit's members. One thread at a time, once it is made; trouble() from any.
 class Joiner {
  public:
   virtual ~Joiner() = default;

@@ -7,8 +7,8 @@ namespace rashpa::unit {
 
 /// A pipeline that adds up over images, on several devices.
 struct Sharing {
-  Pipeline part;  ///< what each does: accumulations are parts
-  Output output;  ///< what comes out of all together
+  Pipeline part;  ///< the steps of each: accumulations are parts
+  Output output;  ///< the results of all together
   Joins joins;    ///< by accumulation; none: nothing is added up, and `part` is the pipeline
 };
 

@@ -95,7 +95,7 @@ inline std::vector<Window> windows_of(const Make& make, const Pipeline& pipeline
   return all;
 }
 
-/// `reals`: how far float64 may be apart, of its size; what is not float64 is equal.
+/// `reals`: how far float64 may be apart, of its size; other types are equal.
 inline void expect_same(const Window& found, const Window& truth, double reals) {
   EXPECT_EQ(found.view.window, truth.view.window);
   EXPECT_EQ(found.view.first, truth.view.first);

@@ -41,8 +41,8 @@ Steps checked(const Choice& choice, const Pipeline& pipeline, const Layout& layo
   return steps;
 }
 
-/// The step that counts on the way, or the one that makes a list of what is marked on it: one of each at most, since
-/// the conversion has one of each to offer.
+/// The step that counts on the way, or the one that makes a list of its marks: one of each at most, since the
+/// conversion has one of each to offer.
 const PlannedStep* found(const Steps& steps, bool list) {
   const auto step = std::find_if(steps.steps.begin(), steps.steps.end(), [list](const PlannedStep& one) {
     return list ? one.makes_list : one.rides.has_value();
@@ -84,7 +84,7 @@ FpgaUnit::FpgaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
 
 FpgaUnit::~FpgaUnit() { stop(); }
 
-/// What lies where in card memory, and the calibration there.
+/// The layout of card memory, and the calibration there.
 void FpgaUnit::lay_out() {
   const auto tables = steps_.steps.front().step->on_fpga();
   if (!tables) {
@@ -240,7 +240,7 @@ bool FpgaUnit::wait_for(const Flight& flight) noexcept {
   }
 }
 
-/// Counts, what they decide, and the pixels of accepted images.
+/// Counts, decisions by them, and the pixels of accepted images.
 void FpgaUnit::finish(Flight& flight) noexcept {
   Stack& stack = *flight.stack;
   const std::span<const std::uint8_t> work = flow_.asked(stack);

@@ -138,7 +138,7 @@ bool OpenclUnit::go_on(std::uint32_t place) noexcept {
   return true;
 }
 
-/// What becomes of each image is known; what is accepted is fetched.
+/// The decision on each image is known; accepted images are fetched.
 void OpenclUnit::decide(std::uint32_t bench, Flight& flight) noexcept {
   Stack& stack = *flight.stack;
   const std::span<std::uint8_t> work = flow_.asked(stack);
@@ -218,7 +218,7 @@ std::optional<Busy> OpenclUnit::busy() const {
   return work_.busy(*doing, doing->step);
 }
 
-/// What the device does not finish is lost.
+/// Stacks that the device does not finish are lost.
 void OpenclUnit::give_up() noexcept {
   fail(CL_OUT_OF_RESOURCES, "the device has not finished what it began");
   for (std::uint32_t i = 0; i < flying_; ++i) {

@@ -40,7 +40,7 @@ class OpenclUnit final : public Unit, public Accumulating, public OnDevice, publ
   [[nodiscard]] std::string notice() const override { return work_.notice(); }
   [[nodiscard]] std::optional<Busy> busy() const override;
 
-  /// How long stop() waits for what the device has begun.
+  /// The time for which stop() waits for begun stacks.
   static constexpr std::int64_t kStopNs = 5'000'000'000;
 
  private:

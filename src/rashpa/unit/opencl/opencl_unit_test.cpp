@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The unit on OpenCL devices: the contract of all units, images in place and copied, and what is its own. On a machine
-/// without OpenCL the tests are skipped and say why.
+/// The unit on OpenCL devices: the contract of all units, images in place and copied, and its own features. On a
+/// machine without OpenCL the tests are skipped and say why.
 #include "rashpa/unit/opencl/opencl_unit.hpp"
 
 #include <dlfcn.h>
@@ -93,14 +93,14 @@ class Broken final : public kernel::Step {
   kernel::Declaration declaration_{.name = "broken", .purpose = "to fail"};
 };
 
-/// What a device waits for until it is opened.
+/// A gate at which a device waits until it is opened.
 class Gate {
  public:
   void shut() noexcept { shut_ = true; }
   void open() noexcept {
     if (event_ != nullptr) function<decltype(&clSetUserEventStatus)>("clSetUserEventStatus")(event_, CL_COMPLETE);
   }
-  /// As a pass: what comes behind it waits.
+  /// As a pass: later steps wait.
   cl_int enqueue(cl_command_queue queue) noexcept {
     if (!shut_ || event_ != nullptr) return CL_SUCCESS;
     cl_context context = nullptr;
@@ -162,7 +162,7 @@ class OpenclUnit : public testing::Test {
     const Available found = opencl::available();
     if (!found.usable) GTEST_SKIP() << "the tests of unit opencl are left out: " << found.what;
   }
-  /// What is said of a pipeline that is refused.
+  /// The message for a refused pipeline.
   static std::string refusal(const Choice& choice, const Pipeline& pipeline, const Layout& layout) {
     Doorbell bell;
     try {
@@ -327,7 +327,7 @@ class OpenclPipelines : public OpenclUnit, protected Pipelines {
       expect_same(run({.kind = Kind::opencl, .transfer = transfer}, pipeline, calibration), truth);
     }
   }
-  /// What `expect` says of a choice, of every one.
+  /// The check `expect` of every choice.
   template <typename Expect>
   static void of_every_choice(Expect expect) {
     for (const Transfer transfer : transfers()) expect(Choice{.kind = Kind::opencl, .transfer = transfer});

@@ -17,7 +17,7 @@ using memory::opencl::api;
 using memory::opencl::check;
 using memory::opencl::Device;
 
-constexpr std::size_t kAlignment = 16;  // of what work items load at once
+constexpr std::size_t kAlignment = 16;  // of the bytes that work items load at once
 
 const Layout& checked(const Steps& steps, const Layout& layout) {
   for (const PlannedStep& step : steps.steps) {

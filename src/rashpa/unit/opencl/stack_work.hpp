@@ -45,18 +45,18 @@ class StackWork {
   cl_int go_on(std::uint32_t bench, const Stack& stack) noexcept;
   /// How many legs of the stack at `bench` have been put into the queues.
   [[nodiscard]] std::size_t legs_begun(std::uint32_t bench) const noexcept { return flights_[bench].leg + 1; }
-  /// What the device is at where that many legs of a stack have been put into its queues.
+  /// The step of the device when that many legs of a stack have been put into its queues.
   [[nodiscard]] Busy busy(const StepWatch::Doing& doing, std::size_t legs) const {
     const Leg& leg = passes_.legs()[legs - 1];
     return steps_.busy(doing, leg.first, leg.last);
   }
-  /// Behind the last leg: what was found in image i.
+  /// Behind the last leg: the results of image i.
   [[nodiscard]] const ImageBooks& books(std::uint32_t bench, std::uint32_t image) const noexcept {
     return memory_.books(bench)[image];
   }
   /// Lets go out what accepted images have: image i when kept[i] is not 0, and nothing else.
   cl_int deliver(std::uint32_t bench, std::uint32_t slot, std::span<const std::uint8_t> kept) noexcept;
-  /// As decided(), of what deliver() was asked for.
+  /// As decided(), for the data that deliver() has requested.
   [[nodiscard]] cl_int delivered(std::uint32_t bench) const noexcept { return status(flights_[bench].delivered); }
   /// In host memory, once delivered.
   [[nodiscard]] const std::byte* pixels(const Stack& stack, std::uint32_t image) const noexcept;
@@ -65,8 +65,8 @@ class StackWork {
   [[nodiscard]] SparseView list(std::uint32_t bench, std::uint32_t slot, std::uint32_t image) const noexcept;
   /// Whether windows end with the stack: it is started even when none of its images is processed.
   [[nodiscard]] bool ends_windows(std::uint64_t number) const noexcept { return sums_.ends_with(number); }
-  /// In the order of stacks, of a stack of which all is done: what it has added to windows, and those that end with it.
-  /// `started`: it was.
+  /// In the order of stacks, for a finished stack: its additions to windows, and those that end with it. `started`: it
+  /// was.
   void account(std::uint32_t bench, bool started, Stack& stack) noexcept;
   /// The windows that are open when nothing is under way any more. Waits for the device.
   cl_int conclude(Accumulated& all) noexcept { return sums_.close_open(all, compute_.get()); }

@@ -10,7 +10,7 @@ namespace rashpa::unit {
 
 namespace {
 
-/// What the unit says of an image; nothing is known of it yet.
+/// The unit's result for an image of which nothing is known yet.
 void clear(StackImage& image) noexcept {
   image.decision = Decision::none;
   image.reason = VetoReason::none;
@@ -72,7 +72,7 @@ void SplitUnit::submit(Stack* stack) noexcept {
     StackImage& image = stack->images[i];
     clear(image);
     const bool arrived = image.completeness == Completeness::complete || image.completeness == Completeness::partial;
-    // Nothing comes back of what is submitted behind the end.
+    // A stack that is submitted behind the end does not come back.
     if (stopped && arrived) image.decision = Decision::errored;
   }
   // First the member that is waited for: a ring that comes at once finds it.

@@ -48,7 +48,7 @@ class SplitUnit final : public Unit, public OnDevice, public Noticing {
     kernel::Rows rows{};
     std::size_t first_byte = 0;     // of the strip in an image
     std::uint32_t first_index = 0;  // of the strip's first pixel in the image that comes out
-    std::vector<Stack> stacks{};    // by slot: what it sees of the stack there
+    std::vector<Stack> stacks{};    // by slot: its view of the stack there
     std::unique_ptr<Unit> unit{};
     bool has_come = false;  // the stack that is taken next
   };
@@ -61,7 +61,7 @@ class SplitUnit final : public Unit, public OnDevice, public Noticing {
   std::uint32_t stack_;
   std::vector<Member> members_;
   memory::Buffer indices_, values_;  // of lists, by slot and image
-  memory::Ring<Stack*> order_;       // what was submitted
+  memory::Ring<Stack*> order_;       // the submitted stacks
   Stack* next_ = nullptr;            // to be taken
   std::atomic<bool> stopped_{false};
 };

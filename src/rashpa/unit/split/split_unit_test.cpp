@@ -69,7 +69,7 @@ struct Split {
           members.push_back(made.get());
           return made;
         }) {}
-  /// What member `number` says of image `image` of the stack that it is to finish.
+  /// The result of member `number` for image `image` of the stack that it must finish.
   StackImage& says(std::size_t number, std::uint32_t image) { return members[number]->waiting.front()->images[image]; }
   /// Both have accepted all images of the next stack.
   void accept() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How images are cut into strips, one for each member of a unit, and what the members have to tell one another.
+/// How images are cut into strips, one for each member of a unit, and the counts that the members exchange.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,8 +12,8 @@
 
 namespace rashpa::unit {
 
-/// Strips of about equal height, from the top. Each begins at a multiple of 64 pixels, which is what threads of devices
-/// load, store and mark together. Throws ConfigError when the image has too few rows for `members`.
+/// Strips of about equal height, from the top. Each begins at a multiple of 64 pixels, which threads of devices load,
+/// store and mark together. Throws ConfigError when the image has too few rows for `members`.
 std::vector<kernel::Rows> strips_of(const Layout& whole, std::uint32_t members);
 
 /// The strips of the same images: they lie where those do, and as far apart.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Images in strips: where they are cut, and that the parts of what steps find are the whole, on processor cores.
+/// Images in strips: the cuts, and the sum of the steps' parts against the whole, on processor cores.
 #include "rashpa/unit/split/strips.hpp"
 
 #include <gtest/gtest.h>
@@ -90,7 +90,7 @@ class StripSums : public testing::Test {
       std::memcpy(ring_.all[0].images[i].raw, frame.data(), frame.size() * 2);
     }
   }
-  /// A unit, and what it has said of the stack.
+  /// A unit, and its results for the stack.
   struct Ran {
     Ran(const Pipeline& pipeline, const Layout& layout, Stack stack_in, std::size_t first_byte)
         : stack(std::move(stack_in)), unit(make_unit({}, pipeline, layout, bell)) {

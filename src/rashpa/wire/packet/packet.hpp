@@ -22,7 +22,7 @@ enum class Layer : std::uint8_t { ethernet, ip, udp_payload };
 struct EthernetHeader {
   std::array<std::uint8_t, 6> destination{};
   std::array<std::uint8_t, 6> source{};
-  std::optional<std::uint16_t> ethertype;  ///< of what follows the VLAN tags: 0x0800, 0x86DD, 0x8915
+  std::optional<std::uint16_t> ethertype;  ///< of the bytes behind the VLAN tags: 0x0800, 0x86DD, 0x8915
   friend bool operator==(const EthernetHeader&, const EthernetHeader&) = default;
 };
 struct VlanTag {
@@ -127,7 +127,7 @@ std::string_view name_of(IcrcVerdict verdict) noexcept;
 
 struct Icrc {
   std::optional<std::uint32_t> value;     ///< the four bytes as a big-endian number, as captures print them: d96cfed1
-  std::optional<std::uint32_t> computed;  ///< the same of what it should be; unset when there is no IP header
+  std::optional<std::uint32_t> computed;  ///< the same for the right value; unset when there is no IP header
   IcrcVerdict verdict = IcrcVerdict::unchecked;
   std::optional<std::uint16_t> ip_id;  ///< modulo_id: the identification that makes the ICRC right
   friend bool operator==(const Icrc&, const Icrc&) = default;
@@ -158,21 +158,20 @@ struct Packet {
 
 enum class UdpChecksum : std::uint8_t { zero, compute };
 struct EncodeOptions {
-  UdpChecksum udp_checksum = UdpChecksum::zero;  ///< what an unset UDP checksum becomes
+  UdpChecksum udp_checksum = UdpChecksum::zero;  ///< the value of an unset UDP checksum
 };
 
-/// "UC_RDMA_WRITE_ONLY_WITH_IMMEDIATE", "RC_ACKNOWLEDGE", "CNP", …; "UNKNOWN_0x7f" for what has no name.
+/// "UC_RDMA_WRITE_ONLY_WITH_IMMEDIATE", "RC_ACKNOWLEDGE", "CNP", …; "UNKNOWN_0x7f" for an opcode without a name.
 std::string opcode_name(std::uint8_t opcode);
 /// The opcode of a name as opcode_name() gives it; empty when there is none.
 std::optional<std::uint8_t> opcode_of(std::string_view name);
 
-/// Reads one packet from untrusted bytes. Throws ConfigError that names the header that is short or wrong and what it
-/// needs.
+/// Reads one packet from untrusted bytes. Throws ConfigError that names the short or wrong header and its needs.
 Packet decode(std::span<const std::byte> bytes, Layer start);
 
-/// Writes the packet, from the outermost header that is set. What is given is written as it is, even where it is wrong;
-/// what is not set is computed. Throws ConfigError when a header that the opcode needs is missing, one it does not have
-/// is given, a field does not fit its bits, or the ICRC cannot be computed (no IP header, no value).
+/// Writes the packet, from the outermost header that is set. Given values are written unchanged, even wrong ones; unset
+/// values are computed. Throws ConfigError when a header that the opcode needs is missing, one it does not have is
+/// given, a field does not fit its bits, or the ICRC cannot be computed (no IP header, no value).
 std::vector<std::byte> encode(const Packet& packet, const EncodeOptions& options = {});
 
 }  // namespace rashpa::wire

@@ -22,7 +22,7 @@ constexpr std::uint16_t kEthertypeRoce1 = 0x8915;
 constexpr std::uint8_t kUdpProtocol = 17;
 constexpr std::uint8_t kIbaNextHeader = 0x1B;
 
-// Takes headers off the front of what is left, and never more than is there.
+// Takes headers off the front of the remaining bytes, and never more than there are.
 class Reader {
  public:
   explicit Reader(Bytes bytes) : all_(bytes), end_(bytes.size()) {}

@@ -5,8 +5,8 @@
 namespace rashpa::wire {
 
 /// Extends the 24 bits of a packet's number (PSN) to 64, so that numbers of one sender can be compared over any time.
-/// Packets may come out of order by up to kReordered places; what seems to lie further back was sent after an outage.
-/// One thread.
+/// Packets may come out of order by up to kReordered places; a packet that seems to lie further back was sent after an
+/// outage. One thread.
 class PacketNumbers {
  public:
   static constexpr std::uint32_t kReordered = 1U << 16;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What one member makes of what the others have told, where the host writes what those say. Run by `make test-device`.
+/// One member's use of the others' counts, which the host writes here. Run by `make test-device`.
 #include "rashpa/unit/cuda/joint/exchange.hpp"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ struct Member {
     }
     copy(scalars.as<void>(), all.data(), all.size() * sizeof(Scalar));
   }
-  /// What the other member says: columns 1 and 2 of each image.
+  /// The other member's counts: columns 1 and 2 of each image.
   void tell(const std::array<std::int64_t, std::size_t{2} * kStack>& numbers) const {
     std::byte* const box = joint.boxes(0, kSlot) + box_bytes(numbers.size());
     copy(box + sizeof(Box), numbers.data(), sizeof(numbers));

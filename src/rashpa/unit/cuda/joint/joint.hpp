@@ -14,8 +14,8 @@
 
 namespace rashpa::unit::cuda {
 
-/// Pinned memory of the host that all members see: whole images as they come out, boxes of what is counted, and the
-/// word that ends all waiting. Any thread.
+/// Pinned memory of the host that all members see: whole result images, boxes of counts, and the word that ends all
+/// waiting. Any thread.
 class Joint {
  public:
   /// Pins the images of `whole`, too. `meetings`: of the members' pipeline. Throws ResourceError.

@@ -19,8 +19,8 @@ namespace rashpa::unit::cuda {
 /// that lie on the host, and those that are no plain sums, are joined there, too.
 class NcclJoiner final : public Joiner {
  public:
-  /// `facts`: what is accumulated, by accumulation. Tries everything once, so that nothing is set up later. Throws
-  /// ResourceError when NCCL is not there or cannot be used.
+  /// `facts`: the accumulated quantities, by accumulation. Tries everything once, so that nothing is set up later.
+  /// Throws ResourceError when NCCL is not there or cannot be used.
   NcclJoiner(Joins joins, const std::vector<Accumulation>& facts, const std::vector<int>& devices);
 
   [[nodiscard]] std::uint32_t on_device() const noexcept override;

@@ -126,7 +126,7 @@ class Resident final : public Dispatch {
   }
 
  private:
-  /// Step `number` of the pipeline as the kernel does it; what a list needs besides goes into `task`.
+  /// Step `number` of the pipeline as the kernel does it; the further needs of a list go into `task`.
   ResidentStep step_of(std::size_t number, ResidentTask& task) {
     const PlannedStep& planned = work_.steps_.steps[number];
     ResidentStep step{};

@@ -99,7 +99,7 @@ struct ResidentTask {
 constexpr std::uint32_t resident_chunks(std::uint32_t pixels) noexcept { return (pixels + 2047) / 2048 * 8; }
 
 /// Starts the kernel; it ends when Control::abort is not 0. All of its blocks run at once or it is not started.
-/// `peaks`: what it does for a step of that kind; null: there is none.
+/// `peaks`: its work for a step of that kind; null: there is none.
 cudaError_t start_resident(const ResidentTask& task, const kernel::peakfinder8::cuda::Pass* peaks,
                            cudaStream_t stream) noexcept;
 

@@ -12,7 +12,7 @@ namespace rashpa::unit::cuda::resident_device {
 
 namespace peakfinder8 = kernel::peakfinder8::cuda;
 
-/// What finding peaks needs besides.
+/// Further memory for finding peaks.
 struct PeakWork {
   std::uint32_t step = 0;  ///< of ResidentTask::steps
   peakfinder8::Known known{};
@@ -30,7 +30,8 @@ __device__ void for_each(std::uint32_t images, Work work) {
   for (; images != 0; images &= images - 1) work(static_cast<std::uint32_t>(__ffs(static_cast<int>(images)) - 1));
 }
 
-/// All blocks: the peaks of the images `reached`, as kernels over a stack find them; what follows one there meets here.
+/// All blocks: the peaks of the images `reached`, as kernels over a stack find them; a meeting here takes the place of
+/// a boundary between kernels there.
 __device__ inline void find_peaks(const ResidentTask& task, const PeakWork& peaks, Team& team, std::uint32_t slot,
                                   std::uint32_t reached, std::byte* memory) {
   static_assert(kThreads == kernel::cuda::kRingThreads);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the resident kernel does with an image: conversion of words that lie in host memory, the decision, and what
-/// leaves for host memory.
+/// The work of the resident kernel on an image: conversion of words that lie in host memory, the decision, and the
+/// results for host memory.
 #include <cstddef>
 #include <cstdint>
 
@@ -105,7 +105,7 @@ __device__ void convert_one(const ResidentTask& task, ResidentCounts& counts, st
   tally(task, counts, chunk, converted, entries.invalid);
 }
 
-/// What is known of an image of which all pixels are converted. All blocks come to the same.
+/// The results of an image with all pixels converted. All blocks come to the same.
 struct Decided {
   bool accepted = false;
   DeviceFinding finding{};

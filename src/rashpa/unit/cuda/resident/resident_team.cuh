@@ -40,7 +40,7 @@ struct RunRoom {
   std::int16_t value[device::kWarpPixels];
 };
 
-/// What a block of several shares of the stack in hand.
+/// The shared state of a block, one of several, for the stack in hand.
 struct Shared : Watched {
   std::uint64_t trigger;  ///< of that stack; 0: none, leave
   std::uint32_t accepted;
@@ -146,7 +146,7 @@ __device__ void watch(const ResidentTask& task, Watched& shared, std::uint32_t w
   Pace pace(task, shared, watcher);
   for (std::uint32_t looks = 1;; ++looks) {
     pace.wait();
-    // What the host wrote before the trigger is seen by every thread that sees that this one releases them.
+    // The host's writes before the trigger are visible to every thread that sees this thread's release.
     const std::uint64_t seen =
         OnSystem<std::uint64_t>(task.triggers[turn.slot].copies[watcher].value).load(::cuda::memory_order_acquire);
     if (static_cast<std::int32_t>(ticket_of(seen) - turn.ticket) >= 0) {
@@ -192,7 +192,7 @@ struct Team {
       OnDevice<std::uint32_t> end(task.state->end);
       for (std::uint32_t looks = 1; ticket_of(seen = go.load(::cuda::memory_order_acquire)) != turn.ticket; ++looks) {
         if (looks % kLooksAtTrigger != 0 || end.load(::cuda::memory_order_acquire) == 0) continue;
-        // What was let go before the end is done by all blocks.
+        // All blocks finish stacks that were let go before the end.
         seen = go.load(::cuda::memory_order_acquire);
         if (ticket_of(seen) != turn.ticket) seen = 0;
         break;
@@ -203,7 +203,7 @@ struct Team {
     return shared.trigger;
   }
 
-  /// All threads: what any of them has stored is seen by all of them.
+  /// All threads: stores of any of them are visible to all of them.
   __device__ void meet() {
     __syncthreads();
     arrivals += blocks();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Steps of a stack that belong to no kernel: turns of what is done stack by stack; what leaves the device.
+/// Steps of a stack that belong to no kernel: turns of work that is done stack by stack, and results that leave the
+/// device.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -39,9 +40,9 @@ struct Deliver {
 };
 cudaError_t deliver(const Deliver& step, cudaStream_t stream) noexcept;
 
-/// What stands between the two in a stream is done for one stack at a time, in the order of their tickets, whichever
-/// streams they are in. Stacks are enqueued in that order. `turn`: the ticket of the last one that is through, 0 at
-/// first; in device memory. Orders of earlier tickets wait for nothing.
+/// Work between the two in a stream is done for one stack at a time, in the order of their tickets, whichever streams
+/// they are in. Stacks are enqueued in that order. `turn`: the ticket of the last one that is through, 0 at first; in
+/// device memory. Orders of earlier tickets wait for nothing.
 cudaError_t take_turn(const Order* order, const std::uint32_t* turn, cudaStream_t stream) noexcept;
 cudaError_t give_turn(const Order* order, std::uint32_t* turn, cudaStream_t stream) noexcept;
 

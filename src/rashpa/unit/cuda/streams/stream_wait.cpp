@@ -36,8 +36,8 @@ class StreamWait final : public Dispatch {
   }
   [[nodiscard]] cudaError_t look(std::uint32_t slot) const noexcept override { return streams_.look(slot); }
   void stop() noexcept override {
-    // What was enqueued for stacks that never came runs once, with orders that ask for nothing. Where the stack before
-    // in the same slot is still under way, its order is needed until it is done.
+    // Work enqueued for stacks that never came runs once, with orders that ask for nothing. Where the stack before in
+    // the same slot is still under way, its order is needed until it is done.
     const std::int64_t end = now_ns() + kStopNs;
     for (std::uint32_t i = 0, slot = first_waiting(); i < ahead_; ++i, slot = after(slot)) {
       while (work_.done(slot) != work_.order(slot).ticket && now_ns() < end) {
