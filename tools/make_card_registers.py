@@ -219,7 +219,7 @@ def _cxx_group(group: Group) -> Iterator[str]:
         yield f"inline constexpr std::size_t kWords = {last};"
         yield "/// First byte of the one at place `index`."
         yield f"constexpr std::uint32_t at(std::size_t index) noexcept {{ return 0x{group.address:X} + static_cast<std::uint32_t>(index) * 0x{group.stride:X}; }}"
-        yield "// What follows is added to at()."
+        yield "// Offsets below are added to at()."
     base = group.address if group.count == 1 else 0
     for register in group.registers:
         yield f"inline constexpr std::uint32_t k{camel(register.name)} = 0x{base + register.address:X};  ///< {register.desc}"
@@ -279,9 +279,9 @@ def markdown(registers: Map) -> str:
         f"<!-- {registers.made}. -->",
         f"# {registers.title}",
         "",
-        f"One page of {registers.size // 1024} KiB, words of 32 bits, little endian. Every word is written by one side; reading changes nothing; commands are",
+        f"One page of {registers.size // 1024} KiB, words of 32 bits, little endian. One side writes a word, and reading changes nothing. Commands are",
         "monotone counters. 64-bit values are two words, the low one first: read high, low, high until both high words agree. MAC and IP",
-        "addresses lie as on the wire, first byte in bits 7 … 0; all else is a number. Doorbells lie at the end: whoever carries writes applies",
+        "addresses lie as on the wire, first byte in bits 7 … 0; all else is a number. Doorbells lie at the end: the carrier of writes applies",
         "them last, in the order of their addresses.",
     ]
     for group in registers.groups:
@@ -294,22 +294,22 @@ def markdown(registers: Map) -> str:
             meaning = register.desc
             if not register.plain:
                 bits = (f"{_bits(f)} `{f.name}`: {f.desc}{_enum(f)}" for f in register.fields)
-                meaning += " " + "; ".join(bits)
+                meaning += " " + " ".join(f"{part.removesuffix('.')}." for part in bits)
             elif register.fields[0].enum:
                 meaning += _enum(register.fields[0])
             base = group.address if group.count == 1 else 0
             word = f"{register.address // 4} | " if group.count > 1 else ""
             lines += [
-                f"| 0x{base + register.address:0{4 if group.count == 1 else 2}X} | {word}{register.name} | {register.words} | {register.writer} | {meaning} |"
+                f"| 0x{base + register.address:0{4 if group.count == 1 else 2}X} | {word}`{register.name}` | {register.words} | {register.writer} | {meaning} |"
             ]
     for name, members in registers.enums:
         lines += ["", f"## Values of {name}", "", "| value | name | meaning |", "|---|---|---|"]
-        lines += [f"| {value} | {member} | {desc} |" for member, value, desc in members]
+        lines += [f"| {value} | `{member}` | {desc} |" for member, value, desc in members]
     return "\n".join([*lines, ""])
 
 
 def _bits(field: Field) -> str:
-    return f"bit {field.lsb}" if field.width == 1 else f"bits {field.lsb + field.width - 1} … {field.lsb}"
+    return f"Bit {field.lsb}" if field.width == 1 else f"Bits {field.lsb + field.width - 1} … {field.lsb}"
 
 
 def _enum(field: Field) -> str:

@@ -58,7 +58,7 @@ namespace identity {
 inline constexpr std::uint32_t kMagic = 0x0;  ///< 0x43505352, the text RSPC in memory.
 inline constexpr std::uint32_t kVersion = 0x4;  ///< Of this map of registers.
 inline constexpr std::uint32_t kGitHash = 0x8;  ///< The first eight digits of the commit that the card was made of.
-inline constexpr std::uint32_t kCapabilities = 0xC;  ///< What this card has.
+inline constexpr std::uint32_t kCapabilities = 0xC;  ///< The abilities of this card.
 inline constexpr Field kCapabilitiesDtps{0, 8};  ///< data transfer processes
 inline constexpr Field kCapabilitiesDescriptorSlots{8, 16};  ///< entries of the ring of descriptors
 inline constexpr Field kCapabilitiesFaultInjection{31, 1};  ///< 1: faults can be made on order, tests only
@@ -70,9 +70,9 @@ inline constexpr std::uint32_t kMemoryBytes = 0x18;  ///< Bytes of card memory.
 }  // namespace identity
 
 namespace status {
-inline constexpr std::uint32_t kState = 0x40;  ///< What the card does.
+inline constexpr std::uint32_t kState = 0x40;  ///< The state of the card.
 inline constexpr std::uint32_t kError = 0x44;  ///< The first error since the last Arm; 0: none.
-inline constexpr Field kErrorCode{0, 8};  ///< what
+inline constexpr Field kErrorCode{0, 8};  ///< its kind
 inline constexpr Field kErrorDtp{8, 8};  ///< of the error
 inline constexpr Field kErrorWord{16, 7};  ///< of the DTP table: word_zero, word_unaligned, mtu
 inline constexpr std::uint32_t kErrorLine = 0x48;  ///< Of the error: which descriptor since Arm, counted from 0 (descriptor_…); 0 of others.
@@ -107,12 +107,12 @@ inline constexpr std::size_t kCount = 16;
 inline constexpr std::size_t kWords = 9;
 /// First byte of the one at place `index`.
 constexpr std::uint32_t at(std::size_t index) noexcept { return 0x400 + static_cast<std::uint32_t>(index) * 0x40; }
-// What follows is added to at().
+// Offsets below are added to at().
 inline constexpr std::uint32_t kImagesSent = 0x0;  ///< Images whose event has left.
 inline constexpr std::uint32_t kImagesSkipped = 0x8;  ///< Images left out: no credit, and on_full says skip.
 inline constexpr std::uint32_t kPackets = 0x10;  ///< Packets.
 inline constexpr std::uint32_t kBytes = 0x18;  ///< Payload bytes.
-inline constexpr std::uint32_t kGranted = 0x20;  ///< Images granted, modulo 2^32: the later of the doorbell and of what the receiver wrote.
+inline constexpr std::uint32_t kGranted = 0x20;  ///< Images granted, modulo 2^32: the later of the doorbell and of the receiver's word.
 }  // namespace dtp_status
 
 namespace settings {
@@ -125,13 +125,13 @@ inline constexpr std::size_t kCount = 64;
 inline constexpr std::size_t kWords = 2;
 /// First byte of the one at place `index`.
 constexpr std::uint32_t at(std::size_t index) noexcept { return 0x1400 + static_cast<std::uint32_t>(index) * 0x8; }
-// What follows is added to at().
+// Offsets below are added to at().
 inline constexpr std::uint32_t kPacket = 0x0;  ///< Which packet.
 inline constexpr Field kPacketPsn{0, 24};  ///< its PSN
 inline constexpr Field kPacketDtp{24, 4};  ///< its DTP
-inline constexpr std::uint32_t kWhat = 0x4;  ///< What becomes of it.
+inline constexpr std::uint32_t kWhat = 0x4;  ///< The kind of the fault, and its place.
 inline constexpr Field kWhatBitNumber{0, 16};  ///< bit of the frame to flip: 8 · byte + bit
-inline constexpr Field kWhatKind{16, 2};  ///< what
+inline constexpr Field kWhatKind{16, 2};  ///< its kind
 }  // namespace faults
 
 namespace descriptors {
@@ -139,9 +139,9 @@ inline constexpr std::size_t kCount = 64;
 inline constexpr std::size_t kWords = 8;
 /// First byte of the one at place `index`.
 constexpr std::uint32_t at(std::size_t index) noexcept { return 0x2000 + static_cast<std::uint32_t>(index) * 0x20; }
-// What follows is added to at().
+// Offsets below are added to at().
 inline constexpr std::uint32_t kSource = 0x0;  ///< Address in card memory, bits 31 … 0.
-inline constexpr std::uint32_t kWhat = 0x4;  ///< The rest of it, and what it is.
+inline constexpr std::uint32_t kWhat = 0x4;  ///< The rest of the address, and the kind of the descriptor.
 inline constexpr Field kWhatSourceHigh{0, 16};  ///< bits 47 … 32 of the address
 inline constexpr Field kWhatDtp{16, 4};  ///< data transfer process
 inline constexpr Field kWhatEventRecord{20, 1};  ///< 1: the record of an image, 128 bytes, WRITE with immediate
@@ -156,14 +156,14 @@ inline constexpr std::size_t kCount = 16;
 inline constexpr std::size_t kWords = 64;
 /// First byte of the one at place `index`.
 constexpr std::uint32_t at(std::size_t index) noexcept { return 0x4000 + static_cast<std::uint32_t>(index) * 0x200; }
-// What follows is added to at().
+// Offsets below are added to at().
 inline constexpr std::uint32_t kDestinationMac = 0x0;  ///< MAC address of the destination, or of the first router.
 inline constexpr std::uint32_t kSourceMac = 0x8;  ///< MAC address of the card.
 inline constexpr std::uint32_t kIpDestination = 0x10;  ///< IPv4 (first word) or IPv6 address of the destination.
 inline constexpr std::uint32_t kIpSource = 0x20;  ///< The card's.
 inline constexpr std::uint32_t kPorts = 0x30;  ///< UDP ports.
 inline constexpr Field kPortsSourcePort{0, 16};  ///< of the card; differs between DTPs, so that switches spread them
-inline constexpr Field kPortsDestinationPort{16, 16};  ///< 4791, or what a receiver in user space listens on
+inline constexpr Field kPortsDestinationPort{16, 16};  ///< 4791, or the port of a receiver in user space
 inline constexpr std::uint32_t kTraffic = 0x34;  ///< Of the IP header.
 inline constexpr Field kTrafficTrafficClass{0, 8};  ///< DSCP and ECN
 inline constexpr Field kTrafficHopLimit{8, 8};  ///< hop limit, time to live
@@ -216,7 +216,7 @@ inline constexpr std::uint32_t kLinesPerRun = 0xFC;  ///< Lines of a run: 1, or 
 }  // namespace dtp_table
 
 namespace doorbells {
-inline constexpr std::uint32_t kGranted = 0x7F00;  ///< A DTP each: images granted by software in this run, modulo 2^32, less than 2^31 ahead of what is sent; 0 before Arm.
+inline constexpr std::uint32_t kGranted = 0x7F00;  ///< A DTP each: images granted by software in this run, modulo 2^32, less than 2^31 ahead of the sent ones; 0 before Arm.
 inline constexpr std::uint32_t kFramesAvailable = 0x7F40;  ///< A DTP each: frames of its module that are in card memory, those of other slices included, modulo 2^32; 0 before Arm.
 inline constexpr std::uint32_t kDescriptorsPosted = 0x7FF0;  ///< Descriptors written into the ring, modulo 2^32.
 inline constexpr std::uint32_t kAbort = 0x7FF4;  ///< One more: end the run. The packet on its way ends, everything else is dropped.
@@ -231,7 +231,7 @@ struct DtpTable {
   std::array<std::uint32_t, 4> ip_destination{};  ///< IPv4 (first word) or IPv6 address of the destination.
   std::array<std::uint32_t, 4> ip_source{};  ///< The card's.
   std::uint32_t ports_source_port = 0;  ///< of the card; differs between DTPs, so that switches spread them
-  std::uint32_t ports_destination_port = 0;  ///< 4791, or what a receiver in user space listens on
+  std::uint32_t ports_destination_port = 0;  ///< 4791, or the port of a receiver in user space
   std::uint32_t traffic_class = 0;  ///< DSCP and ECN
   std::uint32_t traffic_hop_limit = 0;  ///< hop limit, time to live
   std::uint32_t flow_label = 0;  ///< IPv6.

@@ -35,7 +35,7 @@ namespace identity {
 inline constexpr std::uint32_t kMagic = 0x0;  ///< 0x55505352, the text RSPU in memory.
 inline constexpr std::uint32_t kVersion = 0x4;  ///< Of this map of registers.
 inline constexpr std::uint32_t kGitHash = 0x8;  ///< The first eight digits of the commit that the card was made of.
-inline constexpr std::uint32_t kCapabilities = 0xC;  ///< What this card has.
+inline constexpr std::uint32_t kCapabilities = 0xC;  ///< The abilities of this card.
 inline constexpr Field kCapabilitiesLanes{0, 8};  ///< pixels a cycle
 inline constexpr Field kCapabilitiesMostImages{8, 8};  ///< images of a stack, at most
 inline constexpr Field kCapabilitiesSlots{16, 8};  ///< entries of the ring of stacks
@@ -45,9 +45,9 @@ inline constexpr std::uint32_t kMemoryBytes = 0x18;  ///< Bytes of card memory.
 }  // namespace identity
 
 namespace status {
-inline constexpr std::uint32_t kState = 0x40;  ///< What the unit does.
+inline constexpr std::uint32_t kState = 0x40;  ///< The state of the unit.
 inline constexpr std::uint32_t kError = 0x44;  ///< The first error since the last Abort; 0: none.
-inline constexpr Field kErrorCode{0, 8};  ///< what
+inline constexpr Field kErrorCode{0, 8};  ///< its kind
 inline constexpr std::uint32_t kErrorStack = 0x48;  ///< Of images and blocks: which stack, as stacks_posted counts them from 0. Of others: the first that is not done.
 inline constexpr std::uint32_t kAbortDone = 0x4C;  ///< The value of doorbell abort that was carried out last: nothing is on its way, stacks that were posted before are dropped.
 inline constexpr std::uint32_t kStacksDone = 0x50;  ///< Stacks whose results are in card memory, modulo 2^32. Abort makes it stacks_posted.
@@ -81,7 +81,7 @@ inline constexpr std::size_t kCount = 4;
 inline constexpr std::size_t kWords = 5;
 /// First byte of the one at place `index`.
 constexpr std::uint32_t at(std::size_t index) noexcept { return 0x2000 + static_cast<std::uint32_t>(index) * 0x20; }
-// What follows is added to at().
+// Offsets below are added to at().
 inline constexpr std::uint32_t kRawPage = 0x0;  ///< Raw words of image 0.
 inline constexpr std::uint32_t kPhotonsPage = 0x4;  ///< Photons of image 0.
 inline constexpr std::uint32_t kResultsPage = 0x8;  ///< Records of 64 bytes, one an image: words masked, saturated, bright, listed pixels, beats of the list; the rest is 0. A list of more beats than it has room for is not whole.
@@ -91,7 +91,7 @@ inline constexpr std::uint32_t kListsPage = 0x10;  ///< The list of image 0, whe
 
 namespace doorbells {
 inline constexpr std::uint32_t kStacksPosted = 0x7FF8;  ///< Stacks written into the ring, modulo 2^32; at most slots ahead of stacks_done.
-inline constexpr std::uint32_t kAbort = 0x7FFC;  ///< One more: drop what is posted.
+inline constexpr std::uint32_t kAbort = 0x7FFC;  ///< One more: drop posted stacks.
 }  // namespace doorbells
 
 
