@@ -32,6 +32,7 @@ LONG = {
     "python/tests/test_tutorials.py": 71,
     "tests/chain/test_groups.py": 70,
     "tests/browser/test_dashboard.py": 65,
+    "tests/browser/test_image_tools.py": 60,
     "tests/chain/test_overrun.py": 60,
     "tests/chain/test_card_unit.py": 57,
     "python/tests/cli/test_hostile_names.py": 55,

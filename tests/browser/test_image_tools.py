@@ -1,21 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tools of the image as a person uses them, on one run that goes on: the tests share it, and follow each other."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.browser.dashboard_site import Site, View
+from tests.browser.dashboard_site import RUN, Site, View
 
 from rashpa.dashboard.image_plot import MAPS
 
 pytestmark = pytest.mark.timeout(600)
+ALARMS = """
+[alarms]
+lost_images = 3
+"""
 
 
 @pytest.fixture(scope="module")
 def site(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    site = Site(tmp_path_factory.mktemp("tools"))
+    site = Site(tmp_path_factory.mktemp("tools"), run=RUN + ALARMS)
     yield site
     site.close()
 
@@ -246,6 +251,24 @@ def test_a_reload_does_not_ask_for_the_token_again_and_orders_are_recorded(view:
     assert '"order": "pause", "role": "operator", "address": "127.0.0.1"' in lines[-1]
     view.press("Resume")
     view.until(lambda: view.state == "running")
+
+
+def test_an_alarm_is_at_the_top_and_a_person_acknowledges_it_with_a_name(view: View) -> None:
+    alarm = view.page.locator("#alerts [data-alarm='lost']")  # faults are injected
+    view.until(lambda: alarm.count() == 1)
+    assert "more than 3 images" in alarm.inner_text()
+    view.button("acknowledge").click()
+    view.until(lambda: "type your name" in view.text("lock_text"))
+    view.page.get_by_label("your name").fill("Ada <b>")
+    view.button("acknowledge").click()
+    view.until(lambda: "acknowledged by Ada <b>" in alarm.inner_text())
+    assert not view.button("acknowledge").is_visible()
+    lines = (view.site.folder / "out" / "dashboard_alarms.jsonl").read_text().splitlines()
+    assert [json.loads(line)["what"] for line in lines] == ["begins", "is acknowledged"]
+
+
+def test_the_time_until_the_disk_is_full_is_in_the_line_of_state(view: View) -> None:
+    view.until(lambda: view.part("disk").startswith("disk full in "))
 
 
 def test_tabs_are_used_by_keyboard_and_pages_reflow_in_both_schemes(view: View) -> None:

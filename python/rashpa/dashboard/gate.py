@@ -12,6 +12,8 @@ from rashpa.dashboard.keys import LIFETIME_S, Keys, Session
 from rashpa.node.door.access import AccessError, Names
 
 LOGIN = "/token"
+SESSION = "session_of_browser"
+"""The name by which a request carries its session to its handler."""
 _NEEDED = "this page needs its token: it is in the address that `rashpa dashboard` printed"
 _TOKEN = "token"  # noqa: S105  a name
 _FORM = """\

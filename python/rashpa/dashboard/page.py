@@ -79,7 +79,7 @@ class Page:
             self._curves.update(scene, self._watch.course)
         self._texts |= {
             "head": head(scene, self._watch.course),
-            "alerts": alerts(scene),
+            "alerts": alerts(scene, self._watch.board.alarms if self._watch.board is not None else ()),
             "books": books_table(scene),
             "nodes": nodes_table(scene),
             "vetoes": vetoes_table(scene),

@@ -89,6 +89,7 @@ class Scene:
     nodes: tuple[NodeScene, ...] = ()
     limits: tuple[Limit, ...] = ()
     ending: Ending | None = None
+    free_bytes: int | None = None  # of the disk of run.output, where receivers of this machine store
     said: tuple[str, ...] = field(default=())  # lines that the run has printed, where the page has started it
 
     @property

@@ -21,9 +21,11 @@ from tornado.httputil import HTTPServerRequest
 from tornado.ioloop import IOLoop
 from tornado.web import RequestHandler
 
+from rashpa.dashboard.acknowledging import Acknowledging
+from rashpa.dashboard.alarms import AlarmBoard
 from rashpa.dashboard.door import Door
 from rashpa.dashboard.files import BROWSER, patterns
-from rashpa.dashboard.gate import Answer, Gate, token_address
+from rashpa.dashboard.gate import SESSION, Answer, Gate, token_address
 from rashpa.dashboard.image_plot import MAPS
 from rashpa.dashboard.keys import Keys, Session
 from rashpa.dashboard.nodes import Nodes
@@ -40,7 +42,6 @@ from rashpa.node.logs.serve_error import ServeError
 
 _log = logging.getLogger("tornado.access")
 _PAGE = "page.html"
-_SESSION = "session_of_browser"
 _TABS = (
     ("tools", "Image tools"),
     ("books", "Books"),
@@ -88,7 +89,7 @@ class _Site(BokehTornado):  # type: ignore[misc]  # Bokeh is Any to mypy
             self.door.heard(request, may_look=instead is None)
         if instead is not None:
             return self.get_handler_delegate(request, Answer, instead)
-        setattr(request, _SESSION, self._gate.session_of(request))  # Bokeh hands the request on, less its cookies
+        setattr(request, SESSION, self._gate.session_of(request))  # Bokeh hands the request on, less its cookies
         return super().find_handler(request, **options)
 
     def log_request(self, handler: RequestHandler) -> None:
@@ -114,7 +115,10 @@ async def serve(
     place: Place, nodes: Nodes, keys: Keys, starter: Starter, reports: list[Path], ready: Callable[[str], None]
 ) -> None:
     """Serve the page until SIGTERM or SIGINT. `ready` gets the page's address for viewers. Raise ServeError when the address is not available."""
-    watch, past = Watch(nodes), PastRuns(reports)
+    board = AlarmBoard(starter.reports)
+    watch, past = Watch(nodes, board=board), PastRuns(reports)
+    if nodes.plan is not None and nodes.plan.file.alarms.some:
+        watch.join()  # as a page that is always open
     template = (BROWSER / _PAGE).read_text(encoding="utf-8")
     name = nodes.plan.file.run.name if nodes.plan is not None else ""
     pages = 0
@@ -123,9 +127,9 @@ async def serve(
         nonlocal pages
         doc.template = template
         request = doc.session_context.request
-        session: Session = getattr(request, _SESSION)
+        session: Session = getattr(request, SESSION)
         doc.template_variables.update(
-            run=name, operator=session.may_order, maps=list(MAPS), absent=ABSENT_COLOURS, tabs=_TABS
+            run=name, way=keys.way, operator=session.may_order, maps=list(MAPS), absent=ABSENT_COLOURS, tabs=_TABS
         )
         if pages >= _MOST_PAGES:
             raise RuntimeError(f"{pages} pages are open already; close some")
@@ -147,7 +151,10 @@ async def serve(
         gate,
         {"/": Application(FunctionHandler(open_page))},
         extra_websocket_origins=["*"],  # the gate has looked at it
-        extra_patterns=patterns(keys, past, watch, Views()),
+        extra_patterns=[
+            *patterns(keys, past, watch, Views()),
+            (r"/alarms/([\w-]+)", Acknowledging, {"keys": keys, "board": board}),
+        ],
         include_headers=[],
         include_cookies=[],
         **_TIMES,

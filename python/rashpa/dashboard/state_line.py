@@ -40,7 +40,7 @@ def state_parts(scene: Scene, course: Course) -> list[Part]:
         parts.append(Part("number", f"run {scene.plan.file.run.number}"))
     flows = list(_flows(scene, course))
     if scene.going:
-        parts += _progress(scene, flows)
+        parts += _progress(scene, course, flows)
     books = _books(scene)
     if settled := books.accepted + books.vetoed + books.errored:
         parts.append(Part("hits", f"hits {books.accepted / settled:.1%}"))
@@ -53,7 +53,7 @@ def state_parts(scene: Scene, course: Course) -> list[Part]:
     return parts
 
 
-def _progress(scene: Scene, flows: list[_Flow]) -> Iterator[Part]:
+def _progress(scene: Scene, course: Course, flows: list[_Flow]) -> Iterator[Part]:
     if scene.plan is None or not flows:
         return
     frames = scene.plan.file.run.most_frames
@@ -62,9 +62,17 @@ def _progress(scene: Scene, flows: list[_Flow]) -> Iterator[Part]:
     yield Part("frames", f"{done:,} frames" if open_end else f"{min(done, frames):,} of {frames:,} frames")
     rate, stored = sum(flow.images_per_s for flow in flows), sum(flow.stored_bytes_per_s for flow in flows)
     yield Part("rate", f"{rate:,.1f} images/s" + (f", {stored / 1e9:.2f} GB/s stored" if stored else ""))
+    if (full_s := disk_left_s(scene, course)) is not None:
+        yield Part("disk", f"disk full in {clock_of(full_s)}")
     left = [(flow.expected - flow.decided) / flow.images_per_s for flow in flows if flow.images_per_s > 0]
     if not open_end and left:
         yield Part("left", f"{clock_of(max(left))} left")
+
+
+def disk_left_s(scene: Scene, course: Course) -> float | None:
+    """Return the time until the disk is full at the rate of now, None while nothing is stored on this machine."""
+    stored = sum(course.curves[buffer.key].pace.bytes_per_s for buffer in scene.buffers if buffer.key in course.curves)
+    return scene.free_bytes / stored if scene.free_bytes is not None and stored > 0 else None
 
 
 def _flows(scene: Scene, course: Course) -> Iterator[_Flow]:

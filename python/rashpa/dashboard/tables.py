@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from rashpa.control.nodes.node_progress import Sending
 from rashpa.control.telegrams.telegram import Books, Latency, count_of
+from rashpa.dashboard.alarms import Alarm
 from rashpa.dashboard.course import Course
 from rashpa.dashboard.past_runs import PastRun
 from rashpa.dashboard.scene import NodeScene, Scene
@@ -34,9 +35,9 @@ def head(scene: Scene, course: Course) -> str:
     return " ".join(parts)
 
 
-def alerts(scene: Scene) -> str:
-    """Return what a person must know about the end of a run, and about one that goes on without its manager."""
-    text = ""
+def alerts(scene: Scene, alarms: Sequence[Alarm] = ()) -> str:
+    """Return the alarms, and everything a person must know about the end of a run and about one without its manager."""
+    text = "".join(_alarm(alarm) for alarm in alarms)
     if scene.going and not scene.managed:
         text += "<p class='bad'>✖ Its manager is gone; take it over with <code>rashpa attach</code>.</p>"
     if scene.ending is not None:
@@ -47,6 +48,17 @@ def alerts(scene: Scene) -> str:
     elif scene.state == "ended":
         text += "<p class='quiet'>Below is what its nodes said last; it was run without a report (--output).</p>"
     return text
+
+
+def _alarm(alarm: Alarm) -> str:
+    state = "is over" if alarm.over else "goes on"
+    said = f"⚠ {alarm.text}; since {alarm.since}, {state}"
+    if alarm.by:
+        return f"<p class='warn' data-alarm='{html.escape(alarm.key)}'>{html.escape(said)}; acknowledged by {html.escape(alarm.by)}</p>"
+    return (
+        f"<p class='bad' data-alarm='{html.escape(alarm.key)}'>{html.escape(said)} "
+        f"<button type='button' data-acknowledge='{html.escape(alarm.key)}'>acknowledge</button></p>"
+    )
 
 
 def books_table(scene: Scene) -> str:

@@ -3,29 +3,73 @@
 
 import asyncio
 import contextlib
+import shutil
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import replace
 
 from rashpa.control.capacity.limits import limits_of
 from rashpa.control.nodes.gather_limited import gather_limited
 from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.nodes.running_time import within
+from rashpa.control.plan.run_plan import Plan
 from rashpa.control.telegrams.telegram import Capabilities, Status
+from rashpa.dashboard.alarms import AlarmBoard
 from rashpa.dashboard.course import Course
 from rashpa.dashboard.nodes import Going, Nodes
 from rashpa.dashboard.past_runs import ending_of
 from rashpa.dashboard.scene import NodeScene, Scene
 
 LOOK_S = 0.5
+_DISK_S = 5.0
 _PATIENCE_S = 1.2  # a node that has not answered for so long is shown as lost; the others are not kept waiting
 
 
-class Watch:
-    """Asks the nodes for their status while a page is open. `clock`: returns seconds since 1970."""
+class _Disk:
+    """Asks for the free space of the run's folder, in a thread: a disk may hang, and the page does not wait for it."""
 
-    def __init__(self, nodes: Nodes, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self) -> None:
+        self._asked: Future[int] | None = None
+        self._known: int | None = None
+        self._again = 0.0
+
+    def free_bytes(self, plan: Plan | None) -> int | None:
+        """Return the last answer, None before there is one, and where no receiver of this machine stores images."""
+        here = plan is not None and any(receiver.node == "local" for receiver in plan.receivers)
+        if plan is None or not here:
+            return None
+        if self._asked is not None and self._asked.done():
+            self._known = self._asked.result() if self._asked.exception() is None else None
+            self._asked = None
+        if self._asked is None and time.monotonic() >= self._again:
+            self._again = time.monotonic() + _DISK_S
+            self._asked = _in_thread(lambda: shutil.disk_usage(plan.file.run.folder).free)
+        return self._known
+
+
+def _in_thread(work: Callable[[], int]) -> "Future[int]":
+    """Start `work` in a thread that holds up no end of the process."""
+    found: Future[int] = Future()
+
+    def done() -> None:
+        try:
+            found.set_result(work())
+        except OSError as error:
+            found.set_exception(error)
+
+    threading.Thread(target=done, name="free space", daemon=True).start()
+    return found
+
+
+class Watch:
+    """Asks the nodes for their status while a page is open. `clock`: returns seconds since 1970; `board`: takes the alarms."""
+
+    def __init__(self, nodes: Nodes, clock: Callable[[], float] = time.time, board: AlarmBoard | None = None) -> None:
         self.nodes = nodes
+        self.board = board
+        self._disk = _Disk()
         self.scene = Scene(clock(), nodes.plan, going=False, managed=False)
         self.course = Course()
         self.clients: dict[str, NodeClient] = {}
@@ -84,11 +128,14 @@ class Watch:
             holder=going.record.holder if going is not None else "",
             nodes=nodes,
             limits=self.scene.limits,
+            free_bytes=self._disk.free_bytes(plan) if going is not None else None,
             ending=ending_of(self._report, self._began) if ended else None,
         )
         if not ended:
             self.course.add(self.scene)
             await self._take_limits()
+        if self.board is not None:
+            self.board.look(self.scene, self.course)
 
     async def _follow(self, going: Going | None) -> None:
         """Make new clients when another run goes on than before."""

@@ -10,6 +10,7 @@ def test_a_pace_is_that_of_the_last_seconds() -> None:
     for second in range(20):
         pace.look(float(second), 10 * second, 1000 * second)
     assert pace.images_per_s == pytest.approx(10)
+    assert pace.span_s == 4.0
     assert pace.bytes_per_s == pytest.approx(1000)
     assert pace.left_s(290) == pytest.approx(10)
     for second in range(20, 40):

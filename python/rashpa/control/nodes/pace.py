@@ -30,6 +30,11 @@ class Pace:
         return max(0.0, (last[which] - first[which]) / (last[0] - first[0]))
 
     @property
+    def span_s(self) -> float:
+        """Return the time over which the rate is measured, by the node's clock."""
+        return self._looks[-1][0] - self._looks[0][0] if self._looks else 0.0
+
+    @property
     def images_per_s(self) -> float:
         return self._rate(1)
 

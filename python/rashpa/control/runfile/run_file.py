@@ -25,12 +25,13 @@ from rashpa.control.runfile.node_sections import (
     Receiver,
     Receivers,
 )
-from rashpa.control.runfile.run_section import MOST_PATIENCE_S, Run
+from rashpa.control.runfile.run_section import MOST_PATIENCE_S, Alarms, Run
 from rashpa.control.runfile.section import Section
 
 __all__ = [
     "MOST_MODULES",
     "MOST_PATIENCE_S",
+    "Alarms",
     "Buffer",
     "DeadModule",
     "Detector",
@@ -63,6 +64,7 @@ class RunFile(Section):
     buffer: list[Buffer] = Field(min_length=1)
     faults: Faults = Faults()
     nodes: Nodes = Nodes()
+    alarms: Alarms = Alarms()
 
     @property
     def emulators(self) -> list[Emulator]:

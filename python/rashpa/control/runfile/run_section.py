@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The section `[run]` of a run file."""
+"""The sections `[run]` and `[alarms]` of a run file."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,6 +14,7 @@ from rashpa.data.files.file_names import expanded
 UNTIL_STOPPED = "until stopped"
 MOST_FRAMES = 2**32  # of a run that nobody stops, src/rashpa/core/end.hpp
 MOST_PATIENCE_S = 30 * 86400.0
+Share = Annotated[float, Field(gt=0.0, le=1.0)]
 
 
 class Run(Section):
@@ -87,3 +88,44 @@ class Run(Section):
     def most_frames(self) -> int:
         """Return the number of frames, or its upper limit."""
         return MOST_FRAMES if isinstance(self.frames, str) else self.frames
+
+
+class Alarms(Section):
+    """Limits that `rashpa dashboard` watches while it runs. A key that is not given raises no alarm."""
+
+    lost_images: int | None = Field(
+        default=None,
+        ge=0,
+        le=2**40,
+        description="images that are missing or partial, of all buffers: more are an alarm",
+    )
+    free_slots: Share | None = Field(
+        default=None, description="share of a buffer's slots that can take images: fewer are an alarm"
+    )
+    disk_minutes: float | None = Field(
+        default=None,
+        gt=0.0,
+        le=1e6,
+        description="time until the disk of run.output is full, at the rate of now, where receivers are on the machine of the page: less is an alarm",
+    )
+    hit_rate: Share | None = Field(
+        default=None, description="share of accepted images since the run began: less is an alarm"
+    )
+    rate: Share | None = Field(
+        default=None, description="share of detector.rate_hz that is decided in the last seconds: less is an alarm"
+    )
+    silent_s: float | None = Field(
+        default=None, gt=0.0, le=3600.0, description="a node that has not answered for so long is an alarm"
+    )
+    webhook: str = Field(
+        default="",
+        max_length=2000,
+        pattern=r"^(https?://[^\s]+)?$",
+        description="address to which each alarm is posted as JSON when it begins, is acknowledged and ends",
+    )
+
+    @property
+    def some(self) -> bool:
+        """Return True when there is something to watch."""
+        limits = (self.lost_images, self.free_slots, self.disk_minutes, self.hit_rate, self.rate, self.silent_s)
+        return any(limit is not None for limit in limits)

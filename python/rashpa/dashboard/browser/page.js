@@ -56,6 +56,34 @@ byId("lock")?.addEventListener("submit", async (event) => {
   byId("lock_text").className = "bad"
 })
 
+// ---- alarms: a person with a name acknowledges them, and a sound, if it is switched on, repeats until then ------------------------
+
+byId("alerts").addEventListener("click", async (event) => {
+  const key = event.target.dataset?.acknowledge
+  if (key === undefined) return
+  const person = byId("person")
+  if (person === null || person.value.trim() === "") {
+    byId("lock_text").textContent = person === null ? "✖ the token for orders is needed to acknowledge" : "✖ type your name first"
+    person?.focus()
+    return
+  }
+  const answer = await fetch(byId("alerts").dataset.way, { method: "POST", body: new URLSearchParams({ alarm: key, by: person.value }) })
+  byId("lock_text").textContent = answer.ok ? "operator" : "✖ the alarm is not there any more"
+})
+
+function beep() {
+  if (!byId("sound").checked || document.querySelector("[data-acknowledge]") === null) return
+  const audio = new AudioContext()
+  const tone = audio.createOscillator()
+  tone.connect(audio.destination)
+  tone.frequency.value = 880
+  tone.start()
+  tone.stop(audio.currentTime + 0.3)
+  tone.onended = () => audio.close()
+}
+
+setInterval(beep, 3000)
+
 // ---- past runs --------------------------------------------------------------------------------------------------------------------
 
 function search() {
