@@ -19,7 +19,7 @@ import pytest
 import zstandard
 from numpy.typing import NDArray
 
-from rashpa.data.stored.combined import masters_of
+from rashpa.data.stored.combined.combined import masters_of
 from rashpa.node.engine.native_engine import NativeFactory
 from rashpa.testing.waiting import GUARD_S
 

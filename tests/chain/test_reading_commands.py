@@ -25,7 +25,7 @@ from rashpa.cli.main import app
 from rashpa.data.datasets.dataset_spec import StoredSpec
 from rashpa.data.datasets.replay import load_replay
 from rashpa.data.parts.run_parts import StoredRunError
-from rashpa.data.stored.combined import combine, parts_of
+from rashpa.data.stored.combined.combined import combine, parts_of
 from rashpa.testing.warm_nodes import WarmNodes
 
 pytestmark = pytest.mark.whole

@@ -21,7 +21,7 @@ from typer.testing import CliRunner  # noqa: E402
 import rashpa  # noqa: E402
 from rashpa.cli.main import app  # noqa: E402
 from rashpa.data.parts.run_parts import StoredRunError  # noqa: E402
-from rashpa.data.stored.combined import combine  # noqa: E402
+from rashpa.data.stored.combined.combined import combine  # noqa: E402
 from rashpa.data.stored.joined_run import JoinedRun  # noqa: E402
 from rashpa.node.offline.process import Job, Recording, process_recording  # noqa: E402
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine of two NUMA nodes: memory is where the thread runs that sets a receiver up, which is what rashpa.node.engine.numa relies on."""
+"""A machine of two NUMA nodes: memory is where the thread runs that sets a receiver up, which is what rashpa.node.engine.places.numa relies on."""
 
 import re
 

@@ -61,7 +61,7 @@ def _findings(file: Path) -> Iterator[str]:
     """Yield the faults of a complete file of a receiver and its parts. A file that cannot be read has none here: its own tests report it."""
     from rashpa.data.base.bad_file import BadFileError
     from rashpa.data.making.nxmx_check import check_entries
-    from rashpa.data.stored.combined import is_combined
+    from rashpa.data.stored.combined.combined import is_combined
 
     try:
         if file.is_symlink() or not file.is_file() or not (is_combined(file) or _holds_images(file)):

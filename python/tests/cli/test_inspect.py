@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from rashpa.cli.files.inspect import inspect
 from rashpa.cli.main import app
-from rashpa.data.stored.combined import combine
+from rashpa.data.stored.combined.combined import combine
 from rashpa.testing import stored_run
 
 APP = typer.Typer()

@@ -10,7 +10,7 @@ import pytest
 from rashpa.control.capacity.capacity import cautions
 from rashpa.control.plan.run_plan import Plan, load_plan
 from rashpa.control.runfile.links import link_keys
-from rashpa.control.runfile.older_places import as_placed_now
+from rashpa.control.runfile.reading.older_places import as_placed_now
 from rashpa.control.runfile.run_file import RunFile
 from rashpa.control.runfile.run_file_reader import RunFileError, read_run_file, run_file_of
 

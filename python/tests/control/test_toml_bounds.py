@@ -3,7 +3,7 @@
 
 import pytest
 
-from rashpa.control.runfile.toml_bounds import DEEPEST, beyond_bounds
+from rashpa.control.runfile.reading.toml_bounds import DEEPEST, beyond_bounds
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 
 from rashpa.data.parts.older_files import leaders_of
 from rashpa.data.parts.run_parts import StoredRunError
-from rashpa.data.stored.combined import combine, masters_of, names_in, parts_of, remake
-from rashpa.data.stored.combined_member import STATES
+from rashpa.data.stored.combined.combined import combine, masters_of, names_in, parts_of, remake
+from rashpa.data.stored.combined.combined_member import STATES
 from rashpa.testing import stored_run
 from rashpa.testing.stored_run import ACCEPTED, member, pixels
 

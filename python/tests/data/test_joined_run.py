@@ -9,7 +9,7 @@ import pytest
 
 import rashpa
 from rashpa.data.parts.run_parts import StoredRunError
-from rashpa.data.stored.combined import combine
+from rashpa.data.stored.combined.combined import combine
 from rashpa.data.stored.joined_run import open_parts
 from rashpa.data.stored.reader import open_run
 from rashpa.data.stored.stored_images import RawShape, describe

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rashpa.node.engine.engine import EngineError
-from rashpa.node.engine.numa import ANYWHERE, Device, gpu, network_card, node_of, numa_nodes, place_for
+from rashpa.node.engine.places.numa import ANYWHERE, Device, gpu, network_card, node_of, numa_nodes, place_for
 
 ALLOWED = sorted(os.sched_getaffinity(0))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rashpa.control.plan.dataset_check import resolved_dataset
+from rashpa.control.plan.checks.dataset_check import resolved_dataset
 from rashpa.control.runfile.dataset_spec import JungfrauSpec
 from rashpa.control.runfile.run_file_reader import read_run_file
 

@@ -15,8 +15,8 @@ from rashpa.data.base.books import DataBooks, all_of
 from rashpa.data.files.hdf5.files import folders_of
 from rashpa.data.parts.older_files import MASTER
 from rashpa.data.parts.run_parts import StoredRunError
-from rashpa.data.stored.combined import combine as combine_masters
-from rashpa.data.stored.combined import is_combined, left_out_in, masters_of, parts_of
+from rashpa.data.stored.combined.combined import combine as combine_masters
+from rashpa.data.stored.combined.combined import is_combined, left_out_in, masters_of, parts_of
 from rashpa.data.stored.reader import open_run
 from rashpa.data.stored.run_books import run_books
 

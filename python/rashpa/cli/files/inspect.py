@@ -20,7 +20,7 @@ from rashpa.data.base.exit_code import ExitCode
 from rashpa.data.figures.image_values import brightest_image
 from rashpa.data.files.hdf5.files import folders_of
 from rashpa.data.parts.run_parts import StoredRunError
-from rashpa.data.stored.combined import is_combined, left_out_in
+from rashpa.data.stored.combined.combined import is_combined, left_out_in
 from rashpa.data.stored.hits import no_hits
 from rashpa.data.stored.joined_run import JoinedRun, open_parts
 from rashpa.data.stored.opened import open_one

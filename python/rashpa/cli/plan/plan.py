@@ -20,7 +20,7 @@ from rashpa.control.capacity.capacity import CapacityError, cautions, check_abil
 from rashpa.control.capacity.loads import memory_of
 from rashpa.control.capacity.plan_summary import Summary, json_of, summary_of, unknown_of
 from rashpa.control.nodes.node_client import NodeError
-from rashpa.control.plan.calibration_warnings import calibration_warnings
+from rashpa.control.plan.checks.calibration_warnings import calibration_warnings
 from rashpa.control.plan.run_plan import Plan, PlannedBuffer, images_of, load_plan
 from rashpa.control.run.manager import Manager
 from rashpa.control.runfile.pipeline import UNITS, Pipeline, Step, plan_pipeline, unit_trouble

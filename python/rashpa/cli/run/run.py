@@ -32,7 +32,7 @@ from rashpa.control.capacity.plan_summary import json_of, summary_of
 from rashpa.control.handover.journal import JournalError, journal_of
 from rashpa.control.nodes.launcher import LauncherError, launcher_of
 from rashpa.control.nodes.local_node import local_command
-from rashpa.control.plan.calibration_warnings import calibration_warnings
+from rashpa.control.plan.checks.calibration_warnings import calibration_warnings
 from rashpa.control.plan.run_plan import Plan, images_of, load_plan
 from rashpa.control.run.manager import Manager
 from rashpa.control.runfile.run_file_reader import RunFileError

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rashpa.control.orders.plan_telegrams import card_of, unit_card_of
-from rashpa.control.plan.dataset_check import files_of, resolved_calibration, resolved_dataset
+from rashpa.control.plan.checks.dataset_check import files_of, resolved_calibration, resolved_dataset
 from rashpa.control.plan.run_plan import Plan
 from rashpa.control.runfile.dataset_spec import StoredSpec
 from rashpa.control.runfile.kernels import code_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rashpa.control.orders.same_fields import same_fields
-from rashpa.control.plan.dataset_check import resolved_calibration, resolved_dataset
+from rashpa.control.plan.checks.dataset_check import resolved_calibration, resolved_dataset
 from rashpa.control.plan.emulators import SIMULATED, PlannedEmulator
 from rashpa.control.plan.groups import PlannedGroup
 from rashpa.control.plan.image_places import bad_regions, beam_center, module_entries

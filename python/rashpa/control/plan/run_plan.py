@@ -10,8 +10,12 @@ from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 
-from rashpa.control.plan.dataset_check import calibration_problems, dataset_calibrates, dataset_problems
-from rashpa.control.plan.device_images_check import PlacedBuffer, device_images_problems
+from rashpa.control.plan.checks.dataset_check import calibration_problems, dataset_calibrates, dataset_problems
+from rashpa.control.plan.checks.device_images_check import PlacedBuffer, device_images_problems
+from rashpa.control.plan.checks.feedback_check import feedback_problems, stream_problems
+from rashpa.control.plan.checks.link_check import link_problems, route_problems
+from rashpa.control.plan.checks.pipeline_check import kernel_file_problems, pipeline_problems
+from rashpa.control.plan.checks.run_check import run_problems
 from rashpa.control.plan.emulators import (
     SIMULATED,
     PlannedEmulator,
@@ -20,18 +24,14 @@ from rashpa.control.plan.emulators import (
     idle_problems,
     plan_emulators,
 )
-from rashpa.control.plan.feedback_check import feedback_problems, stream_problems
 from rashpa.control.plan.groups import Joined, PlannedGroup, group_problems, member_sections, plan_groups, with_joined
 from rashpa.control.plan.groups import route_problems as group_route_problems
-from rashpa.control.plan.link_check import link_problems, route_problems
 from rashpa.control.plan.module_geometry import UNPLACED, PlacedDetector, with_places
 from rashpa.control.plan.module_shapes import shape_troubles
-from rashpa.control.plan.pipeline_check import kernel_file_problems, pipeline_problems
 from rashpa.control.plan.pixel_words import arriving_units, words_problems
 from rashpa.control.plan.planned_node import PlannedNode, node_problems
 from rashpa.control.plan.receivers import PlannedReceiver, plan_receivers, receiver_problems
 from rashpa.control.plan.rectangle import Rectangle, Rectangles
-from rashpa.control.plan.run_check import run_problems
 from rashpa.control.runfile import run_file as toml
 from rashpa.control.runfile import special_values
 from rashpa.control.runfile.dataset_spec import DirectorySpec, StoredSpec

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from rashpa.control.plan.dataset_check import resolved_dataset
+from rashpa.control.plan.checks.dataset_check import resolved_dataset
 from rashpa.control.plan.emulators import PlannedEmulator
 from rashpa.control.plan.run_plan import Plan
 from rashpa.control.runfile.dataset_spec import DirectorySpec, JungfrauSpec, PatternSpec

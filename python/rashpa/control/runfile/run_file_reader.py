@@ -18,10 +18,10 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from rashpa.control.runfile.key_types import KeyPath
-from rashpa.control.runfile.older_places import PlacedTwiceError, as_placed_now, caution_of
+from rashpa.control.runfile.reading.older_places import PlacedTwiceError, as_placed_now, caution_of
+from rashpa.control.runfile.reading.toml_bounds import beyond_bounds
+from rashpa.control.runfile.reading.value_errors import said_of_short_list, said_of_value
 from rashpa.control.runfile.run_file import RunFile
-from rashpa.control.runfile.toml_bounds import beyond_bounds
-from rashpa.control.runfile.value_errors import said_of_short_list, said_of_value
 from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.data.files.file_names import HDF5, IMAGES, absent
 from rashpa.data.files.regular_file import read_regular, reason, text_of

@@ -20,7 +20,7 @@ from rashpa.data.files.regular_file import real_path
 from rashpa.data.parts.older_files import MASTER
 from rashpa.data.parts.run_parts import StoredRunError, size_of_parts
 from rashpa.data.parts.staged_files import staged_files
-from rashpa.data.stored.combined import is_combined, masters_of
+from rashpa.data.stored.combined.combined import is_combined, masters_of
 from rashpa.data.stored.limited_answer import answer_of, give_answer
 from rashpa.data.stored.reader import open_run
 from rashpa.data.stored.run_books import unknown_text

@@ -17,7 +17,7 @@ from rashpa.data.files.hdf5.files import folders_of
 from rashpa.data.files.hdf5.layouts import Absence
 from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.geometry.laboratory import HC_KEV_ANGSTROM, Place, beam_on
-from rashpa.data.stored.combined import is_combined, left_out_in, parts_in
+from rashpa.data.stored.combined.combined import is_combined, left_out_in, parts_in
 from rashpa.data.stored.source_facts import DETECTOR, NxmxFields, SourceModule
 from rashpa.data.stored.stored_facts import text_of
 from rashpa.data.stored.units_of_fields import ENERGIES, LENGTHS, TIMES, WAVELENGTHS

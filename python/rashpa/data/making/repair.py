@@ -18,7 +18,7 @@ from rashpa.data.files.images import Patience
 from rashpa.data.files.limited_process import Limits
 from rashpa.data.parts.older_files import JOURNAL, MASTER, leaders_of
 from rashpa.data.parts.run_parts import StoredRunError, prefix_of, size_of_parts
-from rashpa.data.stored.combined import is_combined, left_out_in, remake
+from rashpa.data.stored.combined.combined import is_combined, left_out_in, remake
 from rashpa.data.stored.limited_answer import answer_of, give_answer
 from rashpa.data.stored.reader import Run, open_run
 from rashpa.data.stored.run_books import run_books

@@ -33,7 +33,7 @@ def leaders_of(prefix: Path) -> list[Path]:
 
 
 def _leads_to(path: Path, prefix: Path) -> bool:
-    from rashpa.data.stored.combined import (
+    from rashpa.data.stored.combined.combined import (
         names_in,  # with HDF5, which runs do not wait for where there is no such file
     )
 

@@ -17,7 +17,7 @@ from rashpa.data.base.closed import Closed
 from rashpa.data.base.pixels import Masking
 from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.parts.run_parts import StoredRunError
-from rashpa.data.stored.combined import left_out_in, parts_in
+from rashpa.data.stored.combined.combined import left_out_in, parts_in
 from rashpa.data.stored.image_sequence import ImageSequence
 from rashpa.data.stored.reader import Run, open_run
 from rashpa.data.stored.run_facts import COMPLETENESS, RunFacts, RunTables, TableFacts

@@ -8,7 +8,7 @@ from pathlib import Path
 from rashpa.data.files.file_names import expanded
 from rashpa.data.files.hdf5.files import folders_of
 from rashpa.data.parts.run_parts import StoredRunError
-from rashpa.data.stored.combined import is_combined, left_out_in, parts_in
+from rashpa.data.stored.combined.combined import is_combined, left_out_in, parts_in
 from rashpa.data.stored.joined_run import JoinedRun, open_parts
 from rashpa.data.stored.reader import Run, open_run
 

@@ -25,7 +25,7 @@ from rashpa.data.files.hdf5.tree import Hdf5File
 from rashpa.data.files.images import is_image, read_images
 from rashpa.data.files.regular_file import open_regular, reason
 from rashpa.data.parts.run_parts import LEADS_TO, StoredRunError
-from rashpa.data.stored.combined import parts_in
+from rashpa.data.stored.combined.combined import parts_in
 from rashpa.data.stored.foreign_images import Foreign
 from rashpa.data.stored.joined_run import JoinedRun, open_parts
 from rashpa.data.stored.limited_stored import LimitedStored, Served, serve

@@ -8,7 +8,7 @@ from typing import Any
 from rashpa.data.files.file_names import natural
 from rashpa.data.files.regular_file import json_of, read_regular
 from rashpa.data.parts.run_parts import StoredRunError
-from rashpa.data.stored.combined import is_combined, masters_of
+from rashpa.data.stored.combined.combined import is_combined, masters_of
 
 _REPORT = "report.json"
 _MOST_BYTES = 64 << 20

@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Iterable
 from pathlib import Path
 
-from rashpa.control.plan.dataset_check import files_of
+from rashpa.control.plan.checks.dataset_check import files_of
 from rashpa.control.plan.emulators import SIMULATED
 from rashpa.control.runfile.dataset_spec import AnyDatasetSpec, DirectorySpec
 from rashpa.data.files.file_names import expanded

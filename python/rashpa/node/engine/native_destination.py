@@ -20,10 +20,10 @@ from rashpa.node.engine.native_ends import endpoint_of, placement_of
 from rashpa.node.engine.native_errors import native_errors
 from rashpa.node.engine.native_receiver import master_of, missing_folders_of, prefixes_of, receiver_config
 from rashpa.node.engine.native_status import buffer_status, counts_of
-from rashpa.node.engine.near_devices import near_destination
-from rashpa.node.engine.numa import place_for
 from rashpa.node.engine.output_files import OlderFiles, release_output
 from rashpa.node.engine.picture import Picture
+from rashpa.node.engine.places.near_devices import near_destination
+from rashpa.node.engine.places.numa import place_for
 from rashpa.node.engine.preview import Preview, Shown
 from rashpa.node.engine.simulated_card import SimulatedCard
 from rashpa.node.host.here import rooted

@@ -18,8 +18,8 @@ from rashpa.node.engine.native_ends import endpoint_of
 from rashpa.node.engine.native_errors import native_errors
 from rashpa.node.engine.native_groups import group_status, native_member
 from rashpa.node.engine.native_status import counts_of, source_dtp_status
-from rashpa.node.engine.near_devices import near_source
-from rashpa.node.engine.numa import place_for
+from rashpa.node.engine.places.near_devices import near_source
+from rashpa.node.engine.places.numa import place_for
 from rashpa.node.engine.preview import Preview, Shown
 from rashpa.node.engine.simulated_card import SimulatedCard
 

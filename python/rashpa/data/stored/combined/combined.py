@@ -19,8 +19,8 @@ from rashpa.data.files.hdf5.tree import Hdf5File
 from rashpa.data.files.regular_file import json_of, real_path, reason
 from rashpa.data.parts.made_hdf5 import made_hdf5
 from rashpa.data.parts.run_parts import LEADS_TO, StoredRunError, prefix_of
-from rashpa.data.stored.combined_entry import write_entry, write_entry_of_one
-from rashpa.data.stored.combined_member import Identity, Member, identity_of, member_of
+from rashpa.data.stored.combined.combined_entry import write_entry, write_entry_of_one
+from rashpa.data.stored.combined.combined_member import Identity, Member, identity_of, member_of
 
 _PARTS = "rashpa_parts"
 """Attribute of the root, JSON: by entry a list of masters with their identities, and of those that are left out why."""

@@ -7,7 +7,7 @@ from rashpa import _native
 from rashpa.control.runfile.links import DEVICE, parameters_of
 from rashpa.control.telegrams import telegram
 from rashpa.node.engine.native_emulator import link_options
-from rashpa.node.engine.numa import Device, gpu, network_card
+from rashpa.node.engine.places.numa import Device, gpu, network_card
 
 
 def near_source(order: telegram.Source) -> Iterator[Device]:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from rashpa.control.plan.dataset_check import trouble_with
+from rashpa.control.plan.checks.dataset_check import trouble_with
 from rashpa.control.plan.emulators import SIMULATED
 from rashpa.control.plan.strips import needs_whole_images
 from rashpa.control.runfile import pipeline, special_values

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rashpa.control.plan.dataset_check import resolved_calibration
+from rashpa.control.plan.checks.dataset_check import resolved_calibration
 from rashpa.control.plan.run_plan import Plan
 from rashpa.data.datasets.calibration_reference import split_reference
 from rashpa.data.datasets.calibration_spec import CalibrationSpec

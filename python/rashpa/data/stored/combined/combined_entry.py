@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rashpa.data.files.hdf5.tree import Array, Group, Hdf5File
 from rashpa.data.parts.older_files import MASTER
 from rashpa.data.parts.run_parts import StoredRunError
-from rashpa.data.stored.combined_member import COUNTS, IMAGES, STATES, Member, differing
+from rashpa.data.stored.combined.combined_member import COUNTS, IMAGES, STATES, Member, differing
 from rashpa.data.stored.stored_piece import no_value
 
 _LINKED = ("definition", "sample", "source")

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of plans: contradictions that show without asking a machine."""
