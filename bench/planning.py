@@ -28,7 +28,8 @@ from rashpa.control.capacity.capacity import overloads
 from rashpa.control.capacity.limits import limits_of
 from rashpa.control.nodes.machine import machine_facts
 from rashpa.control.orders.plan_telegrams import destination_telegram, source_telegram
-from rashpa.control.plan.run_plan import Plan, load_plan, plan_run
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan, plan_run
 from rashpa.control.run.manager import Manager
 from rashpa.control.telegrams.telegram import Endpoint, Placement
 from rashpa.control.telegrams.telegram_xml import decode, encode

@@ -88,7 +88,15 @@ def test_includes_between_rooms_that_point_down_pass(check: ModuleType, tmp_path
 
 
 @pytest.mark.parametrize(
-    "folder", ["src/rashpa/core", "src/rashpa/kernel/csr", "src/bindings", "src/rashpa/link/roce/sockets"]
+    "folder",
+    [
+        "src/rashpa/core",
+        "src/rashpa/kernel/csr",
+        "src/bindings",
+        "src/rashpa/link/roce/sockets",
+        "python/rashpa/control/plan",
+        "python/rashpa/data/stored/combined",
+    ],
 )
 def test_a_folder_with_too_many_files_is_found(check: ModuleType, tmp_path: Path, folder: str) -> None:
     tree(tmp_path, {f"{folder}/file_{number}.hpp": "" for number in range(check.MOST_FILES)})
@@ -97,6 +105,13 @@ def test_a_folder_with_too_many_files_is_found(check: ModuleType, tmp_path: Path
     assert check.violations(tmp_path) == [
         f"{folder}: holds 26 files, more than 25; give those that belong together a room"
     ]
+
+
+def test_files_that_a_build_puts_into_a_folder_do_not_count(check: ModuleType, tmp_path: Path) -> None:
+    tree(tmp_path, {f"python/rashpa/data/file_{number}.py": "" for number in range(check.MOST_FILES)})
+    tree(tmp_path, {"python/rashpa/data/_native.so": ""})
+    tree(tmp_path, {f"python/rashpa/data/__pycache__/file_{number}.pyc": "" for number in range(30)})
+    assert check.violations(tmp_path) == []
 
 
 def test_a_spinning_wait_of_one_kind_of_processor_is_found(check: ModuleType, tmp_path: Path) -> None:

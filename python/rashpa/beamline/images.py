@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.control.runfile.kernels import declaration_of, parameters_of
 from rashpa.control.runfile.pipeline import plan_pipeline
 from rashpa.control.runfile.run_file_reader import RunFileError

@@ -11,7 +11,7 @@ from rashpa.beamline.extra import missing
 from rashpa.beamline.images import Images, images_of
 from rashpa.control.handover.journal import JournalError
 from rashpa.control.handover.steering import SteerError, stacks_end_every
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.control.run.run_session import Counts, RunSession, SessionError, plan_with
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.runfile.token import TokenError, token_of_environment

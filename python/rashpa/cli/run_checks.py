@@ -15,7 +15,7 @@ from typing import IO
 
 from rashpa.cli.output_check import folder_trouble, output_problems
 from rashpa.cli.report.report import PAGE_NEEDS, REPORT_FILES
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 
 _TRIAL_S, _LAST_WORDS_S = 120.0, 1.0
 _MOST_BYTES = 4 << 20  # of a trial's answer

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rashpa.control.books.outcome import Outcome
-from rashpa.control.plan.run_plan import PlannedBuffer
+from rashpa.control.plan.model import PlannedBuffer
 from rashpa.control.telegrams.part_orders import ENDINGS
 from rashpa.data.parts.older_files import JOURNAL, MASTER
 

@@ -5,7 +5,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.dashboard.image_plot import MAPS, ImagePlot
 from rashpa.dashboard.rings import beam_of
 from rashpa.dashboard.scene import Scene

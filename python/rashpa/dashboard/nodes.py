@@ -8,7 +8,7 @@ from pathlib import Path
 from rashpa.control.handover.journal import JournalError, Record, journal_lives, journal_path, read_record
 from rashpa.control.handover.runs_here import clients_of
 from rashpa.control.nodes.node_client import NodeClient
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.control.runfile.run_file_reader import RunFileError
 
 USUAL = ("http://127.0.0.1:4780", "http://127.0.0.1:4781")

@@ -16,7 +16,7 @@ from bokeh.models import Button, Div, Row
 from rashpa.control.handover.journal import JournalError
 from rashpa.control.handover.steering import SteerError, Way, steer
 from rashpa.control.handover.stop_request import StopError, StopRequest
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.control.runfile.token import VARIABLE
 from rashpa.dashboard.scene import Scene
 from rashpa.dashboard.style import BUTTONS, TABLES

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from rashpa.control.capacity.limits import Limit
 from rashpa.control.nodes.node_load import Load, busy
 from rashpa.control.nodes.node_progress import Receiving, Sending, progress_of
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.control.telegrams.telegram import Books, BufferStatus, Count, Status
 
 

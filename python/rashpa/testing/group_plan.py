@@ -3,7 +3,8 @@
 
 from pathlib import Path
 
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 
 RUN = """\
 [run]

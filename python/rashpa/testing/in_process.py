@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import httpx
 
 from rashpa.control.books.outcome import Outcome
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.control.run.manager import Manager
 from rashpa.control.run.run_notes import Observer, unobserved
 from rashpa.node.door.server import NodeApp

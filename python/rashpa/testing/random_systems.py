@@ -13,7 +13,8 @@ from pathlib import Path
 from rashpa.control.books.outcome import Outcome
 from rashpa.control.capacity.capacity import CapacityError, check_capacity
 from rashpa.control.capacity.proposals import proposals_for
-from rashpa.control.plan.run_plan import Plan, PlannedBuffer, load_plan, plan_run
+from rashpa.control.plan.model import Plan, PlannedBuffer
+from rashpa.control.plan.run_plan import load_plan, plan_run
 from rashpa.control.run.manager import Manager
 from rashpa.control.runfile.kernels import parameters_of
 from rashpa.control.telegrams.telegram import Capabilities, Throughput, count_of

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from rashpa.control.books.outcome import Outcome
+from rashpa.control.plan.model import Plan
 from rashpa.control.plan.planned_node import PlannedNode
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run.manager import Manager
 from rashpa.control.run.run_notes import Observer, unobserved
 

@@ -6,7 +6,8 @@ import pytest
 from bokeh.models import VAreaStep
 
 from rashpa.cli.report.report_plots import Frames, hit_plot, latency_plot, share_plot
-from rashpa.control.plan.run_plan import PlannedBuffer, load_plan
+from rashpa.control.plan.model import PlannedBuffer
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.telegrams.latency import BOUNDS_S
 from rashpa.control.telegrams.telegram import Latency
 

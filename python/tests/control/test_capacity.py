@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from rashpa.control.capacity.capacity import CapacityError, cautions, check_capacity
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.telegrams.telegram import Capabilities
 from rashpa.testing.fake_engine import FakeFactory
 

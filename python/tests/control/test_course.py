@@ -14,7 +14,8 @@ from rashpa.control.handover.steering import Steering
 from rashpa.control.nodes.fleet import Fleet
 from rashpa.control.nodes.launcher import LOCAL
 from rashpa.control.nodes.node_client import NodeError
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run import course as course_module
 from rashpa.control.run.course import Course
 from rashpa.control.run.end import EndOfRun

@@ -14,7 +14,8 @@ from rashpa.control.capacity.plan_summary import json_of, summary_of
 from rashpa.control.capacity.proposals import proposals_for
 from rashpa.control.capacity.throughput import fingerprint_of
 from rashpa.control.orders.plan_telegrams import destination_telegram
-from rashpa.control.plan.run_plan import Plan, load_plan, plan_run
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan, plan_run
 from rashpa.control.plan.strips import rows_of_strips
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.telegrams.telegram import Capabilities, Unit, UnitDevice

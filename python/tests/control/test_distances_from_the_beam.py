@@ -10,7 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from rashpa.control.orders.plan_telegrams import destination_telegram
-from rashpa.control.plan.run_plan import Plan, PlannedBuffer, load_plan
+from rashpa.control.plan.model import Plan, PlannedBuffer
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.dashboard.rings import beam_of
 from rashpa.data.geometry.given import Image, given_arrays
 from rashpa.testing.random_geometry import HEIGHT, WAYS, WIDTH, Panel, one_geometry, text_of

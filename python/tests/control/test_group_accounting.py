@@ -6,7 +6,7 @@ import pytest
 
 from rashpa.control.books.group_accounting import GroupAccount, account_groups
 from rashpa.control.nodes.fleet import LostMember
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.telegrams.telegram import GroupStatus, MemberStatus, SourceStatus
 from rashpa.testing.group_plan import RUN, plan_of

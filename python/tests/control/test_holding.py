@@ -12,7 +12,8 @@ from rashpa.control.books.outcome import Outcome, Progress
 from rashpa.control.handover.journal import journal_of
 from rashpa.control.handover.steering import steer
 from rashpa.control.handover.stop_request import StopRequest
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run.manager import Manager
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import Telegram

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from rashpa.control.orders.plan_telegrams import metadata_of
 from rashpa.control.plan.image_places import module_entries
-from rashpa.control.plan.run_plan import Plan, PlannedBuffer, load_plan
+from rashpa.control.plan.model import Plan, PlannedBuffer
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.testing.random_geometry import PITCH, WAYS, Panel, direction, one_geometry, text_of
 
 _RUN = """\

@@ -16,8 +16,9 @@ from rashpa.control.nodes.launcher import LOCAL
 from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.orders.plan_telegrams import join_telegram
 from rashpa.control.plan.groups import Joined
+from rashpa.control.plan.model import Plan
 from rashpa.control.plan.planned_node import PlannedNode
-from rashpa.control.plan.run_plan import Plan, joined_plan
+from rashpa.control.plan.run_plan import joined_plan
 from rashpa.control.run import joining as joining_module
 from rashpa.control.run.joining import Joining
 from rashpa.control.run.run_nodes import RunNodes

@@ -8,7 +8,8 @@ import pytest
 
 from rashpa.control.handover.journal import VERSION, Journal, JournalError, KnownNode, Record, find_journal, journal_of
 from rashpa.control.nodes.process_identity import identity_of, is_process
-from rashpa.control.plan.run_plan import Plan, load_plan, plan_run
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan, plan_run
 from rashpa.control.runfile.run_file_reader import run_file_of
 
 RUN = """\

@@ -18,7 +18,8 @@ from rashpa.control.nodes.launcher import LocalLauncher
 from rashpa.control.nodes.local_node import LocalNode
 from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.orders.grant import Grant, grant_of
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run.manager import Manager
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram_xml import encode

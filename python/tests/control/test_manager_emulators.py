@@ -13,7 +13,8 @@ import pytest
 
 from rashpa.control.books.outcome import Outcome, Progress
 from rashpa.control.nodes.launcher import LocalLauncher
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run.manager import Manager
 from rashpa.control.run.stall import StallWatch
 from rashpa.node.state.node import Node

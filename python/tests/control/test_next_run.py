@@ -12,7 +12,8 @@ import httpx
 import pytest
 
 from rashpa.control.books.outcome import Outcome, modules_behind
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run.manager import Manager
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.run_state import TRANSITIONS, Transition

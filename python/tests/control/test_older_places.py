@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from rashpa.control.capacity.capacity import cautions
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.links import link_keys
 from rashpa.control.runfile.reading.older_places import as_placed_now
 from rashpa.control.runfile.run_file import RunFile

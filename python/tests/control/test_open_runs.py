@@ -7,7 +7,8 @@ import pytest
 
 from rashpa.control.books.outcome import Outcome, Progress
 from rashpa.control.nodes.node_client import NodeClient, NodeError
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run.manager import Manager
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.telegrams import telegram

@@ -8,7 +8,8 @@ import pytest
 from rashpa.control.books import overrun_look
 from rashpa.control.books.outcome import Outcome
 from rashpa.control.books.overrun_look import Look, look_at, streams_of
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.telegrams import telegram
 from rashpa.node.state.node import Node

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from rashpa.control.orders.grant import grant_of
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.runfile.schemas import schema_path
 

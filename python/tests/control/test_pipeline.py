@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.kernels import declarations
 from rashpa.control.runfile.pipeline import plan_pipeline
 from rashpa.control.runfile.run_file_reader import RunFileError

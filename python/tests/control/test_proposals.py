@@ -13,7 +13,8 @@ from rashpa.control.capacity import proposals
 from rashpa.control.capacity.limits import limits_of
 from rashpa.control.capacity.proposals import proposals_for
 from rashpa.control.capacity.throughput import fingerprint_of, words_of
-from rashpa.control.plan.run_plan import Plan, PlannedBuffer, plan_run
+from rashpa.control.plan.model import Plan, PlannedBuffer
+from rashpa.control.plan.run_plan import plan_run
 from rashpa.control.runfile import run_file as toml
 from rashpa.control.runfile.run_file_reader import parse_run_file
 from rashpa.control.telegrams.telegram import Capabilities, Interface, Link, Throughput

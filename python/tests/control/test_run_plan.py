@@ -5,8 +5,9 @@ import pytest
 
 from rashpa.control.capacity.loads import dtp_loads
 from rashpa.control.orders.plan_telegrams import destination_telegram, source_telegram
+from rashpa.control.plan.model import Plan
 from rashpa.control.plan.rectangle import Rectangle
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.links import parameters_of
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.telegrams.part_orders import Hdf5Order

@@ -15,7 +15,8 @@ from rashpa.control.books.overrun import OverrunGuard
 from rashpa.control.books.overrun_look import look_at, streams_of
 from rashpa.control.nodes.fleet import Fleet
 from rashpa.control.nodes.running_time import RunningClock
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run.stall import StallWatch
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import Books, BufferStatus, DestinationStatus, SourceStatus, Status

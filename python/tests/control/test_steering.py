@@ -12,7 +12,8 @@ from rashpa.control.books.outcome import Outcome, Progress
 from rashpa.control.handover.journal import JournalError, find_journal, journal_of
 from rashpa.control.handover.steering import SteerError, Way, stacks_end_every, steer
 from rashpa.control.handover.stop_request import StopRequest
-from rashpa.control.plan.run_plan import Plan, load_plan, plan_run
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan, plan_run
 from rashpa.control.run.manager import Manager
 from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory

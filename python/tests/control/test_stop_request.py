@@ -10,7 +10,8 @@ import pytest
 from rashpa.control.books.outcome import Outcome, Progress
 from rashpa.control.handover.journal import Journal, journal_of
 from rashpa.control.handover.stop_request import StopAnswer, StopError, StopRequest, StopRequests, request_path
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run.manager import Manager
 from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory

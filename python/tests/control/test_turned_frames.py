@@ -5,7 +5,8 @@ import pytest
 
 from rashpa.control.capacity.capacity import CapacityError, check_capacity
 from rashpa.control.capacity.plan_summary import json_of, summary_of, unknown_of
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.plan.turned_frames import turned_bytes, turned_modules
 from rashpa.control.telegrams.telegram import Capabilities, Link, Unit
 

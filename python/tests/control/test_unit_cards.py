@@ -7,7 +7,8 @@ import pytest
 
 from rashpa.control.orders.grant import grant_of
 from rashpa.control.orders.plan_telegrams import destination_telegram
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.telegrams.telegram_xml import decode, encode
 

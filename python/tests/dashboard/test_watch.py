@@ -9,7 +9,8 @@ import pytest
 
 from rashpa.control.handover.journal import journal_of
 from rashpa.control.nodes.node_client import NodeClient, NodeError
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run.manager import Manager
 from rashpa.control.telegrams.telegram import DestinationStatus, Status
 from rashpa.dashboard.nodes import Going, Nodes

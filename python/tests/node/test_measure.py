@@ -15,7 +15,8 @@ from rashpa.control.capacity.capacity import CapacityError, check_capacity
 from rashpa.control.capacity.loads import dtp_loads
 from rashpa.control.capacity.proposals import proposals_for
 from rashpa.control.capacity.throughput import file_fingerprint_of, fingerprint_of
-from rashpa.control.plan.run_plan import Plan, load_plan, plan_run
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan, plan_run
 from rashpa.control.telegrams.telegram import Throughput
 from rashpa.node.engine.engine import EngineError
 from rashpa.node.engine.native_engine import NativeFactory

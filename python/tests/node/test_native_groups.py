@@ -11,7 +11,8 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 
 from rashpa.control.orders.plan_telegrams import destination_telegram, join_telegram, source_telegram
 from rashpa.control.plan.groups import Joined
-from rashpa.control.plan.run_plan import Plan, joined_plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import joined_plan, load_plan
 from rashpa.control.telegrams import telegram
 from rashpa.node.engine.engine import Engine, EngineError
 from rashpa.node.engine.native_engine import NativeFactory

@@ -10,7 +10,8 @@ import pytest
 from rashpa.control.nodes.launcher import LocalLauncher
 from rashpa.control.nodes.local_node import local_command
 from rashpa.control.orders.plan_telegrams import destination_telegram, source_telegram
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run.manager import Manager
 from rashpa.control.runfile.token import new_token
 

@@ -23,7 +23,8 @@ from rashpa.cli.run.run import exit_code
 from rashpa.control.books.outcome import Outcome, Progress
 from rashpa.control.nodes.launcher import LocalLauncher
 from rashpa.control.nodes.local_node import local_command
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run.manager import Manager
 from rashpa.control.runfile.schemas import schema_path
 from rashpa.data.datasets.dataset_spec import PatternSpec

@@ -12,7 +12,8 @@ from typing import Annotated
 import typer
 
 from rashpa.control.nodes.node_client import NodeClient, NodeError
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.runfile.token import TokenError, token_of_environment
 from rashpa.control.telegrams.telegram import Status

@@ -21,7 +21,8 @@ from rashpa.control.capacity.loads import memory_of
 from rashpa.control.capacity.plan_summary import Summary, json_of, summary_of, unknown_of
 from rashpa.control.nodes.node_client import NodeError
 from rashpa.control.plan.checks.calibration_warnings import calibration_warnings
-from rashpa.control.plan.run_plan import Plan, PlannedBuffer, images_of, load_plan
+from rashpa.control.plan.model import Plan, PlannedBuffer, images_of
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run.manager import Manager
 from rashpa.control.runfile.pipeline import UNITS, Pipeline, Step, plan_pipeline, unit_trouble
 from rashpa.control.runfile.run_file_reader import RunFileError

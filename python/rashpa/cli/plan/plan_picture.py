@@ -15,7 +15,7 @@ from matplotlib.path import Path
 
 from rashpa.control.capacity.loads import DtpLoad
 from rashpa.control.capacity.plan_summary import Summary
-from rashpa.control.plan.run_plan import PlannedBuffer
+from rashpa.control.plan.model import PlannedBuffer
 from rashpa.control.runfile.pipeline import plan_pipeline
 from rashpa.data.files.regular_file import write_named
 

@@ -29,7 +29,7 @@ from rashpa.cli.report.report_tables import (
 from rashpa.control.books.accounting import DECISION_NAMES, STATE_NAMES
 from rashpa.control.books.outcome import Outcome
 from rashpa.control.books.run_summary import facts_of_report, open_lines, summary_lines
-from rashpa.control.plan.run_plan import PlannedBuffer
+from rashpa.control.plan.model import PlannedBuffer
 from rashpa.control.runfile.kernels import declaration, parameters_of
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rashpa.cli.report.page_parts import Picture as Figure
 from rashpa.control.books.outcome import Outcome
 from rashpa.control.books.pictures import MOST_BUFFERS, MOST_SIDE
-from rashpa.control.plan.run_plan import PlannedBuffer
+from rashpa.control.plan.model import PlannedBuffer
 from rashpa.dashboard.rings import beam_of
 from rashpa.data.base.bad_file import BadFileError, blaming
 from rashpa.data.figures.image_values import unit_of

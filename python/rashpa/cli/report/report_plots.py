@@ -11,7 +11,7 @@ from bokeh.plotting import figure
 from numpy.typing import NDArray
 
 from rashpa.control.books.outcome import Outcome
-from rashpa.control.plan.run_plan import PlannedBuffer
+from rashpa.control.plan.model import PlannedBuffer
 from rashpa.control.telegrams.latency import BOUNDS_S
 from rashpa.control.telegrams.telegram import Latency
 from rashpa.dashboard.style import COLOURS, DASHES, HATCHES, LINES

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from rashpa.control.nodes.pace import Pace
 from rashpa.control.plan.groups import PlannedGroup
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.control.telegrams.telegram import Status
 
 SAY_EVERY_S = 5.0

@@ -33,7 +33,8 @@ from rashpa.control.handover.journal import JournalError, journal_of
 from rashpa.control.nodes.launcher import LauncherError, launcher_of
 from rashpa.control.nodes.local_node import local_command
 from rashpa.control.plan.checks.calibration_warnings import calibration_warnings
-from rashpa.control.plan.run_plan import Plan, images_of, load_plan
+from rashpa.control.plan.model import Plan, images_of
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run.manager import Manager
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.runfile.token import TokenError, token_of_environment

@@ -13,7 +13,7 @@ from rashpa.cli.titled import Titled
 from rashpa.control.books.outcome import Outcome, keeps_of, simulates
 from rashpa.control.books.outcome import Progress as RunProgress
 from rashpa.control.nodes.pace import Pace, clock_of
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.control.telegrams.telegram import Books, BufferStatus, DestinationStatus, SinkStatus, Status, count_of
 
 _BOOKS = ("expected", "complete", "partial", "missing", "accepted", "vetoed", "errored", "written")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.control.plan.run_plan import Plan, PlannedBuffer
+from rashpa.control.plan.model import Plan, PlannedBuffer
 
 OPEN, COMPLETE, PARTIAL, MISSING = range(4)
 STATE_NAMES = ("open", "complete", "partial", "missing")

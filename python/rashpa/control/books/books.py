@@ -8,7 +8,7 @@ from rashpa.control.books.group_accounting import account_groups
 from rashpa.control.books.outcome import Outcome
 from rashpa.control.nodes.gather_limited import gather_limited
 from rashpa.control.nodes.node_client import NodeClient
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.control.telegrams.telegram import Status
 
 

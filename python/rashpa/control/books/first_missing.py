@@ -5,8 +5,8 @@ import time
 from collections.abc import Mapping
 
 from rashpa.control.books.outcome import modules_behind
+from rashpa.control.plan.model import Plan
 from rashpa.control.plan.receivers import PlannedReceiver
-from rashpa.control.plan.run_plan import Plan
 from rashpa.control.telegrams.telegram import Status
 
 

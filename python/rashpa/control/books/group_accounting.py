@@ -20,7 +20,7 @@ from rashpa.control.books.accounting import (
 from rashpa.control.nodes.fleet import LostMember
 from rashpa.control.nodes.heard import status_of
 from rashpa.control.plan.groups import PlannedGroup
-from rashpa.control.plan.run_plan import Plan, PlannedBuffer
+from rashpa.control.plan.model import Plan, PlannedBuffer
 from rashpa.control.telegrams.telegram import Books, GroupStatus, MemberStatus, SourceStatus, Status
 
 Numbers = NDArray[np.int64]

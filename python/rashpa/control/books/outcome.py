@@ -9,7 +9,7 @@ from rashpa.control.books.overrun import Overrun
 from rashpa.control.books.overrun_look import streams_of
 from rashpa.control.books.pictures import Pictures
 from rashpa.control.nodes.fleet import LostMember
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import Books, BufferStatus, Capabilities, DestinationStatus, SourceStatus, Status
 

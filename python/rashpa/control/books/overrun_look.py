@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from rashpa.control.nodes.heard import status_of
-from rashpa.control.plan.run_plan import Plan, PlannedBuffer
+from rashpa.control.plan.model import Plan, PlannedBuffer
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import BufferStatus, GroupStatus, Status
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from rashpa.control.nodes.gather_limited import gather_limited
 from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.nodes.running_time import within
-from rashpa.control.plan.run_plan import Plan, PlannedBuffer
+from rashpa.control.plan.model import Plan, PlannedBuffer
 
 SHOWN = ("accepted", "vetoed", "partial")
 MOST_BUFFERS = 4

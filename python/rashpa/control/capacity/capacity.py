@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from rashpa.control.capacity.limits import limits_of, name_of
 from rashpa.control.capacity.proposals import proposals_for
 from rashpa.control.plan.kernel_geometry import kernel_geometry_cautions
+from rashpa.control.plan.model import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.plan.planned_node import processor_cautions
-from rashpa.control.plan.run_plan import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.runfile.kernels import code_of
 from rashpa.control.runfile.plausible import plausibility_cautions
 from rashpa.control.telegrams.telegram import Capabilities

@@ -8,7 +8,7 @@ from typing import Literal
 
 from rashpa.control.capacity.loads import pages
 from rashpa.control.plan import chunks
-from rashpa.control.plan.run_plan import Plan, PlannedBuffer
+from rashpa.control.plan.model import Plan, PlannedBuffer
 from rashpa.control.plan.strips import strips_of
 from rashpa.control.runfile.kernels import Kernel, declaration_of, parameters_of
 from rashpa.control.runfile.pipeline import PIXEL_BYTES, Pipeline, Step, plan_pipeline

@@ -8,8 +8,8 @@ from typing import Literal
 from rashpa.control.capacity import throughput
 from rashpa.control.capacity.device_memory import memory_on_device, planned_devices
 from rashpa.control.capacity.loads import DtpLoad, dtp_loads, memory_of
+from rashpa.control.plan.model import Plan, PlannedBuffer
 from rashpa.control.plan.planned_node import PlannedNode
-from rashpa.control.plan.run_plan import Plan, PlannedBuffer
 from rashpa.control.plan.turned_frames import turned_bytes
 from rashpa.control.runfile.key_types import KeyPath
 from rashpa.control.telegrams.telegram import Capabilities, Interface, UnitDevice

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from rashpa.control.capacity.packets import Lines, traffic_of
 from rashpa.control.plan import chunks
+from rashpa.control.plan.model import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.plan.receivers import link_to
-from rashpa.control.plan.run_plan import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.plan.strips import strips_of
 from rashpa.control.runfile.pipeline import PIXEL_BYTES, Pipeline, keeps, plan_pipeline
 from rashpa.control.runfile.sink_sections import Hdf5Sink, Stream2Sink

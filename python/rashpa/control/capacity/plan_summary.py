@@ -10,9 +10,9 @@ from rashpa.control.capacity.limits import Limit, limits_of, machine_of
 from rashpa.control.capacity.loads import DtpLoad, dtp_loads, file_bytes, memory_of
 from rashpa.control.capacity.proposals import Proposal, proposals_for
 from rashpa.control.plan.emulators import PlannedEmulator
+from rashpa.control.plan.model import Plan, PlannedBuffer
 from rashpa.control.plan.planned_node import PlannedNode
 from rashpa.control.plan.receivers import PlannedReceiver
-from rashpa.control.plan.run_plan import Plan, PlannedBuffer
 from rashpa.control.plan.turned_frames import turned_bytes
 from rashpa.control.runfile.pipeline import plan_pipeline
 from rashpa.control.runfile.run_file_reader import key_text

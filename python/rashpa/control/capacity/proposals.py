@@ -9,7 +9,8 @@ from typing import Any
 
 from rashpa.control.capacity.limits import Limit, limits_of
 from rashpa.control.capacity.loads import memory_of
-from rashpa.control.plan.run_plan import Plan, plan_run
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import plan_run
 from rashpa.control.runfile import run_file as toml
 from rashpa.control.runfile.kernels import files_of
 from rashpa.control.runfile.key_types import KeyPath

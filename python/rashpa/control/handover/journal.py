@@ -19,7 +19,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from rashpa.control.nodes.process_identity import is_process
 from rashpa.control.plan.groups import Joined
-from rashpa.control.plan.run_plan import Plan, joined_plan, plan_run
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import joined_plan, plan_run
 from rashpa.control.runfile.run_file_reader import RunFileSource, parse_run_file, run_file_of
 from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.data.files.new_folders import missing_folders, remove_empty

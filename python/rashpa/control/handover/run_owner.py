@@ -5,7 +5,7 @@ import getpass
 import os
 import socket
 
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 
 
 def run_owner(plan: Plan) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from rashpa.control.handover.journal import SUFFIX, JournalError, Record, journal_lives, read_record
 from rashpa.control.nodes.launcher import RunCertificate
 from rashpa.control.nodes.node_client import NodeClient
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.control.runfile.run_file_reader import RunFileError
 
 _PROCESSES = Path("/proc")

@@ -26,7 +26,7 @@ from rashpa.control.handover.run_request import (
 from rashpa.control.nodes.fleet import Fleet
 from rashpa.control.nodes.holding import deadlines_held
 from rashpa.control.nodes.node_client import NodeError
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.control.telegrams import telegram
 from rashpa.data.base.rashpa_error import RashpaError
 

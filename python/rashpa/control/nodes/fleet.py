@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from rashpa.control.nodes.gather_limited import gather_all
 from rashpa.control.nodes.heard import status_of
 from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.plan.model import Plan
 from rashpa.control.plan.planned_node import PlannedNode
-from rashpa.control.plan.run_plan import Plan
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import Status
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rashpa.control.orders.plan_telegrams import card_of, unit_card_of
 from rashpa.control.plan.checks.dataset_check import files_of, resolved_calibration, resolved_dataset
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.control.runfile.dataset_spec import StoredSpec
 from rashpa.control.runfile.kernels import code_of
 from rashpa.control.runfile.kernels import files_of as files_of_kernel

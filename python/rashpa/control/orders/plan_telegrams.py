@@ -10,10 +10,10 @@ from rashpa.control.plan.checks.dataset_check import resolved_calibration, resol
 from rashpa.control.plan.emulators import SIMULATED, PlannedEmulator
 from rashpa.control.plan.groups import PlannedGroup
 from rashpa.control.plan.image_places import bad_regions, beam_center, module_entries
+from rashpa.control.plan.model import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.plan.patience import patience_s
 from rashpa.control.plan.pixel_words import arriving_units, units_behind
 from rashpa.control.plan.receivers import PlannedReceiver
-from rashpa.control.plan.run_plan import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.plan.series import images_of_series
 from rashpa.control.plan.source_plan import makes_pixels
 from rashpa.control.runfile.kernels import Kernel, declaration, files_of

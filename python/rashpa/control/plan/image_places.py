@@ -4,8 +4,9 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from rashpa.control.plan.model import Plan, PlannedBuffer, PlannedDtp
 from rashpa.control.plan.rectangle import Rectangle
-from rashpa.control.plan.run_plan import Plan, PlannedBuffer, PlannedDtp, assembled_size, module_rectangles
+from rashpa.control.plan.run_plan import assembled_size, module_rectangles
 from rashpa.control.runfile.kernels import parameters_of
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.telegrams.part_orders import MOST_PLACES

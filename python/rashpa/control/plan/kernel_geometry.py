@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.control.runfile.kernels import files_of
 from rashpa.data.files.file_names import located
 

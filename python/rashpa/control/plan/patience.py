@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from rashpa.control.plan.run_plan import PlannedBuffer
+from rashpa.control.plan.model import PlannedBuffer
 from rashpa.control.runfile.run_file import RunFile
 
 _STALL_S = 8.0  # without any news, beyond what rate and deadlines explain

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rashpa.control.plan.model import Plan
 from rashpa.control.plan.pixel_words import units_behind
 from rashpa.control.plan.rectangle import Rectangle
-from rashpa.control.plan.run_plan import Plan, module_rectangles
+from rashpa.control.plan.run_plan import module_rectangles
 from rashpa.control.runfile.kernels import Kernel, declaration_of
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.part_orders import Hdf5Order, RawOrder, Stream2Order

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rashpa.control.plan.checks.dataset_check import MOST_DESCRIPTION, resolved_dataset
+from rashpa.control.plan.model import OfSource, Plan
 from rashpa.control.plan.pixel_words import arriving_units, words_problems
-from rashpa.control.plan.run_plan import OfSource, Plan, assembled_size
+from rashpa.control.plan.run_plan import assembled_size
 from rashpa.control.plan.source_plan import Merged, with_facts
 from rashpa.control.runfile.dataset_spec import DirectorySpec, StoredSpec
 from rashpa.control.runfile.run_file import RunFile

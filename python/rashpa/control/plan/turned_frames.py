@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rashpa.control.plan.checks.dataset_check import resolved_dataset
 from rashpa.control.plan.emulators import PlannedEmulator
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.control.runfile.dataset_spec import DirectorySpec, JungfrauSpec, PatternSpec
 from rashpa.control.runfile.pipeline import PIXEL_BYTES
 from rashpa.data.files.regular_file import json_of, read_regular

@@ -10,8 +10,8 @@ from rashpa.control.handover.journal import Journal, JournalError, Record
 from rashpa.control.nodes.launcher import AdoptedLauncher, RunCertificate
 from rashpa.control.nodes.node_client import NodeError
 from rashpa.control.nodes.running_time import since_boot
+from rashpa.control.plan.model import Plan
 from rashpa.control.plan.planned_node import PlannedNode
-from rashpa.control.plan.run_plan import Plan
 from rashpa.control.run.adopted_node import AdoptedNode
 from rashpa.control.run.course import Course
 from rashpa.control.run.manager import Manager

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.orders.plan_telegrams import destination_telegram, join_telegram, source_telegram
 from rashpa.control.plan.emulators import PlannedEmulator
+from rashpa.control.plan.model import Plan
 from rashpa.control.plan.receivers import PlannedReceiver
-from rashpa.control.plan.run_plan import Plan
 from rashpa.control.telegrams.telegram import Endpoint, Placement
 
 Ends = dict[int, tuple[Endpoint, Placement]]

@@ -9,7 +9,7 @@ from rashpa.control.handover.stop_request import StopAnswer, StopRequests
 from rashpa.control.nodes.gather_limited import gather_all
 from rashpa.control.nodes.holding import deadlines_held
 from rashpa.control.nodes.node_client import NodeClient
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import Status
 

@@ -15,7 +15,8 @@ from rashpa.control.handover.join_desk import JoinDesk, Request
 from rashpa.control.nodes.fleet import Fleet
 from rashpa.control.nodes.node_client import NodeError
 from rashpa.control.plan.groups import Joined
-from rashpa.control.plan.run_plan import Plan, joined_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import joined_plan
 from rashpa.control.run.configuring import configure_receiver, join_emulator
 from rashpa.control.run.run_nodes import RunNodes
 from rashpa.control.runfile.run_file_reader import RunFileError

@@ -19,7 +19,7 @@ from rashpa.control.nodes.launcher import LOCAL, Launcher
 from rashpa.control.nodes.lean_httpx import httpx
 from rashpa.control.nodes.local_node import LocalNode
 from rashpa.control.nodes.node_client import NodeClient, NodeError, run_id_of
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.control.run.adopted_node import AdoptedNode
 from rashpa.control.run.course import Course
 from rashpa.control.run.end import EndOfRun

@@ -15,8 +15,8 @@ from rashpa.control.nodes.local_node import LocalNode
 from rashpa.control.nodes.node_client import NodeClient, NodeError, get_ready
 from rashpa.control.nodes.running_time import within
 from rashpa.control.orders.grant import grant_of
+from rashpa.control.plan.model import Plan
 from rashpa.control.plan.planned_node import PlannedNode
-from rashpa.control.plan.run_plan import Plan
 from rashpa.control.run.adopted_node import AdoptedNode
 from rashpa.control.runfile.token import new_token
 from rashpa.control.telegrams import telegram

@@ -17,7 +17,8 @@ from rashpa.control.books.outcome import Outcome, Progress
 from rashpa.control.handover.journal import journal_of
 from rashpa.control.handover.steering import Way, stacks_end_every, steer
 from rashpa.control.nodes.gather_limited import gather_limited
-from rashpa.control.plan.run_plan import Plan, plan_run
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import plan_run
 from rashpa.control.run.end import never_early
 from rashpa.control.run.manager import Manager
 from rashpa.control.run.run_notes import Observer, unobserved

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from rashpa.control.books.outcome import Outcome
-from rashpa.control.plan.run_plan import Plan, load_plan, plan_run
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan, plan_run
 from rashpa.control.run.run_notes import Observer, unobserved
 from rashpa.control.run.run_session import RunSession
 from rashpa.control.runfile.run_file_reader import run_file_of

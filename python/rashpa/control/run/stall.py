@@ -7,8 +7,8 @@ from functools import cached_property
 
 from rashpa.control.nodes.heard import status_of
 from rashpa.control.nodes.running_time import RunningClock
+from rashpa.control.plan.model import Plan
 from rashpa.control.plan.patience import patience_s
-from rashpa.control.plan.run_plan import Plan
 from rashpa.control.telegrams.telegram import Status
 
 _LONGEST_STEP_S = (

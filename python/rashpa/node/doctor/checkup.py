@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.node.doctor.clock import clock_findings
 from rashpa.node.doctor.congestion import congestion_findings
 from rashpa.node.doctor.finding import Finding, Host

@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from rashpa.control.capacity.loads import DtpLoad, dtp_loads, memory_of
+from rashpa.control.plan.model import Plan
 from rashpa.control.plan.planned_node import PlannedNode
-from rashpa.control.plan.run_plan import Plan
 
 _IPV4, _IPV6, _UDP, _BTH, _RETH, _ICRC = 20, 40, 8, 12, 16, 4
 

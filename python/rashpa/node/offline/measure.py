@@ -19,7 +19,8 @@ from rashpa import _native
 from rashpa.control.capacity.throughput import file_fingerprint_of, fingerprint_of, words_of, writes_files
 from rashpa.control.orders.plan_telegrams import destination_telegram
 from rashpa.control.plan.checks.dataset_check import resolved_dataset
-from rashpa.control.plan.run_plan import Plan, PlannedBuffer, plan_run
+from rashpa.control.plan.model import Plan, PlannedBuffer
+from rashpa.control.plan.run_plan import plan_run
 from rashpa.control.runfile import run_file as toml
 from rashpa.control.runfile.pipeline import usable_units
 from rashpa.control.runfile.run_file_reader import RunFileError, read_run_file

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from rashpa import _native
 from rashpa.control.orders.plan_telegrams import destination_telegram
+from rashpa.control.plan.model import Plan
 from rashpa.control.plan.pixel_words import arriving_units, words_problems
-from rashpa.control.plan.run_plan import Plan, plan_run
+from rashpa.control.plan.run_plan import plan_run
 from rashpa.control.plan.source_plan import ordered, with_facts
 from rashpa.control.runfile.kernels import declaration_of
 from rashpa.control.runfile.run_file import Buffer, RunFile

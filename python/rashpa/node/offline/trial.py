@@ -18,8 +18,9 @@ from rashpa import _native
 from rashpa.control.orders.grant import grant_of
 from rashpa.control.orders.plan_telegrams import destination_telegram, source_telegram
 from rashpa.control.plan.emulators import PlannedEmulator
+from rashpa.control.plan.model import Plan
 from rashpa.control.plan.receivers import PlannedReceiver
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.part_orders import FILE_ORDERS, Stream2Order
 from rashpa.data.files.limited_process import private_output

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rashpa.control.plan.checks.dataset_check import resolved_calibration
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.data.datasets.calibration_reference import split_reference
 from rashpa.data.datasets.calibration_spec import CalibrationSpec
 

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan of a run: its nodes, buffers and DTPs, as a run file asks for them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from rashpa.control.plan.emulators import PlannedEmulator
+from rashpa.control.plan.groups import PlannedGroup
+from rashpa.control.plan.module_geometry import UNPLACED, PlacedDetector
+from rashpa.control.plan.planned_node import PlannedNode
+from rashpa.control.plan.receivers import PlannedReceiver
+from rashpa.control.plan.rectangle import Rectangle
+from rashpa.control.runfile import run_file as toml
+from rashpa.control.runfile.pipeline import PIXEL_BYTES
+from rashpa.control.runfile.run_file_reader import RunFileSource
+from rashpa.data.files.file_names import located
+from rashpa.data.geometry.orientation import UPRIGHT, Orientation
+
+
+@dataclass(frozen=True)
+class PlannedDtp:
+    """Describes one stream: `region` of the module's frames, as they are turned, goes to (x, y) of the buffer's image."""
+
+    id: int
+    module: int
+    region: Rectangle
+    x: int
+    y: int
+    orientation: Orientation = UPRIGHT
+
+    @property
+    def target(self) -> Rectangle:
+        return Rectangle(self.x, self.y, self.region.width, self.region.height)
+
+
+@dataclass(frozen=True)
+class PlannedBuffer:
+    """Describes a buffer with its DTPs and its receiver's name; `origin` is the place of its first pixel in the assembled image (None when placed by hand)."""
+
+    section: toml.Buffer
+    receiver: str
+    width: int
+    height: int
+    images: int
+    origin: tuple[int, int] | None
+    dtps: tuple[PlannedDtp, ...]
+
+    def frame_of(self, index: int) -> int:
+        """Return the frame number of the buffer's image `index`."""
+        return self.section.phase + index * self.section.every
+
+
+@dataclass(frozen=True)
+class OfSource:
+    """Holds facts of a stored dataset that no key of a run file holds. `labels`: the origins of file values; `saturation_value`: 0 when unknown; `units`:
+    of its pixels, empty when unknown."""
+
+    labels: tuple[str, ...] = ()
+    saturation_value: float = 0.0
+    units: str = ""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Describes a run that is consistent in itself."""
+
+    file: toml.RunFile
+    source: RunFileSource
+    emulators: tuple[PlannedEmulator, ...]
+    receivers: tuple[PlannedReceiver, ...]
+    buffers: tuple[PlannedBuffer, ...]
+    groups: tuple[PlannedGroup, ...] = ()
+    placed: PlacedDetector = UNPLACED
+    of_source: OfSource = OfSource()
+
+    @property
+    def authority(self) -> str:
+        """Return the certificate file of `nodes.authority`; empty: that of the system."""
+        named = self.file.nodes.authority
+        return located(named, self.source.path.resolve().parent) if named else ""
+
+    def group_of(self, receiver: str) -> PlannedGroup | None:
+        """Return the group of which the receiver is a member, None without one."""
+        return next((group for group in self.groups if receiver in group.members), None)
+
+    def membership(self, receiver: str) -> PlannedGroup:
+        """Return the group of a receiver that is a member."""
+        return next(group for group in self.groups if receiver in group.members)
+
+    def emulators_of(self, group: PlannedGroup) -> tuple[str, ...]:
+        """Return the emulators that play the modules of the group's images: one, or the plan is refused."""
+        names = {self.emulator_of(dtp) for member in group.members for dtp in self.dtps_of(member)}
+        return tuple(sorted(names))
+
+    @cached_property
+    def dtps(self) -> tuple[PlannedDtp, ...]:
+        """Return all DTPs in the order of the telegrams; the id is the position."""
+        return tuple(dtp for buffer in self.buffers for dtp in buffer.dtps)
+
+    @cached_property
+    def _of_receivers(self) -> dict[str, list[PlannedBuffer]]:
+        found: dict[str, list[PlannedBuffer]] = {}
+        for buffer in self.buffers:
+            found.setdefault(buffer.receiver, []).append(buffer)
+        return found
+
+    @cached_property
+    def _of_modules(self) -> dict[int, str]:
+        """Return the emulator of each module."""
+        return {module: emulator.name for emulator in self.emulators for module in emulator.modules}
+
+    @cached_property
+    def _of_emulators(self) -> dict[str, list[PlannedDtp]]:
+        found: dict[str, list[PlannedDtp]] = {}
+        for dtp in self.dtps:
+            found.setdefault(self.emulator_of(dtp), []).append(dtp)
+        return found
+
+    def buffers_of(self, receiver: str) -> tuple[PlannedBuffer, ...]:
+        """Return the buffers of a receiver, in the order of the run file."""
+        return tuple(self._of_receivers.get(receiver, ()))
+
+    def dtps_of(self, receiver: str) -> tuple[PlannedDtp, ...]:
+        """Return the DTPs of a receiver, in the order of its Configure telegram."""
+        return tuple(dtp for buffer in self.buffers_of(receiver) for dtp in buffer.dtps)
+
+    def dtps_from(self, emulator: str) -> tuple[PlannedDtp, ...]:
+        """Return the DTPs of an emulator, in the order of its Configure telegram."""
+        return tuple(self._of_emulators.get(emulator, ()))
+
+    def emulator_of(self, dtp: PlannedDtp) -> str:
+        """Return the name of the emulator that plays the DTP's module."""
+        return self._of_modules[dtp.module]
+
+    @cached_property
+    def routes(self) -> tuple[tuple[PlannedEmulator, PlannedReceiver], ...]:
+        """Return the pairs of emulator and receiver between which DTPs run."""
+        ways = {(self.emulator_of(dtp), buffer.receiver) for buffer in self.buffers for dtp in buffer.dtps}
+        return tuple(
+            (one, other) for one in self.emulators for other in self.receivers if (one.name, other.name) in ways
+        )
+
+    def receivers_from(self, emulator: str) -> tuple[PlannedReceiver, ...]:
+        """Return the receivers to which an emulator sends."""
+        return self._peers.get(emulator, ())
+
+    @cached_property
+    def _peers(self) -> dict[str, tuple[PlannedReceiver, ...]]:
+        found: dict[str, tuple[PlannedReceiver, ...]] = {}
+        for one, other in self.routes:
+            found[one.name] = (*found.get(one.name, ()), other)
+        return found
+
+    def buffer_of(self, dtp: int) -> PlannedBuffer:
+        """Return the buffer where the DTP of this id ends."""
+        return self._of_ids[dtp]
+
+    @cached_property
+    def _of_ids(self) -> dict[int, PlannedBuffer]:
+        return {dtp.id: buffer for buffer in self.buffers for dtp in buffer.dtps}
+
+    def receiver(self, name: str) -> PlannedReceiver:
+        """Return the receiver of this name."""
+        return self._receivers[name]
+
+    @cached_property
+    def _receivers(self) -> dict[str, PlannedReceiver]:
+        return {receiver.name: receiver for receiver in self.receivers}
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """Return the positions of buffers in the run file, by name."""
+        return {buffer.section.name: position for position, buffer in enumerate(self.buffers)}
+
+    @property
+    def nodes(self) -> tuple[PlannedNode, ...]:
+        """Return all nodes: receivers, then emulators."""
+        return (*self.receivers, *self.emulators)
+
+    @property
+    def shown_receivers(self) -> dict[str, str]:
+        """Return by buffer the name of its receiver where several are told apart; else empty."""
+        names = {receiver.name: receiver.shown_name for receiver in self.receivers}
+        return {buffer.section.name: names[buffer.receiver] for buffer in self.buffers}
+
+    @property
+    def end_told(self) -> bool:
+        """Return True when the frames of the run are unknown until it ends."""
+        return self.file.run.open_ended or self.file.detector.trigger == "software"
+
+    @property
+    def frame_pixel_bytes(self) -> int:
+        return PIXEL_BYTES[self.file.detector.pixel]
+
+
+def images_of(plan: Plan, buffer: PlannedBuffer) -> str:
+    """Return the number of images of a buffer, in words."""
+    return "any number of" if plan.file.run.open_ended else f"{buffer.images}"
