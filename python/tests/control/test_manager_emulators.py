@@ -18,7 +18,8 @@ from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run.manager import Manager
 from rashpa.control.run.stall import StallWatch
 from rashpa.node.state.node import Node
-from rashpa.testing.fake_engine import FakeFactory, FakeSource
+from rashpa.testing.fake_engine import FakeFactory
+from rashpa.testing.fake_source import FakeSource
 from rashpa.testing.in_process import run_in_process
 from rashpa.testing.waiting import slowed
 

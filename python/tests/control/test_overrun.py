@@ -13,7 +13,8 @@ from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.telegrams import telegram
 from rashpa.node.state.node import Node
-from rashpa.testing.fake_engine import MISSING, FakeFactory, FakeSource
+from rashpa.testing.fake_engine import FakeFactory
+from rashpa.testing.fake_source import MISSING, FakeSource
 from rashpa.testing.in_process import run_in_process
 
 pytestmark = pytest.mark.whole

@@ -11,7 +11,8 @@ from rashpa.control.telegrams.run_state import TRANSITIONS, RunState
 from rashpa.control.telegrams.telegram import Configure, GetStatus, Status
 from rashpa.node.engine.engine import EngineError
 from rashpa.node.state.node import Node
-from rashpa.testing.fake_engine import FakeDestination, FakeFactory, FakeSource
+from rashpa.testing.fake_engine import FakeDestination, FakeFactory
+from rashpa.testing.fake_source import FakeSource
 from rashpa.testing.telegram_samples import telegram_samples
 from rashpa.testing.waiting import eventually_in_loop
 
