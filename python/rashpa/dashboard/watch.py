@@ -14,7 +14,7 @@ from rashpa.control.capacity.limits import limits_of
 from rashpa.control.nodes.gather_limited import gather_limited
 from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.nodes.running_time import within
-from rashpa.control.plan.run_plan import Plan
+from rashpa.control.plan.model import Plan
 from rashpa.control.telegrams.telegram import Capabilities, Status
 from rashpa.dashboard.alarms import AlarmBoard
 from rashpa.dashboard.course import Course
