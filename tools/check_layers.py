@@ -87,7 +87,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     for package, rooms in {
         "data": "base wire files geometry parts stored datasets figures making stream kernels",
         "control": "runfile telegrams plan capacity orders nodes books handover run",
-        "node": "host doctor logs engine offline state door",
+        "node": "host doctor logs engine offline state door judge",
         "cli": "bench doors files plan report node run",
     }.items()
 }

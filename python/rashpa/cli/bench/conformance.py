@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from rashpa.cli.bench.sender_verdicts import judge_sender
 from rashpa.cli.completion import kernels, units
 from rashpa.cli.fitted import Fitted, print_table
 from rashpa.control.nodes.machine import machine_facts
@@ -42,6 +43,16 @@ def conformance(
     kernel: Annotated[
         list[str] | None, typer.Option(help="This kernel alone; may be given several times.", autocompletion=kernels)
     ] = None,
+    sender: Annotated[
+        str,
+        typer.Option(
+            help="In place of a unit, judge a sender: the URL of its node, or a port of this machine to which the sender gives its own orders."
+        ),
+    ] = "",
+    runs: Annotated[int, typer.Option(min=1, max=1000, help="Runs of the sender that are judged.")] = 1,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0.1, max=86400.0, help="Seconds to wait for the next run of the sender.")
+    ] = 60.0,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the results into this JSON file, too.")
     ] = None,
@@ -52,8 +63,11 @@ def conformance(
 ) -> None:
     """Compare a unit with the public vectors: integers must be identical, floating point numbers within what each vector states.
 
-    Exit code 0 when every vector passes for which the unit has a version of the kernel; 1 when one does not; 2 when there is no such unit or kernel.
+    With `--sender` judge a sender by the protocol of packets and telegrams instead, rule by rule. Exit code 0 when every vector passes for which the unit has
+    a version of the kernel, or every rule was seen and kept; 1 when one does not; 2 when there is no such unit, kernel or sender.
     """
+    if sender:
+        raise typer.Exit(judge_sender(sender, runs, timeout, as_json))
     errors = Console(stderr=True, style="red", soft_wrap=True)
     with contextlib.ExitStack() as at_end:
         if unit == "fpga" and device == "0":

@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A receiver that judges: it takes telegrams as every node does, grants few images at a time, loses and repeats credits on purpose, and judges each packet."""
+
+import ipaddress
+import secrets
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterable
+from zlib import crc32
+
+import numpy as np
+
+from rashpa.control.telegrams import telegram
+from rashpa.control.telegrams.telegram import (
+    Arm,
+    Books,
+    Capabilities,
+    Configure,
+    Configured,
+    DestinationDtpStatus,
+    DestinationStatus,
+    Endpoint,
+    Placement,
+    Stop,
+)
+from rashpa.control.telegrams.telegram_status import BufferStatus
+from rashpa.data.wire.packet import Flow
+from rashpa.node.engine.engine import EngineError, Table
+from rashpa.node.engine.preview import Preview, Shown
+from rashpa.node.judge.judged_images import JudgedImages
+from rashpa.node.judge.judged_packet import judge_icrc, take_apart
+from rashpa.node.judge.rules import Verdicts
+from rashpa.node.logs.log import NativeMessage
+
+_FIRST_OFFSET, _GAP, _RECORD_BYTES = 4096, 192, 128
+_LOOK_S, _REPEAT_S = 0.005, 0.03
+_ROOM = 32 << 20
+_LOST_AT = 3  # the credit that follows this image is lost once
+_CREDIT_OPCODE, _FLAGS, _PARTITION = 0x2A, 0x40, 0xFFFF
+_PATIENT_IMAGES = 5
+_PIXEL_BYTES = {"uint8": 1, "uint16": 2, "uint32": 4, "int16": 2, "int32": 4, "float32": 4}
+
+
+class JudgeEngine:
+    """Receives one run of a sender. `silent_s`: after so long without a packet nothing more is expected."""
+
+    def __init__(self, order: Configure, verdicts: Verdicts, silent_s: float) -> None:
+        destination = order.destination
+        if (
+            destination is None
+            or destination.options.kind != "roce"
+            or getattr(destination.options, "transport", "uc") != "uc"
+        ):
+            raise EngineError("config", "the judge takes the link roce with transport uc; another sender is not judged")
+        self._order, self._run, self._verdicts, self._silent_s = destination, order.run, verdicts, silent_s
+        self._socket = _socket_of(destination)
+        self._places = _places_of(destination)
+        self._images: dict[int, JudgedImages] = {}
+        self._ends: list[Endpoint] = []
+        self._endpoints: list[Endpoint] = []
+        self._expected: dict[int, int] = {}
+        for buffer in destination.buffers:
+            for dtp in buffer.dtps:
+                self._add(buffer, dtp)
+        self._sources: tuple[Endpoint, ...] = ()
+        self._psns: list[int] = []
+        self._lost = False
+        self._stopping, self._ended = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._receive, name="judge", daemon=True)
+        self._began = time.monotonic()
+
+    def _add(self, buffer: telegram.Buffer, dtp: telegram.DestinationDtp) -> None:
+        """Give a data transfer process a queue pair with a number, a key and a first sequence number at random."""
+        pmtu = int(getattr(self._order.options, "pmtu", 4096))
+        number = len(self._endpoints)
+        end = Endpoint(
+            address=self._order.bind_address,
+            port=int(self._socket.getsockname()[1]),
+            qpn=(16 + secrets.randbelow(60000)) * 256 + number,
+            rkey=secrets.randbits(32),
+            credit_offset=0,
+            psn=secrets.randbits(24),
+        )
+        self._endpoints.append(end)
+        credits_used = self._order.flow == "credits"
+        judged = JudgedImages(
+            dtp.id, self._places[number], end.rkey, end.psn, self._run, pmtu, credits_used, self._verdicts
+        )
+        self._images[end.qpn] = judged
+        self._expected[dtp.id] = buffer.images
+
+    def configured(self, node: str) -> Configured:
+        self._verdicts.keep("telegrams")
+        return Configured(node=node, endpoints=tuple(self._endpoints), placements=tuple(self._places))
+
+    def arm(self, order: Arm) -> None:
+        if len(order.endpoints) != len(self._endpoints):
+            text = f"{len(order.endpoints)} endpoints in Arm for {len(self._endpoints)} data transfer processes"
+            self._verdicts.fail("endpoint", text)
+            raise EngineError("config", text)
+        for end in order.endpoints:
+            self._judge_end(end)
+        self._sources = order.endpoints
+        self._psns = [end.psn for end in order.endpoints]
+
+    def _judge_end(self, end: Endpoint) -> None:
+        faults = []
+        try:
+            ipaddress.ip_address(end.address)
+        except ValueError:
+            faults.append(f'address "{end.address}" is no IPv4 or IPv6 address')
+        if not 0 < end.port < 1 << 16:
+            faults.append(f"port {end.port}; the UDP port to which credits can go")
+        if not 16 <= end.qpn < 1 << 24:
+            faults.append(f"queue pair {end.qpn}; 16 … {(1 << 24) - 1}")
+        for text in faults:
+            self._verdicts.fail("endpoint", text)
+        if faults:
+            raise EngineError("config", "; ".join(faults))
+        self._verdicts.keep("endpoint")
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def pause(self, frame: int = 0) -> None:  # noqa: ARG002  as of every engine
+        raise EngineError("state", "a receiver does not pause")
+
+    def resume(self, rate_hz: float = 0.0) -> None:  # noqa: ARG002
+        raise EngineError("state", "a receiver does not pause")
+
+    def trigger(self, frames: int) -> None:  # noqa: ARG002
+        raise EngineError("state", "a receiver takes no triggers")
+
+    def hold_deadlines(self, held: bool) -> None:
+        """Take the order: the judge has no deadlines."""
+
+    def join(self, order: telegram.Join) -> tuple[Endpoint, ...]:  # noqa: ARG002
+        raise EngineError("state", "a receiver takes what comes")
+
+    def deal(self, order: telegram.Resend | telegram.Feed) -> None:  # noqa: ARG002
+        raise EngineError("state", "a receiver takes what comes")
+
+    def stop(self, order: Stop) -> None:
+        """Compare the images that the sender says it has sent with those that came."""
+        done = {judged.dtp: judged.done for judged in self._images.values()}
+        told = {end.dtp: end.images for end in order.ends} or self._expected
+        wrong = [
+            f"dtp {dtp}: {images} images told, {done.get(dtp, 0)} came whole"
+            for dtp, images in told.items()
+            if images != done.get(dtp)
+        ]
+        for text in wrong:
+            self._verdicts.fail("end", text)
+        if not wrong and set(told) == set(done):
+            self._verdicts.keep("end")
+        if self._lost and all(count >= _PATIENT_IMAGES for count in done.values()):
+            self._verdicts.keep("patience")
+        self._stopping.set()
+
+    def abort(self) -> None:
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(5.0)
+        self._socket.close()
+        self._ended.set()
+
+    def wait(self, timeout_s: float) -> bool:
+        return self._ended.wait(timeout_s)
+
+    def status(self) -> DestinationStatus:
+        buffers = []
+        for buffer in self._order.buffers:
+            dtps = tuple(
+                self._status_of(judged)
+                for judged in self._images.values()
+                if judged.dtp in {one.id for one in buffer.dtps}
+            )
+            complete = min((dtp.complete for dtp in dtps), default=0)
+            missing = buffer.images - complete if self._ended.is_set() else 0
+            books = Books(
+                expected=buffer.images, complete=complete, partial=0, missing=missing, accepted=complete, vetoed=0, errored=0, written=complete
+            )  # fmt: skip
+            buffers.append(
+                BufferStatus(name=buffer.name, sink_error="", unit="judge", unit_error="", bytes_written=0, bytes_stored=0, books=books, dtps=dtps)
+            )  # fmt: skip
+        elapsed = time.monotonic() - self._began
+        return DestinationStatus(
+            receiver=self._order.receiver,
+            elapsed_s=elapsed,
+            memory="judge",
+            first_incomplete="",
+            buffers=tuple(buffers),
+        )
+
+    def _status_of(self, judged: JudgedImages) -> DestinationDtpStatus:
+        expected = self._expected[judged.dtp]
+        missing = expected - judged.done if self._ended.is_set() else 0
+        return DestinationDtpStatus(
+            id=judged.dtp,
+            module=0,
+            expected=expected,
+            complete=judged.done,
+            partial=0,
+            missing=missing,
+            lines_missing=0,
+        )
+
+    def table(self, name: str, key: str) -> Table:
+        """Return one byte for each image: completeness or decision, as of every receiver."""
+        buffer = next(one for one in self._order.buffers if one.name == key)
+        done = min(judged.done for judged in self._images.values() if judged.dtp in {one.id for one in buffer.dtps})
+        rest = {"completeness": (1, 3), "decisions": (1, 0)}[name]
+        return np.array([rest[0] if image < done else rest[1] for image in range(buffer.images)], np.uint8)
+
+    def preview(self, key: str, of: Shown = "accepted") -> Preview | None:  # noqa: ARG002
+        return None
+
+    def _receive(self) -> None:
+        """Take packets and give credits until the end is told, or the sender is silent for long."""
+        heard = granted = time.monotonic()
+        try:
+            while not self._stopping.is_set() or time.monotonic() - heard < _REPEAT_S:
+                try:
+                    data, source = self._socket.recvfrom(1 << 16)
+                except TimeoutError:
+                    if time.monotonic() - heard > self._silent_s:
+                        self._be_silent()
+                        break
+                else:
+                    heard = time.monotonic()
+                    if self._take(data, source):
+                        granted = 0.0
+                if time.monotonic() - granted > _REPEAT_S:
+                    self._grant()
+                    granted = time.monotonic()
+        finally:
+            self._ended.set()
+
+    def _be_silent(self) -> None:
+        for judged in self._images.values():
+            if judged.done < self._expected[judged.dtp]:
+                text = f"dtp {judged.dtp}: silent for {self._silent_s:g} s behind image {judged.done}, and {judged.granted} images are granted"
+                self._verdicts.fail("patience", text)
+
+    def _take(self, data: bytes, source: tuple[str, int]) -> bool:
+        """Judge one datagram. Return True when credits are due."""
+        packet = take_apart(data, self._verdicts)
+        if packet is None:
+            return False
+        judged = self._images.get(packet.qpn)
+        if judged is None:
+            self._verdicts.fail("packet", f"queue pair {packet.qpn}; {', '.join(map(str, self._images))}", data)
+            return False
+        number = list(self._images).index(packet.qpn)
+        own = self._sources[number].address.partition("%")[0] if self._sources else ""
+        if source[0].partition("%")[0] != own:
+            self._verdicts.fail("address", f"from {source[0]}; {own} is the sender's end", data)
+        else:
+            self._verdicts.keep("address")
+        port = int(self._socket.getsockname()[1])
+        judge_icrc(packet, Flow(source[0], self._order.bind_address, source[1], port), self._verdicts)
+        before = judged.done
+        judged.take(packet)
+        if judged.done == _LOST_AT and before < _LOST_AT:
+            self._lost = True  # the sender hears of this one when credits are repeated
+            return False
+        return judged.done > before
+
+    def _grant(self) -> None:
+        """Send credits to each source: the newest, the newest once more, and an old one behind them, as a network may."""
+        if self._order.flow != "credits":
+            return
+        for number, (end, judged) in enumerate(zip(self._sources, self._images.values(), strict=False)):
+            newest = (judged.granted, judged.received)
+            for images, received in (newest, newest, (max(0, judged.granted - 1), 0)):
+                self._socket.sendto(self._credit(number, end, images, received), (end.address, end.port))
+
+    def _credit(self, number: int, end: Endpoint, images: int, received: int) -> bytes:
+        head = struct.pack(">BBHII", _CREDIT_OPCODE, _FLAGS, _PARTITION, end.qpn, self._psns[number])
+        head += struct.pack(">QII", end.credit_offset, end.rkey, 16) + struct.pack("<QQ", images, received)
+        self._psns[number] = (self._psns[number] + 1) % (1 << 24)
+        own = self._order.bind_address
+        return head + _icrc(head, own, int(self._socket.getsockname()[1]), end)
+
+
+def _icrc(packet: bytes, own: str, port: int, end: Endpoint) -> bytes:
+    """Return the invariant CRC of a packet with identification 0."""
+    one, other = (ipaddress.ip_address(text.partition("%")[0]) for text in (own, end.address))
+    length = 8 + len(packet) + 4
+    if one.version == 4:
+        ip = struct.pack(">BBHHHBBH", 0x45, 0xFF, 20 + length, 0, 0x4000, 0xFF, 17, 0xFFFF) + one.packed + other.packed
+    else:
+        ip = struct.pack(">IHBB", 0x6FFFFFFF, length, 17, 0xFF) + one.packed + other.packed
+    udp = struct.pack(">HHHH", port, end.port, length, 0xFFFF)
+    return struct.pack("<I", crc32(b"\xff" * 8 + ip + udp + packet[:4] + b"\xff" + packet[5:]))
+
+
+def _socket_of(order: telegram.Destination) -> socket.socket:
+    version = ipaddress.ip_address(order.bind_address.partition("%")[0]).version
+    taken = socket.socket(socket.AF_INET if version == 4 else socket.AF_INET6, socket.SOCK_DGRAM)
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _ROOM)
+    taken.setsockopt(socket.IPPROTO_IP, 10, 2)  # IP_MTU_DISCOVER = IP_PMTUDISC_DO: identification 0
+    taken.settimeout(_LOOK_S)
+    try:
+        taken.bind((order.bind_address, order.port))
+    except OSError as error:
+        taken.close()
+        text = (
+            f"judge: {order.bind_address} port {order.port}: {error.strerror}; take another port, or 0 for any free one"
+        )
+        raise EngineError("resource", text) from None
+    return taken
+
+
+def _places_of(order: telegram.Destination) -> list[Placement]:
+    """Return places with gaps between lines, images and regions, so that a sender that takes any of them for contiguous is seen."""
+    places: list[Placement] = []
+    begin = _FIRST_OFFSET
+    for buffer in order.buffers:
+        pixel = _PIXEL_BYTES[buffer.pixel]
+        pitch = buffer.width * pixel + _GAP
+        slot = buffer.height * pitch + _FIRST_OFFSET
+        records = begin + buffer.slots * slot + _GAP
+        for number, dtp in enumerate(buffer.dtps):
+            if dtp.turn or dtp.flip:
+                raise EngineError("config", "the judge takes modules as they are, not turned; leave out turn and flip")
+            places.append(
+                Placement(
+                    pixels_offset=begin,
+                    slot_bytes=slot,
+                    slots=buffer.slots,
+                    first_line_offset=_GAP + dtp.y * pitch + dtp.x * pixel,
+                    pitch=pitch,
+                    line_bytes=dtp.width * pixel,
+                    lines=dtp.height,
+                    records_offset=records + number * (buffer.slots + 1) * _RECORD_BYTES,
+                )
+            )
+        begin = records + len(buffer.dtps) * (buffer.slots + 1) * _RECORD_BYTES + _FIRST_OFFSET
+    return places
+
+
+class JudgeFactory:
+    """Makes judging engines, and keeps their verdicts. `ended` counts runs that were given back."""
+
+    def __init__(self, silent_s: float) -> None:
+        self.verdicts = Verdicts()
+        self.runs = 0
+        self._silent_s = silent_s
+
+    def capabilities(self, node: str) -> Capabilities:
+        return Capabilities(
+            node=node,
+            role="receiver",
+            software="rashpa conformance",
+            processors=1,
+            memory_bytes=1 << 40,
+            max_dtps=256,
+            pixels=tuple(_PIXEL_BYTES),
+            kernels=(),
+            sinks=("null", "memory"),
+            links=(telegram.Link(name="roce", bytes_per_s=0, pmtus=(256, 512, 1024, 2048, 4096)),),
+            units=(telegram.Unit(name="cpu", usable=True, what=""),),
+        )
+
+    def make(self, order: Configure) -> JudgeEngine:
+        engine = JudgeEngine(order, self.verdicts, self._silent_s)
+        self.runs += 1
+        return engine
+
+    def prepared(self) -> float:
+        return 1.0
+
+    def take_log(self) -> Iterable[NativeMessage]:
+        return ()
