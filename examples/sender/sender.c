@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
   const char* answer = order("Configure", attributes, text);
   g_peer = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)number(answer, "<Endpoint", "port")), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   g_peer_qpn = (uint32_t)number(answer, "<Endpoint", "qpn"), g_peer_key = (uint32_t)number(answer, "<Endpoint", "rkey");
-  g_psn = (uint32_t)number(answer, "<Endpoint", "psn");
+  g_psn = g_key & 0xFFFFFF;
   const uint64_t pixels_at = number(answer, "<Placement", "pixels_offset"), slot_bytes = number(answer, "<Placement", "slot_bytes");
   const uint64_t first = number(answer, "<Placement", "first_line_offset"), pitch = number(answer, "<Placement", "pitch");
   const uint64_t records = number(answer, "<Placement", "records_offset");

@@ -66,7 +66,7 @@ class QueuePair:
     def __init__(self, place: ElementTree.Element, own: str) -> None:
         self.peer = (place.get("address", ""), int(place.get("port", 0)))
         self.qpn, self.rkey = int(place.get("qpn", 0)), int(place.get("rkey", 0))
-        self.psn = int(place.get("psn", 0))
+        self.psn = random.getrandbits(24)
         self.granted = 0
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)  # unconnected, never cut: identification 0
         self.socket.setsockopt(socket.IPPROTO_IP, 10, 2)  # IP_MTU_DISCOVER = IP_PMTUDISC_DO

@@ -65,8 +65,9 @@ class JudgeEngine:
             for dtp in buffer.dtps:
                 self._add(buffer, dtp)
         self._sources: tuple[Endpoint, ...] = ()
-        self._psns: list[int] = []
+        self._psns = [end.psn for end in self._endpoints]  # of the next credit, by data transfer process
         self._lost = False
+        self._told: dict[int, int] = {}
         self._stopping, self._ended = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._receive, name="judge", daemon=True)
         self._began = time.monotonic()
@@ -85,9 +86,7 @@ class JudgeEngine:
         )
         self._endpoints.append(end)
         credits_used = self._order.flow == "credits"
-        judged = JudgedImages(
-            dtp.id, self._places[number], end.rkey, end.psn, self._run, pmtu, credits_used, self._verdicts
-        )
+        judged = JudgedImages(dtp.id, self._places[number], end.rkey, self._run, pmtu, credits_used, self._verdicts)
         self._images[end.qpn] = judged
         self._expected[dtp.id] = buffer.images
 
@@ -103,7 +102,8 @@ class JudgeEngine:
         for end in order.endpoints:
             self._judge_end(end)
         self._sources = order.endpoints
-        self._psns = [end.psn for end in order.endpoints]
+        for judged, end in zip(self._images.values(), order.endpoints, strict=True):
+            judged.begin(end.psn)
 
     def _judge_end(self, end: Endpoint) -> None:
         faults = []
@@ -143,21 +143,23 @@ class JudgeEngine:
         raise EngineError("state", "a receiver takes what comes")
 
     def stop(self, order: Stop) -> None:
-        """Compare the images that the sender says it has sent with those that came."""
+        """Take what the sender says it has sent; it is compared when no packet is on its way any more."""
+        self._told = {end.dtp: end.images for end in order.ends} or self._expected
+        self._stopping.set()
+
+    def _compare_end(self) -> None:
         done = {judged.dtp: judged.done for judged in self._images.values()}
-        told = {end.dtp: end.images for end in order.ends} or self._expected
         wrong = [
             f"dtp {dtp}: {images} images told, {done.get(dtp, 0)} came whole"
-            for dtp, images in told.items()
+            for dtp, images in self._told.items()
             if images != done.get(dtp)
         ]
         for text in wrong:
             self._verdicts.fail("end", text)
-        if not wrong and set(told) == set(done):
+        if not wrong and set(self._told) == set(done):
             self._verdicts.keep("end")
         if self._lost and all(count >= _PATIENT_IMAGES for count in done.values()):
             self._verdicts.keep("patience")
-        self._stopping.set()
 
     def abort(self) -> None:
         self._stopping.set()
@@ -218,23 +220,27 @@ class JudgeEngine:
         return None
 
     def _receive(self) -> None:
-        """Take packets and give credits until the end is told, or the sender is silent for long."""
-        heard = granted = time.monotonic()
+        """Take packets until the end is told, or the sender is silent for long. Credits go out when no packet waits any more, so that one sent without them is
+        seen before."""
+        heard = time.monotonic()
+        granted, due = 0.0, True
         try:
             while not self._stopping.is_set() or time.monotonic() - heard < _REPEAT_S:
                 try:
                     data, source = self._socket.recvfrom(1 << 16)
                 except TimeoutError:
-                    if time.monotonic() - heard > self._silent_s:
+                    now = time.monotonic()
+                    if now - heard > self._silent_s:
                         self._be_silent()
                         break
+                    if due or now - granted > _REPEAT_S:
+                        self._grant()
+                        granted, due = now, False
                 else:
                     heard = time.monotonic()
-                    if self._take(data, source):
-                        granted = 0.0
-                if time.monotonic() - granted > _REPEAT_S:
-                    self._grant()
-                    granted = time.monotonic()
+                    due = self._take(data, source) or due
+            if self._told:
+                self._compare_end()
         finally:
             self._ended.set()
 
@@ -269,12 +275,13 @@ class JudgeEngine:
         return judged.done > before
 
     def _grant(self) -> None:
-        """Send credits to each source: the newest, the newest once more, and an old one behind them, as a network may."""
+        """Send credits to each source: the newest twice, and an old one before and behind them, as a network may."""
         if self._order.flow != "credits":
             return
         for number, (end, judged) in enumerate(zip(self._sources, self._images.values(), strict=False)):
             newest = (judged.granted, judged.received)
-            for images, received in (newest, newest, (max(0, judged.granted - 1), 0)):
+            judged.told = judged.granted
+            for images, received in ((judged.done, 0), newest, newest, (judged.done, 0)):
                 self._socket.sendto(self._credit(number, end, images, received), (end.address, end.port))
 
     def _credit(self, number: int, end: Endpoint, images: int, received: int) -> bytes:

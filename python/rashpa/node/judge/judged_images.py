@@ -18,21 +18,20 @@ _SEQUENCE = 1 << 24
 
 
 class JudgedImages:
-    """Judges the packets of one queue pair. The receiving thread calls `take`; any thread reads `granted`, `received` and `done`."""
+    """Judges the packets of one queue pair. The receiving thread calls `take`; it writes `told`, too; any thread reads `granted`, `received` and `done`."""
 
     def __init__(
         self,
         dtp: int,
         place: Placement,
         key: int,
-        psn: int,
         run: int,
         pmtu: int,
         credits_used: bool,
         verdicts: Verdicts,
     ) -> None:
         self.dtp = dtp
-        self._place, self._key, self._psn, self._run, self._pmtu = place, key, psn, run, pmtu
+        self._place, self._key, self._psn, self._run, self._pmtu = place, key, 0, run, pmtu
         self._credits_used, self._verdicts = credits_used, verdicts
         self._lock = threading.Lock()
         self._lines: dict[int, tuple[bytearray, bytearray]] = {}  # by image: bytes, and which of them have come
@@ -40,6 +39,11 @@ class JudgedImages:
         self._frame = -1
         self.done = 0
         self.received = 0
+        self.told = 0  # images that the sender may know to be granted
+
+    def begin(self, psn: int) -> None:
+        """Expect this sequence number first. To be called before the first `take`."""
+        self._psn = psn
 
     @property
     def granted(self) -> int:
@@ -117,8 +121,8 @@ class JudgedImages:
         came[at : at + size] = b"\1" * size
 
     def _may(self, image: int, packet: JudgedPacket) -> bool:
-        if self._credits_used and image >= self.granted:
-            text = f"image {image} is written and {self.granted} are granted; wait until the first word is greater than {image}"
+        if self._credits_used and image >= self.told:
+            text = f"image {image} is written and {self.told} are granted; wait until the first word is greater than {image}"
             self._verdicts.fail("credits", text, packet.whole)
             return False
         self._verdicts.keep("credits")

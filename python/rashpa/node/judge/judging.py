@@ -40,6 +40,7 @@ receiver = "{receiver}"
 [[buffer]]
 name = "full"
 slots = 4
+stack = 1
 sink = [{{ kind = "null" }}]
 """
 
@@ -54,7 +55,7 @@ async def _served(factory: JudgeFactory, port: int) -> AsyncIterator[tuple[Node,
     taken = _bound(port)
     serving = asyncio.create_task(server.serve([taken]))
     try:
-        while not server.started:
+        while not server.started:  # noqa: ASYNC110  (uvicorn has no event for it)
             await asyncio.sleep(_LOOK_S)
         yield node, f"http://127.0.0.1:{taken.getsockname()[1]}"
     finally:
