@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One packet of a sender, taken apart from its bytes and judged by itself."""
+"""Takes one packet of a sender apart from its bytes, and judges it by itself."""
 
 import struct
 from dataclasses import dataclass

@@ -103,7 +103,7 @@ async def judge_orders(
 
 
 async def judge_node(factory: JudgeFactory, url: str) -> str:
-    """Conduct one run from the emulator at `url` to a judge. Return the manager's problem, where there is one."""
+    """Carry out one run from the emulator at `url` to a judge. Return the manager's problem, where there is one."""
     async with _served(factory, 0) as (_, receiver):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "judged.toml"

@@ -54,7 +54,7 @@ class Verdicts:
                 self.by_rule[rule].kept += 1
 
     def fail(self, rule: str, text: str, packet: bytes = b"") -> None:
-        """Count a fault. `text` says what was found and what is right."""
+        """Count a fault. `text` has the value found and the right one."""
         with self._lock:
             verdict = self.by_rule[rule]
             verdict.broken += 1
