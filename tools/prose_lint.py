@@ -117,7 +117,7 @@ def _docstring_findings(
 def cpp_findings(file: str, text: str) -> Iterator[Finding]:
     """Yield what is found in the comments of a C++ file."""
     for number, line in enumerate(text.splitlines(), 1):
-        if comment := re.search(r"//[/!<]* ?(.*)", line):
+        if comment := re.search(r"(?<!:)//[/!<]* ?(.*)", line):
             yield from nouns("C++ comments", file, number, comment[1])
 
 
