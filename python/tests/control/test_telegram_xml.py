@@ -265,3 +265,24 @@ def test_no_part_of_a_telegram_is_built_by_position(module: ModuleType) -> None:
     assert {
         (part.__name__, field.name) for part in parts for field in dataclasses.fields(part) if not field.kw_only
     } == set()
+
+
+def test_all_faults_of_a_short_document_are_told_at_once() -> None:
+    text = (
+        '<Configure xmlns="urn:rashpa:telegram:2" version="2" run="7" name="mine"><Destination receiver="receiver" port="70000" '
+        'peer_link="rice" modules="1" module_width="64" module_height="32"/></Configure>'
+    )
+    with pytest.raises(TelegramError) as caught:
+        decode(text.encode())
+    assert caught.value.code == "config"
+    said = str(caught.value)
+    assert all(word in said for word in ("'flow' is required", "'poll' is required", "70000", "rice", "Dataset"))
+    assert len(said.splitlines()) == len(set(said.splitlines())) <= 17
+
+
+def test_a_short_document_of_nothing_but_faults_is_refused_quickly() -> None:
+    began = time.process_time()
+    inner = "<Bad/>" * 5000
+    with pytest.raises(TelegramError):
+        decode(f'<Configure xmlns="urn:rashpa:telegram:2" version="2" run="7" name="mine">{inner}</Configure>'.encode())
+    assert time.process_time() - began < 2.0

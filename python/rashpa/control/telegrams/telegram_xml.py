@@ -22,6 +22,8 @@ from rashpa.control.telegrams.telegram_limits import MAX_BYTES, TelegramError, c
 
 CONTENT_TYPE = "application/xml"
 _CHUNK_BYTES = 4096
+_SHORT_BYTES = 1 << 15  # of a document whose faults are all told: with every one, lxml counts the siblings before
+_MOST_OTHERS = 15
 
 _ROOTS: dict[str, type] = {cls.__name__: cls for cls in get_args(Telegram)}
 _NAMES: Any = {None: NAMESPACE}  # the default namespace
@@ -187,7 +189,25 @@ def _validated(data: bytes, code: str) -> Any:
     finally:
         with contextlib.suppress(etree.LxmlError):
             parser.close()  # a parser that is dropped before its end keeps what it has built for ever
-    raise _refused(log[0], code) from None
+    raise _with_others(_refused(log[0], code), data) from None
+
+
+def _with_others(first: TelegramError, data: bytes) -> TelegramError:
+    """Return the error with the other faults of a short document, so that its writer mends all at once. The schema refused its first `first`."""
+    if len(data) > _SHORT_BYTES or first.code == "telegram":
+        return first
+    parser = etree.XMLParser(no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True)
+    schema = _schema()
+    try:
+        schema.validate(etree.fromstring(data, parser))
+    except etree.LxmlError:
+        return first
+    log: Any = schema.error_log
+    texts = dict.fromkeys(str(_refused(entry, first.code)) for entry in log)
+    others = [text for text in texts if text != str(first)]
+    if len(others) > _MOST_OTHERS:
+        others = [*others[:_MOST_OTHERS], f"and {len(others) - _MOST_OTHERS} more"]
+    return TelegramError("\n".join([str(first), *others]), first.code)
 
 
 __all__ = ["CONTENT_TYPE", "MAX_BYTES", "TelegramError", "decode", "encode", "telegram"]
