@@ -3,15 +3,18 @@
 
 import doctest
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 from rashpa import _native
 from rashpa.data.datasets import datasets
 from rashpa.data.datasets.calibration import Calibration, to_photons
 from rashpa.data.kernels import pipeline
+from rashpa.data.kernels.kernel import Column, kernel
 from rashpa.data.kernels.pipeline import Pipeline
 
 RANDOM = np.random.default_rng(7)
@@ -228,3 +231,56 @@ def test_numbers_of_images_that_would_change_are_refused(key: str, values: list[
     given = images(3)
     with pytest.raises(_native.ConfigError, match=f"{key}: its values do not fit"):
         Pipeline([COUNT], given.shape[1:], given.dtype)(given, **{key: values})  # type: ignore[arg-type]
+
+
+@kernel(takes=["uint16", "int16"], columns=[Column("bright", "uint32")], reasons=["too_dark"])
+def spots(pixels: NDArray[Any], *, threshold: int = 10) -> Any:
+    bright = int((pixels >= threshold).sum())
+    return {"bright": bright}, "too_dark" if bright < 1 else None
+
+
+@kernel(takes=["uint16"], columns=[Column("share", "float64")])
+def failing(pixels: NDArray[Any]) -> Any:
+    return {"share": 1 / int(pixels.sum() * 0)}
+
+
+@kernel(takes=["uint16"], columns=[Column("n", "uint32")], on_device=True)
+def device(pixels: Any) -> Any:
+    return {"n": pixels}
+
+
+def test_python_functions_are_kernels() -> None:
+    images = np.zeros((3, 4, 5), np.uint16)
+    images[1, 2, 3] = 40
+    found = Pipeline([spots, {"name": "total_counts"}], (4, 5))(images)
+    assert found.columns["bright"].tolist() == [0, 1, 0]
+    assert [one.reason for one in found] == ["too_dark", "", "too_dark"]
+    assert found.columns["total_counts"].tolist()[1] == 40
+    raised = {"name": "python", "function": spots, "parameters": {"threshold": 50}}
+    assert Pipeline([raised], (4, 5))(images).columns["bright"].tolist() == [0, 0, 0]
+    behind = Pipeline([{"name": "bragg_count", "threshold": 10, "min_pixels": 1}, spots], (4, 5))(images)
+    assert behind[1].scalars["bright"] == 1
+
+
+def test_an_error_of_a_function_has_file_and_line() -> None:
+    (image,) = Pipeline([failing], (4, 5))(np.ones((1, 4, 5), np.uint16))
+    line = failing.__code__.co_firstlineno + 2
+    assert image.decision == "errored"
+    assert image.reason == f"kernel failing: ZeroDivisionError: division by zero (test_pipeline.py, line {line})"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"name": "python", "function": "hits:spots"}, "give the function itself"),
+        ({"name": "python"}, "function is None"),
+        ({"name": "python", "function": spots, "threshold": 3}, "threshold: no such key"),
+        ({"name": "python", "function": spots, "parameters": {"level": 3}}, "level: no such parameter; known: threshold"),
+        ({"name": "python", "function": spots, "parameters": {"threshold": "3"}}, "is not of type int"),
+        (len, "it does not declare what it makes"),
+        (device, "it takes stacks on a device"),
+    ],
+)  # fmt: skip
+def test_a_function_that_is_no_kernel_is_refused(wrong: Any, says: str) -> None:
+    with pytest.raises(_native.ConfigError, match=says):
+        Pipeline([wrong], (4, 5))

@@ -230,7 +230,7 @@ def odd(pixels):
         )
     )
     outcome = run(tmp_path, 'name = "python"\nfunction = "bad:odd"')
-    assert errored(outcome) == (12, "kernel odd: ValueError: nothing to see")
+    assert errored(outcome) == (12, "kernel odd: ValueError: nothing to see (bad.py, line 9)")
     assert (outcome.buffers[0].books.accepted, outcome.buffers[0].books.written) == (12, 12)
     assert not outcome.good
     assert any("nothing to see" in reason for reason in outcome.reasons)

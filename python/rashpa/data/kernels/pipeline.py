@@ -14,9 +14,11 @@ array([0, 1, 0], dtype=uint32)
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Protocol, cast, overload
@@ -28,6 +30,7 @@ from rashpa import _native
 from rashpa.data.base.pixels import Masking, Pixels, counts_of, delivered, masking_of, named, plain, with_masking
 from rashpa.data.files.array_file import cast_exactly
 from rashpa.data.geometry import given
+from rashpa.data.kernels.python_call import PythonCall, PythonKernelError, declared_of, native_kernel
 from rashpa.data.stored.run_facts import DECISIONS
 
 Value = bool | int | float | str
@@ -209,7 +212,8 @@ class Found(Sequence[Image]):
 class Pipeline:
     """Runs kernels, one after the other, on images of one shape and type.
 
-    `kernels`: as a run file names them, `{"name": "csr", "threshold": 1}`. `calibration`: for kernels that need it. `unit`: "cpu", or an accelerator of this
+    `kernels`: as a run file names them, `{"name": "csr", "threshold": 1}`; or Python functions that `rashpa.data.kernels.kernel.kernel` declares, by
+    themselves or as `{"name": "python", "function": spots, "parameters": {"threshold": 20}}`. `calibration`: for kernels that need it. `unit`: "cpu", or an accelerator of this
     machine. `threads`: of unit cpu; 0: one a processor. `stack`: images that are processed together. `fused`: kernels may share passes over the pixels.
     `arrays`: by kernel, the inputs that it declares, in place of those made of the files that its parameters name.
 
@@ -220,7 +224,7 @@ class Pipeline:
 
     def __init__(
         self,
-        kernels: Sequence[Mapping[str, Any]],
+        kernels: Sequence[Mapping[str, Any] | Callable[..., Any]],
         shape: tuple[int, ...],
         dtype: Any = np.uint16,
         *,
@@ -335,16 +339,55 @@ def _cast(what: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:
 
 
 def _kernels(
-    kernels: Sequence[Mapping[str, Any]],
+    kernels: Sequence[Mapping[str, Any] | Callable[..., Any]],
     maps: _native.Calibration | None,
     image: given.Image,
     given_by_kernel: Mapping[str, Mapping[str, NDArray[Any]]],
 ) -> list[_native.Kernel]:
     made = []
     for one in kernels:
+        if not isinstance(one, Mapping):
+            one = {"name": "python", "function": one}
+        if one.get("name") == "python":
+            made.append(_python_kernel(one))
+            continue
         made.append(_kernel(one, maps, image, given_by_kernel))
         image = given.behind(image, kernel_declarations().get(str(one.get("name")), {}), one)
     return made
+
+
+def _python_kernel(values: Mapping[str, Any]) -> _native.Kernel:
+    """Return the kernel of a Python function. Raise ConfigError."""
+    function = values.get("function")
+    if not callable(function):
+        raise _native.ConfigError(
+            f"pipeline: kernel python: function is {function!r}; give the function itself, which @rashpa.data.kernels.kernel.kernel(…) declares"
+        )
+    name = getattr(function, "__name__", type(function).__name__)
+    what = f"python {name}"
+    if unknown := set(values) - {"name", "function", "parameters"}:
+        raise _native.ConfigError(f"pipeline: {what}: {min(unknown)}: no such key; there are function and parameters")
+    try:
+        declared, parameters = declared_of(what, function, values.get("parameters", {}))
+    except PythonKernelError as error:
+        raise _native.ConfigError(f"pipeline: {error}") from None
+    if declared.on_device:
+        raise _native.ConfigError(
+            f"pipeline: {what}: it takes stacks on a device, which a receiver has; leave on_device out"
+        )
+    call = PythonCall(what, name, declared, function, parameters)
+    _CALLS.add(call)
+    return native_kernel(call, name, what, declared)
+
+
+_CALLS: weakref.WeakSet[PythonCall] = weakref.WeakSet()
+
+
+@atexit.register
+def _let_go() -> None:
+    """Let functions go at the end of the process: one of a script holds the names of the script, and these hold the pipeline, which holds the function."""
+    for call in _CALLS:
+        call.let_go()
 
 
 def _without_beam(parameters: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, Any]:

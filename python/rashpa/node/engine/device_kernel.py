@@ -8,6 +8,7 @@ from typing import Any
 
 from rashpa.data.kernels.device_images import DeviceImages
 from rashpa.data.kernels.kernel import Column, PythonKernel, check_declared
+from rashpa.data.kernels.python_call import called
 from rashpa.node.host.printed import PrintsAs
 
 Numbers = tuple[int, int, str]
@@ -33,7 +34,7 @@ class DeviceFunction:
         """Return the columns and verdicts of a stack, and the object to keep until the stream is through with it."""
         images = DeviceImages(dlpack, address, (count, height, width), stride, pixel, stream)
         with current_stream(stream), self._prints:
-            given = self._function(images, **self._parameters)
+            given = called(self._function, images, **self._parameters)
         declared = self._declared
         columns: Any = given if declared.columns else {}
         verdicts: Any = None if declared.columns else given

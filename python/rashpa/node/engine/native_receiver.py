@@ -44,8 +44,8 @@ from rashpa.data.files.file_names import expanded
 from rashpa.data.files.new_folders import missing_folders
 from rashpa.data.geometry.given import GivenError, Image, behind, given_arrays
 from rashpa.data.geometry.laboratory import Axes, Plane, Vector
-from rashpa.data.kernels.kernel import Column
 from rashpa.data.kernels.pipeline import kernel_declarations
+from rashpa.data.kernels.python_call import native_kernel
 from rashpa.node.engine.bad_pixels import bad_pixels_step
 from rashpa.node.engine.calibration import Maps, bad_of_buffer, gaps_of_buffer, maps_of_buffer
 from rashpa.node.engine.dataset_parts import calibration_spec_of, spec_of
@@ -307,25 +307,8 @@ def _kernel(kernel: Kernel, calibration: _native.Calibration | None, image: Imag
 def _python_kernel(kernel: PythonKernel, folders: Folders) -> _native.Kernel:
     name = kernel.function.partition(":")[2]
     loaded = load_python_kernel(folders.kernel_file(kernel.code), name, kernel.parameters)
-    declared = loaded.declared
-    function = loaded.on_device() if declared.on_device else loaded
-
-    def facts(columns: Sequence[Column]) -> list[tuple[str, str, str, str]]:
-        return [(one.name, one.type, one.unit, one.doc) for one in columns]
-
-    return _native.python_kernel(
-        function,
-        name,
-        loaded.origin,
-        list(declared.takes),
-        facts(declared.columns),
-        list(declared.reasons),
-        facts(declared.table),
-        declared.table_rows,
-        facts(declared.profile),
-        [(one.name, one.unit, one.doc, [float(value) for value in one.values]) for one in declared.axes],
-        declared.on_device,
-    )
+    function = loaded.on_device() if loaded.declared.on_device else loaded
+    return native_kernel(function, name, loaded.origin, loaded.declared)
 
 
 def _sink(sink: SinkOrder, kernels: Sequence[Kernel], image: _Image, origin: _Origin) -> _native.SinkConfig:
