@@ -291,6 +291,19 @@ def test_tabs_are_used_by_keyboard_and_pages_reflow_in_both_schemes(view: View) 
     view.page.set_viewport_size({"width": 1280, "height": 800})
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_any_tab(view: View, scheme: Any) -> None:
+    """Names of all tools, contrast of WCAG AA, landmarks, keyboard: as far as axe-core looks."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed")
+    view.page.emulate_media(color_scheme=scheme)
+    paper = "() => Bokeh.documents[0].get_model_by_name('rates').background_fill_color"
+    view.until(lambda: view.page.evaluate(paper) == {"light": "#ffffff", "dark": "#1d232a"}[scheme])
+    for tab in ("Image tools", "Books", "Curves", "Nodes", "Latencies", "Past runs"):
+        view.tab(tab)
+        found = axe.Axe().run(view.page).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], tab
+
+
 def test_it_ends_and_no_console_had_an_error(view: View) -> None:
     view.end("Abort…")
     assert view.complaints == []

@@ -2,7 +2,9 @@
 """The check of every request to the page, HTTP or WebSocket: the host name, the page of origin, and the right to look."""
 
 import html
+import re
 import urllib.parse
+from dataclasses import dataclass
 from typing import Any
 
 from tornado.httputil import HTTPServerRequest
@@ -10,8 +12,10 @@ from tornado.web import RequestHandler
 
 from rashpa.dashboard.keys import LIFETIME_S, Keys, Session
 from rashpa.node.door.access import AccessError, Names
+from rashpa.node.logs.serve_error import ServeError
 
 LOGIN = "/token"
+_PREFIX = re.compile(r"(/[\w.~-]+)*/?")
 SESSION = "session_of_browser"
 """The name by which a request carries its session to its handler."""
 _NEEDED = "this page needs its token: it is in the address that `rashpa dashboard` printed"
@@ -19,18 +23,50 @@ _TOKEN = "token"  # noqa: S105  a name
 _FORM = """\
 <!doctype html><html lang="en"><title>rashpa</title><meta name="viewport" content="width=device-width, initial-scale=1">
 <body style="font-family: system-ui, sans-serif; margin: 3em"><p>{text}</p>
-<form method="post" action="/token"><label>token <input type="password" name="token" autocomplete="off" autofocus></label>
+<form method="post" action="{action}"><label>token <input type="password" name="token" autocomplete="off" autofocus></label>
 <button>Open</button></form></body></html>
 """
 
 
-class Gate:
-    """Guards one page. `keys`: the accepted secrets; `secure`: True when TLS serves the page."""
+@dataclass(frozen=True)
+class Public:
+    """Holds the address at which a reverse proxy has the page. `origin`: scheme and host; `prefix`: the path before the page's own, empty or `/…`."""
 
-    def __init__(self, keys: Keys, names: Names, port: int, *, secure: bool) -> None:
+    origin: str
+    prefix: str
+
+    @property
+    def host(self) -> str:
+        return urllib.parse.urlsplit(self.origin).hostname or ""
+
+
+def public_of(url: str) -> Public:
+    """Return the parts of the address of a proxy. Raise ServeError when it is none."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        good = (
+            parts.scheme in ("http", "https")
+            and parts.hostname
+            and not (parts.query or parts.fragment or parts.username)
+        )
+        good = good and _PREFIX.fullmatch(parts.path) and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise ServeError(f"--public {url}: is no address of a page; give one such as https://beamline.example/rashpa")
+    return Public(f"{parts.scheme}://{parts.netloc}".lower(), parts.path.rstrip("/"))
+
+
+class Gate:
+    """Guards one page. `keys`: the accepted secrets; `secure`: True when TLS serves the page; `public`: where a proxy has it."""
+
+    def __init__(self, keys: Keys, names: Names, port: int, *, secure: bool, public: Public | None = None) -> None:
         self._keys = keys
         self._names = names
-        self._secure = secure
+        self._secure = secure or (public is not None and public.origin.startswith("https:"))
+        self._scheme = "https" if secure else "http"
+        self._public = public
+        self.prefix = public.prefix if public is not None else ""
         self._cookie = f"rashpa_page_{port}"  # browsers send the cookies of all ports of a machine to each
 
     def _check_place(self, request: HTTPServerRequest) -> None:
@@ -38,8 +74,8 @@ class Gate:
         host = request.headers.get("Host", "")
         self._names.check(host, "page")
         origins = request.headers.get_list("Origin")
-        own = f"{'https' if self._secure else 'http'}://{host}".lower()
-        if any(origin.lower() != own for origin in origins):
+        own = {f"{self._scheme}://{host}".lower(), *([self._public.origin] if self._public is not None else [])}
+        if any(origin.lower() not in own for origin in origins):
             raise AccessError(403, "another page asks; only this page's own may")
 
     def answer_to(self, request: HTTPServerRequest) -> dict[str, Any] | None:
@@ -48,9 +84,9 @@ class Gate:
             self._check_place(request)
         except AccessError as error:
             return {"gate": self, "problem": str(error), "status": error.status}
-        if request.path == LOGIN and request.method == "POST":
+        if request.path == self.prefix + LOGIN and request.method == "POST":
             return {"gate": self, "login": True}
-        if request.path == "/" and _TOKEN in request.query_arguments:
+        if request.path == f"{self.prefix}/" and _TOKEN in request.query_arguments:
             return {"gate": self, "token": request.query_arguments[_TOKEN][0].decode(errors="replace")}
         return None if self.session_of(request) is not None else {"gate": self, "problem": _NEEDED}
 
@@ -62,10 +98,16 @@ class Gate:
             return problem
         session = self._keys.open_session(role if typed else "viewer")
         answer.set_cookie(
-            self._cookie, session.secret, httponly=True, samesite="Lax", secure=self._secure, max_age=LIFETIME_S
+            self._cookie,
+            session.secret,
+            httponly=True,
+            samesite="Lax",
+            secure=self._secure,
+            max_age=LIFETIME_S,
+            path=f"{self.prefix}/",
         )
         answer.set_header("Cache-Control", "no-store")
-        answer.redirect("/", status=303)
+        answer.redirect(f"{self.prefix}/", status=303)
         return ""
 
     def session_of(self, request: HTTPServerRequest) -> Session | None:
@@ -98,7 +140,9 @@ class Answer(RequestHandler):
             "Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
         )
         self.finish(
-            _FORM.format(text=html.escape(self._problem)) if self._status == 401 else html.escape(self._problem)
+            _FORM.format(text=html.escape(self._problem), action=self._gate.prefix + LOGIN)
+            if self._status == 401
+            else html.escape(self._problem)
         )
 
 

@@ -25,7 +25,7 @@ from rashpa.dashboard.acknowledging import Acknowledging
 from rashpa.dashboard.alarms import AlarmBoard
 from rashpa.dashboard.door import Door
 from rashpa.dashboard.files import BROWSER, patterns
-from rashpa.dashboard.gate import SESSION, Answer, Gate, token_address
+from rashpa.dashboard.gate import SESSION, Answer, Gate, Public, token_address
 from rashpa.dashboard.image_plot import MAPS
 from rashpa.dashboard.keys import Keys, Session
 from rashpa.dashboard.nodes import Nodes
@@ -65,12 +65,13 @@ _TIMES = {
 
 @dataclass(frozen=True)
 class Place:
-    """Holds the address of the page. `aliases`: other names by which browsers may call it."""
+    """Holds the address of the page. `aliases`: other names by which browsers may call it; `public`: the address at which a proxy has it."""
 
     host: str
     port: int
     secure: ssl.SSLContext | None
     aliases: tuple[str, ...] = ()
+    public: Public | None = None
 
 
 class _Site(BokehTornado):  # type: ignore[misc]  # Bokeh is Any to mypy
@@ -146,7 +147,9 @@ async def serve(
     except OSError as error:
         reason = f"{place.host} port {place.port}: {error.strerror or error}"
         raise ServeError(f"{reason}; take another --port, or 0 for any free one") from None
-    gate = Gate(keys, names_of(place.host, place.aliases), port, secure=place.secure is not None)
+    public = place.public
+    names = names_of(place.host, (*place.aliases, *([public.host] if public is not None else [])))
+    gate = Gate(keys, names, port, secure=place.secure is not None, public=public)
     application = _Site(
         gate,
         {"/": Application(FunctionHandler(open_page))},
@@ -155,15 +158,20 @@ async def serve(
             *patterns(keys, past, watch, Views()),
             (r"/alarms/([\w-]+)", Acknowledging, {"keys": keys, "board": board}),
         ],
+        prefix=gate.prefix,
         include_headers=[],
         include_cookies=[],
         **_TIMES,
     )
-    listening = application.door = Door(application, ssl_options=place.secure, max_buffer_size=_MOST_BYTES)
+    listening = application.door = Door(
+        application, ssl_options=place.secure, max_buffer_size=_MOST_BYTES, xheaders=public is not None
+    )
     listening.add_sockets(sockets)
     server = BaseServer(IOLoop.current(), application, listening)
     host = f"[{place.host}]" if ":" in place.host else place.host
     url = f"{'https' if place.secure else 'http'}://{host}:{port}/"
+    if public is not None:
+        url = f"{public.origin}{public.prefix}/"
     await _until_told(server, watch, token_address(url, keys.to_look), ready)
 
 

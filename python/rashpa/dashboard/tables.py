@@ -204,7 +204,11 @@ def margins_table(scene: Scene) -> str:
         )
         for share, who, kind in shares[:8]
     ]
-    return _table(("of", "needed", ""), rows, "margins") if rows else "<p class='quiet'>Nothing is known of limits.</p>"
+    return (
+        _table(("of", "needed", "share"), rows, "margins")
+        if rows
+        else "<p class='quiet'>Nothing is known of limits.</p>"
+    )
 
 
 def past_table(runs: Iterable[PastRun], way: str) -> str:
@@ -224,7 +228,7 @@ def past_table(runs: Iterable[PastRun], way: str) -> str:
         )
         for run in runs
     ]
-    head = ("run", "ended (UTC)", "", "frames", "accepted", "hits", "missing")
+    head = ("run", "ended (UTC)", "verdict", "frames", "accepted", "hits", "missing")
     return _table(head, rows, "past") if rows else "<p class='quiet'>No reports here yet.</p>"
 
 

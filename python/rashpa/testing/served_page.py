@@ -42,9 +42,9 @@ class Served:
 
 
 @contextlib.contextmanager
-def dashboard(folder: Path) -> Iterator[Served]:
-    """Serve a dashboard of that folder; its standard error goes to the file `errors` there."""
-    words = [sys.executable, "-m", "rashpa.cli.entry", "dashboard", "--port", "0", "--alias", "beamline"]
+def dashboard(folder: Path, *options: str) -> Iterator[Served]:
+    """Serve a dashboard of that folder with options of the command; its standard error goes to the file `errors` there."""
+    words = [sys.executable, "-m", "rashpa.cli.entry", "dashboard", "--port", "0", "--alias", "beamline", *options]
     environment = {**os.environ, "RASHPA_TOKEN": TOKEN}
     with (
         (folder / "errors").open("w") as errors,

@@ -16,7 +16,7 @@ from rashpa.control.telegrams.telegram import DestinationStatus, Status
 from rashpa.dashboard.nodes import Going, Nodes
 from rashpa.dashboard.views import SHORTEST_S, Views
 from rashpa.dashboard.watch import Watch, _with_last_words
-from rashpa.data.figures.view_bytes import bytes_of_view
+from rashpa.data.figures.view_bytes import bytes_of_view, view_of_bytes
 from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
@@ -182,6 +182,32 @@ def test_pages_that_look_at_the_same_share_what_a_node_is_asked() -> None:
         return client.asked
 
     assert asyncio.run(work()) == ["", ""]
+
+
+def test_fifty_viewers_cost_the_node_what_one_costs() -> None:
+    class Quick(_Client):
+        async def view(self, query: dict[str, str]) -> bytes | None:
+            self.asked.append(query.get("after", ""))
+            await asyncio.sleep(0.005)  # wait: for a node that encodes
+            return bytes_of_view({"index": len(self.asked)}, {})
+
+    async def viewer(views: Views, client: _Client, images: int) -> list[bytes]:
+        shown: list[bytes] = []
+        index = None
+        while len(shown) < images:
+            content = await views.newer(client, QUERY, index)  # type: ignore[arg-type]
+            assert content is not None
+            index = int(view_of_bytes(content)[0]["index"])
+            shown.append(content)
+        return shown
+
+    async def work() -> tuple[list[str], list[list[bytes]]]:
+        views, client = Views(), Quick()
+        return client.asked, await asyncio.gather(*(viewer(views, client, 4) for _ in range(50)))
+
+    asked, shown = asyncio.run(work())
+    assert len(asked) <= 6, "each image is encoded once, not fifty times"
+    assert all(images == shown[0] for images in shown)
 
 
 def test_what_is_no_view_is_not_handed_on() -> None:

@@ -40,6 +40,12 @@ def dashboard(
             help="Another name by which browsers address this machine; repeatable. Its name and --host are known."
         ),
     ] = None,
+    public: Annotated[
+        str,
+        typer.Option(
+            help="Address at which a reverse proxy has the page, such as https://beamline.example/rashpa; the proxy keeps the path."
+        ),
+    ] = "",
     authority: Annotated[
         str,
         typer.Option(
@@ -66,6 +72,7 @@ def dashboard(
         secure = tls_context(certificate, key) if certificate and key else None
         plan = load_plan(file) if file is not None else None
         # half of a command's start, for those who want it
+        from rashpa.dashboard.gate import public_of
         from rashpa.dashboard.keys import Keys
         from rashpa.dashboard.nodes import USUAL, Nodes
         from rashpa.dashboard.orders import Starter
@@ -83,7 +90,16 @@ def dashboard(
             sys.stdout.flush()
 
         keys = Keys(own)
-        asyncio.run(serve(Place(host, port, secure, tuple(alias or ())), nodes, keys, starter, [folder], ready))
+        asyncio.run(
+            serve(
+                Place(host, port, secure, tuple(alias or ()), public_of(public) if public else None),
+                nodes,
+                keys,
+                starter,
+                [folder],
+                ready,
+            )
+        )
     except (ServeError, TokenError, RunFileError, NodeError, OSError) as error:
         sys.stderr.write(f"rashpa dashboard: {error}\n")
         raise typer.Exit(ExitCode.BAD_INPUT) from None
