@@ -50,6 +50,7 @@ CXX_ROOMS: Mapping[str, tuple[str, ...]] = {
         "wire": "packet",
         "dataset": "files jungfrau",
         "scheduler": "lane",
+        "emulator": "card",
         "link": "sending arrivals shim inproc pcie roce fpga verbs sls factory testing",
         "kernel": "contract device photons rings peaks testing",
         "unit": "split dealt cpu cuda opencl fpga contract",

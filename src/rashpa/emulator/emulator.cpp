@@ -16,7 +16,7 @@
 #include "rashpa/core/log.hpp"
 #include "rashpa/core/tell.hpp"
 #include "rashpa/core/time/clock.hpp"
-#include "rashpa/emulator/card_player.hpp"
+#include "rashpa/emulator/card/card_player.hpp"
 #include "rashpa/emulator/groups.hpp"
 #include "rashpa/emulator/module_frames.hpp"
 #include "rashpa/emulator/player.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rashpa/emulator/frame_store.hpp"
+#include "rashpa/emulator/card/frame_store.hpp"
 
 #include <fmt/format.h>
 

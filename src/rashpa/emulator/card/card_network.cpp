@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rashpa/emulator/card_network.hpp"
+#include "rashpa/emulator/card/card_network.hpp"
 
 #include <fmt/format.h>
 #include <sys/socket.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// In place of card_player.cpp where the build leaves cards out.
 #include "rashpa/core/components.hpp"
-#include "rashpa/emulator/card_player.hpp"
+#include "rashpa/emulator/card/card_player.hpp"
 
 namespace rashpa::emulator {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rashpa/emulator/card_faults.hpp"
+#include "rashpa/emulator/card/card_faults.hpp"
 
 #include <fmt/format.h>
 

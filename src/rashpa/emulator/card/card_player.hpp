@@ -11,11 +11,13 @@
 #include <thread>
 #include <vector>
 
-#include "rashpa/card/card.hpp"
 #include "rashpa/core/books/completeness_table.hpp"
 #include "rashpa/core/log.hpp"
-#include "rashpa/emulator/card_faults.hpp"
-#include "rashpa/emulator/frame_store.hpp"
+#include "rashpa/emulator/card/card_driver.hpp"
+#include "rashpa/emulator/card/card_faults.hpp"
+#include "rashpa/emulator/card/credit_watch.hpp"
+#include "rashpa/emulator/card/frame_feed.hpp"
+#include "rashpa/emulator/card/frame_store.hpp"
 #include "rashpa/emulator/player.hpp"
 
 namespace rashpa::emulator {
@@ -28,6 +30,8 @@ namespace rashpa::emulator {
 /// - pause() makes no more frames available than the foremost that a DTP was given: all DTPs stop there. The rate is
 ///   fixed.
 /// - Faults: packets are dropped and corrupted where the card's table of faults says so; all else is refused.
+///
+/// Keeps the books, and puts together what knows nothing of one another: a CardDriver, a FrameFeed, a CreditWatch.
 class CardPlayer final : public Player, public Pausable, public Injecting, public CardCounting {
  public:
   /// Takes the card, fills its memory, and arms it: from here on credits count. `config` outlives it. Throws
@@ -57,60 +61,53 @@ class CardPlayer final : public Player, public Pausable, public Injecting, publi
     explicit Dtp(const transfer::Dtp& of) : dtp(of), sent(of.images) {}
     [[nodiscard]] std::uint64_t next() const noexcept { return images_sent + images_skipped; }
     [[nodiscard]] bool ended() const noexcept { return next() >= dtp.images; }
+    [[nodiscard]] log::Where where(std::uint64_t image) const noexcept {
+      return {.run = dtp.run, .dtp = dtp.id, .frame = static_cast<std::int64_t>(dtp.slice.frame(image))};
+    }
 
     const transfer::Dtp& dtp;
-    std::size_t module = 0;  ///< place among the modules
     link::Endpoint endpoint{};
-    card::registers::DtpTable table{};
     CardFaults faults{};
-    CompletenessTable sent;       ///< complete: its event has left; missing: skipped
-    std::uint32_t available = 0;  ///< as the doorbell says
-    std::int64_t waiting_since_ns = 0;
-    bool said_waiting = false;
+    CompletenessTable sent;  ///< complete: its event has left; missing: skipped
     std::atomic<std::uint64_t> images_sent{0}, images_skipped{0}, packets{0}, bytes{0};  // the driver counts
     std::atomic<std::int64_t> late_ns{0};
   };
-  /// One module's frames in card memory.
-  struct Module {
-    std::vector<std::size_t> dtps{};
-    std::uint64_t filled = 0;  ///< frames below are, or were, in memory
+  /// From the feed to memory and doorbells.
+  class Outlet final : public FrameOutlet {
+   public:
+    explicit Outlet(CardPlayer& player) : player_(player) {}
+    void put(std::size_t module, std::uint64_t frame, std::optional<std::int64_t> at_ns) override;
+    void make_available(std::size_t dtp, std::uint64_t frames) override;
+
+   private:
+    CardPlayer& player_;
   };
 
   void set_up(const ModuleFramesStore& frames);
-  card::registers::DtpTable table(const SourceDtp& source, std::size_t place);
+  card::registers::DtpTable table(const SourceDtp& source, Dtp& ours, const link::fpga::FrameRing& ring) const;
   void drive(const std::stop_token& stop);
   [[nodiscard]] bool ended();
   void look();
   void look_at(std::size_t place);
   void look_at_counters();
-  void watch_credits(std::int64_t now);
   void feed();
-  void fill(std::size_t module, std::uint64_t due);
-  [[nodiscard]] std::uint64_t held();
-  void make_available(std::size_t place, std::uint64_t frames);
-  [[nodiscard]] std::uint64_t frames_due(std::int64_t now) const noexcept;
-  [[nodiscard]] std::int64_t due_ns(std::uint64_t frame) const noexcept;
   [[nodiscard]] std::uint32_t nap_us() const noexcept;
-  void command(card::Command command);
-  [[nodiscard]] std::string card_error() const;
   void fail(const std::string& why);
 
   const Config& config_;
-  card::Card card_;
-  bool simulated_;
+  CardDriver driver_;
   std::vector<std::unique_ptr<Dtp>> dtps_;
-  std::vector<Module> modules_;
   std::optional<FrameStore> store_;
+  std::optional<FrameFeed> feed_;
+  CreditWatch credits_;
   bool skips_;
   std::int64_t start_ns_ = 0;
   std::uint64_t start_tai_ns_ = 0;
   std::int64_t counters_read_ns_ = 0;
-  log::Limiter starved_;
   log::Limiter skipping_;
   mutable std::mutex said_;
   link::Counts counts_;                                       // guarded by said_
   std::string error_;                                         // guarded by said_
-  std::uint64_t held_ = transfer::kNoHold;                    // of the driver: frames from here on are not given
   std::atomic<std::uint64_t> pause_from_{transfer::kNoHold};  // as was asked
   std::atomic<bool> done_{false};
   std::jthread thread_;

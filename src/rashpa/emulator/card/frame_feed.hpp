@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "rashpa/core/image/region.hpp"
+#include "rashpa/transfer/pace.hpp"
+
+namespace rashpa::emulator {
+
+/// The two actions of a feed, in the order of frames. May throw; the feed is not used any more then.
+class FrameOutlet {
+ public:
+  virtual ~FrameOutlet() = default;
+  /// Frame `frame` of a module into card memory, in place of one that nobody reads any more. `at_ns`: its time; none:
+  /// that at which it is put.
+  virtual void put(std::size_t module, std::uint64_t frame, std::optional<std::int64_t> at_ns) = 0;
+  /// DTP `dtp` may read the frames before `frames`.
+  virtual void make_available(std::size_t dtp, std::uint64_t frames) = 0;
+};
+
+struct FeedConfig {
+  std::uint64_t frames = 0;  ///< of the run
+  double rate_hz = 0;        ///< 0: all are due at once
+  bool skips = false;        ///< a DTP is given its next frame when the one before is sent or skipped
+  struct Dtp {
+    std::size_t module = 0;
+    Slice slice{};
+    std::uint64_t images = 0;
+  };
+  std::vector<Dtp> dtps{};
+  std::vector<std::uint64_t> rings{};  ///< by module: frames that card memory holds
+};
+
+/// Decides which frames of a card's modules are put into its memory, and when each DTP may read them: as they are due,
+/// as its DTPs have read, and up to a pause. Knows neither card nor dataset. One thread.
+class FrameFeed {
+ public:
+  static constexpr std::uint64_t kAtOnce = 64;  ///< frames put into memory by one feed() of a module
+
+  explicit FrameFeed(FeedConfig config);
+
+  /// Frame 0 is due at that time.
+  void start(std::int64_t start_ns) noexcept { start_ns_ = start_ns; }
+  /// So many images of the DTP are done with, sent or skipped.
+  void note_done(std::size_t dtp, std::uint64_t images) noexcept { dtps_[dtp].done = images; }
+  /// Puts what is due, and makes it available. `pause_from`: frames from there on are held, and those behind all that a
+  /// DTP has, so that no image is left half sent; kNoHold: none are.
+  void feed(std::int64_t now, std::uint64_t pause_from, FrameOutlet& out);
+
+  /// With a rate: when that frame is due.
+  [[nodiscard]] std::int64_t due_ns(std::uint64_t frame) const noexcept;
+  /// How many of the run's frames may be sent by now.
+  [[nodiscard]] std::uint64_t frames_due(std::int64_t now) const noexcept;
+
+ private:
+  struct Dtp {
+    FeedConfig::Dtp of{};
+    std::uint64_t done = 0;
+    std::uint64_t available = 0;
+    [[nodiscard]] bool ended() const noexcept { return done >= of.images; }
+    [[nodiscard]] std::uint64_t next_frame() const noexcept { return of.slice.frame(done); }
+    [[nodiscard]] bool takes(std::uint64_t frame) const noexcept {
+      return frame >= of.slice.phase && (frame - of.slice.phase) % of.slice.every == 0;
+    }
+  };
+  struct Module {
+    std::uint64_t ring = 0;
+    std::uint64_t filled = 0;  // frames below are, or were, in memory
+    std::vector<std::size_t> dtps{};
+  };
+  [[nodiscard]] std::uint64_t held(std::uint64_t pause_from) noexcept;
+  void fill(std::size_t module, std::uint64_t due, FrameOutlet& out);
+
+  std::uint64_t frames_;
+  double rate_hz_;
+  bool skips_;
+  std::vector<Dtp> dtps_;
+  std::vector<Module> modules_;
+  std::int64_t start_ns_ = 0;
+  std::uint64_t held_ = transfer::kNoHold;  // frames from here on are not given
+};
+
+}  // namespace rashpa::emulator
