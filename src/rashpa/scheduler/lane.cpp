@@ -33,7 +33,16 @@ void Lane::take(std::size_t dtp, const link::Arrival& come, std::int64_t now) no
     behind_end_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  const link::Arrival arrival = ring_.take(dtp, come, limit_);
+  ring_.open_to(come.index, limit_);
+  if (ring_.agrees(come)) {
+    count(dtp, come);
+  } else {
+    count(dtp, ring_.refused(come));
+  }
+}
+
+void Lane::count(std::size_t dtp, const link::Arrival& arrival) noexcept {
+  ring_.take(dtp, arrival);
   deadlines_.came(dtp, arrival.index, arrival.loss != link::Loss::deadline);
   const std::uint64_t next = arrival.index + 1;
   if (next > images_.load(std::memory_order_relaxed)) images_.store(next, std::memory_order_release);

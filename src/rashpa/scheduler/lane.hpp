@@ -90,6 +90,7 @@ class Lane final : public SlotGuard {
 
  private:
   void look(std::int64_t now) noexcept { deadlines_.look(now, ring_.granted()); }
+  void count(std::size_t dtp, const link::Arrival& arrival) noexcept;
   void give_up(std::uint64_t end) noexcept;
   void give_up_stack(std::uint64_t end, std::int64_t now) noexcept;
   void give_up_rest() noexcept;

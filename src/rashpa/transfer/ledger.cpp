@@ -51,38 +51,9 @@ void Ledger::push_again(std::uint32_t image) noexcept {
   again_[again_tail_++ % again_.size()] = image;
 }
 
-void Ledger::give(std::size_t member, std::uint32_t image) noexcept {
-  images_[image] = Image::dealt;
-  owners_[image] = static_cast<std::uint8_t>(member);
-}
-
-std::uint32_t Ledger::give_again(std::size_t member) noexcept {
-  const std::uint32_t image = again_[again_head_++ % again_.size()];
-  ++counts_.resent;
-  give(member, image);
-  return image;
-}
-
-std::uint32_t Ledger::give_fresh(std::size_t member) noexcept {
-  const auto image = static_cast<std::uint32_t>(counts_.fresh++);
-  give(member, image);
-  return image;
-}
-
 void Ledger::skip() noexcept {
   images_[counts_.fresh++] = Image::skipped;
   ++counts_.skipped;
-}
-
-bool Ledger::done(std::size_t member, std::uint32_t image) noexcept {
-  if (images_[image] == Image::done) {
-    ++counts_.duplicates;
-    return false;
-  }
-  if (images_[image] == Image::lost) --counts_.lost;
-  images_[image] = Image::done;
-  owners_[image] = static_cast<std::uint8_t>(member);
-  return true;
 }
 
 bool Ledger::take_back(std::size_t member, std::uint32_t image) noexcept {

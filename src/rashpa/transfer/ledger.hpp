@@ -51,12 +51,30 @@ class Ledger {
   [[nodiscard]] bool any_again() const noexcept { return again_head_ != again_tail_; }
 
   /// The image that again() has said goes to `member`.
-  std::uint32_t give_again(std::size_t member) noexcept;
+  std::uint32_t give_again(std::size_t member) noexcept {
+    const std::uint32_t image = again_[again_head_++ % again_.size()];
+    ++counts_.resent;
+    give(member, image);
+    return image;
+  }
   /// The first that nobody has had goes to `member`, or to nobody.
-  std::uint32_t give_fresh(std::size_t member) noexcept;
+  std::uint32_t give_fresh(std::size_t member) noexcept {
+    const auto image = static_cast<std::uint32_t>(counts_.fresh++);
+    give(member, image);
+    return image;
+  }
   void skip() noexcept;
   /// `member` is done with an image that it was given. False: it is a duplicate.
-  bool done(std::size_t member, std::uint32_t image) noexcept;
+  bool done(std::size_t member, std::uint32_t image) noexcept {
+    if (images_[image] == Image::done) {
+      ++counts_.duplicates;
+      return false;
+    }
+    if (images_[image] == Image::lost) --counts_.lost;
+    images_[image] = Image::done;
+    owners_[image] = static_cast<std::uint8_t>(member);
+    return true;
+  }
   /// `member` had `image`, which is dealt again, or lost where it has left the window. False: somebody else has been
   /// given it since, or it is on its way already.
   bool take_back(std::size_t member, std::uint32_t image) noexcept;
@@ -70,7 +88,10 @@ class Ledger {
   [[nodiscard]] bool in_window(std::uint32_t image) const noexcept;
   void push_again(std::uint32_t image) noexcept;
   void lose(std::uint32_t image) noexcept;
-  void give(std::size_t member, std::uint32_t image) noexcept;
+  void give(std::size_t member, std::uint32_t image) noexcept {
+    images_[image] = Image::dealt;
+    owners_[image] = static_cast<std::uint8_t>(member);
+  }
 
   LedgerConfig config_;
   std::unique_ptr<Image[]> images_;         // of the slice

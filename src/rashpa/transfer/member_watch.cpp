@@ -13,12 +13,6 @@ constexpr std::int64_t kUsualTimes = 4;  // a member whose stacks take long may 
 MemberWatch::MemberWatch(MemberConfig config, Times times)
     : config_(std::move(config)), times_(times), sent_ns_(config_.slots), dealt_ns_(config_.slots) {}
 
-void MemberWatch::gave(std::int64_t now) noexcept {
-  dealt_ns_[dealt_ % config_.slots] = now;
-  given_ns_ = now;
-  ++dealt_;
-}
-
 void MemberWatch::excuse(std::int64_t gap_ns) noexcept {
   done_moved_ns_ += gap_ns;
   sent_moved_ns_ += gap_ns;

@@ -50,7 +50,11 @@ class MemberWatch {
   MemberWatch(MemberConfig config, Times times);
 
   /// It was given one more image.
-  void gave(std::int64_t now) noexcept;
+  void gave(std::int64_t now) noexcept {
+    dealt_ns_[dealt_ % config_.slots] = now;
+    given_ns_ = now;
+    ++dealt_;
+  }
   /// Reports of a broken one count for nothing.
   [[nodiscard]] Seen look(const MemberReport& report, std::int64_t now) noexcept;
   /// So much time went by in which nobody looked: it proves nothing.

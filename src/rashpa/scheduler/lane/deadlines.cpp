@@ -5,16 +5,6 @@
 
 namespace rashpa::scheduler {
 
-void Deadlines::came(std::size_t dtp, std::uint64_t index, bool heard) noexcept {
-  OfDtp& of = dtps_[dtp];
-  of.next = index + 1;
-  if (Due& due = due_[index % due_.size()]; due.index != index) due = {index, time_};
-  if (!heard) return;
-  of.silent = false;
-  of.heard = true;
-  clock_.heard();
-}
-
 void Deadlines::finish(std::int64_t now) noexcept {
   finishing_ = true;
   look(now, 0);
@@ -25,16 +15,6 @@ void Deadlines::finish(std::int64_t now) noexcept {
 void Deadlines::tell_end() noexcept {
   told_ns_ = time_;
   gave_up_in_hand_ = false;
-}
-
-std::uint64_t Deadlines::due() const noexcept {
-  std::uint64_t due = 0;
-  for (const OfDtp& dtp : dtps_) due = std::max(due, dtp.next);
-  return due;
-}
-
-bool Deadlines::all_there(std::uint64_t end) const noexcept {
-  return std::all_of(dtps_.begin(), dtps_.end(), [end](const OfDtp& dtp) { return dtp.next >= end; });
 }
 
 bool Deadlines::only_silent_ones_lack(std::uint64_t end) const noexcept {

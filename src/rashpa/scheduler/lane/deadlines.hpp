@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -27,7 +28,15 @@ class Deadlines {
     time_ = clock_.look(now, finishing_ || due() >= granted);
   }
   /// An image of a DTP is decided, in order. `heard`: by an arrival; otherwise because it was given up.
-  void came(std::size_t dtp, std::uint64_t index, bool heard) noexcept;
+  void came(std::size_t dtp, std::uint64_t index, bool heard) noexcept {
+    OfDtp& of = dtps_[dtp];
+    of.next = index + 1;
+    if (Due& due = due_[index % due_.size()]; due.index != index) due = {index, time_};
+    if (!heard) return;
+    of.silent = false;
+    of.heard = true;
+    clock_.heard();
+  }
   /// As Lane::hold_deadlines().
   void hold(bool held) noexcept { clock_.hold(held && !finishing_); }
   /// Nothing more will be sent: one deadline of silence from now on ends all. It looks by itself.
@@ -38,9 +47,15 @@ class Deadlines {
   /// DTP `dtp` has decided all images before that one.
   [[nodiscard]] std::uint64_t next(std::size_t dtp) const noexcept { return dtps_[dtp].next; }
   /// Images before that one are due: some DTP has sent them.
-  [[nodiscard]] std::uint64_t due() const noexcept;
+  [[nodiscard]] std::uint64_t due() const noexcept {
+    std::uint64_t due = 0;
+    for (const OfDtp& dtp : dtps_) due = std::max(due, dtp.next);
+    return due;
+  }
   /// Whether all DTPs have decided the images before `end`.
-  [[nodiscard]] bool all_there(std::uint64_t end) const noexcept;
+  [[nodiscard]] bool all_there(std::uint64_t end) const noexcept {
+    return std::all_of(dtps_.begin(), dtps_.end(), [end](const OfDtp& dtp) { return dtp.next >= end; });
+  }
   /// Whether any has decided an image from `first` on.
   [[nodiscard]] bool begun(std::uint64_t first) const noexcept { return due() > first; }
 

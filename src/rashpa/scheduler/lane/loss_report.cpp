@@ -7,16 +7,6 @@ namespace rashpa::scheduler {
 
 LossReport::LossReport(const LaneConfig& config) : config_(config), dtps_(config.dtps.size()) {}
 
-void LossReport::count(std::size_t dtp, const link::Arrival& arrival) noexcept {
-  OfDtp& of = dtps_[dtp];
-  auto& counter = arrival.completeness == Completeness::complete  ? of.complete
-                  : arrival.completeness == Completeness::partial ? of.partial
-                                                                  : of.missing;
-  counter.fetch_add(1, std::memory_order_relaxed);
-  of.losses[static_cast<std::size_t>(arrival.loss) % 6].fetch_add(1, std::memory_order_relaxed);
-  of.lines_missing.fetch_add(arrival.lines_missing, std::memory_order_relaxed);
-}
-
 void LossReport::count_never_come(std::size_t dtp, std::uint64_t images) noexcept {
   dtps_[dtp].missing.fetch_add(images, std::memory_order_relaxed);
   dtps_[dtp].losses[static_cast<std::size_t>(link::Loss::deadline)].fetch_add(images, std::memory_order_relaxed);

@@ -36,7 +36,15 @@ class LossReport {
   explicit LossReport(const LaneConfig& config);
 
   /// `dtp`, here and below: position in the lane's list.
-  void count(std::size_t dtp, const link::Arrival& arrival) noexcept;
+  void count(std::size_t dtp, const link::Arrival& arrival) noexcept {
+    OfDtp& of = dtps_[dtp];
+    auto& counter = arrival.completeness == Completeness::complete  ? of.complete
+                    : arrival.completeness == Completeness::partial ? of.partial
+                                                                    : of.missing;
+    counter.fetch_add(1, std::memory_order_relaxed);
+    of.losses[static_cast<std::size_t>(arrival.loss) % 6].fetch_add(1, std::memory_order_relaxed);
+    of.lines_missing.fetch_add(arrival.lines_missing, std::memory_order_relaxed);
+  }
   /// So many images of a DTP that never began are missing.
   void count_never_come(std::size_t dtp, std::uint64_t images) noexcept;
   /// For the log, of a few of them: the arrival is not complete; `image` has its lost lines.

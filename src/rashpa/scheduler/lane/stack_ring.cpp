@@ -7,7 +7,6 @@
 #include <span>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/core/frame/dealt.hpp"
 #include "rashpa/scheduler/lane/lost_lines.hpp"
 
 namespace rashpa::scheduler {
@@ -75,11 +74,7 @@ void StackRing::add_lost(StackImage& image, std::size_t dtp, const link::Arrival
   }
 }
 
-// Where records tell the frames, DTPs that disagree about an image's have not brought one image.
-link::Arrival StackRing::agreed(const StackImage& image, const link::Arrival& arrival) const noexcept {
-  const bool tells = config_.slice == kToldByRecords && arrival.completeness != Completeness::missing;
-  if (!tells || image.frame_number == kUnknownFrame || arrival.record.frame_number == image.frame_number)
-    return arrival;
+link::Arrival StackRing::refused(const link::Arrival& arrival) const noexcept {
   link::Arrival lost = arrival;
   lost.completeness = Completeness::missing;
   lost.loss = link::Loss::corrupt;
@@ -89,10 +84,8 @@ link::Arrival StackRing::agreed(const StackImage& image, const link::Arrival& ar
   return lost;
 }
 
-link::Arrival StackRing::take(std::size_t dtp, const link::Arrival& come, std::uint64_t limit) noexcept {
-  while (opened_ <= come.index / config_.stack) open(opened_++, limit);
-  StackImage& image = this->image(come.index);
-  const link::Arrival arrival = agreed(image, come);
+void StackRing::take(std::size_t dtp, const link::Arrival& arrival) noexcept {
+  StackImage& image = this->image(arrival.index);
   const std::size_t slot = arrival.index % config_.slots;
   ImageState& seen = states_[slot];
   if (arrival.completeness == Completeness::complete) {
@@ -112,7 +105,6 @@ link::Arrival StackRing::take(std::size_t dtp, const link::Arrival& come, std::u
     if (image.timestamp_ns == 0) image.timestamp_ns = arrival.record.timestamp_ns;
     image.last_packet_ns = std::max(image.last_packet_ns, arrival.last_packet_ns);
   }
-  return arrival;
 }
 
 Stack& StackRing::close(std::uint64_t number, std::uint64_t limit) noexcept {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "rashpa/core/frame/dealt.hpp"
 #include "rashpa/core/frame/stack.hpp"
 #include "rashpa/core/numbers/payload_sum.hpp"
 #include "rashpa/link/link.hpp"
@@ -14,8 +15,8 @@
 namespace rashpa::scheduler {
 
 /// The stacks of a lane, over and over again, and all that arrivals say of each image. Knows no time, no link and no
-/// unit, and touches no pixel. One thread, unless a function says otherwise; the receiver of a stack owns it until it
-/// is released. Takes all memory in its constructor.
+/// unit, and touches no pixel. One thread, unless a function says otherwise; who is handed a stack owns it until it is
+/// released. Takes all memory in its constructor.
 class StackRing {
  public:
   /// `config` outlives it; `guard` is set into all stacks. `compared`: CRC32Cs that were proven stay worth comparing,
@@ -39,10 +40,22 @@ class StackRing {
     return released_.load(std::memory_order_acquire) * config_.stack + config_.slots;
   }
 
-  /// An arrival of an image that is_free(), below `limit`; clears the stacks up to its own for use. Gives it back as it
-  /// counts: an image of another frame than the others have brought is none.
-  link::Arrival take(std::size_t dtp, const link::Arrival& come, std::uint64_t limit) noexcept;
-  /// The first loss of an image, and its DTP, as position.
+  /// Clears the stacks up to that of an image that is_free(), below `limit`, for use.
+  void open_to(std::uint64_t index, std::uint64_t limit) noexcept {
+    while (opened_ <= index / config_.stack) open(opened_++, limit);
+  }
+  /// Of an image that is open: whether the arrival is of the frame that others have brought. Where records tell the
+  /// frames, DTPs that disagree have not brought one image.
+  [[nodiscard]] bool agrees(const link::Arrival& arrival) noexcept {
+    if (config_.slice != kToldByRecords || arrival.completeness == Completeness::missing) return true;
+    const std::uint64_t frame = image(arrival.index).frame_number;
+    return frame == kUnknownFrame || frame == arrival.record.frame_number;
+  }
+  /// An arrival that does not, as it counts.
+  [[nodiscard]] link::Arrival refused(const link::Arrival& arrival) const noexcept;
+  /// An arrival of an image that is open and with which it agrees().
+  void take(std::size_t dtp, const link::Arrival& arrival) noexcept;
+  /// What was lost of an image first, and by which DTP, as position.
   struct FirstLoss {
     std::uint32_t dtp = 0;
     link::Loss loss = link::Loss::none;
@@ -64,7 +77,6 @@ class StackRing {
   };
   void open(std::uint64_t number, std::uint64_t limit) noexcept;
   void add_lost(StackImage& image, std::size_t dtp, const link::Arrival& arrival) noexcept;
-  [[nodiscard]] link::Arrival agreed(const StackImage& image, const link::Arrival& arrival) const noexcept;
 
   const LaneConfig& config_;
   bool compared_;

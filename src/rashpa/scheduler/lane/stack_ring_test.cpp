@@ -28,7 +28,13 @@ struct Ringed {
     config.slice = slice;
     return config;
   }
-  link::Arrival take(const link::Arrival& arrival) { return ring.take(arrival.dtp, arrival, 12); }
+  /// As a lane does it; the arrival as it counts.
+  link::Arrival take(const link::Arrival& come) {
+    ring.open_to(come.index, 12);
+    const link::Arrival arrival = ring.agrees(come) ? come : ring.refused(come);
+    ring.take(arrival.dtp, arrival);
+    return arrival;
+  }
 
   std::vector<std::byte> memory = std::vector<std::byte>(8UL * 1024);
   NoGuard guard;
