@@ -85,7 +85,7 @@ class KeepingSink final : public sink::Sink {
   std::shared_ptr<Kept> kept_;
 };
 
-/// A lane of 12 images in stacks of 4, two DTPs, and what comes behind it.
+/// A lane of 12 images in stacks of 4, two DTPs, and all that comes behind it.
 struct Farm {
   explicit Farm(std::size_t sinks = 1) : memory(8UL * 1024), lane(LaneBench::config(kImages, 2, memory), unit, link) {
     for (std::size_t i = 0; i < sinks; ++i) {

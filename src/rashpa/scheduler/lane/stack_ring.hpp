@@ -15,8 +15,8 @@
 namespace rashpa::scheduler {
 
 /// The stacks of a lane, over and over again, and all that arrivals say of each image. Knows no time, no link and no
-/// unit, and touches no pixel. One thread, unless a function says otherwise; who is handed a stack owns it until it is
-/// released. Takes all memory in its constructor.
+/// unit, and touches no pixel. One thread, unless a function says otherwise; a stack that is handed on is its new
+/// owner's until it is released. Takes all memory in its constructor.
 class StackRing {
  public:
   /// `config` outlives it; `guard` is set into all stacks. `compared`: CRC32Cs that were proven stay worth comparing,
@@ -55,7 +55,7 @@ class StackRing {
   [[nodiscard]] link::Arrival refused(const link::Arrival& arrival) const noexcept;
   /// An arrival of an image that is open and with which it agrees().
   void take(std::size_t dtp, const link::Arrival& arrival) noexcept;
-  /// What was lost of an image first, and by which DTP, as position.
+  /// The first loss of an image, and the DTP, as position.
   struct FirstLoss {
     std::uint32_t dtp = 0;
     link::Loss loss = link::Loss::none;
