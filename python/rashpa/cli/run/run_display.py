@@ -8,6 +8,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
+from rashpa.cli.run.host_causes import host_causes
 from rashpa.cli.run.pace import SAY_EVERY_S, GroupPace
 from rashpa.cli.titled import Titled
 from rashpa.control.books.outcome import Outcome, keeps_of, simulates
@@ -180,6 +181,8 @@ def print_outcome(console: Console, outcome: Outcome) -> None:
     _print_latencies(console, outcome)
     _print_rates(console, outcome)
     _print_faults(console, outcome)
+    for line in host_causes(outcome):
+        console.print(f"lost here, perhaps: {line}", style="yellow", markup=False, highlight=False, soft_wrap=True)
     for buffer in outcome.buffers:
         if buffer.unit_error:
             console.print(f"buffer {buffer.name}: {buffer.unit_error}", style="red", markup=False, soft_wrap=True)

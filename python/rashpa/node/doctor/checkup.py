@@ -23,18 +23,34 @@ def needs_here(plan: Plan | None) -> Needs:
     return needs_of(plan, own)
 
 
-def look(needs: Needs, host: Host | None = None) -> tuple[Finding, ...]:
-    """Return all findings. It takes less than a second, and 0.3 s more for each path that is measured."""
+def look(needs: Needs, host: Host | None = None, measured: bool = True) -> tuple[Finding, ...]:
+    """Return all findings; paths to other ends only when they shall be `measured`, which takes 0.3 s each."""
     host = host or Host()
     known = interfaces(host.system, host.processes)
     return (
         *socket_findings(host, needs),
-        *interface_findings(host, needs, known),
+        *interface_findings(host, needs, known, measured),
         *congestion_findings(host, known),
         *processor_findings(host, needs),
         *memory_findings(host, needs),
         *clock_findings(host),
     )
+
+
+def likely_causes(plan: Plan, most: int = 2) -> tuple[str, ...]:
+    """Return lines on the poor facts of this machine by which packets of a run can be lost here, the likeliest first."""
+    needs = needs_here(plan)
+    if not needs.receiving:
+        return ()
+    host = Host()
+    known = interfaces(host.system, host.processes)
+    findings = (
+        *socket_findings(host, needs),
+        *interface_findings(host, needs, known, measured=False),
+        *processor_findings(host, needs),
+    )
+    poor = [one for one in findings if one.state == "poor"]
+    return tuple(f"{one.subject}: {one.found}, wanted: {one.wanted}; {one.command}" for one in poor[:most])
 
 
 def apply(findings: Iterable[Finding]) -> tuple[list[str], list[str]]:

@@ -16,8 +16,10 @@ _LOST = ("rx_missed_errors", "rx_fifo_errors", "rx_over_errors")
 _ETHERNET_BYTES = 38
 
 
-def interface_findings(host: Host, needs: Needs, known: tuple[Interface, ...]) -> Iterator[Finding]:
-    """Yield findings on the interfaces with addresses of the run's nodes. `known`: all interfaces of this machine."""
+def interface_findings(
+    host: Host, needs: Needs, known: tuple[Interface, ...], measured: bool = True
+) -> Iterator[Finding]:
+    """Yield findings on the interfaces with addresses of the run's nodes. `known`: all interfaces of this machine; `measured`: paths, too."""
     ends = [end for end in needs.ends if end.kind != "pcie"]
     by_name: dict[str, list[End]] = {}
     for end in ends:
@@ -36,7 +38,7 @@ def interface_findings(host: Host, needs: Needs, known: tuple[Interface, ...]) -
             by_name.setdefault(name, []).append(end)
     for name, used in by_name.items():
         yield from _of_interface(host, name, used)
-    paths = {(end.address, peer): end for end in ends for peer in end.peers}
+    paths = {(end.address, peer): end for end in ends for peer in end.peers} if measured else {}
     for (_, peer), end in paths.items():
         yield _path(end, peer)
 
