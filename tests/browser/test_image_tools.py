@@ -241,6 +241,26 @@ def test_the_last_images_are_added_up(view: View, kind: str) -> None:
     view.page.evaluate("() => { window.rashpaImage.hold.setAttribute('aria-pressed', 'false') }")
 
 
+def test_numbers_of_the_pipeline_and_of_the_region_are_curves_image_by_image(view: View) -> None:
+    view.choose("buffer", "found")
+    view.until(lambda: " peaks" in view.text("image_facts"))
+    view.choose("region", "rectangle")
+    view.tab("Curves")
+    names = "() => Array.from(document.getElementById('scalar').options, (option) => option.value)"
+    view.until(lambda: {"peaks", "mean of the region"} <= set(view.page.evaluate(names)))
+    points = "(name) => window.rashpaImage.curves.points.get(name)"
+    for name in ("peaks", "mean of the region"):
+        view.choose("number", name)
+        view.until(lambda name=name: len(view.page.evaluate(points, name)) > 3)  # type: ignore[misc]
+        frames = [frame for frame, _ in view.page.evaluate(points, name)]
+        assert frames == sorted(set(frames))
+    view.until(lambda: "images seen, frames" in view.text("scalar_said"))
+    view.tab("Image tools")
+    view.choose("region", "none")
+    view.choose("buffer", "all")
+    view.until(lambda: "images/s shown" in view.text("image_facts"))
+
+
 def test_a_reload_does_not_ask_for_the_token_again_and_orders_are_recorded(view: View) -> None:
     view.page.reload()
     view.until_there()

@@ -3,6 +3,7 @@
 // One request is under way while the image before is drawn. A slow browser asks for less, one that nobody looks at for nothing.
 import { Contrast } from "./contrast.js"
 import { largestOfBlocks, packedOf, parse, rgbaOf, sampleOf, tableOf } from "./image_values.js"
+import { ImageCurves } from "./image_curves.js"
 import { KeptImages } from "./kept_images.js"
 import { Regions } from "./regions.js"
 
@@ -40,6 +41,7 @@ class LiveImage {
     this.measured = 0
     this.contrast = new Contrast(() => this.recolour())
     this.kept = new KeptImages((view) => this.showKept(view), (image) => rgbaOf(image, this.table, this.mask()))
+    this.curves = new ImageCurves()
     this.regions = new Regions(() => this.frame(), (at) => this.moveCentre(at))
     this.forget()
     this.listen(model)
@@ -108,6 +110,7 @@ class LiveImage {
     this.centre = PLANNED
     this.contrast.forget()
     this.kept.forget()
+    this.curves.forget()
     if (this.number > 0) this.clear()
     if (pressed(this.hold)) this.holdOrGoOn()
   }
@@ -197,7 +200,10 @@ class LiveImage {
       this.last = { view, same: asked.wanted.same }
       const next = this.wanted(this.part())
       if (next !== null) coming = { wanted: next, answer: this.ask(next) }
-      if (LIVE.includes(this.kind)) this.kept.add(view)
+      if (LIVE.includes(this.kind)) {
+        this.kept.add(view)
+        this.curves.add(view.facts, view.arrays)
+      }
       this.show(view)
     }
   }
@@ -400,14 +406,19 @@ class LiveImage {
     this.measured = now
     const coarse = facts.view[4] > 1 && images === 1 && this.kept.at === null
     if (this.whole !== null) this.regions.measure(this.whole.arrays.image, { ...this.whole.facts, view: [0, 0, 0, 0, 1] })
-    else if (!coarse) this.regions.measure(image, facts)
+    else if (!coarse) this.tellRegion(image, facts)
     else {
       this.measuring = true
       const wanted = this.wanted({ ...region, step: 1 })
       const view = wanted === null ? null : await this.ask(wanted)
       this.measuring = false
-      if (view !== null && wanted.selection === this.selection) this.regions.measure(view.arrays.image, view.facts)
+      if (view !== null && wanted.selection === this.selection) this.tellRegion(view.arrays.image, view.facts)
     }
+  }
+
+  tellRegion(image, facts) {
+    const mean = this.regions.measure(image, facts)
+    if (LIVE.includes(this.kind) && this.kept.at === null) this.curves.put("mean of the region", facts.frame, mean)
   }
 
   say(facts, arrays, images) {

@@ -111,10 +111,10 @@ export class Regions {
 
   // ---- its pixels ----------------------------------------------------------------------------------------------------------------
 
-  /** Says what the pixels of an image are that shows `view` (first column, first row, …, pixels of a block's side). */
+  /** Says what the pixels of an image are, and returns their mean; the image shows `view` (first column, first row, …, pixels of a block's side). */
   measure(image, facts) {
     const region = this.rectangle(facts.size)
-    if (region === null) return
+    if (region === null) return null
     const [left, top, , , step] = facts.view
     const inside = this.kind === "line" ? this.alongLine(image, left, top, step) : this.within(image, left, top, step)
     const known = inside.filter(({ value }) => value !== null)
@@ -131,6 +131,7 @@ export class Regions {
     this.values.innerHTML = `<dl class="values">${rows.map(([name, value]) => `<dt>${name}</dt><dd data-region="${name}">${value}</dd>`).join("")}</dl>`
     this.chart.hidden = false
     this.profile(inside)
+    return known.length ? sum / known.length : null
   }
 
   valueAt(image, column, row) {
