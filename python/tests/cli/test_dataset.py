@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`rashpa dataset` makes, describes and draws; bad input is one line and exit 2."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -148,3 +149,16 @@ def test_a_recorded_module_becomes_a_folder(tmp_path: Path) -> None:
     )
     for number in (0, 9):
         np.testing.assert_array_equal(loaded.dataset.frame(0, number), direct.dataset.frame(0, number))
+
+
+@pytest.mark.parametrize("raw", ["{tmp}/tiff", "{tmp}/tiff/m_*.tif", "{tmp}/tiff/m_1.tif"])
+def test_images_bring_their_own_size(tmp_path: Path, raw: str) -> None:
+    (tmp_path / "tiff").mkdir()
+    for number in (1, 2):
+        Image.fromarray(np.full((8, 16), number, np.uint16)).save(tmp_path / f"tiff/m_{number}.tif")
+    words = ["make", "--output", str(tmp_path / "set"), "--kind", "files", "--raw", raw.format(tmp=tmp_path), "--json"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    facts = json.loads(done.stdout)["dataset"]
+    assert facts["modules"] == "1 of 16 x 8 pixels, uint16"
+    assert "photon energy" not in facts

@@ -122,3 +122,31 @@ def test_what_is_not_there_has_one_wording_and_the_name_of_the_command(
     name = " ".join(words[:2]) if words[0] in ("node", "dataset") else words[0]
     assert said.startswith(f"rashpa {name}: ")
     assert sorted(path.name for path in folder.iterdir()) == ["frames.npy", "other.h5", "run.toml"]
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ('["frames.npy", "frames.npy"]', "files of 2 modules, [[detector.module]] lists 1; give an entry a module: a file, a pattern"),
+        ('["gone_*.npy"]', "gone_*.npy does not exist"),
+        ('["m_*.npy"]', "m_2.npy is missing between"),
+        ("[7]", "dataset.files[0]: it is 7; it must be a list in brackets"),
+        ('"frames.npy"', 'dataset.files: it is "frames.npy"; it must be a list in brackets'),
+    ],
+)  # fmt: skip
+def test_files_of_frames_are_refused_with_what_to_write(folder: Path, files: str, says: str) -> None:
+    for number in (1, 3):
+        np.save(folder / f"m_{number}.npy", np.zeros((1, 32, 64), np.uint16))
+    source = f'kind = "files"\nfiles = {files}\n'
+    (folder / "run.toml").write_text(RUN.replace('kind = "pattern"\nwidth = 64\nheight = 32\n', source))
+    assert says in refused("run", "run.toml")
+
+
+@pytest.mark.parametrize("files", ['["frames.npy"]', '["fr*.npy"]', '["frames"]', '[["frames.npy"]]'])
+def test_files_of_frames_are_named_as_people_have_them(folder: Path, files: str) -> None:
+    (folder / "frames").mkdir()
+    (folder / "frames/a.npy").write_bytes((folder / "frames.npy").read_bytes())
+    source = f'kind = "files"\nfiles = {files}\n'
+    (folder / "run.toml").write_text(RUN.replace('kind = "pattern"\nwidth = 64\nheight = 32\n', source))
+    done = CliRunner().invoke(app, ["run", "run.toml", "--check"])
+    assert done.exit_code == 0, done.output

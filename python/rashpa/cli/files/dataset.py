@@ -2,8 +2,6 @@
 """`rashpa dataset`: make, describe and show the data that an emulator plays."""
 
 import contextlib
-import glob
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +23,7 @@ from rashpa.data.datasets.dataset_spec import (
     PatternSpec,
     PixelName,
 )
-from rashpa.data.files.file_names import NumberingError, expanded, in_order
+from rashpa.data.files.file_names import HEADERLESS, NumberingError, expanded, frame_files, in_order, without_packing
 
 if TYPE_CHECKING:
     from rashpa.data.datasets.datasets import LoadedDataset
@@ -38,6 +36,7 @@ app = typer.Typer(
 
 
 USUAL_KEV = 12.4
+_SIDE = "pattern, files: pixels of a module; 0: as the files say. JUNGFRAU's 1024 × 512 when not given, for patterns and files without a header."
 
 
 class Kind(StrEnum):
@@ -98,13 +97,14 @@ def make(
     ] = 10,
     spots: Annotated[int, typer.Option(min=0, help="jungfrau: Bragg spots of a hit.")] = 80,
     background: Annotated[float, typer.Option(help="jungfrau: mean photons a pixel of a hit.")] = 1.0,
-    width: Annotated[int, typer.Option(min=0, help="pattern, files: pixels of a module; 0: as the files say.")] = 1024,
-    height: Annotated[int, typer.Option(min=0, help="pattern, files: pixels of a module; 0: as the files say.")] = 512,
+    width: Annotated[int | None, typer.Option(min=0, help=_SIDE)] = None,
+    height: Annotated[int | None, typer.Option(min=0, help=_SIDE)] = None,
     pixel: Annotated[Pixel, typer.Option(help="pattern, files: pixel type.")] = Pixel.UINT16,
     raw: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FILES", help="files: those of a module, a name or a pattern such as 'm0_*.bin'; once a module."
+            metavar="FILES",
+            help="files: those of a module, a file, a folder, or a pattern such as 'm0_*.bin'; once a module.",
         ),
     ] = None,
     header_bytes: Annotated[int, typer.Option(min=0, help="files: before each frame; 112: SLS receiver.")] = 0,
@@ -134,7 +134,14 @@ def make(
         calibration = None
         if kind is Kind.PATTERN:
             name: PixelName = pixel.value
-            spec = PatternSpec(kind="pattern", modules=modules, frames=frames, width=width, height=height, pixel=name)
+            spec = PatternSpec(
+                kind="pattern",
+                modules=modules,
+                frames=frames,
+                width=_side(width, 1024),
+                height=_side(height, 512),
+                pixel=name,
+            )
         elif kind is Kind.FILES:
             if not raw:
                 raise ValueError("--kind files: there are no frames; give --raw FILES, once a module")
@@ -146,11 +153,13 @@ def make(
                     gain_unit=gain_unit.value,
                     photon_energy_kev=USUAL_KEV if energy_kev is None else energy_kev,
                 )
+            files = [_files_of(pattern) for pattern in raw]
+            known = not any(without_packing(name).endswith(HEADERLESS) for names in files for name in names)
             spec = FilesSpec(
                 kind="files",
-                files=[_files_of(pattern) for pattern in raw],
-                width=width,
-                height=height,
+                files=files,
+                width=_side(width, 0 if known else 1024),
+                height=_side(height, 0 if known else 512),
                 pixel=pixel.value,
                 header_bytes=header_bytes,
                 dark_frames=dark_frame or [],
@@ -202,20 +211,19 @@ def _make(tell: Teller, spec: AnyDatasetSpec, calibration: CalibrationSpec | Non
 def _files_of(pattern: str) -> list[str]:
     """Return the file of this very name, or all that fit the pattern in the order of their numbers. Raise ValueError when there is none, or a number is missing."""
     pattern = expanded(pattern)
-    if Path(pattern).is_file():
-        return [pattern]
-    folder, name = os.path.split(pattern)
-    if Path(folder).is_dir():  # which may have brackets in its own name
-        pattern = os.path.join(glob.escape(folder), name)  # noqa: PTH118 (it stays as it is written)
-    found = [name for name in glob.glob(pattern) if Path(name).is_file()]  # noqa: PTH207 (the pattern may be absolute)
+    found = [name for name in frame_files(pattern) if Path(name).is_file()]
     if not found:
-        raise ValueError(f"--raw {pattern}: there is no such file; give a file or a pattern of files")
+        raise ValueError(f"--raw {pattern}: there is no such file; give a file, a folder, or a pattern of files")
     try:
         return in_order(found)
     except NumberingError as error:
         raise ValueError(
             f"--raw {pattern}: {error}; put it there, or name the files in [dataset] files of a run file"
         ) from None
+
+
+def _side(given: int | None, usual: int) -> int:
+    return usual if given is None else given
 
 
 def _map_of(names: str) -> str | list[str]:

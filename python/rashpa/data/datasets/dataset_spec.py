@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, Strict, TypeAdapter, model_validator
+from pydantic import BeforeValidator, Field, Strict, TypeAdapter, model_validator
 
 from rashpa.data.base.masking_names import MaskedName
 from rashpa.data.datasets.spec import FileName, Spec
-from rashpa.data.files.file_names import located
+from rashpa.data.files.file_names import frame_files, located
 from rashpa.data.geometry.orientation import Turn
 
 PixelName = Literal["uint8", "uint16", "uint32", "int16", "int32", "float32"]
@@ -66,12 +66,21 @@ class PatternSpec(Spec):
     pixel: PixelName = "uint16"
 
 
+def _lists(files: Any) -> Any:
+    """Return the entries of modules as lists of names."""
+    return [[one] if isinstance(one, str) else one for one in files] if isinstance(files, list) else files
+
+
 class FilesSpec(Spec):
     """Recorded frames."""
 
     kind: Literal["files"]
-    files: list[Annotated[list[FileName], Field(min_length=1)]] = Field(
-        min_length=1, description="the files of each module, in order, whole frames each"
+    files: Annotated[
+        list[Annotated[list[FileName], Field(min_length=1)]],
+        BeforeValidator(_lists, json_schema_input_type=list[FileName | list[FileName]]),
+    ] = Field(
+        min_length=1,
+        description="an entry a module, whole frames each: a file, a pattern such as m0_*.bin, a folder, or a list of these",
     )
     format: Literal["auto", "bin", "zst", "npy", "image"] = Field(
         default="auto", description="auto: by name; image: CBF, TIFF, EDF, plain or .bz2, .gz, .zst"
@@ -86,7 +95,7 @@ class FilesSpec(Spec):
     energy_kev: float | None = Field(default=None, gt=0.0, description="photon energy, for previews")
 
     def resolved(self, base: Path) -> Self:
-        files = [[located(name, base) for name in names] for names in self.files]
+        files = [[file for name in names for file in frame_files(located(name, base))] for names in self.files]
         return self.model_copy(update={"files": files})
 
 

@@ -2,6 +2,7 @@
 """Names of files: their order where they are numbered, the kind of content by the name, and the array that a name means."""
 
 import difflib
+import fnmatch
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -70,6 +71,29 @@ def in_order(names: Iterable[str]) -> list[str]:
     for own in series.values():
         _check_series(own)
     return found
+
+
+def is_pattern(name: str) -> bool:
+    """Return True for a name that stands for several files: a pattern, unless there is a file of this very name, or a folder."""
+    path = Path(name)
+    return path.is_dir() or (any(mark in path.name for mark in "*?[") and not path.is_file())
+
+
+def frame_files(name: str) -> list[str]:
+    """Return the files of frames that a name stands for, in the order of their numbers: itself, the files in a folder that it names, or those that fit a
+    pattern in its last part. Return the name itself where there are none."""
+    path = Path(name)
+    if not is_pattern(name):
+        return [name]
+    folder, pattern = (path, "*") if path.is_dir() else (path.parent, path.name)
+    try:
+        there = sorted((one.name for one in folder.iterdir() if one.is_file()), key=natural)
+    except OSError:
+        return [name]
+    fitting = [one for one in fnmatch.filter(there, pattern) if not one.startswith(".") or pattern.startswith(".")]
+    if path.is_dir():
+        fitting = [one for one in fitting if one.lower().endswith(IMAGES)]
+    return [str(folder / one) for one in fitting] or [name]
 
 
 def _check_series(names: Sequence[list[str]]) -> None:

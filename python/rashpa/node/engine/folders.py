@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rashpa.control.plan.checks.dataset_check import files_of
 from rashpa.control.plan.emulators import SIMULATED
-from rashpa.control.runfile.dataset_spec import AnyDatasetSpec, DirectorySpec
-from rashpa.data.files.file_names import expanded
+from rashpa.control.runfile.dataset_spec import AnyDatasetSpec, DirectorySpec, FilesSpec
+from rashpa.data.files.file_names import expanded, is_pattern, located
 from rashpa.data.files.regular_file import real_path
 from rashpa.data.stream.feedback import FEEDBACK_FOLDER, address_of, ring_name
 from rashpa.node.engine.engine import EngineError
@@ -108,6 +108,10 @@ class Folders:
 
     def check_read(self, spec: AnyDatasetSpec, base: Path) -> None:
         """Raise EngineError when the dataset has a file elsewhere; relative paths count from `base`."""
+        if isinstance(spec, FilesSpec):
+            for name in (located(name, base) for names in spec.files for name in names):
+                if is_pattern(name):  # its folder is looked into
+                    _check(Path(name) if Path(name).is_dir() else Path(name).parent, self._read, "read")
         for _, path in files_of(spec.resolved(base)):
             _check(path, self._read, "read")
             if isinstance(spec, DirectorySpec) and path.is_dir():

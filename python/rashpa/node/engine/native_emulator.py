@@ -76,7 +76,9 @@ def _fault_plan(faults: telegram.Faults) -> _native.FaultPlan:
 def _dataset_of(order: telegram.Source, folders: Folders, making: _native.Making | None) -> "LoadedDataset":
     from rashpa.data.datasets.datasets import dataset_from_spec
 
-    spec = spec_of(order.dataset)
+    asked = spec_of(order.dataset)
+    folders.check_read(asked, Path.cwd())
+    spec = asked.resolved(Path.cwd())  # the names of patterns, before they are checked
     folders.check_read(spec, Path.cwd())
     loaded = dataset_from_spec(spec, Path.cwd(), making, folders.readable)
     _check_shape(order, loaded.dataset)
@@ -87,7 +89,9 @@ def look_at_dataset(order: telegram.Source, folders: Folders) -> None:
     """Raise EngineError when a few frames of the dataset show that it cannot be had, or does not fit."""
     from rashpa.data.datasets.datasets import glance_at_dataset
 
-    spec = spec_of(order.dataset)
+    asked = spec_of(order.dataset)
+    folders.check_read(asked, Path.cwd())
+    spec = asked.resolved(Path.cwd())  # the names of patterns, before they are checked
     folders.check_read(spec, Path.cwd())
     if (seen := glance_at_dataset(spec, Path.cwd(), folders.readable)) is not None:
         _check_shape(order, seen)

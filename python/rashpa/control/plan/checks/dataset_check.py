@@ -17,6 +17,7 @@ from rashpa.control.runfile.kernels import declaration
 from rashpa.control.runfile.run_file import RunFile
 from rashpa.control.runfile.run_file_reader import RunFileSource
 from rashpa.data.datasets.calibration_spec import CalibrationSpec
+from rashpa.data.files.file_names import NumberingError, frame_files, in_order, is_pattern, located
 from rashpa.data.files.regular_file import json_of, read_regular, reason
 
 _LONGEST_PATH = 200  # of a path that a message repeats
@@ -71,7 +72,7 @@ def dataset_problems(file: RunFile, source: RunFileSource, here: bool) -> Iterat
     if isinstance(spec, FilesSpec) and len(spec.files) != len(detector.module):
         yield (
             f"{source.where(('dataset', 'files'))}: files of {len(spec.files)} modules, [[detector.module]] lists {len(detector.module)}; "
-            "files is a list of lists, one a module"
+            "give an entry a module: a file, a pattern, a folder, or a list of these"
         )
     if isinstance(spec, StoredSpec) and spec.places and len(spec.places) != len(detector.module):
         yield (
@@ -139,11 +140,23 @@ def _file_problems(file: RunFile, source: RunFileSource, spec: AnyDatasetSpec) -
         if trouble := trouble_with(path):
             found.setdefault(key, []).append(trouble)
     if not found and isinstance(spec, FilesSpec):
-        found["files"] = list(_size_problems(file, spec))
+        found["files"] = [*_number_problems(file, source), *_size_problems(file, spec)]
     if not found and isinstance(spec, DirectorySpec):
         found["path"] = list(_description_problems(file, Path(spec.path)))
     for key, troubles in found.items():
         yield from _said_once(source.where(("dataset", key)), troubles)
+
+
+def _number_problems(file: RunFile, source: RunFileSource) -> Iterator[str]:
+    """Yield patterns and folders whose numbered files have gaps."""
+    base = source.path.resolve().parent
+    written = file.dataset.files if isinstance(file.dataset, FilesSpec) else []
+    for name in (located(name, base) for names in written for name in names):
+        if is_pattern(name):
+            try:
+                in_order(frame_files(name))
+            except NumberingError as error:
+                yield f"{name}: {error}; put it there, or name the files one by one"
 
 
 def _size_problems(file: RunFile, spec: FilesSpec) -> Iterator[str]:
