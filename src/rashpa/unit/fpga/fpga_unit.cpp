@@ -16,10 +16,8 @@ namespace rashpa::unit::fpga {
 
 namespace {
 
-constexpr std::size_t kAligned = 4096;
 constexpr std::uint32_t kLookUs = 200;
-constexpr std::size_t kWordBytes = 2;  // of raw words, and of photons
-constexpr std::size_t kEntriesOfLine = 32;
+constexpr std::size_t kWordBytes = 2;  // of raw words
 constexpr auto kNap = std::chrono::milliseconds(100);
 
 Steps checked(const Choice& choice, const Pipeline& pipeline, const Layout& layout) {
@@ -41,42 +39,27 @@ Steps checked(const Choice& choice, const Pipeline& pipeline, const Layout& layo
   return steps;
 }
 
-/// The step that counts on the way, or the one that makes a list of its marks: one of each at most, since the
-/// conversion has one of each to offer.
-const PlannedStep* found(const Steps& steps, bool list) {
-  const auto step = std::find_if(steps.steps.begin(), steps.steps.end(), [list](const PlannedStep& one) {
-    return list ? one.makes_list : one.rides.has_value();
-  });
-  return step == steps.steps.end() ? nullptr : &*step;
-}
-
-std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
-
 }  // namespace
 
 FpgaUnit::FpgaUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell)
     : steps_(checked(choice, pipeline, layout)),
+      decision_(steps_),
       stack_(layout.stack),
-      image_bytes_(std::size_t{layout.width} * layout.height * kWordBytes),
-      count_(found(steps_, false)),
-      list_(found(steps_, true)),
+      pixels_(std::size_t{layout.width} * layout.height),
       card_(choice.device),
-      benches_(std::min(kBenches, layout.stacks)),
-      photons_stride_(rounded_up(image_bytes_, kAligned)),
+      pages_(pixels_, layout.stack, std::min(kBenches, layout.stacks),
+             decision_.lists() ? card::unit_list_pages(pixels_, steps_.output.list_capacity) : 0),
+      delivery_({.pixels = pixels_,
+                 .images = std::size_t{layout.stack} * layout.stacks,
+                 .photons = steps_.output.pixels,
+                 .list_capacity = steps_.output.list_capacity,
+                 .list_pages = pages_.list}),
       counts_(layout.stack),
       flow_(steps_, layout.stack, layout.stacks, "unit fpga: ", done_bell),
       flying_(layout.stacks) {
   card_.claim();
-  lay_out();
-  photons_ = memory::Buffer(photons_stride_ * layout.stack * layout.stacks, memory::MemoryKind::pageable);
-  if (list_ != nullptr) {
-    const std::size_t images = std::size_t{layout.stack} * layout.stacks;
-    list_stride_ = rounded_up(steps_.output.list_capacity, kEntriesOfLine);
-    beats_ = memory::Buffer(list_pages_ * card::kCardPage, memory::MemoryKind::pageable);
-    indexes_ = memory::Buffer(images * list_stride_ * sizeof(std::uint32_t), memory::MemoryKind::pageable);
-    values_ = memory::Buffer(images * list_stride_ * sizeof(std::int16_t), memory::MemoryKind::pageable);
-  }
-  how_ = fmt::format("card {}, {} stacks in flight; {}", choice.device, benches_.size(), steps_.words());
+  set_up();
+  how_ = fmt::format("card {}, {} stacks in flight; {}", choice.device, pages_.benches.size(), steps_.words());
   in_thread_ = std::jthread(
       [this, processor = choice.cores.first_processor](const std::stop_token& ending) { bring_in(ending, processor); });
   out_thread_ = std::jthread([this] { bring_out(); });
@@ -84,53 +67,34 @@ FpgaUnit::FpgaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
 
 FpgaUnit::~FpgaUnit() { stop(); }
 
-/// The layout of card memory, and the calibration there.
-void FpgaUnit::lay_out() {
+/// The calibration goes into card memory, and the card is told where everything is.
+void FpgaUnit::set_up() {
   const auto tables = steps_.steps.front().step->on_fpga();
   if (!tables) {
     throw ConfigError(fmt::format("unit: unit fpga has no version of the kernel {}; use another unit",
                                   steps_.steps.front().step->declaration().name));
   }
-  if (stack_ > card_.most_images() || benches_.size() > card_.slots()) {
+  if (stack_ > card_.most_images() || pages_.benches.size() > card_.slots()) {
     throw ConfigError(fmt::format("unit: stacks of {} images; the card takes {}", stack_, card_.most_images()));
   }
-  const std::size_t pixels = image_bytes_ / kWordBytes;
-  image_pages_ = card::unit_blocks(pixels);
-  list_pages_ = list_ == nullptr ? 0 : card::unit_list_pages(pixels, steps_.output.list_capacity);
-  std::uint64_t next = 0;
-  const auto take = [&next](std::uint64_t pages) {
-    const std::uint64_t page = next;
-    next += pages;
-    return static_cast<std::uint32_t>(page);
-  };
-  const std::uint64_t calibration = std::uint64_t{card::kUnitCalibrationPages} * image_pages_;
-  const std::uint32_t low = take(calibration);
-  const std::uint32_t high = take(calibration);
-  for (card::UnitStack& bench : benches_) {
-    bench.raw = take(std::uint64_t{stack_} * image_pages_);
-    bench.photons = take(std::uint64_t{stack_} * image_pages_);
-    bench.results = take(1);
-    bench.lists = take(std::uint64_t{stack_} * list_pages_);
-  }
-  device_bytes_ = next * card::kCardPage;
-  if (device_bytes_ > card_.memory_bytes()) {
+  if (pages_.bytes() > card_.memory_bytes()) {
     throw ConfigError(fmt::format(
         "unit: {} stacks of {} images and their calibration take {} bytes of card memory, which has {}; take smaller "
         "stacks",
-        benches_.size(), stack_, device_bytes_, card_.memory_bytes()));
+        pages_.benches.size(), stack_, pages_.bytes(), card_.memory_bytes()));
   }
   // Whatever another program has left.
   card_.abort();
-  card_.to_card(low * card::kCardPage, std::as_bytes(std::span(tables->low)));
-  card_.to_card(high * card::kCardPage, std::as_bytes(std::span(tables->high)));
-  card_.set_up({.pixels = pixels,
-                .image_pages = image_pages_,
-                .calibration_low = low,
-                .calibration_high = high,
+  card_.to_card(pages_.calibration_low * card::kCardPage, std::as_bytes(std::span(tables->low)));
+  card_.to_card(pages_.calibration_high * card::kCardPage, std::as_bytes(std::span(tables->high)));
+  card_.set_up({.pixels = pixels_,
+                .image_pages = pages_.image,
+                .calibration_low = pages_.calibration_low,
+                .calibration_high = pages_.calibration_high,
                 .bright = static_cast<std::int16_t>(steps_.steps.front().count_at.value_or(0)),
-                .lists = {.on = list_ != nullptr,
+                .lists = {.on = decision_.lists(),
                           .threshold = static_cast<std::int16_t>(steps_.steps.front().mark_at.value_or(0)),
-                          .pages = list_pages_}});
+                          .pages = pages_.list}});
 }
 
 void FpgaUnit::stop() noexcept {
@@ -156,10 +120,10 @@ void FpgaUnit::bring_in(const std::stop_token& ending, int processor) noexcept {
     }
     for (;;) {
       const std::uint32_t freed = freed_.count();
-      if (begun - handed_back_.load(std::memory_order_acquire) < benches_.size()) break;
+      if (begun - handed_back_.load(std::memory_order_acquire) < pages_.benches.size()) break;
       freed_.wait(freed, kNap);
     }
-    Flight flight{.stack = stack, .bench = begun % static_cast<std::uint32_t>(benches_.size())};
+    Flight flight{.stack = stack, .bench = begun % static_cast<std::uint32_t>(pages_.benches.size())};
     begun += 1;
     start(flight);
     flying_.push_must(flight);
@@ -175,14 +139,14 @@ void FpgaUnit::start(Flight& flight) noexcept {
   if (images == 0) return;
   flight.lost = true;
   if (flow_.ended()) return;
-  card::UnitStack place = benches_[flight.bench];
+  card::UnitStack place = pages_.benches[flight.bench];
   place.images = images;
   try {
     std::uint64_t page = place.raw;
     for (std::uint32_t i = 0; i < stack.count; ++i) {
       if (work[i] == 0) continue;
-      card_.to_card(page * card::kCardPage, {stack.images[i].raw, image_bytes_});
-      page += image_pages_;
+      card_.to_card(page * card::kCardPage, {stack.images[i].raw, pixels_ * kWordBytes});
+      page += pages_.image;
     }
   } catch (const std::exception& error) {
     flow_.fail(error.what());
@@ -246,74 +210,32 @@ void FpgaUnit::finish(Flight& flight) noexcept {
   const std::span<const std::uint8_t> work = flow_.asked(stack);
   flight.lost = true;
   if (!wait_for(flight)) return;
-  const card::UnitStack& place = benches_[flight.bench];
+  const card::UnitStack& place = pages_.benches[flight.bench];
   try {
     const auto images = static_cast<std::size_t>(std::count(work.begin(), work.end(), std::uint8_t{1}));
     card_.from_card(place.results * card::kCardPage, std::as_writable_bytes(std::span(counts_.data(), images)));
-    std::size_t at = 0;
+    std::uint32_t at = 0;
     for (std::uint32_t i = 0; i < stack.count; ++i) {
-      if (work[i] != 0) settle(stack.images[i], counts_[at++]);
+      if (work[i] != 0) decision_.settle(stack.images[i], counts_[at++]);
     }
     stack.decided_ns = now_ns();
-    std::uint64_t page = place.photons;
-    std::uint32_t list_page = place.lists;
     at = 0;
     for (std::uint32_t i = 0; i < stack.count; ++i) {
       if (work[i] == 0) continue;
-      StackImage& image = stack.images[i];
-      if (image.decision == Decision::accepted && steps_.output.pixels) {
-        std::byte* const to = photons_.data() + (std::size_t{stack.slot} * stack_ + i) * photons_stride_;
-        card_.from_card(page * card::kCardPage, {to, image_bytes_});
-        image.pixels = to;
-      }
-      if (image.decision == Decision::accepted && list_ != nullptr) {
-        fetch_list(image, counts_[at], list_page, std::size_t{stack.slot} * stack_ + i);
+      if (StackImage& image = stack.images[i]; image.decision == Decision::accepted) {
+        delivery_.fetch(card_,
+                        {.photons = place.photons + at * pages_.image,
+                         .list = place.lists + at * pages_.list,
+                         .counts = counts_[at]},
+                        std::size_t{stack.slot} * stack_ + i, image);
       }
       at += 1;
-      page += image_pages_;
-      list_page += list_pages_;
     }
   } catch (const std::exception& error) {
     flow_.fail(error.what());
     return;
   }
   flight.lost = false;
-}
-
-void FpgaUnit::settle(StackImage& image, const card::UnitCounts& counts) noexcept {
-  image.measured = true;
-  const PlannedStep& conversion = steps_.steps.front();
-  image.scalars[conversion.first_column] = Scalar::of_count(counts.masked);
-  image.scalars[conversion.first_column + 1] = Scalar::of_count(counts.saturated);
-  image.decision = Decision::accepted;
-  if (count_ != nullptr) {
-    image.scalars[count_->first_column] = Scalar::of_count(counts.bright);
-    if (const std::uint8_t verdict = count_->rides->verdict(counts.bright); verdict != 0) {
-      image.decision = Decision::vetoed;
-      image.reason = count_->reasons[verdict - 1U];
-      return;
-    }
-  }
-  if (list_ != nullptr && counts.listed > steps_.output.list_capacity) {
-    image.decision = Decision::errored;
-    image.failed_in = static_cast<std::uint8_t>(list_ - steps_.steps.data() + 1);
-  }
-}
-
-void FpgaUnit::fetch_list(StackImage& image, const card::UnitCounts& counts, std::uint32_t page, std::size_t place) {
-  const std::size_t bytes = std::size_t{counts.list_beats} * card::kUnitListBeatBytes;
-  const std::size_t entries = counts.listed;
-  auto* const index = reinterpret_cast<std::uint32_t*>(indexes_.data()) + place * list_stride_;
-  auto* const value = reinterpret_cast<std::int16_t*>(values_.data()) + place * list_stride_;
-  if (bytes <= beats_.size()) {
-    const std::span<std::byte> beats(beats_.data(), bytes);
-    if (bytes != 0) card_.from_card(page * card::kCardPage, beats);
-    if (card::unpack_list(beats, image_bytes_ / kWordBytes, {{index, entries}, {value, entries}}) == entries) {
-      image.sparse = {index, value, counts.listed};
-      return;
-    }
-  }
-  throw StateError(fmt::format("the list of an image is none of {} pixels in {} beats", entries, counts.list_beats));
 }
 
 void FpgaUnit::hand_back(Flight& flight) noexcept {

@@ -11,9 +11,11 @@
 
 #include "rashpa/card/unit_card.hpp"
 #include "rashpa/core/system/doorbell.hpp"
-#include "rashpa/memory/buffer.hpp"
 #include "rashpa/memory/ring.hpp"
 #include "rashpa/unit/factory.hpp"
+#include "rashpa/unit/fpga/card_delivery.hpp"
+#include "rashpa/unit/fpga/card_pages.hpp"
+#include "rashpa/unit/fpga/count_decision.hpp"
 #include "rashpa/unit/stack_flow.hpp"
 #include "rashpa/unit/steps.hpp"
 
@@ -37,7 +39,7 @@ class FpgaUnit final : public Unit, public OnDevice {
   void stop() noexcept override;
   [[nodiscard]] const Output& output() const noexcept override { return steps_.output; }
   [[nodiscard]] std::string how() const override { return how_; }
-  [[nodiscard]] std::size_t device_bytes() const noexcept override { return device_bytes_; }
+  [[nodiscard]] std::size_t device_bytes() const noexcept override { return pages_.bytes(); }
   [[nodiscard]] std::string error() const override { return flow_.error(); }
   [[nodiscard]] std::optional<Busy> busy() const override;
 
@@ -53,34 +55,23 @@ class FpgaUnit final : public Unit, public OnDevice {
     bool posted = false;       ///< the card has it
     bool lost = false;
   };
-  void lay_out();
+  void set_up();
   void bring_in(const std::stop_token& ending, int processor) noexcept;
   void bring_out() noexcept;
   void start(Flight& flight) noexcept;
   void finish(Flight& flight) noexcept;
   [[nodiscard]] bool wait_for(const Flight& flight) noexcept;
-  void settle(StackImage& image, const card::UnitCounts& counts) noexcept;
-  /// Throws what from_card() throws, and StateError when what comes is not a list.
-  void fetch_list(StackImage& image, const card::UnitCounts& counts, std::uint32_t page, std::size_t place);
   void hand_back(Flight& flight) noexcept;
 
   const Steps steps_;
+  const CountDecision decision_;
   StepWatch watch_{1};  // of the stack that is waited for
   const std::uint32_t stack_;
-  const std::size_t image_bytes_;
-  const PlannedStep* const count_;  ///< of the steps; null: there is none
-  const PlannedStep* const list_;
+  const std::size_t pixels_;  // of an image
   card::UnitCard card_;
-  std::vector<card::UnitStack> benches_;
-  std::uint32_t image_pages_ = 0;
-  std::uint32_t list_pages_ = 0;
-  std::size_t device_bytes_ = 0;
+  const CardPages pages_;
+  CardDelivery delivery_;
   std::string how_;
-  memory::Buffer photons_;  // [slot][image]
-  std::size_t photons_stride_;
-  memory::Buffer beats_;                  // of the list that comes
-  memory::Buffer indexes_, values_;       // [slot][image][list_stride_]
-  std::size_t list_stride_ = 0;           // entries
   std::vector<card::UnitCounts> counts_;  // of the stack that goes out
 
   StackFlow flow_;

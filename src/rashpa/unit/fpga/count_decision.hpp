@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "rashpa/card/unit_card.hpp"
+#include "rashpa/unit/steps.hpp"
+
+namespace rashpa::unit::fpga {
+
+/// The decision on images by the counts that a card has made of them: of the steps behind the conversion, the one that
+/// counts on its way and the one that lists marked pixels. Knows no card. Does not change.
+class CountDecision {
+ public:
+  /// `steps` outlives it: checked, a conversion first.
+  explicit CountDecision(const Steps& steps);
+  /// Whether a step makes lists.
+  [[nodiscard]] bool lists() const noexcept { return list_ != nullptr; }
+  /// Fills results and fate of an image, but for its pixels and its list.
+  void settle(StackImage& image, const card::UnitCounts& counts) const noexcept;
+
+ private:
+  const Steps& steps_;
+  const PlannedStep* count_;  // of the steps; null: there is none
+  const PlannedStep* list_;
+};
+
+}  // namespace rashpa::unit::fpga
