@@ -262,7 +262,7 @@ def circle_violations(root: Path) -> Iterator[str]:
 
 
 def _modules_meant(names: list[str], modules: Collection[str]) -> list[str]:
-    """Return, of `from A import B`, B where it is a module, else A."""
+    """Return the modules that `from A import B` means: B where it is a module, else A."""
     first, *others = names
     meant = [name for name in others if name in modules]
     return meant + ([first] if first in modules and len(meant) < max(1, len(others)) else [])

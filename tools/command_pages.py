@@ -80,8 +80,13 @@ def _forms(name: str, command: Any) -> Iterator[Form]:
         f"{name} {usage}".strip(),
         command.help or "",
         [(_upper(record[0]), record[1]) for kind, record in records if kind == "argument" and record],
-        [record for kind, record in records if kind == "option" and record],
+        [(record[0], _bounds(record[1])) for kind, record in records if kind == "option" and record],
     )
+
+
+def _bounds(text: str) -> str:
+    """Return the help of an option with commas between its default and its bounds, where Click has semicolons."""
+    return re.sub(r"\[[^\]]*\]$", lambda found: found[0].replace("; ", ", "), text)
 
 
 def _upper(piece: str) -> str:

@@ -29,15 +29,15 @@ RUN_FILE_HEAD = """# Run file
 <!-- Made by tools/make_reference.py from python/rashpa/control/runfile/run_file.py; do not edit. -->
 
 A run is described by one TOML file. It is checked against `schema/run.schema.json` before anything starts; an error names the file, the line or key, and
-what would be right. Tables in double brackets may be repeated. Examples that run lie in `examples/`.
+the remedy. Tables in double brackets may be repeated. Examples that run lie in `examples/`.
 """
 
 METRICS_HEAD = """# Metrics
 
 <!-- Made by tools/make_reference.py from python/rashpa/node/door/metric_list.py; do not edit. -->
 
-What `/metrics` of a node says to Prometheus ([how to scrape it](../how-to/watch_nodes.md)). They are made of the node's counters at each scrape, so that they are those of status telegrams and reports. A metric
-of what a node does not do, or has not seen yet, is absent. Counters of a run begin at 0 with each run. A histogram has `_bucket`, `_sum` and `_count` behind its name; buckets of
+`/metrics` of a node gives these metrics to Prometheus ([how to scrape it](../how-to/watch_nodes.md)). They are made of the node's counters at each scrape, so that they are those of status telegrams and reports. A metric
+of work that a node does not do, or has not seen yet, is absent. Counters of a run begin at 0 with each run. A histogram has `_bucket`, `_sum` and `_count` behind its name; buckets of
 latencies are powers of two, 1.024 µs to 17 s, and hold exactly what the engine counted.
 """
 HTTP_HEAD = """# The HTTP interface of a node

@@ -346,7 +346,7 @@ TEST(CardErrors, they_name_the_dtp_by_its_id_and_the_line) {
   EXPECT_TRUE(chain.emulator->wait(kPatience));
   const emulator::Status status = chain.emulator->status();
   EXPECT_EQ(status.state, emulator::State::stopped);
-  const std::string said = "DTP 5: card memory answered a read with an error; what left last is ";
+  const std::string said = "DTP 5: card memory answered a read with an error; the last sent is ";
   const std::size_t at = status.error.find(said);
   ASSERT_NE(at, std::string::npos) << status.error;
   const std::size_t image = status.error.find(" of image ", at);

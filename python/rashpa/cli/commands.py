@@ -49,19 +49,31 @@ COMMANDS = {
         "run.run",
         "Carry a run through: start or reach its nodes, configure, acquire, and close the books.",
         "run",
-        codes={ExitCode.NOT_WHOLE: "the run came to its end, but images are errored, unwritten or unexplained"},
+        codes={
+            ExitCode.GOOD: "the books balance, every image is stored, and the log explains each one that is not complete",
+            ExitCode.FAILED: "a node failed, or the run could not be carried through",
+            ExitCode.NOT_WHOLE: "the run came to its end, but images are errored, unwritten or unexplained",
+        },
     ),
     "attach": Listed(
         "run.attach",
         "Take over a run whose manager has died: watch it to its end, close the books, write its report.",
         "run",
-        codes={ExitCode.NOT_WHOLE: "as of rashpa run"},
+        codes={
+            ExitCode.GOOD: "as of rashpa run",
+            ExitCode.FAILED: "as of rashpa run",
+            ExitCode.NOT_WHOLE: "as of rashpa run",
+        },
     ),
     "stop": Listed(
         "run.stop",
         "End a run in order at the next frame at which all emulators can end: every image until then is in the books and in the files, none behind it.",
         "run",
-        codes={ExitCode.NOT_WHOLE: "the run ended, but images are errored, unwritten or unexplained"},
+        codes={
+            ExitCode.GOOD: "the run has ended, its books balance, and everything is stored or explained",
+            ExitCode.FAILED: "the run did not come to its end",
+            ExitCode.NOT_WHOLE: "the run ended, but images are errored, unwritten or unexplained",
+        },
     ),
     "pause": Listed(
         "run.steer",
@@ -82,6 +94,7 @@ COMMANDS = {
         "run.join",
         "Add a receiver to a group of a run that goes on. It has the group's buffer, kernels and sinks, files of its own, and its share of the images from then on.",
         "run",
+        codes={ExitCode.FAILED: "the receiver does not take part"},
     ),
     "plan": Listed(
         "plan.plan",
@@ -158,28 +171,35 @@ COMMANDS = {
         "bench",
         native=True,
         answers=True,
-        codes={ExitCode.FAILED: "a vector does not pass"},
+        codes={
+            ExitCode.GOOD: "every vector passes for which the unit has a version, or every rule was kept",
+            ExitCode.FAILED: "a vector does not pass, or a rule was broken",
+        },
     ),
     "inspect": Listed(
         "files.inspect",
         "Show a summary of a run: books, rates, vetoes, first incomplete images. Make pictures on request.",
         "file",
         answers=True,
-        codes={ExitCode.NOT_WHOLE: "images are errored, not known, or not in their data files"},
+        codes={
+            ExitCode.GOOD: "every image of the run is there",
+            ExitCode.NOT_WHOLE: "images are errored, not known, or not in their data files",
+        },
     ),
     "check": Listed(
         "files.check",
         "Judge an NXmx file, of ours or of others: places of pixels, units, masks, counts, times, links.",
         "file",
         answers=True,
-        codes={ExitCode.NOT_WHOLE: "something in the file is wrong"},
+        codes={ExitCode.GOOD: "nothing is wrong", ExitCode.NOT_WHOLE: "something in the file is wrong"},
     ),
     "combine": Listed(
         "files.combine",
         "Combine several masters of a run into one NeXus file: an entry each, or one of all frames in their order, each once, where they say the same of the experiment.",
         "file",
         codes={
-            ExitCode.NOT_WHOLE: "images of the runs are errored, not known, or not in their data files; the file is written"
+            ExitCode.GOOD: "the file reaches every image of the runs",
+            ExitCode.NOT_WHOLE: "images of the runs are errored, not known, or not in their data files; the file is written",
         },
     ),
     "peaks": Listed(
@@ -187,7 +207,8 @@ COMMANDS = {
         "Write the peaks that a kernel has found as a CXI file, which indexamajig reads with --peaks=cxi.",
         "file",
         codes={
-            ExitCode.NOT_WHOLE: "images of the run are errored, not known, or not in their data files; what is there is written"
+            ExitCode.GOOD: "the peaks of every image are there",
+            ExitCode.NOT_WHOLE: "images of the run are errored, not known, or not in their data files; the others are written",
         },
     ),
     "feedback": Listed(
@@ -195,7 +216,10 @@ COMMANDS = {
         "Show the decisions of a receiver on each image, as it takes them, until the run is over.",
         "stream",
         answers=True,
-        codes={ExitCode.NOT_WHOLE: "this reader lost images"},
+        codes={
+            ExitCode.FAILED: "nothing came in time, or the receiver has gone",
+            ExitCode.NOT_WHOLE: "this reader lost images",
+        },
     ),
     "receive-stream": Listed(
         "doors.receive_stream",
@@ -203,7 +227,9 @@ COMMANDS = {
         "stream",
         native=True,
         codes={
-            ExitCode.NOT_WHOLE: "images were missed or could not be read, or a mask, a flatfield or a channel is not in the files"
+            ExitCode.GOOD: "a series came whole",
+            ExitCode.FAILED: "nothing came in time, or a series lacks its start or end",
+            ExitCode.NOT_WHOLE: "images were missed or could not be read, or a mask, a flatfield or a channel is not in the files",
         },
     ),
     "process": Listed(
@@ -211,21 +237,31 @@ COMMANDS = {
         "Process stored images as a run would have: the same kernels, files and books.",
         "file",
         native=True,
-        codes={ExitCode.NOT_WHOLE: "images are errored; the rest is stored"},
+        codes={
+            ExitCode.GOOD: "every image is decided and stored",
+            ExitCode.FAILED: "a recording failed",
+            ExitCode.NOT_WHOLE: "images are errored; the rest is stored",
+        },
     ),
     "repair": Listed(
         "files.repair",
         "Complete the master file of a run whose receiver was killed, or had no room for it.",
         "file",
         native=True,
-        codes={ExitCode.NOT_WHOLE: "images are errored, or nothing is known of them"},
+        codes={
+            ExitCode.GOOD: "every image of the run is there",
+            ExitCode.NOT_WHOLE: "images are errored, or nothing is known of them",
+        },
     ),
     "convert": Listed(
         "files.convert",
         "Make NXmx files, as the sink hdf5 writes them, of a run that the sink raw has written.",
         "file",
         native=True,
-        codes={ExitCode.NOT_WHOLE: "images are errored, or nothing is known of them; the rest is converted"},
+        codes={
+            ExitCode.GOOD: "every image of the run is converted",
+            ExitCode.NOT_WHOLE: "images are errored, or nothing is known of them; the rest is converted",
+        },
     ),
     "node": Listed(
         "node.node_orders",
@@ -235,7 +271,7 @@ COMMANDS = {
     ),
     "dataset": Listed(
         "files.dataset",
-        "What an emulator plays: make a dataset, describe it, look at a frame.",
+        "Make a dataset for emulators, describe it, look at a frame.",
         "file",
     ),
     "calibrate": Listed(
@@ -243,7 +279,10 @@ COMMANDS = {
         "Make calibration files of a detector.",
         "file",
         native=True,
-        codes={ExitCode.NOT_WHOLE: "the dark runs lack frames; the file is written"},
+        codes={
+            ExitCode.GOOD: "every frame of the dark runs was used",
+            ExitCode.NOT_WHOLE: "the dark runs lack frames; the file is written",
+        },
     ),
     "packet": Listed(
         "bench.packet",

@@ -63,8 +63,7 @@ def conformance(
 ) -> None:
     """Compare a unit with the public vectors: integers must be identical, floating point numbers within what each vector states.
 
-    With `--sender` judge a sender by the protocol of packets and telegrams instead, rule by rule. Exit code 0 when every vector passes for which the unit has
-    a version of the kernel, or every rule was seen and kept; 1 when one does not; 2 when there is no such unit, kernel or sender.
+    With `--sender` judge a sender by the protocol of packets and telegrams instead, rule by rule.
     """
     if sender:
         raise typer.Exit(judge_sender(sender, runs, timeout, as_json))

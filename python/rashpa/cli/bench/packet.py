@@ -58,7 +58,7 @@ def decode(
         Path | None, typer.Option("--file", "-f", help="A text file with the hex, or a binary file with the bytes.")
     ] = None,
     layer: Annotated[
-        Start, typer.Option(help="What the bytes start with: Ethernet (2), IP or GRH (3), BTH (udp: the UDP payload).")
+        Start, typer.Option(help="First header of the bytes: Ethernet (2), IP or GRH (3), BTH (udp: the UDP payload).")
     ] = Start.AUTO,
     src: Annotated[str | None, typer.Option(help="Source IP address, for the ICRC of a UDP payload.")] = None,
     dst: Annotated[str | None, typer.Option(help="Destination IP address, likewise.")] = None,

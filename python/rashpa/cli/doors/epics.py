@@ -21,12 +21,12 @@ def epics(
     file: Annotated[Path, typer.Argument(help="Run file of the runs.", show_default=False, autocompletion=run_files)],
     prefix: Annotated[str, typer.Option(help="In front of all names, as RASHPA:.")] = "RASHPA:",
     buffer: Annotated[
-        str, typer.Option(help="Whose images are counted and shown; the first of the run file when not given.")
+        str, typer.Option(help="Buffer with the images to count and show; the first of the run file when not given.")
     ] = "",
     host: Annotated[
         str,
         typer.Option(
-            help="Address to listen on, where EPICS_PVAS_INTF_ADDR_LIST does not say it. Who reaches it may start runs."
+            help="Address to listen on, where EPICS_PVAS_INTF_ADDR_LIST does not say it. Every client of it may start runs."
         ),
     ] = "127.0.0.1",
     preview_rate: Annotated[float, typer.Option(min=0.01, max=100.0, help="Most previews a second.")] = 10.0,

@@ -41,8 +41,7 @@ def feedback(
     """Show the decisions of a receiver on each image, as it takes them, until the run is over.
 
     The command waits for a ring that is not there yet. At the end it says, on standard error, how many images came, how many this reader was too slow
-    for, and how long after its last byte an image was here; with --json, the last document says it under `books`. Exit code 1 when nothing came in time, or
-    the receiver has gone; 2 for bad input; 3 when this reader lost images.
+    for, and how long after its last byte an image was here; with --json, the last document says it under `books`.
     """
     tell = Teller("feedback", json)
     seen = _Seen()

@@ -26,7 +26,7 @@ def receive_stream(
     ],
     before: OutputBefore = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="What the names of the files begin with: OUT_master.h5 …")
+        Path | None, typer.Option("--output", "-o", help="Beginning of the files' names: OUT_master.h5 …")
     ] = None,
     pattern: Annotated[
         Literal["push", "pub"], typer.Option(help="How the sender sends: to one of its clients, or to all of them.")
@@ -48,11 +48,7 @@ def receive_stream(
     A recording is read in the same way: a folder with a message in each file *.cbor, in the order of their names, or one file with all messages behind
     each other. Each channel of a series has files of its own. A sender may hold images of an aborted series, whose start never comes. Such images have
     files of their own (OUT_without_start_0001…) and are no series. Messages of other series than the one that is received are counted and said. At the end
-    the command says how many images came, how many it missed, how many never came to the sender, and which parts of the start the files lack. Exit code 0
-    when a series came
-    whole; 1 when nothing came in time, or its start or end did not; 2 for bad input, or when files cannot be written; 3 when images were missed, never came
-    to the
-    sender or could not be read; 130 after Ctrl-C.
+    the command says how many images came, how many it missed, how many never came to the sender, and which parts of the start the files lack.
     """
     tell = Teller("receive-stream", as_json, quiet)
     out = output_of(tell, output, before)

@@ -30,7 +30,7 @@ def tango(
     ] = "",
     device: Annotated[str, typer.Option(help="Name of the device without a database.")] = "rashpa/run/1",
     host: Annotated[
-        str, typer.Option(help="Address to listen on, without a database. Who reaches it may start runs.")
+        str, typer.Option(help="Address to listen on, without a database. Every client of it may start runs.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Without a database; 0: any free one.")] = 10000,
 ) -> None:

@@ -65,8 +65,7 @@ def pedestal(
     Without dark frames of G1 or G2, each pixel is masked in images where it has switched to that gain.
 
     Frames come from files of `rashpa run` with raw pixels (…_master.h5), all modules of them, or from recordings of one module: .npy,
-    headerless .bin, .zst of these. Outliers are left out, pixels that are dead or noisy are masked. Exit code 0 when every frame of the dark runs was
-    used; 2 for bad input, and nothing is written; 3 when the dark runs lack frames that they should have.
+    headerless .bin, .zst of these. Outliers are left out, pixels that are dead or noisy are masked.
     """
     tell = Teller("calibrate pedestal", as_json, quiet)
     output = output_of(tell, given, before)

@@ -20,10 +20,7 @@ def check(
     follow: Follow = None,
     as_json: AsJson = False,
 ) -> None:
-    """Judge an NXmx file, of ours or of others: places of pixels, units, masks, counts, times, links.
-
-    Exit code 0 when nothing is wrong; 2 when the file cannot be read; 3 when something is wrong, so that images would be taken for others.
-    """
+    """Judge an NXmx file, of ours or of others: places of pixels, units, masks, counts, times, links."""
     tell = Teller("check", as_json)
     try:
         checked = check_entries(file, follow or ())

@@ -31,8 +31,7 @@ def combine(
     """Combine several masters of a run into one NeXus file: an entry each, or one of all frames in their order, each once, where they say the same of the
     experiment.
 
-    It holds links and virtual datasets: keep the files where they are, or move all of them together. Exit code 0 when every image of these runs can
-    be reached by it; 2 for bad input; 3 when images are errored, not known, or not in their data files.
+    It holds links and virtual datasets: keep the files where they are, or move all of them together.
     """
     tell = Teller("combine", as_json, quiet)
     try:

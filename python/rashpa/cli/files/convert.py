@@ -13,7 +13,7 @@ from rashpa.data.parts.run_parts import StoredRunError
 
 def convert(
     run: Annotated[
-        Path, typer.Argument(metavar="RAW", help="The _raw_master.h5 of the run, or what its name begins with.")
+        Path, typer.Argument(metavar="RAW", help="The _raw_master.h5 of the run, or the beginning of its name.")
     ],
     before: OutputBefore = None,
     output: Annotated[
@@ -30,7 +30,6 @@ def convert(
 
     This works also for a run whose receiver was killed: the contents of the index are converted, with tables and books. Each image is checked by its
     CRC32C; one that is not as it was written is errored. The raw files stay as they are. Files get their names when all of them are whole.
-    Exit code 0 when every image of the run is in them; 2 for bad input, and nothing is written; 3 when images are errored, or not known.
     """
     tell = Teller("convert", as_json, quiet)
     to = output_of(tell, output, before)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
-    help="What an emulator plays: make a dataset, describe it, look at a frame.",
+    help="Make a dataset for emulators, describe it, look at a frame.",
 )
 
 

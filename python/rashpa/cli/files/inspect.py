@@ -50,11 +50,7 @@ def inspect(
     follow: Follow = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a summary of a run: books, rates, vetoes, first incomplete images. Make pictures on request.
-
-    Exit code 0 when every image that the run says it has is there; 2 when a file cannot be read; 3 when images are errored, or not known, because
-    the receiver ended early, or are not in their data files.
-    """
+    """Show a summary of a run: books, rates, vetoes, first incomplete images. Make pictures on request."""
     tell = Teller("inspect", as_json)
     try:
         masters = masters_at(file, follow or ())

@@ -35,11 +35,7 @@ def peaks(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write the peaks that a kernel has found as a CXI file, which indexamajig reads with --peaks=cxi.
-
-    Exit code 0 when the peaks of every image of the run are there; 2 for bad input, and nothing is written; 3 when images are errored, not known, or not
-    in their data files.
-    """
+    """Write the peaks that a kernel has found as a CXI file, which indexamajig reads with --peaks=cxi."""
     tell = Teller("peaks", as_json, quiet)
     if master and (geometry is None or output is not None):
         tell.refuse("--master writes a geometry and no CXI file; give --geometry FILE and no --output")

@@ -46,7 +46,7 @@ def process(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the results.")] = Path("out"),
     buffer: Annotated[str, typer.Option(help="Buffer of the run file, when it has several.")] = "",
-    unit: Annotated[str, typer.Option(help="What runs the kernels, in place of what the run file says.")] = "",
+    unit: Annotated[str, typer.Option(help="Unit of the kernels, in place of the run file's.")] = "",
     threads: Annotated[int, typer.Option(min=0, max=256, help="Of unit cpu; 0: as the run file says.")] = 0,
     jobs: Annotated[
         int,
@@ -71,8 +71,7 @@ def process(
     """Process stored images as a run would have: the same kernels, files and books.
 
     The run file is one of `rashpa run`; its keys for links, rates and frames do not matter. Each recording becomes a run of its own,
-    named after its file. Exit code 0 when every image is decided and stored; 1 when a recording failed; 2 for bad input, before anything
-    is written; 3 when images are errored; 130 after Ctrl-C.
+    named after its file.
     """
     tell = Teller("process", as_json)
     if cluster:  # its workers have other working folders

@@ -12,7 +12,7 @@ from rashpa.data.parts.run_parts import StoredRunError
 
 
 def repair(
-    run: Annotated[Path, typer.Argument(help="The _master.h5 file of the run, or what its name begins with.")],
+    run: Annotated[Path, typer.Argument(help="The _master.h5 file of the run, or the beginning of its name.")],
     follow: Follow = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -20,8 +20,7 @@ def repair(
     """Complete the master file of a run whose receiver was killed, or had no room for it.
 
     Tables, links and books are made from the journal beside it and from the contents of the data files. Nothing is invented: an image of which
-    nothing is known stays open and undecided in the tables, and one that its data file does not hold is errored. Exit code 0 when every image
-    of the run is there; 2 for bad input; 3 when images are errored, or not known.
+    nothing is known stays open and undecided in the tables, and one that its data file does not hold is errored.
     """
     tell = Teller("repair", as_json, quiet)
     try:

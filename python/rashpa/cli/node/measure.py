@@ -14,7 +14,7 @@ from rashpa.node.engine.engine import EngineError
 
 
 def measure_pipelines(files: Sequence[Path], seconds: float, kept: Path | None, *, files_too: bool = False) -> None:
-    """Show the figures and keep them; `files_too`: those of writing files as well. Exit code 1 when nothing could be measured, 2 for files that cannot be run."""
+    """Show the figures and keep them; `files_too`: those of writing files as well."""
     from rashpa.node.offline.measure import Measured, measure, measure_files
     from rashpa.node.offline.measured_file import default_path, store_measured
 

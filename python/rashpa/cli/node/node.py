@@ -35,7 +35,7 @@ _Certificate = Annotated[Path | None, typer.Option(help="TLS certificate, PEM.")
 _Key = Annotated[Path | None, typer.Option(help="TLS key, PEM.")]
 _LinkGbps = Annotated[
     float,
-    typer.Option(min=0.0, help="What the data link carries, Gb/s; 0: not known, plans are not checked against it."),
+    typer.Option(min=0.0, help="Capacity of the data link, Gb/s; 0: not known, plans are not checked against it."),
 ]
 _Read = Annotated[
     list[Path] | None,
@@ -80,7 +80,7 @@ _Lease = Annotated[
 ]
 _LogLevel = Annotated[
     Literal["debug", "info", "warning", "error"],
-    typer.Option(help="What the node's log keeps: this and what is worse. debug says where each DTP and thread is."),
+    typer.Option(help="Lowest level that the node's log keeps. debug has the place of each DTP and thread."),
 ]
 _LogFile = Annotated[
     Path | None,
@@ -120,7 +120,7 @@ _LogFormat = Annotated[
 _AuditFile = Annotated[
     Path | None,
     typer.Option(
-        help="File that says who gave which order and what was answered, a JSON document a line; 10 MB at most, two older ones are kept beside it"
+        help="File with the sender and the answer of each order, a JSON document a line; 10 MB at most, two older ones are kept beside it"
     ),
 ]
 _WithParent = Annotated[bool, typer.Option("--with-parent", hidden=True, help="End when standard input is closed.")]

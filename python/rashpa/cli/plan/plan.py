@@ -51,8 +51,6 @@ def plan(
 ) -> None:
     """Show the plan of a run: the pixels that go to each buffer and their rate, the load of links, memory and units, and the processing of the images of each
     buffer. Without --nodes no node is started or asked; files that nodes of this machine would load, it loads itself, as `rashpa run --check`.
-
-    Exit code 2 when the run would refuse the file, or when it asks more of the nodes than they have: then the command says what fits.
     """
     try:
         found = load_plan(file)

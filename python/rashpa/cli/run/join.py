@@ -19,7 +19,7 @@ def join(
             metavar="OUT", help="Output folder of the run, or the journal in it (…_attach.json).", show_default=False
         ),
     ],
-    name: Annotated[str, typer.Argument(help="What reports and files call the receiver.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="Name of the receiver in reports and files.", show_default=False)],
     group: Annotated[str, typer.Option(help="The group; not needed where the run has one.")] = "",
     node: Annotated[
         str, typer.Option(help='URL of a running receiver; "local": the run starts it on its machine.')
@@ -40,8 +40,7 @@ def join(
 ) -> None:
     """Add a receiver to a group of a run that goes on. It has the group's buffer, kernels and sinks, files of its own, and its share of the images from then on.
 
-    On the machine of the run's manager, or where its output folder is, by the same user. Exit code 1 when the receiver does not take part, 2 when there is
-    no such run or its manager does not answer.
+    On the machine of the run's manager, or where its output folder is, by the same user.
     """
     given: dict[str, Any] = {"address": address or None, "port": port, "threads": threads}
     receiver = {"name": name, "node": node, **{key: value for key, value in given.items() if value is not None}}

@@ -63,7 +63,7 @@ def run(
         ),
     ] = True,
     check: Annotated[
-        bool, typer.Option("--check", help="Check the file and what local nodes load of it; show the plan.")
+        bool, typer.Option("--check", help="Check the file and the files that local nodes load; show the plan.")
     ] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="No progress, neither bar nor lines; the closing tables stay.")
@@ -76,7 +76,9 @@ def run(
     ] = False,
     launcher: Annotated[
         Literal["local", "slurm"],
-        typer.Option(help="Who starts the nodes that have no URL: this machine, or Slurm, each as a job step by srun."),
+        typer.Option(
+            help="Launcher of the nodes that have no URL: this machine, or Slurm, each as a job step by srun."
+        ),
     ] = "local",
     launcher_options: Annotated[
         str,
@@ -93,12 +95,7 @@ def run(
     ] = 300.0,
     as_json: AsJson = False,
 ) -> None:
-    """Carry a run through: start or reach its nodes, configure, acquire, and close the books.
-
-    Exit code 0 only when the books balance, every image that should be kept is stored, and every image that is not complete is explained by
-    the emulator's log; 1 when a node fails or the run cannot be carried through; 2 for bad input, before anything starts; 3 when the run came
-    to its end, but images are errored, unwritten or unexplained; 130 after Ctrl-C.
-    """
+    """Carry a run through: start or reach its nodes, configure, acquire, and close the books."""
     errors = Console(stderr=True)
     try:
         plan = _checked_plan(file, report, page, check and launcher == "local")

@@ -39,7 +39,7 @@ def status(
     """Show the progress of nodes: state, books, rates and margins, live.
 
     `margin`: of an emulator its worst lag behind the rate that it was told, of a buffer the share of its slots that are free. The bearer token is
-    taken from the environment's RASHPA_TOKEN. Exit code 1 when a node did not answer the last time; 2 for bad input.
+    taken from the environment's RASHPA_TOKEN.
     """
     watch("status", nodes or (), authority, every, once, json, _look, _drawn)
 

@@ -21,26 +21,17 @@ _Timeout = Annotated[float, typer.Option("--timeout", min=1.0, help="Seconds to 
 
 
 def pause(where: _Where, timeout_s: _Timeout = 30.0, as_json: AsJson = False) -> None:
-    """Pause a run: all its emulators stop before the same frame, at the end of whole stacks, or at once where these take more than 10 s.
-
-    Exit code 2 when there is no such run, or it cannot be paused.
-    """
+    """Pause a run: all its emulators stop before the same frame, at the end of whole stacks, or at once where these take more than 10 s."""
     _ask("pause", where, timeout_s, as_json)
 
 
 def resume(where: _Where, timeout_s: _Timeout = 30.0, as_json: AsJson = False) -> None:
-    """Go on with a run that was paused, at the rate that it had. The frames of the pause come later, none is left out.
-
-    Exit code 2 when there is no such run, or it is not paused.
-    """
+    """Go on with a run that was paused, at the rate that it had. The frames of the pause come later, none is left out."""
     _ask("resume", where, timeout_s, as_json)
 
 
 def abort(where: _Where, timeout_s: _Timeout = 30.0, as_json: AsJson = False) -> None:
-    """End a run at once, as Ctrl-C in front of it does: files are completed, images that have not come are missing. `rashpa stop` ends it in order.
-
-    Exit code 2 when there is no such run.
-    """
+    """End a run at once, as Ctrl-C in front of it does: files are completed, images that have not come are missing. `rashpa stop` ends it in order."""
     _ask("abort", where, timeout_s, as_json)
 
 

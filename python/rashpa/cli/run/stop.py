@@ -38,8 +38,7 @@ def stop(
     """End a run in order at the next frame at which all emulators can end: every image until then is in the books and in the files, none behind it.
 
     For runs until stopped and for those with a number of frames. The run ends with its regular exit code. When its manager has died, this
-    command takes the run over and ends it, as `rashpa attach` would. Exit codes: 0 when the run has ended and its books balance and everything is
-    stored or explained; 3 when not; 1 when it did not come to its end; 2 when there is no such run, or it cannot end before its last frame.
+    command takes the run over and ends it, as `rashpa attach` would.
     """
     errors = Console(stderr=True)
     console = Console(quiet=as_json)

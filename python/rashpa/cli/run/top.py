@@ -46,7 +46,7 @@ def top(
     """Show the load of nodes on their machines: processors, memory, files, queues and the busiest threads, live.
 
     A thread at 100 % of a processor holds its node up. `rashpa status` shows the progress of the nodes. The bearer token is taken from the
-    environment's RASHPA_TOKEN. Exit code 1 when a node did not answer the last time; 2 for bad input.
+    environment's RASHPA_TOKEN.
     """
     watch("top", nodes or (), authority, every, once, json, _look, lambda known: _table(known, threads))
 

@@ -76,7 +76,7 @@ class Buffer(Section):
     partial: Literal["keep", "veto"] = "keep"
     keep_darks: bool = False
     threads: int = Field(default=1, ge=1, le=256, description="of the unit cpu")
-    unit: Literal["cpu", "cuda", "opencl", "fpga"] = Field(default="cpu", description="what runs the kernels")
+    unit: Literal["cpu", "cuda", "opencl", "fpga"] = Field(default="cpu", description="the processor of the kernels")
     trigger: Literal["auto", "launch", "graph", "stream", "persistent"] = Field(
         default="auto", description="cuda: how a stack is started; auto: the fastest that fits"
     )

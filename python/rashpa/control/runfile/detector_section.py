@@ -38,7 +38,7 @@ class SpecialValue(Section):
     value: int = Field(
         ge=-(2**31),
         le=2**32 - 1,
-        description="as the detector sends it; counts end below the smallest that is not negative, and what is negative is never one",
+        description="as the detector sends it; counts end below the smallest that is not negative, and a negative value is never a count",
     )
     meaning: Meaning = Field(
         description="saturated: more counts than the pixel can tell; all others last, and become bits of the file's pixel_mask"
@@ -54,7 +54,7 @@ class Detector(Section):
     rate_hz: float = Field(default=0.0, ge=0.0, le=1e9, description="frames a second; 0: as fast as flow allows")
     trigger: Literal["internal", "software"] = Field(
         default="internal",
-        description="what lets frames be taken; software: `rashpa trigger`, so many at rate_hz, and then none until the next",
+        description="the start of frames; software: `rashpa trigger`, so many at rate_hz, and then none until the next",
     )
     name: str = "detector"
     description: str = ""
@@ -76,7 +76,7 @@ class Detector(Section):
     )
     masked: MaskedName = Field(
         default="delivered",
-        description="which pixels hold no count: delivered, the maximum of unsigned types and what is negative; minimum, the least value of signed "
+        description="which pixels hold no count: delivered, the maximum of unsigned types and negative values; minimum, the least value of signed "
         "types alone, as converted photons have it, whose noise lies below zero",
     )
     geometry: str | None = Field(

@@ -227,7 +227,9 @@ class PluginKernel(KernelSection):
         pattern=FILE,
         description="name of the shared object, without a folder; beside the run file, or in a running receiver's --kernels",
     )
-    parameters: Values = Field(default={}, max_length=64, description="what the plugin declares")
+    parameters: Values = Field(
+        default={}, max_length=64, description="values of the parameters that the plugin declares"
+    )
     check: bool = Field(
         default=True,
         description="the plugin is given a copy of each image, and an image that it changes is errored; false: it is given the one that is stored",

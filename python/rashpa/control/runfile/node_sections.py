@@ -12,7 +12,7 @@ from rashpa.control.runfile.token import checked_token
 from rashpa.data.datasets.spec import PATH
 
 NAME = r"^[A-Za-z0-9_.\-]{1,64}$"
-NAMED = "what buffers, messages and reports call it; unique among all nodes"
+NAMED = "its name in buffers, messages and reports; unique among all nodes"
 MacAddress = Annotated[str, Field(pattern=r"^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$")]
 
 
@@ -41,7 +41,7 @@ class Emulator(Section):
     )
     engine: Literal["software", "fpga"] = Field(
         default="software",
-        description="what plays the DTPs: threads of the emulator, or a card, up to 16 of them; address is then the card's",
+        description="the player of the DTPs: threads of the emulator, or a card, up to 16 of them; address is then the card's",
     )
     card: Annotated[str, Field(min_length=1, max_length=1024)] | None = Field(
         default=None,
@@ -75,7 +75,7 @@ class Receiver(Section):
     )
     memory: Literal["pageable", "huge", "device"] = Field(
         default="huge",
-        description="of its buffers; huge falls back to what the machine gives; device: images in memory of the GPU of unit cuda, into which another "
+        description="of its buffers; huge falls back to the pages that the machine gives. device: images in memory of the GPU of unit cuda, into which another "
         "GPU writes (kind pcie, engine cuda, verify off)",
     )
     processor: Processor = Field(default=-1, description="first processor for threads; -1: not pinned")
@@ -120,14 +120,13 @@ Receivers = Annotated[
 class Group(Section):
     """Receivers among which the images of one buffer are dealt: each image goes to one of them, and images of a silent member are sent to others."""
 
-    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_\-]{0,31}$", description="what buffers and reports call it")
+    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_\-]{0,31}$", description="its name in buffers and reports")
     receivers: list[str] = Field(min_length=2, max_length=255, description="its members")
     replay_frames: int | None = Field(
         default=None,
         ge=1,
         le=2**32 - 1,
-        description="frames behind the newest one that the source can send again; when not given, twice what the members' rings hold and what comes until "
-        "a silent member is noticed; all of the run without detector.rate_hz",
+        description="frames behind the newest one that the source can send again. By default twice the members' rings, and the frames until a silent member is noticed; all of the run without detector.rate_hz",
     )
     response_ms: int = Field(
         default=100,

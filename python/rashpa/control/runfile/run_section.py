@@ -36,15 +36,15 @@ class Run(Section):
     number: int = Field(default=1, ge=0, le=2**32 - 1, description="run number, carried by every frame record")
     output: str = Field(
         default="out",
-        description="folder of the output files, relative to where the receiver runs; ~ is the home of who runs it",
+        description="folder of the output files, relative to where the receiver runs; ~ is the home of the receiver's user",
         json_schema_extra=PATH,
     )
     existing: Literal["refuse", "replace"] = Field(
-        default="refuse", description="what becomes of output files of the same name"
+        default="refuse", description="the treatment of output files of the same name"
     )
     orphaned: Literal["end", "finish"] = Field(
         default="end",
-        description="what nodes do when the manager is gone: end the run in order, or go on to its last frame and keep the books for `rashpa attach`",
+        description="the nodes' reaction to the loss of the manager: end the run in order, or go on to its last frame and keep the books for `rashpa attach`",
     )
     keep_books_s: float = Field(
         default=3600.0,
@@ -54,7 +54,7 @@ class Run(Section):
     )
     on_overrun: Literal["count", "slow", "stop"] = Field(
         default="count",
-        description="when images find no free slot, or sources skip them: count them; pause the sources, drain, and go on at a rate that fits; or stop",
+        description="the reaction when images find no free slot, or sources skip them: count them, or pause the sources, drain, and go on at a rate that fits, or stop",
     )
     instrument: str = ""
     source: str = ""

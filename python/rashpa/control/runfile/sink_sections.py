@@ -14,7 +14,7 @@ class _Sink(Section):
     kind: str
     on_full: Literal["wait", "drop"] = Field(
         default="wait",
-        description="when the sink is behind: wait holds the slots; drop gives it copies in memory of its own, and what finds no room there it "
+        description="when the sink is behind: wait holds the slots; drop gives it copies in memory of its own, and images without room there it "
         "does not get",
     )
     queue: int = Field(default=4, ge=1, le=1024, description="drop: stacks in memory of its own")
@@ -28,7 +28,7 @@ class Hdf5Sink(_Sink):
     threads: int = Field(default=1, ge=1, le=64)
     compress: Literal["auto", "host"] = Field(
         default="auto",
-        description="who makes the chunks; auto: a GPU that is the buffer's unit, where no other sink needs pixels; host: threads, somewhat smaller ones",
+        description="the maker of the chunks: auto, a GPU that is the buffer's unit, where no other sink needs pixels; host, threads, with somewhat smaller chunks",
     )
 
 
@@ -38,7 +38,7 @@ class RawSink(_Sink):
     kind: Literal["raw"]
     images_per_file: int = Field(default=1000, ge=1, le=2**32 - 1, description="for which each file takes room")
     io: Literal["auto", "io_uring", "threads"] = Field(
-        default="auto", description="what writes; auto: as the kernel allows"
+        default="auto", description="the writer; auto: as the kernel allows"
     )
     in_flight: int = Field(default=16, ge=1, le=128, description="most writes at a time, of 4 MiB at most")
 

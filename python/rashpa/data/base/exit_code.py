@@ -20,8 +20,8 @@ class ExitCode(IntEnum):
 
 
 _MEANINGS = {
-    ExitCode.GOOD: "it did what it was asked",
-    ExitCode.FAILED: "it could not",
+    ExitCode.GOOD: "success",
+    ExitCode.FAILED: "failure",
     ExitCode.BAD_INPUT: "bad input; nothing was begun",
     ExitCode.NOT_WHOLE: "it came to its end, but part of the result is missing or wrong",
     ExitCode.INTERRUPTED: "Ctrl-C",

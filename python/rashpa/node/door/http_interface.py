@@ -48,8 +48,8 @@ _MEANINGS = {
 _REFUSALS = (401, 403, 429)  # of every path that needs a token
 _OF_TELEGRAMS = sorted({*HTTP_OF_FAULT.values(), *_REFUSALS, 413, 415})
 _DESCRIPTION = (
-    "What a node (`rashpa emulator`, `rashpa receiver`) answers. Everything but /healthz needs the node's token, when it has one, as "
-    "`Authorization: Bearer …`. What is refused is answered with a Fault telegram (schema/telegram.xsd). "
+    "These are the answers of a node (`rashpa emulator`, `rashpa receiver`). Everything but /healthz needs the node's token, when it has one, as "
+    "`Authorization: Bearer …`. The answer to a refused request is a Fault telegram (schema/telegram.xsd). "
     f"An address may ask {OWNERS.per_s:g} times a second, {OWNERS.burst:g} at once; without the token, and for /healthz, "
     f"{STRANGERS.per_s:g} times, {STRANGERS.burst:g} at once."
 )
@@ -95,8 +95,8 @@ def _paths(known: Callable[[type], dict[str, Any]]) -> dict[str, Any]:
             }
         },
         "/status": _get("State and counters, as the telegram Status.", _json(known(Status))),
-        "/capabilities": _get("What the node can do, as the telegram Capabilities.", _json(known(Capabilities))),
-        "/load": _get("What the node's process takes of its machine.", _json(known(Load))),
+        "/capabilities": _get("The node's abilities, as the telegram Capabilities.", _json(known(Capabilities))),
+        "/load": _get("The load of the node's process on its machine.", _json(known(Load))),
         "/metrics": _get(
             "For Prometheus: docs/reference/metrics.md.", _content("Exposition format", _TEXT, {"type": "string"})
         ),
@@ -144,7 +144,7 @@ def _view(buffer: dict[str, Any]) -> dict[str, Any]:
     """Describe the path that returns a part of an image as numbers."""
     place = {"type": "integer", "minimum": 0, "maximum": MOST_PLACE, "default": 0}
     described = _get(
-        "A part of an image as numbers, which nobody needs to decode: `RVW1`, the length of what follows in four bytes, JSON, arrays, each at a multiple of 8; "
+        "A part of an image as numbers, which need no decoding: `RVW1`, the length of the rest in four bytes, JSON, arrays, each at a multiple of 8; "
         "little-endian. The JSON: index, frame, size, view, why the image was vetoed, lost lines as rectangles, the pipeline's columns, and type, shape and place of each of "
         "the `arrays`. `image`: the largest value of each block of `step` × `step` pixels as uint16, int16 or float32; 65535, -32768 or NaN where no pixel of it has a "
         "value. `absent`: of each such block, row after row, why: 1 masked, 2 saturated, 3 lost, 4 not written. `peaks`, `profile_…` where the pipeline makes them. Asks for a fresh copy: the next is newer.",

@@ -24,7 +24,7 @@ _SINK = ("sink", "buffer", "receiver")
 
 GROUPS: dict[str, tuple[Described, ...]] = {
     "Of every node": (
-        Described("rashpa_build_info", "info", ("version", "commit"), "What the node is made of; the value is 1."),
+        Described("rashpa_build_info", "info", ("version", "commit"), "Version and commit of the node; the value is 1."),
         Described("rashpa_state", "gauge", ("role", "state"), "1 for the state that the node is in."),
         Described("rashpa_run_number", "gauge", (), "Number of the run that the node is configured for; absent without one."),
         Described("rashpa_elapsed_seconds", "gauge", (), "Since the run was started; it stands still at the end."),
@@ -52,7 +52,7 @@ GROUPS: dict[str, tuple[Described, ...]] = {
         Described("rashpa_window_timeouts_total", "counter", _DTP_SENT, "Times that the window was opened again without news of the receiver."),
         Described("rashpa_late_seconds", "gauge", _DTP_SENT, "The worst lag behind the rate that is asked for."),
         Described("rashpa_congestion_notifications_total", "counter", _DTP_SENT, "Received from the destination."),
-        Described("rashpa_credits_refused_total", "counter", _DTP_SENT, "What came to the place of a DTP's credits and was refused: packets from another address, damaged, or of another length; words that cannot be."),
+        Described("rashpa_credits_refused_total", "counter", _DTP_SENT, "Refused credits of a DTP: packets from another address, damaged, or of another length, and impossible words."),
         Described("rashpa_send_errors_total", "counter", _DTP_SENT, "Packets or writes that were not sent."),
         Described("rashpa_acknowledgements_total", "counter", _DTP_SENT, "Received; rc alone."),
         Described("rashpa_naks_total", "counter", ("dtp", "kind", "emulator"), "Negative acknowledgements; kind: sequence, or rnr (receiver not ready). rc alone."),
@@ -71,8 +71,8 @@ GROUPS: dict[str, tuple[Described, ...]] = {
     ),
     "Of a receiver": (
         Described("rashpa_bytes_received_total", "counter", ("receiver",), "Payload accepted into buffers."),
-        Described("rashpa_packets_total", "counter", ("counter", "receiver"), "What the link counted; [links](../explanations/links.md) explains the counters."),
-        Described("rashpa_frames_total", "counter", ("state", "module", "buffer", "dtp", "receiver"), "Books: images of a buffer by state (module and DTP empty), and what arrived of them by module and DTP. `expected` is known from the start."),
+        Described("rashpa_packets_total", "counter", ("counter", "receiver"), "Counters of the link; [links](../explanations/links.md) explains the counters."),
+        Described("rashpa_frames_total", "counter", ("state", "module", "buffer", "dtp", "receiver"), "Books: images of a buffer by state (module and DTP empty), and their arrivals by module and DTP. `expected` is known from the start."),
         Described("rashpa_images_lost_total", "counter", ("cause", *_DTP_RECEIVED), "Images of a DTP that are not complete, by cause."),
         Described("rashpa_lines_missing_total", "counter", _DTP_RECEIVED, "Lines that did not arrive, of images of which others did."),
         Described("rashpa_images_vetoed_total", "counter", ("reason", *_BUFFER), "Images that the pipeline does not keep."),
@@ -86,7 +86,7 @@ GROUPS: dict[str, tuple[Described, ...]] = {
         Described("rashpa_stack_written_seconds", "histogram", _BUFFER, "From the decision until the last sink is through and the slots are free again."),
         Described("rashpa_image_published_seconds", "histogram", _BUFFER, "From the last packet of an image until what was decided of it is in the ring of the buffer's feedback."),
         Described("rashpa_image_sent_seconds", "histogram", _BUFFER, "From the last packet of an image until ZeroMQ has what was decided of it."),
-        Described("rashpa_feedback_images_total", "counter", ("state", *_BUFFER), "What a buffer publishes; state: published (in the ring), sent (of them, given to ZeroMQ), dropped (never, as the process that gives them was behind)."),
+        Described("rashpa_feedback_images_total", "counter", ("state", *_BUFFER), "Images that a buffer publishes. state: published (in the ring), sent (of them, given to ZeroMQ), dropped (never, as the process that gives them was behind)."),
         Described("rashpa_feedback_full_total", "counter", _BUFFER, "Times that a subscriber of ZeroMQ had no room and began to lose images; it counts how many."),
         Described("rashpa_feedback_restarts_total", "counter", _BUFFER, "Times that the process that publishes by ZeroMQ has died, and another one came."),
         Described("rashpa_sink_images_total", "counter", ("state", *_SINK), "Books of a sink: accepted = written + dropped + errored + waiting."),

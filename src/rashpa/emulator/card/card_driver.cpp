@@ -77,7 +77,7 @@ std::string CardDriver::error() const {
     // It does not name the line. Reads are ahead of packets: it is a line behind that one.
     namespace status = registers::dtp_status;
     const std::uint32_t at = status::at(place);
-    text += fmt::format("; what left last is {}",
+    text += fmt::format("; the last sent is {}",
                         link::fpga::last_sent(dtps_[place].table, card_.read64(at + status::kImagesSent),
                                               card_.read64(at + status::kPackets)));
   }

@@ -28,10 +28,11 @@ const Parameters<Config>& parameters() {
                 .least = 0,
                 .most = 2147483648.0},
                &Config::window)
-          .add({.name = "added",
-                .doc = "accepted: what the pipeline accepts; reached: all that the kernels before it let through",
-                .choices = {"accepted", "reached"}},
-               &Config::images);
+          .add(
+              {.name = "added",
+               .doc = "accepted: images that the pipeline accepts; reached: all that the kernels before it let through",
+               .choices = {"accepted", "reached"}},
+              &Config::images);
   return declared;
 }
 

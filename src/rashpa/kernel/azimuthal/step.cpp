@@ -85,7 +85,7 @@ const Parameters<Settings>& parameters() {
           .add(P{.name = "min_intensity", .doc = "mean of the ring; 0: any", .least = 0}, &Settings::min_intensity)
           .add(P{.name = "max_intensity", .doc = "mean of the ring; 0: any", .least = 0}, &Settings::max_intensity)
           .add(P{.name = "added",
-                 .doc = "profiles summed over images; accepted: those that the pipeline accepts; reached: all that the "
+                 .doc = "profiles summed over images. accepted: those that the pipeline accepts; reached: all that the "
                         "kernels before it let through",
                  .choices = {"none", "accepted", "reached"}},
                &Settings::added)

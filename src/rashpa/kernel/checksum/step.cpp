@@ -19,7 +19,7 @@ namespace {
 const Parameters<Config>& parameters() {
   static const auto declared = Parameters<Config>("kernel checksum")
                                    .add({.name = "on_mismatch",
-                                         .doc = "what becomes of an image that is not what its source has sent",
+                                         .doc = "the treatment of an image that differs from its source's",
                                          .choices = {"error", "veto"}},
                                         &Config::on_mismatch);
   return declared;

@@ -22,7 +22,7 @@ namespace {
 const Parameters<Config>& parameters() {
   static const auto declared =
       Parameters<Config>("kernel roi_stats")
-          .add({.name = "regions", .doc = "name=x,y,width,height of the image, several with ; between them; 8 at most"},
+          .add({.name = "regions", .doc = "name=x,y,width,height of the image, 8 at most, with ; between them"},
                &Config::regions, Need::needed);
   return declared;
 }

@@ -156,7 +156,7 @@ Parameters<Settings> with_parameters(Parameters<Settings> parameters) {
            member<Settings>(&Config::cycles))
       .add({.name = "noise", .doc = "of the detector, in units of the pixels", .least = 0, .most = 1e9},
            member<Settings>(&Config::noise))
-      .add({.name = "cutoff", .doc = "deviations above the background of what is picked", .least = 0, .most = 1e6},
+      .add({.name = "cutoff", .doc = "deviations of picked pixels above the background", .least = 0, .most = 1e6},
            member<Settings>(&Config::cutoff))
       .add(poni_parameter(), member<Settings>(&Config::poni))
       .add(geometry_parameter(), member<Settings>(&Config::geometry));

@@ -13,7 +13,8 @@ const Parameters<Options>& parameters() {
                 .choices = {"all", "sampled", "off"}},
                &Options::verify)
           .add({.name = "engine",
-                .doc = "emulator: what moves the bytes: each DTP's thread, or a GPU in whose memory the frames lie",
+                .doc = "emulator: the engine that moves the bytes: each DTP's thread, or a GPU with the frames in its "
+                       "memory",
                 .choices = {"cpu", "cuda"}},
                &Options::engine)
           .add({.name = "engine_device", .doc = "emulator: number of the GPU of engine cuda", .least = 0, .most = 63},

@@ -14,7 +14,7 @@ const Parameters<Options>& parameters() {
   static const auto declared =
       Parameters<Options>("link roce")
           .add({.name = "transport",
-                .doc = "uc: losses stand in the books; rc: the link repairs them; ud: datagrams, both ends roce",
+                .doc = "uc: losses stand in the books. rc: the link repairs them. ud: datagrams, both ends roce",
                 .choices = {"uc", "rc", "ud"}},
                &Options::transport)
           .add({.name = "pmtu",
@@ -29,8 +29,8 @@ const Parameters<Options>& parameters() {
           .add({.name = "gso", .doc = "send many packets by one system call, which the kernel cuts"}, &Options::gso)
           .add({.name = "gro", .doc = "take packets that the kernel has merged"}, &Options::gro)
           .add({.name = "icrc",
-                .doc = "check on receive, always sent; full on IPv4 reads frames and needs CAP_NET_RAW, modulo_id is "
-                       "exact on IPv6; off: an image that lost lines is marked corrupt as a whole",
+                .doc = "check on receive, always sent. full: on IPv4 reads frames and needs CAP_NET_RAW. modulo_id: "
+                       "exact on IPv6. off: an image that lost lines is marked corrupt as a whole",
                 .choices = {"full", "modulo_id", "off"}},
                &Options::icrc)
           .add({.name = "framing",

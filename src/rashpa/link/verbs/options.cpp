@@ -12,7 +12,7 @@ const Parameters<Options>& parameters() {
   static const auto declared =
       Parameters<Options>("link verbs")
           .add({.name = "transport",
-                .doc = "uc: losses stand in the books; rc: the link repairs them; ud: of roce alone",
+                .doc = "uc: losses stand in the books. rc: the link repairs them. ud: of roce alone",
                 .choices = {"uc", "rc", "ud"}},
                &Options::transport)
           .add({.name = "pmtu",
