@@ -48,6 +48,7 @@ NOUN = re.compile(
 )
 # Lists that a tool makes are counted where their words come from.
 CODE = re.compile(r"```.*?```|<!-- files: made by.*?<!-- /files -->|<!--.*?-->", re.DOTALL)
+_SPAN = re.compile(r"`[^`\n]+`")
 SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*])|\n\n|\n[-|#]|(?<=\|)\s")
 
 
@@ -130,9 +131,10 @@ def markdown_findings(file: str, text: str) -> Iterator[Finding]:
         line = text.count("\n", 0, start) + 1
         if len(sentence.split()) > LONGEST_SENTENCE:
             yield Finding(LONG_SENTENCE, file, line, excerpt(sentence))
-        if sentence.count(";") >= 2:
+        prose = _SPAN.sub("`code`", " ".join(sentence.lstrip("#-*>| \n").split()))
+        if prose.count(";") >= 2:
             yield Finding(SEMICOLONS, file, line, excerpt(sentence))
-        yield from nouns("docs", file, line, " ".join(sentence.lstrip("#-*>| \n").split()))
+        yield from nouns("docs", file, line, prose)
         start = match.end() if match else 0
 
 
