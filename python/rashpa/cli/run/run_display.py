@@ -325,5 +325,5 @@ def _print_faults(console: Console, outcome: Outcome) -> None:
         console.print(
             f"injected: {', '.join(f'{value:,} {name}' for name, value in injected.items())}", highlight=False
         )
-    if outcome.accounts and outcome.unexplained == 0:
+    if outcome.accounts and outcome.plan.emulators and outcome.unexplained == 0:
         console.print("every image is as the emulator's log says: 0 unexplained", style="green")

@@ -72,3 +72,13 @@ def account_run(plan: Plan, fates: Mapping[int, bytes], completeness: Mapping[st
         for buffer in plan.buffers
         if plan.group_of(buffer.receiver) is None  # the others are compared together: group_accounting
     )
+
+
+def account_received(plan: Plan, completeness: Mapping[str, bytes]) -> tuple[BufferAccount, ...]:
+    """Account for the buffers of a detector that sends by itself: without a log of its own, the losses found are all that is known."""
+    found = []
+    for buffer in plan.buffers:
+        states = np.frombuffer(completeness[buffer.section.name], np.uint8)
+        counts = [int((states == state).sum()) for state in (COMPLETE, PARTIAL, MISSING)]
+        found.append(BufferAccount(buffer.section.name, counts[0], counts[1], counts[2], 0, ""))
+    return tuple(found)

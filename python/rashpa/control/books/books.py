@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping
 
-from rashpa.control.books.accounting import account_run
+from rashpa.control.books.accounting import account_received, account_run
 from rashpa.control.books.group_accounting import account_groups
 from rashpa.control.books.outcome import Outcome
 from rashpa.control.nodes.gather_limited import gather_limited
@@ -28,7 +28,7 @@ async def take_books(
     sources = [emulator.name for emulator in plan.emulators]
     parts = await gather_limited(lambda name: _fates(plan, name, clients[name]), sources)
     found = {dtp: fates for part in parts for dtp, fates in part.items()}
-    outcome.fates |= {dtp.id: found[dtp.id] for dtp in plan.dtps}
+    outcome.fates |= {dtp.id: found[dtp.id] for dtp in plan.dtps if dtp.id in found}
     for group in plan.groups:
         for name in group.members:
             dtp = plan.dtps_of(name)[0]
@@ -38,7 +38,10 @@ async def take_books(
         plan, outcome.dealt, outcome.fates, outcome.completeness, outcome.lost, outcome.sources, outcome.joined
     )
     groups = tuple(group.as_buffer for group in outcome.groups)
-    outcome.accounts = account_run(plan, outcome.fates, outcome.completeness) + groups
+    if plan.emulators:
+        outcome.accounts = account_run(plan, outcome.fates, outcome.completeness) + groups
+    else:
+        outcome.accounts = account_received(plan, outcome.completeness)
     outcome.cautions += tuple(line for group in outcome.groups for line in group.cautions)
 
 

@@ -9,7 +9,7 @@ from rashpa.control.books.overrun import Overrun
 from rashpa.control.books.overrun_look import streams_of
 from rashpa.control.books.pictures import Pictures
 from rashpa.control.nodes.fleet import LostMember
-from rashpa.control.plan.model import Plan
+from rashpa.control.plan.model import Plan, PlannedBuffer
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import Books, BufferStatus, Capabilities, DestinationStatus, SourceStatus, Status
 
@@ -102,7 +102,16 @@ class Outcome:
         """Return the frames of the run; without a fixed number, those that had their turn."""
         if not self.plan.end_told and not self.stopped_by:
             return self.plan.file.run.most_frames
+        if not self.plan.emulators:
+            return max(
+                (one.frame_of(self._expected(one) - 1) + 1 for one in self.plan.buffers if self._expected(one)),
+                default=0,
+            )
         return max((source.frames_begun for source in self.sources.values()), default=0)
+
+    def _expected(self, planned: PlannedBuffer) -> int:
+        """Return the images that a buffer has expected; 0 when nothing is known of it."""
+        return next((one.books.expected for one in self.buffers if one.name == planned.section.name), 0)
 
     @property
     def images_skipped(self) -> int:
@@ -181,18 +190,58 @@ class Outcome:
             first = next(account.first_unexplained for account in self.accounts if account.first_unexplained)
             lines.append(f"{self.unexplained} images are not as the emulator's log says; the first: {first}")
         lines += _reasons_of_replay(self.plan, self.replayed)
+        if not self.plan.emulators and self.buffers and not self.books.arrived:
+            packets = self.link_counts.get("packets", 0)
+            lines.append(
+                f"no image came, of {self.books.expected} expected; {packets:,} datagrams did"
+                + _unused(self.link_counts)
+            )
         lines += [f"run.on_overrun: {overrun.text}" for overrun in self.overruns if overrun.action == "stopped"]
         return tuple(lines)
 
     @property
     def all_cautions(self) -> tuple[str, ...]:
-        """Return lines that are no failure and must be known: `cautions`, and overruns after which the run went on."""
-        return (*self.cautions, *(overrun.text for overrun in self.overruns if overrun.action != "stopped"))
+        """Return lines that are no failure and must be known: `cautions`, images that a detector of its own lost, and overruns after which the run went on."""
+        return (
+            *self.cautions,
+            *_losses_of(self),
+            *(overrun.text for overrun in self.overruns if overrun.action != "stopped"),
+        )
 
     @property
     def good(self) -> bool:
         """Return True after a regular end with books that balance, nothing errored or unwritten, and every loss explained by the emulator's log."""
         return not self.problem and not self.interrupted and self.balanced and bool(self.accounts) and not self.reasons
+
+
+_UNUSED = {
+    "malformed": "of another size, detector or version",
+    "wrong_port": "of another port",
+    "wrong_number": "with a number that no packet has",
+    "no_frame": "of no frame of the run",
+    "late_packets": "too late",
+    "overrun_packets": "without a free slot",
+}
+
+
+def _unused(counts: Mapping[str, int]) -> str:
+    """Return the datagrams that came and were not used, by cause, behind a semicolon; empty when there are none."""
+    found = [f"{counts[name]:,} {words}" for name, words in _UNUSED.items() if counts.get(name)]
+    return f"; {', '.join(found)}" if found else ""
+
+
+def _losses_of(outcome: Outcome) -> Iterator[str]:
+    """Yield a line where images of a detector without a log of its own lack pixels."""
+    books, counts = outcome.books, outcome.link_counts
+    if outcome.plan.emulators or not books.arrived or not (books.partial or books.missing):
+        return
+    dropped = counts.get("host_drops", 0)
+    whose = (
+        f"this host dropped {dropped:,} datagrams (receiver behind, or link.sls.socket_buffer)"
+        if dropped
+        else "none was dropped by this host"
+    )
+    yield f"{books.partial:,} images are partial and {books.missing:,} missing, of {books.expected:,}; {whose}{_unused(counts)}"
 
 
 def simulates(sources: Iterable[SourceStatus]) -> bool:

@@ -4,6 +4,7 @@
 import ipaddress
 from dataclasses import dataclass
 
+from rashpa.control.plan.checks.sls_check import HEADER_BYTES, port_of
 from rashpa.control.runfile import run_file as toml
 
 _ETHERNET_BYTES = 38  # preamble 8, header 14, check sequence 4, gap 12
@@ -36,6 +37,8 @@ def traffic_of(lines: Lines, link: toml.Link, address: str) -> Traffic:
     """Return the traffic of an image over the link; `address`: of the receiver, IPv4 or IPv6."""
     if link.source_kind == "pcie":
         return Traffic(0, 0)
+    if link.source_kind == "sls":
+        return _datagrams(lines, link, address)
     datagrams = link.source_kind == "roce" and link.at_source("transport") == "ud"
     payload: int = link.at_source("pmtu") - (_UD_REST if datagrams else 0)
     message = _largest_message(link, payload)
@@ -48,6 +51,16 @@ def traffic_of(lines: Lines, link: toml.Link, address: str) -> Traffic:
         wire += times * (count * ends + headers + length + -length % 4)
     event = _DETH + _LINE_HEADER if datagrams else _RETH
     return Traffic(packets + 1, wire + ends + event + _IMMEDIATE + _RECORD_BYTES)
+
+
+def _datagrams(lines: Lines, link: toml.Link, address: str) -> Traffic:
+    """Return the traffic of a detector that speaks SLS: datagrams alone, no event; pixels of 4 bits are half as long on the wire."""
+    port = port_of(link.of("sls"))
+    image = lines.count * lines.line_bytes
+    packets = -(-image // port.payload)
+    shorter = 2 if link.of("sls").detector == "eiger" and link.of("sls").bits == 4 else 1
+    ends = _ETHERNET_BYTES + _network_bytes(link, address) + HEADER_BYTES
+    return Traffic(packets, packets * ends + image // shorter)
 
 
 def _largest_message(link: toml.Link, payload: int) -> int:

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from rashpa.control.plan.planned_node import PlannedNode
 from rashpa.control.runfile import run_file as toml
+from rashpa.control.runfile.node_sections import OnlyEmulator
 from rashpa.control.runfile.run_file_reader import RunFileSource
 
 SIMULATED = "sim"  # the card that a node simulates itself
@@ -27,7 +28,10 @@ class PlannedEmulator(PlannedNode):
 
 
 def plan_emulators(file: toml.RunFile) -> tuple[PlannedEmulator, ...]:
-    """Return emulators in the order of the run file, at least one. Modules that no emulator names go evenly, in order, to emulators that name none."""
+    """Return emulators in the order of the run file, at least one; none for a detector that sends by itself. Modules that no emulator names go evenly, in
+    order, to emulators that name none."""
+    if file.detector.control is not None:
+        return ()
     count = len(file.detector.module)
     sections = file.emulators
     listed = isinstance(file.emulator, list) and bool(file.emulator)
@@ -51,6 +55,11 @@ def plan_emulators(file: toml.RunFile) -> tuple[PlannedEmulator, ...]:
 
 def emulator_problems(file: toml.RunFile, emulators: Sequence[PlannedEmulator], source: RunFileSource) -> Iterator[str]:
     """Yield a line for each fault of the emulators."""
+    if file.detector.control is not None:
+        if file.emulator != OnlyEmulator():
+            where = source.where(("emulator",))
+            yield f"{where}: a detector with [detector.control] sends by itself; take the emulators out, or the control"
+        return
     count = len(file.detector.module)
     owner: dict[int, PlannedEmulator] = {}
     for emulator in emulators:

@@ -130,7 +130,7 @@ class Plan:
 
     def emulator_of(self, dtp: PlannedDtp) -> str:
         """Return the name of the emulator that plays the DTP's module."""
-        return self._of_modules[dtp.module]
+        return self._of_modules.get(dtp.module, "")
 
     @cached_property
     def routes(self) -> tuple[tuple[PlannedEmulator, PlannedReceiver], ...]:

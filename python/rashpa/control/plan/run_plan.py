@@ -15,6 +15,7 @@ from rashpa.control.plan.checks.feedback_check import feedback_problems, stream_
 from rashpa.control.plan.checks.link_check import link_problems, route_problems
 from rashpa.control.plan.checks.pipeline_check import kernel_file_problems, pipeline_problems
 from rashpa.control.plan.checks.run_check import run_problems
+from rashpa.control.plan.checks.sls_check import sls_problems
 from rashpa.control.plan.emulators import (
     emulator_problems,
     idle_problems,
@@ -49,6 +50,8 @@ def load_plan(path: Path) -> Plan:
 
 def plan_run(file: toml.RunFile, source: RunFileSource, *, plays: bool = True) -> Plan:
     """Plan a run. Raise RunFileError as `load_plan` does. `plays`: True when the dataset is played; its files must be there then."""
+    foreign = file.detector.control is not None
+    plays = plays and not foreign
     file, placed = with_places(file, source)
     dealt = member_sections(file)
     problems: list[str] = list(group_problems(file, [section for _, section in dealt], source))
@@ -69,10 +72,11 @@ def plan_run(file: toml.RunFile, source: RunFileSource, *, plays: bool = True) -
     problems += link_problems(file, emulators, receivers, source)
     receives_here = any(receiver.node == "local" for receiver in receivers)
     plays_here = plays and any(emulator.node == "local" for emulator in emulators)
-    problems += dataset_problems(file, source, plays_here or (receives_here and dataset_calibrates(file)))
+    if not foreign:
+        problems += dataset_problems(file, source, plays_here or (receives_here and dataset_calibrates(file)))
     problems += calibration_problems(file, source, receives_here)
     brings_files = isinstance(file.dataset, StoredSpec | DirectorySpec)
-    if plays and not brings_files:  # the pixel facts of such files count
+    if foreign or (plays and not brings_files):  # the pixel facts of such files count
         problems += words_problems(file, source, arriving_units(file))
     if not problems:
         used = frozenset(dtp.module for buffer in buffers for dtp in buffer.dtps)
@@ -141,6 +145,9 @@ def _plan_problems(plan: Plan) -> Iterator[str]:
         for receiver in plan.receivers
     }
     yield from device_images_problems(plan.file, plan.receivers, by_receiver, plan.source)
+    yield from sls_problems(
+        plan.file, plan.receivers, {one.name: plan.buffers_of(one.name) for one in plan.receivers}, plan.source
+    )
 
 
 def joined_plan(plan: Plan, joined: Joined) -> Plan:

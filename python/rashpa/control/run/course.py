@@ -29,6 +29,7 @@ from rashpa.control.nodes.poll_while import poll_while
 from rashpa.control.plan.groups import Joined
 from rashpa.control.run.configuring import Ends, configure_emulator, configure_receiver
 from rashpa.control.run.end import EndOfRun, end_sources, never_early
+from rashpa.control.run.foreign_detector import UNKNOWN, ForeignDetector
 from rashpa.control.run.joining import Joining
 from rashpa.control.run.looks import next_look_s, shortest_run_s
 from rashpa.control.run.run_nodes import RunNodes
@@ -68,6 +69,8 @@ class Course:
         self._overruns = OverrunGuard(fleet, self._look_at, want_end)
         self._outcome.overruns = self._overruns.found
         self._stall = StallWatch(fleet.plan)
+        control = fleet.plan.file.detector.control
+        self._detector = None if control is None else ForeignDetector(fleet.plan, control)
         self._joining = Joining(
             fleet, nodes, self.groups, self._outcome.capabilities, desk, self._follow, forced=forced
         )
@@ -82,7 +85,11 @@ class Course:
             await self._claim()
             self._end.begin()
             self._notes.note()
-            await self._acquire()
+            try:
+                await self._acquire()
+            finally:
+                if self._detector is not None:
+                    await self._detector.stop()
 
     async def cancel(self) -> None:
         """Take in no more receivers."""
@@ -114,12 +121,17 @@ class Course:
 
     async def _acquire(self) -> None:
         fleet = self._fleet
+        if self._detector is not None:
+            self._notes.tell("preparing the detector")
+            await self._detector.prepare()
         await self._configure()
         self._notes.tell("running")
         self._notes.began = time.monotonic()
         self.groups.begin(self._notes.began)
         await fleet.order_all(fleet.receivers, telegram.Start())
         await fleet.order_all(fleet.emulators, telegram.Start())
+        if self._detector is not None:
+            await self._detector.start()
         with contextlib.suppress(RuntimeError):  # without a thread, the work is done where it is needed
             threading.Thread(target=self._get_ready, name="get ready", daemon=True).start()
         self._notes.note()
@@ -148,7 +160,10 @@ class Course:
                 sources.update(sent_from)
         dtps = {name: fleet.plan.dtps_of(name) for name in fleet.receivers}
         await fleet.order_each(
-            {name: telegram.Arm(endpoints=tuple(sources[dtp.id] for dtp in own)) for name, own in dtps.items()}
+            {
+                name: telegram.Arm(endpoints=tuple(sources.get(dtp.id, UNKNOWN) for dtp in own))
+                for name, own in dtps.items()
+            }
         )
         await fleet.order_all(fleet.emulators, telegram.Arm())
 
@@ -162,7 +177,8 @@ class Course:
         fleet, notes = self._fleet, self._notes
         self._stall = StallWatch(fleet.plan)
         through = notes.began + shortest_run_s(fleet.plan.file)
-        await self._watch(fleet.emulators, "running", self._end.due, joining=True, through_at=through)
+        sources = fleet.emulators if self._detector is None else fleet.receivers
+        await self._watch(sources, "running", self._ends, joining=True, through_at=through)
         await self._joining.end()
         if self._end.early:
             await self._end_early()
@@ -170,7 +186,7 @@ class Course:
         dealers = [name for name in fleet.emulators if fleet.status(name).state != "finished"]
         await fleet.order_all(dealers, telegram.Stop())
         alone = [name for name in fleet.receivers if name not in self.groups.members]
-        await fleet.order_each(self._end.orders(alone, fleet.heard_of(fleet.emulators).values()))
+        await fleet.order_each(self._end.orders(alone, fleet.heard_of([*fleet.emulators, *fleet.receivers]).values()))
         await self._watch([*dealers, *fleet.alive(fleet.receivers)], "finishing")
         self._outcome.acquisition_s = notes.elapsed_s
         self._overruns.close(self._outcome.acquisition_s)
@@ -178,6 +194,15 @@ class Course:
         await notes.keep_pictures(fleet.alive(fleet.receivers))
         await gather_all(notes.keep_log(name) for name in fleet.alive(self._nodes.local))
         await gather_all(self._release(name) for name in fleet.alive(fleet.clients))
+
+    def _ends(self, elapsed_s: float) -> bool:
+        """Return True when the run is to end before its sources say so; a detector that sends by itself never does."""
+        if self._end.due(elapsed_s):
+            return True
+        if self._detector is None or not self._detector.ended(self._fleet.heard_of(self._fleet.receivers)):
+            return False
+        self._outcome.cautions += self._detector.cautions
+        return True
 
     async def _end_early(self) -> None:
         fleet = self._fleet
@@ -237,7 +262,8 @@ class Course:
 
     def _check_stall(self, waited: Collection[str]) -> None:
         """Raise NodeError when a node stands still."""
-        resting = self._fleet.plan.file.detector.trigger == "software" and not self._end.wanted
+        waits = self._detector is not None or self._fleet.plan.file.detector.trigger == "software"
+        resting = waits and not self._end.wanted
         if resting or (found := self._stall.stalled(self._fleet.last, waited)) is None:
             return
         label, state = self._fleet.label(found.node), self._fleet.status(found.node).state

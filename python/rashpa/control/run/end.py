@@ -49,8 +49,11 @@ class EndOfRun:
         return self.wanted
 
     def orders(self, names: Iterable[str], sources: Iterable[Status]) -> dict[str, telegram.Stop]:
-        """Return Stop orders for the receivers: how many images of each DTP were due, by the emulators' word where the run was ended early."""
-        if self.early:
+        """Return Stop orders for the receivers: how many images of each DTP were due, by the emulators' word where the run was ended early, or by the images
+        that have come from a detector that sends by itself."""
+        if self.early and not self._plan.emulators:
+            images = images_come(self._plan, sources)
+        elif self.early:
             images = {dtp.id: dtp.images_due for status in sources if status.source for dtp in status.source.dtps}
         else:
             images = {dtp.id: buffer.images for buffer in self._plan.buffers for dtp in buffer.dtps}
@@ -64,6 +67,18 @@ class EndOfRun:
         """Answer the request with the result of the run."""
         if self._requests is not None:
             self._requests.answer(_answer_of(outcome))
+
+
+def images_come(plan: Plan, statuses: Iterable[Status]) -> dict[int, int]:
+    """Return the images of each DTP up to the latest frame of which any DTP has one."""
+    buffers = [buffer for status in statuses if status.destination for buffer in status.destination.buffers]
+    come = {dtp.id: dtp.complete + dtp.partial + dtp.missing for buffer in buffers for dtp in buffer.dtps}
+    last = {one.section.name: max((come.get(dtp.id, 0) for dtp in one.dtps), default=0) for one in plan.buffers}
+    frames = max(
+        (one.frame_of(last[one.section.name] - 1) + 1 for one in plan.buffers if last[one.section.name]), default=0
+    )
+    due = {one.section.name: -(-max(frames - one.section.phase, 0) // one.section.every) for one in plan.buffers}
+    return {dtp.id: due[one.section.name] for one in plan.buffers for dtp in one.dtps}
 
 
 def never_early(plan: Plan) -> str:

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from rashpa.control.runfile.control_section import Control
 from rashpa.control.runfile.key_types import MOST_MODULES, PixelName
 from rashpa.control.runfile.section import Section
 from rashpa.data.base.masking_names import MaskedName
@@ -93,4 +94,5 @@ class Detector(Section):
     image_slow: Direction | None = Field(
         default=None, description="how its rows run: -y, or as those of most modules of the geometry do"
     )
+    control: Control | None = Field(default=None, description="a detector that no emulator plays")
     module: list[Module] = Field(default=[Module(x=0, y=0)], min_length=1, max_length=MOST_MODULES)

@@ -3,7 +3,7 @@
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, create_model
+from pydantic import Field, create_model, model_validator
 
 from rashpa.control.runfile.links import TABLES, LinkName, LinkOptions, options_of
 from rashpa.control.runfile.section import Section
@@ -14,17 +14,30 @@ class LinkSection(Section):
 
     kind: LinkName = Field(
         default="roce",
-        description="of both sides: RoCE in user space, an RNIC (or the kernel's Soft-RoCE) by libibverbs, or memory that two processes "
-        "of one machine share",
+        description="of both sides: RoCE in user space, an RNIC (or the kernel's Soft-RoCE) by libibverbs, memory that two processes of one machine "
+        "share, or UDP of SLS detectors",
     )
-    source: LinkName | None = Field(default=None, description="of the emulator, where it differs; pcie never does")
-    destination: LinkName | None = Field(default=None, description="of the receiver, where it differs; pcie never does")
+    source: LinkName | None = Field(
+        default=None, description="of the emulator, where it differs; pcie and sls never do"
+    )
+    destination: LinkName | None = Field(
+        default=None, description="of the receiver, where it differs; pcie and sls never do"
+    )
     flow: Literal["credits", "paced"] = Field(
-        default="credits", description="credits: a slot is written when the receiver has given it; paced: at the rate"
+        default="credits",
+        description="credits: a slot is written when the receiver has given it; paced: at the rate, as sls always is",
     )
     on_full: Literal["pause", "skip"] = Field(
         default="pause", description="of an emulator without a free slot: it waits, or leaves the image out"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_way(cls, values: Any) -> Any:
+        """Give the flow of a link that goes one way, where none is given."""
+        if isinstance(values, dict) and values.get("kind") == "sls" and "flow" not in values:
+            return {**values, "flow": "paced"}
+        return values
 
     @property
     def source_kind(self) -> str:

@@ -66,7 +66,7 @@ class Receiver(Section):
         default=4791,
         ge=0,
         le=65535,
-        description="roce, framing v2: UDP port of the first receiving thread; 0: any free one",
+        description="UDP port: of the first receiving thread (roce, framing v2), of the detector's first port, which others follow (sls); 0: any free one",
     )
     threads: int = Field(default=1, ge=1, le=64, description="receiving threads")
     device: str = Field(default="", description="verbs: name of the RNIC; empty for the one that has the address")

@@ -4,7 +4,9 @@
 The models of its sections check every value on its own; `run_plan` checks combinations of values.
 """
 
-from pydantic import Field
+from typing import Any
+
+from pydantic import Field, model_validator
 
 from rashpa.control.runfile.buffer_section import Buffer, Dtp, Feedback
 from rashpa.control.runfile.dataset_spec import DatasetSpec
@@ -56,7 +58,7 @@ class RunFile(Section):
 
     run: Run
     detector: Detector
-    dataset: DatasetSpec
+    dataset: DatasetSpec = Field(description="frames that emulators play; none of a detector with [detector.control]")
     link: Link = Link()
     emulator: Emulators = OnlyEmulator()
     receiver: Receivers = OnlyReceiver()
@@ -75,3 +77,12 @@ class RunFile(Section):
     def receivers(self) -> list[Receiver]:
         """Return all receivers, listed or not."""
         return (self.receiver if isinstance(self.receiver, list) else [self.receiver]) or [OnlyReceiver()]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _nothing_is_played(cls, values: Any) -> Any:
+        """Give the place of the dataset to one without a frame, where a detector sends by itself."""
+        detector = values.get("detector") if isinstance(values, dict) else None
+        if not isinstance(detector, dict) or "control" not in detector or "dataset" in values:
+            return values
+        return {**values, "dataset": {"kind": "pattern"}}

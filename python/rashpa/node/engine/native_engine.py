@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rashpa import _native
 from rashpa.control.runfile.kernels import OUTSIDE, parse_declarations
+from rashpa.control.runfile.links import link_keys
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import (
     Capabilities,
@@ -63,8 +64,7 @@ class NativeFactory:
             sinks=tuple(_native.sink_names()) if receives else (),
             # Whether this machine has an RNIC is known when a run asks for one: the engine then says what is missing.
             links=tuple(
-                telegram.Link(name=kind, bytes_per_s=self._link_bytes_per_s, pmtus=_PMTUS)
-                for kind in ("roce", "verbs", "pcie")
+                telegram.Link(name=kind, bytes_per_s=self._link_bytes_per_s, pmtus=_PMTUS) for kind in link_keys()
             ),
             units=self._units() if receives else (),
             devices=tuple(_unit_device(one) for one in _native.available_devices()) if receives else (),

@@ -84,7 +84,7 @@ LinkOptions options_named(std::string_view kind, const NamedValues& values) {
 std::string links_json() {
   std::string out;
   for (const auto& [kind, name] : kKinds) {
-    if (kind == Kind::fpga || kind == Kind::sls)
+    if (kind == Kind::fpga)
       continue;  // run files name a card as an emulator's engine, and nodes are granted it by that
     out += fmt::format("{}{{\"name\": {}, \"parameters\": {}}}", out.empty() ? "" : ",\n  ", json_of(name),
                        json_of(parameters_of(kind)));

@@ -12,7 +12,9 @@ namespace rashpa::link::sls {
 const Parameters<Options>& parameters() {
   static const auto declared =
       Parameters<Options>("link sls")
-          .add({.name = "detector", .doc = "what sends", .choices = {"jungfrau", "eiger", "moench"}},
+          .add({.name = "detector",
+                .doc = "the kind of detector that sends",
+                .choices = {"jungfrau", "eiger", "moench"}},
                &Options::detector)
           .add({.name = "interfaces",
                 .doc = "jungfrau and moench: UDP ports of a module; EIGER has two for a half module, whatever is here",

@@ -3,13 +3,15 @@
 
 #include <fmt/format.h>
 #include <netinet/udp.h>
-#include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/time/clock.hpp"
@@ -23,6 +25,7 @@ constexpr std::size_t kMostSegments = 64;  // into which it cuts at most
 constexpr std::uint32_t kOverhead = 66;    // bytes of a packet on the wire before and behind a datagram
 constexpr std::uint32_t kSendBuffer = 4U << 20;
 constexpr std::uint16_t kFirstModule = 1;
+constexpr std::size_t kBatch = 16;  // messages a call
 
 const SenderConfig& checked_port(const SenderConfig& config, const PortShape& shape) {
   const std::uint64_t port = std::uint64_t{shape.rows} * shape.row_bytes;
@@ -31,6 +34,55 @@ const SenderConfig& checked_port(const SenderConfig& config, const PortShape& sh
       fmt::format("sls: a DTP of {} bytes an image is no whole port, which has {} rows of {} bytes; the emulator sends "
                   "whole ports only",
                   config.payload_bytes, shape.rows, shape.row_bytes));
+}
+
+// The datagrams of one call of the kernel, which cuts those that are several.
+class MessageBatch {
+ public:
+  void clear() noexcept { count_ = 0; }
+  [[nodiscard]] bool full() const noexcept { return count_ == kBatch; }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] std::size_t packets(std::size_t message) const noexcept { return packets_[message]; }
+
+  void add(std::span<const std::byte> bytes, std::size_t packets, std::uint32_t stride) noexcept {
+    pieces_[count_] = {const_cast<std::byte*>(bytes.data()), bytes.size()};  // NOLINT: the kernel reads
+    packets_[count_] = packets;
+    msghdr& header = messages_[count_].msg_hdr;
+    header = {};
+    header.msg_iov = &pieces_[count_];
+    header.msg_iovlen = 1;
+    if (packets > 1) {
+      header.msg_control = controls_[count_].bytes.data();
+      header.msg_controllen = controls_[count_].bytes.size();
+      cmsghdr* const option = CMSG_FIRSTHDR(&header);
+      option->cmsg_level = SOL_UDP;
+      option->cmsg_type = UDP_SEGMENT;
+      option->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
+      const auto segment = static_cast<std::uint16_t>(stride);
+      std::memcpy(CMSG_DATA(option), &segment, sizeof segment);
+    }
+    ++count_;
+  }
+  /// How many messages the kernel took; 0: errno says why.
+  std::size_t send(int socket) noexcept {
+    const int taken = sendmmsg(socket, messages_.data(), static_cast<unsigned>(count_), MSG_DONTWAIT);
+    return taken > 0 ? static_cast<std::size_t>(taken) : 0;
+  }
+
+ private:
+  struct Control {
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))> bytes;
+  };
+  std::array<mmsghdr, kBatch> messages_{};
+  std::array<iovec, kBatch> pieces_{};
+  std::array<Control, kBatch> controls_{};
+  std::array<std::size_t, kBatch> packets_{};
+  std::size_t count_ = 0;
+};
+
+// The kernel has no room now, or tells of an earlier datagram: the same may be sent again.
+bool passing(int code) noexcept {
+  return code == EAGAIN || code == EWOULDBLOCK || code == ENOBUFS || code == ECONNREFUSED || code == EINTR;
 }
 
 bool eiger(const Options& options) noexcept { return options.detector == Detector::eiger; }
@@ -143,53 +195,34 @@ SlsSender::Message SlsSender::next_message(std::size_t from, std::byte* damaged)
 }
 
 void SlsSender::send(std::size_t most) noexcept {
-  struct Control {
-    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))> bytes;
-  };
-  std::array<mmsghdr, kBatch> messages{};
-  std::array<iovec, kBatch> pieces{};
-  std::array<Control, kBatch> controls{};
-  std::array<std::size_t, kBatch> packets{};
+  MessageBatch batch;
   while (most > 0) {
-    std::size_t count = 0;
+    batch.clear();
     std::size_t taken = 0;
-    for (; count < kBatch && taken < most && sent_ + taken < leaving_.size(); ++count) {
-      const Message message = next_message(sent_ + taken, damaged_.data() + count * frame_.stride());
-      pieces[count] = {const_cast<std::byte*>(message.bytes.data()), message.bytes.size()};  // NOLINT: the kernel reads
-      msghdr& header = messages[count].msg_hdr;
-      header = {};
-      header.msg_iov = &pieces[count];
-      header.msg_iovlen = 1;
-      if (message.packets > 1) {
-        header.msg_control = controls[count].bytes.data();
-        header.msg_controllen = controls[count].bytes.size();
-        cmsghdr* const option = CMSG_FIRSTHDR(&header);
-        option->cmsg_level = SOL_UDP;
-        option->cmsg_type = UDP_SEGMENT;
-        option->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
-        const auto segment = static_cast<std::uint16_t>(frame_.stride());
-        std::memcpy(CMSG_DATA(option), &segment, sizeof segment);
-      }
-      packets[count] = message.packets;
+    while (!batch.full() && taken < most && sent_ + taken < leaving_.size()) {
+      const Message message = next_message(sent_ + taken, damaged_.data() + batch.size() * frame_.stride());
+      batch.add(message.bytes, message.packets, frame_.stride());
       taken += message.packets;
     }
-    const int sent = sendmmsg(socket_.fd(), messages.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
-    if (sent <= 0) {
-      if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == ECONNREFUSED || errno == EINTR)
-        return;
-      counters_.send_errors.add(packets[0]);  // lost, as if on the wire
-      sent_ += packets[0];
-      most -= std::min(most, packets[0]);
+    const std::size_t gone = batch.send(socket_.fd());
+    if (gone == 0) {
+      if (passing(errno)) return;
+      counters_.send_errors.add(batch.packets(0));  // lost, as if on the wire
+      count_sent(batch.packets(0), most);
       continue;
     }
-    for (int i = 0; i < sent; ++i) {
-      sent_ += packets[i];
-      most -= std::min(most, packets[i]);
+    for (std::size_t i = 0; i < gone; ++i) {
       counters_.messages.add(1);
-      counters_.packets.add(packets[i]);
-      counters_.payload_bytes.add(packets[i] * shape_.payload);
+      counters_.packets.add(batch.packets(i));
+      counters_.payload_bytes.add(batch.packets(i) * shape_.payload);
+      count_sent(batch.packets(i), most);
     }
   }
+}
+
+void SlsSender::count_sent(std::size_t packets, std::size_t& most) noexcept {
+  sent_ += packets;
+  most -= std::min(most, packets);
 }
 
 Counts SlsSender::stats() const {

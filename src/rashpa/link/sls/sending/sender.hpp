@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <sys/socket.h>
-
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -45,7 +42,6 @@ class SlsSender final : public Sender, public Injecting {
   [[nodiscard]] const Fates* fates() const noexcept override { return faulty_ ? &order_ : nullptr; }
 
  private:
-  static constexpr std::size_t kBatch = 16;
   struct Message {
     std::span<const std::byte> bytes;
     std::size_t packets = 0;
@@ -54,6 +50,7 @@ class SlsSender final : public Sender, public Injecting {
   [[nodiscard]] Message next_message(std::size_t from, std::byte* damaged) const noexcept;
   [[nodiscard]] std::size_t due(std::int64_t now) const noexcept;
   void send(std::size_t most) noexcept;
+  void count_sent(std::size_t packets, std::size_t& most) noexcept;
 
   Options options_;
   PortShape shape_;

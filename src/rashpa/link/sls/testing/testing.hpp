@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For this folder's tests: detectors whose pixels a slow oracle places, which shares no code with the link.
+/// For this folder's tests: detectors, and the places of their pixels by a slow oracle that shares no code with the
+/// link.
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ports of SLS detectors, as src/rashpa/link/sls/port_shape.hpp: the pixels that each UDP port brings, and the DTPs that must fill it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rashpa.control.runfile import run_file as toml
+from rashpa.control.runfile.dataset_spec import PatternSpec
+from rashpa.control.runfile.pipeline import PIXEL_BYTES
+from rashpa.control.runfile.run_file_reader import RunFileSource
+
+if TYPE_CHECKING:
+    from rashpa.control.plan.model import PlannedBuffer
+    from rashpa.control.plan.receivers import PlannedReceiver
+
+HEADER_BYTES = 48
+_MODULES = {"jungfrau": (1024, 512, 4), "moench": (400, 400, 8)}
+"""Width, rows and rows a packet, of pixels of 16 bits."""
+_EIGER = (512, 256)
+
+
+@dataclass(frozen=True)
+class Port:
+    """Describes the image of one UDP port. `row_bytes`: of a row in the image, `payload`: of a packet, in bytes of the image."""
+
+    width: int
+    rows: int
+    row_bytes: int
+    payload: int
+
+    @property
+    def packets(self) -> int:
+        return self.rows * self.row_bytes // self.payload
+
+
+def port_of(table: Any) -> Port:
+    """Return the port that the table [link.sls] describes."""
+    if table.detector == "eiger":
+        width, rows = _EIGER
+        bits = 8 if table.bits == 4 else table.bits
+        payload = (4096 if table.gigabits == 10 else 1024) * (2 if table.bits == 4 else 1)
+        return Port(width, table.read_rows or rows, width * bits // 8, payload)
+    width, rows, at_once = _MODULES[table.detector]
+    return Port(width, (table.read_rows or rows) // table.interfaces, width * 2, at_once * width * 2)
+
+
+def sls_problems(
+    file: toml.RunFile,
+    receivers: Sequence["PlannedReceiver"],
+    buffers: Mapping[str, Sequence["PlannedBuffer"]],
+    source: RunFileSource,
+) -> Iterator[str]:
+    """Yield faults of receivers with this link, and of detectors that need it. `buffers`: by receiver."""
+    foreign = file.detector.control is not None
+    if foreign:
+        yield from _foreign_problems(file, source)
+    for receiver in receivers:
+        if "sls" not in (receiver.source_kind, receiver.destination_kind):
+            if foreign:
+                where = source.where(("link", "kind"))
+                yield f'{where}: {receiver.label} has {receiver.destination_kind}; a detector with [detector.control] sends as "sls" does'
+            continue
+        where = source.where(("link", "kind"))
+        if receiver.source_kind != receiver.destination_kind:
+            yield f'{where}: sls is a format of its own; both ends are "sls", or neither'
+            continue
+        own = buffers[receiver.name]
+        if len(own) > 1:
+            names = ", ".join(buffer.section.name for buffer in own)
+            yield f"{source.where(('buffer',))}: {names} at {receiver.label}; a detector sends each pixel once: one buffer a receiver"
+        if file.link.flow != "paced":
+            yield f'{source.where(("link", "flow"))}: nothing goes back to a detector that speaks SLS; "paced", or leave it out'
+        for buffer in own[:1]:
+            yield from _shape_problems(file, receiver, buffer, source)
+
+
+def _foreign_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str]:
+    """Yield keys that are an emulator's, beside a detector that sends by itself."""
+    if file.dataset != PatternSpec(kind="pattern"):
+        yield f"{source.where(('dataset',))}: nothing is played beside [detector.control]; take one of them out"
+    if file.faults != toml.Faults():
+        yield f"{source.where(('faults',))}: faults are made by emulators, and [detector.control] has none; take one of them out"
+    if file.detector.trigger != "internal":
+        yield f"{source.where(('detector', 'trigger'))}: {file.detector.trigger}; the detector of [detector.control] is triggered by others"
+    for number, module in enumerate(file.detector.module):
+        if not module.orientation.upright:
+            where = source.where(("detector", "module", number))
+            yield f"{where}: a detector does not turn its frames in memory; take turn and flip out (rows are flipped by link.sls.flip)"
+
+
+def _shape_problems(
+    file: toml.RunFile, receiver: "PlannedReceiver", buffer: "PlannedBuffer", source: RunFileSource
+) -> Iterator[str]:
+    port = port_of(file.link.of("sls"))
+    pixel = PIXEL_BYTES[file.detector.pixel]
+    sizes = {(dtp.region.width * pixel, dtp.region.height) for dtp in buffer.dtps}
+    fits = len(sizes) == 1 and all(port.row_bytes % width == 0 and port.rows % rows == 0 for width, rows in sizes)
+    tiles = port.row_bytes * port.rows // max(next(iter(sizes))[0] * next(iter(sizes))[1], 1)
+    if not fits:
+        yield (
+            f"{source.where(('detector', 'width'))}: a UDP port brings {port.rows} rows of {port.row_bytes} bytes ({port.width} pixels), and the DTPs of "
+            f"{buffer.section.name} have {' and '.join(f'{rows} rows of {width} bytes' for width, rows in sorted(sizes))}; list each port (or each chip of "
+            "256 x 256 pixels) as a [[detector.module]], with pixels as link.sls.bits says, and take all of them"
+        )
+    elif len(buffer.dtps) % tiles:
+        yield f"{source.where(('detector', 'module'))}: {len(buffer.dtps)} DTPs are no whole ports of {tiles} each; list all parts of each port"
+    elif receiver.threads > len(buffer.dtps) // tiles:
+        yield (
+            f"{source.where(receiver.key('threads'))}: {receiver.threads} threads for {len(buffer.dtps) // tiles} UDP ports at {receiver.label}; a port is "
+            "read by one thread"
+        )

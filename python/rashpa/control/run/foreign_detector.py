@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A detector that no emulator plays: started and stopped as [detector.control] says, and at its end when nothing more comes."""
+
+import asyncio
+import contextlib
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rashpa.control.nodes.node_client import NodeError
+from rashpa.control.nodes.running_time import RunningClock
+from rashpa.control.plan.model import Plan
+from rashpa.control.runfile.control_section import Control
+from rashpa.control.telegrams.telegram import Endpoint, Status
+from rashpa.data.files.file_names import located
+
+_LABEL = "detector.control"
+_LONGEST_STEP_S = 2.0
+UNKNOWN = Endpoint(address="0.0.0.0", port=0, qpn=0, rkey=0, credit_offset=0)  # noqa: S104 (where it sends from is not known)
+
+
+class ForeignDetector:
+    """Follows the detector of one run. `clock`: seconds that the manager has not stood still."""
+
+    def __init__(self, plan: Plan, control: Control, clock: Callable[[], float] | None = None) -> None:
+        self._plan, self._control = plan, control
+        self._clock = clock or RunningClock(_LONGEST_STEP_S).look
+        self._started: asyncio.subprocess.Process | None = None
+        self._detector: Any = None
+        self._arrived = 0
+        self._since = 0.0
+        self.cautions: tuple[str, ...] = ()
+
+    async def prepare(self) -> None:
+        """Prepare it. Raise NodeError when that fails."""
+        if self._control.kind == "command" and self._control.prepare:
+            await self._carry_out("prepare", self._control.prepare)
+        elif self._control.kind == "slsdet":
+            await asyncio.to_thread(self._load_slsdet)
+
+    async def start(self) -> None:
+        """Start it, and do not wait for its end. Raise NodeError when that fails."""
+        self._since = self._clock()
+        if self._control.kind == "command" and self._control.start:
+            self._started = await self._begin("start", self._control.start)
+        elif self._control.kind == "slsdet":
+            await asyncio.to_thread(self._ask, "startDetector")
+
+    async def stop(self) -> None:
+        """Stop it, also after a failure. Raise NodeError when that fails."""
+        try:
+            if self._control.kind == "command" and self._control.stop:
+                await self._carry_out("stop", self._control.stop)
+            elif self._detector is not None:
+                await asyncio.to_thread(self._ask, "stopDetector")
+        finally:
+            await self._end_start()
+
+    def ended(self, statuses: Mapping[str, Status]) -> bool:
+        """Return True when all images are there, or none came for as long as the run file allows."""
+        buffers = [one for status in statuses.values() if status.destination for one in status.destination.buffers]
+        dtps = [dtp for buffer in buffers for dtp in buffer.dtps]
+        arrived = sum(dtp.complete + dtp.partial for dtp in dtps)
+        if not self._plan.end_told and buffers and all(one.books.decided == one.books.expected for one in buffers):
+            return True
+        now = self._clock()
+        if arrived != self._arrived:
+            self._arrived, self._since = arrived, now
+        silence = self._control.silence_s if self._arrived else self._control.first_s
+        if now - self._since <= silence:
+            return False
+        said = "no image came" if not self._arrived else "no further image came"
+        self.cautions = (f"{_LABEL}: {said} for {silence:g} s, and the run ended",)
+        return True
+
+    async def _begin(self, key: str, words: Sequence[str]) -> asyncio.subprocess.Process:
+        folder = self._plan.source.path.resolve().parent
+        try:
+            return await asyncio.create_subprocess_exec(*words, stdin=asyncio.subprocess.DEVNULL, cwd=folder)
+        except OSError as error:
+            where = self._plan.source.where(("detector", "control", key))
+            raise NodeError(_LABEL, f"{where}: {words[0]} cannot be run: {error.strerror or error}", "config") from None
+
+    async def _carry_out(self, key: str, words: Sequence[str]) -> None:
+        process = await self._begin(key, words)
+        where = self._plan.source.where(("detector", "control", key))
+        try:
+            async with asyncio.timeout(self._control.timeout_s):
+                status = await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+            text = f"{where}: {words[0]} did not end within {self._control.timeout_s:g} s and was killed; raise timeout_s, or look at it"
+            raise NodeError(_LABEL, text, "deadline") from None
+        if status != 0:
+            raise NodeError(_LABEL, f"{where}: {words[0]} ended with status {status}; run it by hand", "config")
+
+    async def _end_start(self) -> None:
+        """End the program of `start`, where it goes on."""
+        process = self._started
+        if process is None or process.returncode is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+        try:
+            async with asyncio.timeout(self._control.timeout_s):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+    def _load_slsdet(self) -> None:
+        where = self._plan.source.where(("detector", "control", "kind"))
+        try:
+            package = importlib.import_module("slsdet")
+        except ImportError as error:
+            text = f'{where}: the Python package slsdet cannot be imported ({error}); install it, or use "command" or "none"'
+            raise NodeError(_LABEL, text, "config") from None
+        try:
+            self._detector = package.Detector()
+            if self._control.config:
+                self._detector.loadConfig(located(self._control.config, Path(self._plan.source.path).resolve().parent))
+        except Exception as error:
+            raise NodeError(_LABEL, f"{where}: slsdet: {error}", "config") from error
+
+    def _ask(self, call: str) -> None:
+        try:
+            getattr(self._detector, call)()
+        except Exception as error:  # of another package, whose exceptions nobody declares
+            raise NodeError(_LABEL, f"{_LABEL}: slsdet {call}: {error}", "config") from error

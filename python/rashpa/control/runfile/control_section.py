@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The section `[detector.control]` of a run file: a detector that no emulator plays."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from rashpa.control.runfile.section import Section
+from rashpa.data.datasets.spec import PATH
+
+Words = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^[^\x00]+$")]], Field(max_length=64)
+]
+
+
+class Control(Section):
+    """A detector that sends by itself; with this table nothing is emulated, and [dataset] is left out. Its link is sls."""
+
+    kind: Literal["none", "command", "slsdet"] = Field(
+        description="its starter: somebody else (none), the programs below (command), or the Python package slsdet"
+    )
+    prepare: Words = Field(
+        default=[], description="command: program and arguments, run before the receivers wait for packets"
+    )
+    start: Words = Field(default=[], description="command: run when the receivers wait; it may go on until the end")
+    stop: Words = Field(default=[], description="command: run at the end, whatever has become of the run")
+    config: str = Field(
+        default="", json_schema_extra=PATH, description="slsdet: configuration file that it loads first; empty: none"
+    )
+    timeout_s: float = Field(
+        default=60.0, gt=0.0, le=3600.0, description="longest time of prepare and stop; then they are killed"
+    )
+    first_s: float = Field(
+        default=3600.0, gt=0.0, le=1e6, description="longest wait for the first image; then the run ends"
+    )
+    silence_s: float = Field(
+        default=10.0,
+        gt=0.0,
+        le=1e6,
+        description="without an image for so long, behind the first one, the detector has ended: images that are still due are missing",
+    )

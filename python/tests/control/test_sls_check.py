@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run files of detectors that speak SLS: shapes of ports, traffic, and what cannot be."""
+
+from pathlib import Path
+
+import pytest
+
+from rashpa.control.capacity.packets import Lines, traffic_of
+from rashpa.control.plan.checks.sls_check import port_of
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.runfile.run_file import Link
+from rashpa.control.runfile.run_file_reader import RunFileError
+
+RUN = """
+[run]
+name = "sls"
+frames = 10
+output = "out"
+[detector]
+width = {width}
+height = {height}
+pixel = "{pixel}"
+rate_hz = 100.0
+{control}
+{modules}
+{dataset}
+[link]
+kind = "{kind}"
+{flow}
+[link.sls]
+{sls}
+[[buffer]]
+name = "whole"
+bands = {bands}
+slots = 16
+stack = 2
+deadline_ms = 100
+sink = [{{ kind = "null" }}]
+{more}
+"""
+MODULES = "[[detector.module]]\nx = 0\ny = 0\n[[detector.module]]\nx = 0\ny = 512"
+CONTROL = '[detector.control]\nkind = "none"'
+
+
+def plan_of(folder: Path, **values: object) -> Plan:
+    """The plan of a run file of a JUNGFRAU that sends by itself, but for `values`."""
+    standard = {
+        "width": 1024,
+        "height": 512,
+        "pixel": "uint16",
+        "control": CONTROL,
+        "modules": MODULES,
+        "dataset": "",
+        "kind": "sls",
+        "flow": "",
+        "sls": "interfaces = 2",
+        "bands": 2,
+        "more": "",
+    }
+    file = folder / "run.toml"
+    file.write_text(RUN.format(**(standard | values)), encoding="utf-8")
+    return load_plan(file)
+
+
+def test_a_detector_that_sends_by_itself_has_no_emulator_and_is_paced(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    assert plan.emulators == ()
+    assert plan.routes == ()
+    assert plan.file.link.flow == "paced"
+    assert len(plan.dtps) == 4
+    assert {plan.emulator_of(dtp) for dtp in plan.dtps} == {""}
+
+
+def test_an_emulated_one_has_a_dataset(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, control="", dataset='[dataset]\nkind = "pattern"\nmodules = 2')
+    assert [one.name for one in plan.emulators] == ["emulator"]
+    assert plan.file.link.flow == "paced"
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"bands": 1}, "a UDP port brings 256 rows of 2048 bytes"),
+        ({"pixel": "uint32"}, "a UDP port brings 256 rows of 2048 bytes"),
+        ({"flow": 'flow = "credits"'}, "nothing goes back to a detector"),
+        ({"kind": "roce"}, 'sends as "sls" does'),
+        ({"dataset": '[dataset]\nkind = "pattern"\nmodules = 2'}, "nothing is played beside [detector.control]"),
+        ({"more": "[faults]\ndrop = 0.1"}, "faults are made by emulators"),
+        ({"more": '[emulator]\naddress = "127.0.0.2"'}, "take the emulators out"),
+        ({"modules": MODULES + "\nflip = true"}, "does not turn its frames"),
+        ({"more": "[receiver]\nthreads = 5"}, "threads"),
+        ({"control": "", "dataset": ""}, "dataset"),
+        ({"control": '[detector.control]\nkind = "magic"'}, "kind"),
+        ({"sls": 'detector = "pilatus"'}, "detector"),
+        ({"sls": "bits = 6"}, "bits"),
+    ],
+)
+def test_impossible_run_files_are_refused_with_the_key(tmp_path: Path, values: dict[str, object], said: str) -> None:
+    with pytest.raises(RunFileError, match=r"run\.toml") as caught:
+        plan_of(tmp_path, **values)
+    assert said in str(caught.value)
+
+
+def test_two_buffers_at_one_receiver_are_refused(tmp_path: Path) -> None:
+    more = (
+        '[[buffer]]\nname = "second"\nbands = 2\nslots = 16\nstack = 2\ndeadline_ms = 100\nsink = [{ kind = "null" }]'
+    )
+    with pytest.raises(RunFileError, match="one buffer a receiver"):
+        plan_of(tmp_path, more=more)
+
+
+@pytest.mark.parametrize(
+    ("keys", "width", "rows", "packets"),
+    [
+        ({}, 1024, 512, 128),
+        ({"interfaces": 2}, 1024, 256, 64),
+        ({"read_rows": 64}, 1024, 64, 16),
+        ({"detector": "moench"}, 400, 400, 50),
+        ({"detector": "moench", "interfaces": 2}, 400, 200, 25),
+        ({"detector": "eiger", "bits": 4}, 512, 256, 16),
+        ({"detector": "eiger", "bits": 8}, 512, 256, 32),
+        ({"detector": "eiger", "bits": 12}, 512, 256, 48),
+        ({"detector": "eiger", "bits": 16}, 512, 256, 64),
+        ({"detector": "eiger", "bits": 32}, 512, 256, 128),
+        ({"detector": "eiger", "bits": 12, "gigabits": 1}, 512, 256, 192),
+        ({"detector": "eiger", "bits": 32, "gigabits": 1}, 512, 256, 512),
+    ],
+)
+def test_ports_have_the_shapes_and_packets_of_the_detectors(
+    keys: dict[str, object], width: int, rows: int, packets: int
+) -> None:
+    link = Link.model_validate({"kind": "sls", "sls": keys})
+    port = port_of(link.of("sls"))
+    assert (port.width, port.rows, port.packets) == (width, rows, packets)
+    traffic = traffic_of(Lines(port.rows, port.row_bytes, contiguous=True), link, "10.0.0.1")
+    assert traffic.packets == packets
+    narrow = 2 if keys.get("bits") == 4 else 1
+    assert traffic.wire_bytes == port.rows * port.row_bytes // narrow + packets * (38 + 28 + 48)
