@@ -9,9 +9,11 @@
 #include <netinet/udp.h>
 #include <sys/socket.h>
 
-#include <atomic>
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +21,7 @@
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/system/pause.hpp"
 #include "rashpa/core/time/clock.hpp"
+#include "rashpa/link/roce/sockets/udp_socket.hpp"
 #include "rashpa/link/sls/receiver.hpp"
 #include "rashpa/link/sls/sending/frame_buffer.hpp"
 #include "rashpa/link/sls/testing/testing.hpp"
@@ -39,9 +42,9 @@ double number(const Arguments& given, const std::string& name, double otherwise)
 }
 
 /// Sends frames of all ports, one after the other, at a rate of pixels.
-class Detector {
+class Frames {
  public:
-  Detector(const std::vector<Endpoint>& ports, const Options& options) {
+  Frames(const std::vector<Endpoint>& ports, const Options& options) {
     for (const Endpoint& port : ports) {
       sockets_.emplace_back(false);
       sockets_.back().set_buffers(8U << 20);
@@ -63,7 +66,7 @@ class Detector {
       while (now_ns() < due) pause_spinning();
       Header header;
       header.frame_number = frame + 1;
-      header.type = type_of(Detector_);
+      header.type = type_of(Detector::jungfrau);
       for (std::uint32_t p = 0; p < frames_.size(); ++p) {
         header.row = static_cast<std::uint16_t>(p);
         frames_[p].set_headers(header);
@@ -75,7 +78,6 @@ class Detector {
   [[nodiscard]] std::uint32_t packets() const { return packets_; }
 
  private:
-  static constexpr auto Detector_ = sls::Detector::jungfrau;
   void send_frame(std::uint32_t port) {
     for (std::uint32_t packet = 0; packet < packets_;) {
       const std::uint32_t count = std::min<std::uint32_t>(kTogether, packets_ - packet);
@@ -104,7 +106,6 @@ class Detector {
 struct Books {
   std::uint64_t complete = 0, lost = 0;
   Counts counts;
-  double cpu_s = 0;
 };
 
 /// Takes images and frees their slots at once.
@@ -187,7 +188,7 @@ int run(const std::string& mode, const Arguments& given) {
     for (std::uint32_t p = 0; p < ports; ++p) {
       ends.push_back({.address = address, .port = static_cast<std::uint16_t>(port + p), .qpn = p});
     }
-    Detector detector(ends, options);
+    Frames detector(ends, options);
     const std::uint64_t frames = detector.send(rates[0], seconds);
     fmt::print("{{\"sent_images\": {}, \"sent_packets\": {}}}\n", frames * ports, frames * ports * detector.packets());
     return 0;
@@ -201,7 +202,7 @@ int run(const std::string& mode, const Arguments& given) {
   }
   for (const double gigabits : rates) {
     Sink sink(options, address, port, ports, threads);
-    Detector detector(sink.endpoints(), options);
+    Frames detector(sink.endpoints(), options);
     const std::uint64_t frames = detector.send(gigabits, seconds);
     print_books(gigabits, sink.end(frames), frames * ports, seconds);
   }
