@@ -12,7 +12,7 @@ from typing import Any
 
 import typer.main
 
-from rashpa.cli.commands import COMMANDS
+from rashpa.cli.commands import COMMANDS, GROUPS
 from rashpa.cli.main import app
 
 NOTES = Path(__file__).with_name("command_notes.toml")
@@ -103,11 +103,20 @@ def _paragraphs(text: str) -> list[str]:
 
 def index() -> str:
     """Return the page that leads to all."""
-    rows = "".join(f"| [`rashpa {page.name}`](commands/{page.name}.md) | {_cell(page.summary)} |\n" for page in pages())
-    return (
+    known = pages()
+    parts = [
         f"# Commands\n\n<!-- {MADE} -->\n\n`rashpa COMMAND --help` says at a terminal what its page says here; where the package is installed, `man rashpa-COMMAND`, too. "
-        f"`rashpa --version` says which one it is.\n\n| command | does |\n|---|---|\n{rows}"
-    )
+        "`rashpa --version` says which one it is. Each command stands in a group, too: `rashpa file inspect` is `rashpa inspect`. "
+        "`rashpa --install-completion` lets your shell complete commands, run files, kernels and links.\n"
+    ]
+    for group, text in GROUPS.items():
+        rows = "".join(
+            f"| [`rashpa {page.name}`](commands/{page.name}.md) | {_cell(page.summary)} |\n"
+            for page in known
+            if COMMANDS[page.name].group == group
+        )
+        parts.append(f"\n## {group}: {text}\n\n| command | does |\n|---|---|\n{rows}")
+    return "".join(parts)
 
 
 def markdown(page: Page) -> str:

@@ -62,6 +62,7 @@ COMMANDS = {
         codes={
             ExitCode.GOOD: "as of rashpa run",
             ExitCode.FAILED: "as of rashpa run",
+            ExitCode.BAD_INPUT: "there is no such run, or its manager lives",
             ExitCode.NOT_WHOLE: "as of rashpa run",
         },
     ),
@@ -72,6 +73,7 @@ COMMANDS = {
         codes={
             ExitCode.GOOD: "the run has ended, its books balance, and everything is stored or explained",
             ExitCode.FAILED: "the run did not come to its end",
+            ExitCode.BAD_INPUT: "there is no such run, or it cannot end before its last frame",
             ExitCode.NOT_WHOLE: "the run ended, but images are errored, unwritten or unexplained",
         },
     ),
@@ -79,28 +81,43 @@ COMMANDS = {
         "run.steer",
         "Pause a run: all its emulators stop before the same frame, at the end of whole stacks, or at once where these take more than 10 s.",
         "run",
+        codes={
+            ExitCode.BAD_INPUT: "there is no such run, or it cannot be paused",
+        },
     ),
     "resume": Listed(
         "run.steer",
         "Go on with a run that was paused, at the rate that it had. The frames of the pause come later, none is left out.",
         "run",
+        codes={
+            ExitCode.BAD_INPUT: "there is no such run, or it is not paused",
+        },
     ),
     "abort": Listed(
         "run.steer",
         "End a run at once, as Ctrl-C in front of it does: files are completed, images that have not come are missing. `rashpa stop` ends it in order.",
         "run",
+        codes={
+            ExitCode.BAD_INPUT: "there is no such run",
+        },
     ),
     "join": Listed(
         "run.join",
         "Add a receiver to a group of a run that goes on. It has the group's buffer, kernels and sinks, files of its own, and its share of the images from then on.",
         "run",
-        codes={ExitCode.FAILED: "the receiver does not take part"},
+        codes={
+            ExitCode.FAILED: "the receiver does not take part",
+            ExitCode.BAD_INPUT: "there is no such run, or its manager does not answer",
+        },
     ),
     "plan": Listed(
         "plan.plan",
         "Show the plan of a run: the pixels that go to each buffer and their rate, the load of links, memory and units, and the processing of the images of each buffer. Without --nodes no node is started or asked; files that nodes of this machine would load, it loads itself, as `rashpa run --check`.",
         "run",
         answers=True,
+        codes={
+            ExitCode.BAD_INPUT: "the run would refuse the file, or asks more of the nodes than they have",
+        },
     ),
     "emulator": Listed(
         "node.node",
@@ -174,6 +191,7 @@ COMMANDS = {
         codes={
             ExitCode.GOOD: "every vector passes for which the unit has a version, or every rule was kept",
             ExitCode.FAILED: "a vector does not pass, or a rule was broken",
+            ExitCode.BAD_INPUT: "there is no such unit, kernel or sender",
         },
     ),
     "inspect": Listed(
@@ -183,6 +201,7 @@ COMMANDS = {
         answers=True,
         codes={
             ExitCode.GOOD: "every image of the run is there",
+            ExitCode.BAD_INPUT: "a file cannot be read",
             ExitCode.NOT_WHOLE: "images are errored, not known, or not in their data files",
         },
     ),
@@ -191,7 +210,11 @@ COMMANDS = {
         "Judge an NXmx file, of ours or of others: places of pixels, units, masks, counts, times, links.",
         "file",
         answers=True,
-        codes={ExitCode.GOOD: "nothing is wrong", ExitCode.NOT_WHOLE: "something in the file is wrong"},
+        codes={
+            ExitCode.GOOD: "nothing is wrong",
+            ExitCode.BAD_INPUT: "the file cannot be read",
+            ExitCode.NOT_WHOLE: "something in the file is wrong",
+        },
     ),
     "combine": Listed(
         "files.combine",

@@ -38,7 +38,7 @@ def attach(
     """Take over a run whose manager has died: watch it to its end, close the books, write its report.
 
     Nodes that stay up wait for their lease (10 s) before they act as the run file's run.orphaned says; with "finish" they go on, and keep the
-    books for run.keep_books_s. Exit codes are those of `rashpa run`; 2 also when there is no such run, or its manager lives.
+    books for run.keep_books_s.
     """
     errors = Console(stderr=True)
     console = Console(quiet=as_json)

@@ -90,11 +90,16 @@ def watch(
 ) -> None:
     """Look at the nodes until interrupted; `question` gets its last answer. Raise typer.Exit."""
     try:
-        clients = _clients_of(nodes or [*map(str, journals_here())] or _HERE, authority)
+        runs = [] if nodes else [*map(str, journals_here())]
+        clients = _clients_of(nodes or runs or _HERE, authority)
         code = asyncio.run(_watch(clients, every_s, once, as_json, question, drawn))
     except (JournalError, NodeError, TokenError, RunFileError, OSError) as error:
         sys.stderr.write(f"rashpa {command}: {error}\n")
         raise typer.Exit(ExitCode.BAD_INPUT) from None
+    if code and not nodes and not runs:
+        sys.stderr.write(
+            f"rashpa {command}: no run of this user goes on at this machine, and no node answers at its usual ports; start a run, or give URLs of nodes\n"
+        )
     raise typer.Exit(code)
 
 
