@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from rashpa.control.plan.run_plan import Plan, load_plan
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.run_section import Alarms
 from rashpa.control.telegrams.telegram import Books, BufferStatus, DestinationStatus, Status
 from rashpa.dashboard.alarms import NAME, AlarmBoard, passed
