@@ -51,6 +51,7 @@ def _without_vectors() -> bool:
 def main() -> int:
     """Exit status."""
     stale = [_stale("schema/kernels.json", _native.kernels_json()), _stale("schema/links.json", _native.links_json())]
+    stale.append(_stale("schema/sections.json", _native.sections_json()))
     from rashpa.control.telegrams.part_schema import schema_text  # its models are made of the two files
 
     stale.append(_stale("schema/telegram_parts.xsd", schema_text()))

@@ -172,14 +172,8 @@ class FaultPlan:
     """What the emulator injects, seeded and logged. Probabilities are per packet (stall: per image of a DTP)."""
 
     seed: int
-    drop: float
-    duplicate: float
-    reorder: float
-    corrupt: float
-    stall: float
-    stall_us: int
     dead_modules: list[tuple[int, int]]  # (module, first frame that is not sent)
-    def __init__(self) -> None: ...
+    def __init__(self, values: dict) -> None: ...
 
 class SourceDtp:
     id: int
@@ -215,9 +209,8 @@ class Group:
 
     name: str
     replay_frames: int
-    response_ms: int
     members: list[GroupMember]
-    def __init__(self) -> None: ...
+    def __init__(self, values: dict) -> None: ...
 
 class MemberStatus:
     name: Final[str]
@@ -263,6 +256,7 @@ class EmulatorConfig:
     first_processor: int  # -1: threads not pinned
     card: CardConfig | None  # that plays the DTPs; None: threads do
     def __init__(self) -> None: ...
+    run: RunKeys
 
 class DtpSourceStatus:
     """Of one DTP on the source side."""
@@ -856,3 +850,8 @@ def encode_packet(fields: dict[str, Any], udp_checksum: bool = False) -> bytes: 
 def opcode_of(name: str) -> int | None: ...
 
 """The number of "UC_RDMA_WRITE_ONLY" and its like."""
+
+def sections_json() -> str: ...
+
+class RunKeys:
+    def __init__(self, values: dict) -> None: ...

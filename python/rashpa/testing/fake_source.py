@@ -174,7 +174,7 @@ class FakeSource:
         faults = self._order.faults
         index = frame // dtp.every
         fate = COMPLETE
-        if dice.random() < faults.drop:
+        if dice.random() < faults.keys.drop:
             self._injected["drop"] += 1
             fate = PARTIAL
         if any(dead.module == dtp.module and frame >= dead.from_frame for dead in faults.dead_modules):

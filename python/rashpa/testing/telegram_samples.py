@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from rashpa.control.runfile.engine_keys import FaultsKeys
 from rashpa.control.runfile.kernels import Kernel
 from rashpa.control.runfile.run_file import Link
 from rashpa.control.runfile.sink_sections import NullSink
@@ -153,12 +154,7 @@ def _source(placement: t.Placement, end: t.Endpoint) -> t.Source:
         dataset=_dataset(),
         faults=t.Faults(
             seed=1,
-            drop=0.001,
-            duplicate=0.0,
-            reorder=0.0,
-            corrupt=1e-05,
-            stall=0.0,
-            stall_us=1000,
+            keys=FaultsKeys.model_validate({"drop": 0.001, "corrupt": 1e-05}),
             dead_modules=(t.DeadModule(module=1, from_frame=2000),),
         ),
         dtps=(
@@ -182,7 +178,6 @@ def _source(placement: t.Placement, end: t.Endpoint) -> t.Source:
             t.Group(
                 name="farm",
                 replay_frames=2000,
-                response_ms=100,
                 members=(t.GroupMember(name="a", stack=10, dtps=(2,)), t.GroupMember(name="b", stack=10, dtps=(3, 4))),
             ),
         ),

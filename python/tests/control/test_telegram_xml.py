@@ -159,7 +159,8 @@ def test_a_value_outside_the_schema_is_not_sent() -> None:
         configure = SAMPLES["configure_source"]
         assert isinstance(configure, telegram.Configure)
         assert configure.source is not None
-        faults = dataclasses.replace(configure.source.faults, drop=1.5)
+        keys = configure.source.faults.keys.model_copy(update={"drop": 1.5})
+        faults = dataclasses.replace(configure.source.faults, keys=keys)
         encode(dataclasses.replace(configure, source=dataclasses.replace(configure.source, faults=faults)))
 
 

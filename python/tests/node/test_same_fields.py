@@ -8,14 +8,12 @@ import pytest
 
 from rashpa.control.orders.same_fields import PLAIN, plain_fields, same_fields
 from rashpa.control.runfile.buffer_section import Buffer
-from rashpa.control.runfile.fault_section import Faults
 from rashpa.control.runfile.section import Section
 from rashpa.control.telegrams import telegram
 
 # Keys that reach a node in another form, or are of the plan alone.
 OTHERWISE = {
     Buffer: {"receiver", "group", "region", "bands", "dtp", "device", "devices", "card", "kernel", "feedback", "sink"},
-    Faults: {"dead_modules"},
 }
 
 
@@ -38,7 +36,7 @@ def test_plain_values_of_one_name_are_taken_and_nothing_else() -> None:
     assert dict(plain_fields(part)) == {"number": 3, "word": "w", "card": "none"}
 
 
-@pytest.mark.parametrize(("section", "part"), [(Buffer, telegram.Buffer), (Faults, telegram.Faults)])
+@pytest.mark.parametrize(("section", "part"), [(Buffer, telegram.Buffer)])
 def test_every_key_of_a_section_is_in_its_telegram_or_known_to_be_elsewhere(
     section: type[Section], part: type[Any]
 ) -> None:
@@ -46,20 +44,10 @@ def test_every_key_of_a_section_is_in_its_telegram_or_known_to_be_elsewhere(
     assert set(section.model_fields) - named - OTHERWISE[section] == set()
 
 
-def test_faults_and_buffers_of_a_telegram_reach_the_native_configuration() -> None:
+def test_buffers_of_a_telegram_reach_the_native_configuration() -> None:
     native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
-    from rashpa.node.engine.native_emulator import _fault_plan
     from rashpa.node.engine.native_receiver import NOT_NATIVE
 
-    faults = telegram.Faults(
-        seed=3, drop=0.1, duplicate=0.2, reorder=0.3, corrupt=0.4, stall=0.5, stall_us=6,
-        dead_modules=(telegram.DeadModule(module=1, from_frame=2),),
-    )  # fmt: skip
-    plan = _fault_plan(faults)
-    assert {name: pytest.approx(value) for name, value in plain_fields(faults)} == {
-        name: getattr(plan, name) for name, _ in plain_fields(faults)
-    }
-    assert plan.dead_modules == [(1, 2)]
     plain = {field.name for field in dataclasses.fields(telegram.Buffer) if field.type in (bool, int, float, str)}
     assert plain - NOT_NATIVE == {name for name in plain if hasattr(native.BufferConfig, name)}
     assert all(issubclass(kind, PLAIN) for kind in (bool, int, float, str))

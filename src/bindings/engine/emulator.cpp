@@ -16,7 +16,9 @@
 #include "bindings/bindings.hpp"
 #include "bindings/engine/tables.hpp"
 #include "bindings/link.hpp"
+#include "bindings/named_values.hpp"
 #include "bindings/names.hpp"
+#include "rashpa/core/parameter.hpp"
 #include "rashpa/emulator/groups.hpp"
 
 namespace rashpa::bindings {
@@ -27,6 +29,7 @@ using emulator::CardConfig;
 using emulator::Config;
 using emulator::Emulator;
 using emulator::FaultPlan;
+using emulator::RunKeys;
 using emulator::SourceDtp;
 
 namespace {
@@ -79,15 +82,23 @@ struct BoundEmulator {
 
 void bind_config(nb::module_& m) {
   nb::class_<FaultPlan>(m, "FaultPlan")
-      .def(nb::init<>())
+      .def(
+          "__init__",
+          [](FaultPlan* self, const nb::dict& values) {
+            new (self) FaultPlan(emulator::fault_parameters().read(values_of("faults", values)));
+          },
+          "values"_a)
       .def_rw("seed", &FaultPlan::seed)
-      .def_rw("drop", &FaultPlan::drop)
-      .def_rw("duplicate", &FaultPlan::duplicate)
-      .def_rw("reorder", &FaultPlan::reorder)
-      .def_rw("corrupt", &FaultPlan::corrupt)
-      .def_rw("stall", &FaultPlan::stall)
-      .def_rw("stall_us", &FaultPlan::stall_us)
       .def_rw("dead_modules", &FaultPlan::dead_modules);
+
+  nb::class_<RunKeys>(m, "RunKeys")
+      .def(
+          "__init__",
+          [](RunKeys* self, const nb::dict& values) {
+            new (self) RunKeys(emulator::run_parameters().read(values_of("run", values)));
+          },
+          "values"_a);
+  m.def("sections_json", &emulator::sections_json);
 
   const auto dtp = [](auto member) {
     return std::pair{[member](const SourceDtp& s) { return s.dtp.*member; },
@@ -159,6 +170,7 @@ void bind_config(nb::module_& m) {
       .def_prop_rw(
           "on_full", [](const Config& c) { return kOnFull.name(c.on_full); },
           [](Config& c, const std::string& name) { c.on_full = kOnFull.value(name); })
+      .def_rw("run", &Config::run)
       .def_rw("faults", &Config::faults)
       .def_rw("first_processor", &Config::first_processor)
       .def_rw("card", &Config::card, nb::arg().none());

@@ -4,12 +4,15 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/bindings.hpp"
+#include "bindings/named_values.hpp"
 #include "bindings/names.hpp"
+#include "rashpa/core/parameter.hpp"
 #include "rashpa/emulator/groups.hpp"
 
 namespace rashpa::bindings {
 
 namespace nb = nanobind;
+using namespace nb::literals;
 using emulator::Group;
 using emulator::GroupMember;
 using transfer::GroupStatus;
@@ -34,10 +37,14 @@ void bind_group(nb::module_& m) {
       .def_rw("stack", &GroupMember::stack)
       .def_rw("dtps", &GroupMember::dtps);
   nb::class_<Group>(m, "Group")
-      .def(nb::init<>())
+      .def(
+          "__init__",
+          [](Group* self, const nb::dict& values) {
+            new (self) Group(emulator::group_parameters().read(values_of("group", values)));
+          },
+          "values"_a)
       .def_rw("name", &Group::name)
       .def_rw("replay_frames", &Group::replay_frames)
-      .def_rw("response_ms", &Group::response_ms)
       .def_rw("members", &Group::members);
   nb::class_<MemberStatus>(m, "MemberStatus")
       .def_ro("name", &MemberStatus::name)

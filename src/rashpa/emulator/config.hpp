@@ -12,6 +12,7 @@
 
 #include "rashpa/core/end.hpp"
 #include "rashpa/dataset/dataset.hpp"
+#include "rashpa/emulator/section_keys.hpp"
 #include "rashpa/link/factory/link_options.hpp"
 #include "rashpa/link/words.hpp"
 #include "rashpa/transfer/dtp_source.hpp"
@@ -31,17 +32,6 @@ struct SourceDtp {
   std::optional<SourceLink> link{};  ///< none: that of Config
 };
 
-/// Everything that is injected, seeded and logged (docs/explanations/books.md). Probabilities are per packet; `stall`
-/// per image of a DTP. A card drops and corrupts packets only, as many as its table of faults has places for.
-struct FaultPlan {
-  std::uint64_t seed = 0;
-  double drop = 0, duplicate = 0, reorder = 0, corrupt = 0;
-  double stall = 0;
-  std::uint32_t stall_us = 0;
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> dead_modules;  ///< (module, first frame that is not sent)
-  [[nodiscard]] bool packets() const noexcept { return drop > 0 || duplicate > 0 || reorder > 0 || corrupt > 0; }
-};
-
 /// The card of the engine "fpga", and the settings that a card in a network cannot find out by itself. A simulated card
 /// without MAC addresses sends by sockets of this machine; with them it is in a network, as any other.
 struct CardConfig {
@@ -57,21 +47,6 @@ enum class Trigger : std::uint8_t {
   software,  ///< Emulator::trigger(): so many frames at the rate, then it waits for the next
 };
 
-/// One receiver of a group: the stack of its buffer, and the DTPs that bring it an image, by id.
-struct GroupMember {
-  std::string name;
-  std::uint32_t stack = 1;
-  std::vector<std::uint32_t> dtps;
-};
-
-/// Receivers among which images are dealt (transfer/dealer.hpp).
-struct Group {
-  std::string name;
-  std::uint64_t replay_frames = 0;
-  std::uint32_t response_ms = 100;
-  std::vector<GroupMember> members;
-};
-
 struct Config {
   std::shared_ptr<const dataset::Dataset> dataset;
   std::vector<SourceDtp> dtps;
@@ -85,6 +60,7 @@ struct Config {
   std::shared_ptr<const transfer::Timetable> times{};  ///< of the dataset's frames, due so in place of the rate
   link::Flow flow = link::Flow::credits;
   transfer::OnFull on_full = transfer::OnFull::pause;
+  RunKeys run{};
   FaultPlan faults{};
   int first_processor = -1;
   Trigger trigger = Trigger::internal;

@@ -114,7 +114,7 @@ def group_lines(found: Plan) -> Iterator[str]:
     for group in found.groups:
         yield (
             f"group {group.name}: images are dealt to {', '.join(group.members)}; the last {group.replay_frames:,} frames can be sent again "
-            f"({group.replay_frames * frame_bytes / 2**20:,.1f} MiB a module), silent for {group.response_ms} ms is late"
+            f"({group.replay_frames * frame_bytes / 2**20:,.1f} MiB a module), silent for {group.keys.response_ms} ms is late"
         )
 
 

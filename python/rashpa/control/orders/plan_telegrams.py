@@ -16,6 +16,7 @@ from rashpa.control.plan.pixel_words import arriving_units, units_behind
 from rashpa.control.plan.receivers import PlannedReceiver
 from rashpa.control.plan.series import images_of_series
 from rashpa.control.plan.source_plan import makes_pixels
+from rashpa.control.runfile.engine_keys import FaultsKeys, RunKeys, keys_of
 from rashpa.control.runfile.kernels import Kernel, declaration, files_of
 from rashpa.control.runfile.pipeline import PIXEL_BYTES
 from rashpa.control.runfile.run_file import MOST_PATIENCE_S, Feedback
@@ -249,7 +250,8 @@ def source_telegram(
         numa=str(emulator.numa),
         dataset=_dataset(plan, emulator.node),
         faults=telegram.Faults(
-            **same_fields(faults, telegram.Faults),
+            seed=faults.seed,
+            keys=keys_of(faults, FaultsKeys),
             dead_modules=tuple(
                 telegram.DeadModule(module=dead.module, from_frame=dead.from_frame) for dead in faults.dead_modules
             ),
@@ -258,6 +260,7 @@ def source_telegram(
         options=tuple(
             file.link.options(kind, emulator.device) for kind in dict.fromkeys(peer.source_kind for peer in peers)
         ),
+        run=keys_of(file.run, RunKeys),
         emulator=emulator.name,
         card=_card(plan, emulator) if emulator.engine == "fpga" else None,
         groups=tuple(_group(plan, group) for group in plan.groups if emulator.name in plan.emulators_of(group)),
@@ -312,9 +315,7 @@ def _member(plan: Plan, member: str) -> telegram.GroupMember:
 
 def _group(plan: Plan, group: PlannedGroup) -> telegram.Group:
     members = tuple(_member(plan, member) for member in group.members)
-    return telegram.Group(
-        name=group.name, replay_frames=group.replay_frames, response_ms=group.response_ms, members=members
-    )
+    return telegram.Group(name=group.name, replay_frames=group.replay_frames, keys=group.keys, members=members)
 
 
 def _card(plan: Plan, emulator: PlannedEmulator) -> telegram.Card:

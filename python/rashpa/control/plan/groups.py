@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rashpa.control.runfile import run_file as toml
+from rashpa.control.runfile.engine_keys import GroupKeys, keys_of
 from rashpa.control.runfile.run_file_reader import RunFileSource
 
 MOST_FRAMES = 2**32 - 1  # that are dealt in one run
@@ -23,7 +24,7 @@ class PlannedGroup:
     members: tuple[str, ...]
     buffers: tuple[str, ...]
     replay_frames: int
-    response_ms: int
+    keys: GroupKeys
 
     def buffer_of(self, member: str) -> str:
         return self.buffers[self.members.index(member)]
@@ -86,7 +87,9 @@ def plan_groups(file: toml.RunFile, sections: Sequence[toml.Buffer]) -> tuple[Pl
             continue
         buffers = tuple(own[receiver].name for receiver in group.receivers)
         replay = group.replay_frames or _replay_frames(file, group, next(iter(own.values())))
-        found.append(PlannedGroup(group.name, position, tuple(group.receivers), buffers, replay, group.response_ms))
+        found.append(
+            PlannedGroup(group.name, position, tuple(group.receivers), buffers, replay, keys_of(group, GroupKeys))
+        )
     return tuple(found)
 
 
@@ -96,7 +99,8 @@ def _replay_frames(file: toml.RunFile, group: toml.Group, section: toml.Buffer) 
     if file.detector.rate_hz <= 0:
         return min(file.run.most_frames, MOST_FRAMES)
     held = 2 * section.slots * section.every * len(group.receivers)
-    return held + math.ceil(file.detector.rate_hz * (_NOTICE_S + group.response_ms / 1000))
+    response_s: float = group.response_ms / 1000
+    return held + math.ceil(file.detector.rate_hz * (_NOTICE_S + response_s))
 
 
 def group_problems(file: toml.RunFile, sections: Sequence[toml.Buffer], source: RunFileSource) -> Iterator[str]:

@@ -14,4 +14,5 @@ def patience_s(file: RunFile, buffers: Sequence[PlannedBuffer]) -> float:
     period = 1.0 / file.detector.rate_hz if file.detector.rate_hz > 0 else 0.0
     slowest = max(buffer.section.every * buffer.section.stack for buffer in buffers) * period
     deadline_s = max(buffer.section.deadline_ms for buffer in buffers) / 1000.0
-    return _STALL_S + 2.0 * slowest + deadline_s + file.faults.stall_us / 1e6
+    stall_us: int = file.faults.stall_us
+    return _STALL_S + 2.0 * slowest + deadline_s + stall_us / 1e6

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag, field_validator
 
+from rashpa.control.runfile.engine_keys import GroupKeys
 from rashpa.control.runfile.key_types import MOST_MODULES, ModuleNumber, NodeName, Numa, Processor
 from rashpa.control.runfile.links import LinkName
 from rashpa.control.runfile.section import Section
@@ -117,7 +118,7 @@ Receivers = Annotated[
 ]
 
 
-class Group(Section):
+class Group(GroupKeys):
     """Receivers among which the images of one buffer are dealt: each image goes to one of them, and images of a silent member are sent to others."""
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_\-]{0,31}$", description="its name in buffers and reports")
@@ -127,12 +128,6 @@ class Group(Section):
         ge=1,
         le=2**32 - 1,
         description="frames behind the newest one that the source can send again. By default twice the members' rings, and the frames until a silent member is noticed; all of the run without detector.rate_hz",
-    )
-    response_ms: int = Field(
-        default=100,
-        ge=1,
-        le=600_000,
-        description="a member that owes something and is silent for so long is given nothing more",
     )
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 from pydantic_core import PydanticKnownError
 
+from rashpa.control.runfile.engine_keys import RunKeys
 from rashpa.control.runfile.section import Section
 from rashpa.data.datasets.spec import PATH
 from rashpa.data.files.file_names import expanded
@@ -17,7 +18,7 @@ MOST_PATIENCE_S = 30 * 86400.0
 Share = Annotated[float, Field(gt=0.0, le=1.0)]
 
 
-class Run(Section):
+class Run(RunKeys):
     """Describes the run, and where the results go."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9_.\-]{1,64}$", description="prefix of the output files")

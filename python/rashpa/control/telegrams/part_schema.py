@@ -12,6 +12,7 @@ from xml.sax.saxutils import quoteattr
 
 from pydantic import BaseModel
 
+from rashpa.control.runfile import engine_keys
 from rashpa.control.telegrams.part_xml import KINDS, PartKind, Shape, plain_fields
 from rashpa.control.telegrams.telegram import NAMESPACE
 
@@ -33,6 +34,7 @@ def schema_text() -> str:
     text = f'<xs:restriction base="xs:string"><xs:maxLength value="{LONGEST}"/></xs:restriction>'
     lines = [f'  <xs:simpleType name="ParameterText">{text}</xs:simpleType>']
     lines += [line for kind in KINDS.values() for line in _kind(kind)]
+    lines += [line for model in engine_keys.MODELS for line in _attribute_group(model)]
     return _HEAD + "\n".join(lines) + "\n</xs:schema>\n"
 
 
@@ -47,6 +49,25 @@ def _kind(kind: PartKind) -> Iterator[str]:
     yield "  </xs:complexType>"
 
 
+def _attribute_group(model: type[BaseModel]) -> Iterator[str]:
+    """Yield the attributes of keys of a section, which stand at an element of telegram.xsd."""
+    yield f'  <xs:attributeGroup name="{model.__name__}">'
+    yield from _indented(_attributes(model, ""), 4)
+    yield "  </xs:attributeGroup>"
+
+
+def _attributes(model: type[BaseModel], tag: str) -> Iterator[str]:
+    """Yield the plain keys of a model as attributes; those with a default may be absent."""
+    described = model.model_json_schema()
+    needed = described.get("required", [])
+    for name, shape in plain_fields(model, tag):
+        if shape.how == "attribute":
+            use = ' use="required"' if name in needed else ""
+            yield f'<xs:attribute name="{name}"{use}>'
+            yield from _indented(_simple(_one_of(described["properties"][name], described)), 2)
+            yield "</xs:attribute>"
+
+
 def _indented(lines: Iterator[str], by: int) -> Iterator[str]:
     return (" " * by + line for line in lines)
 
@@ -55,16 +76,9 @@ def _complex(model: type[BaseModel], tag: str, doc: str | None) -> Iterator[str]
     described = model.model_json_schema()
     needed = described.get("required", [])
     children: list[str] = []
-    attributes: list[str] = []
     for name, shape in plain_fields(model, tag):
-        what = _one_of(described["properties"][name], described)
-        if shape.how == "attribute":
-            use = ' use="required"' if name in needed else ""
-            attributes.append(f'<xs:attribute name="{name}"{use}>')
-            attributes += _indented(_simple(what), 2)
-            attributes.append("</xs:attribute>")
-        else:
-            children += _child(name, shape, what, needed=name in needed)
+        if shape.how != "attribute":
+            children += _child(name, shape, _one_of(described["properties"][name], described), needed=name in needed)
     yield "<xs:complexType>"
     if doc:
         yield f"  <xs:annotation><xs:documentation>{_escaped(doc)}</xs:documentation></xs:annotation>"
@@ -72,7 +86,7 @@ def _complex(model: type[BaseModel], tag: str, doc: str | None) -> Iterator[str]
         yield "  <xs:sequence>"
         yield from _indented(iter(children), 4)
         yield "  </xs:sequence>"
-    yield from _indented(iter(attributes), 2)
+    yield from _indented(_attributes(model, tag), 2)
     yield "</xs:complexType>"
 
 

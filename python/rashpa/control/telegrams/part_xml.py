@@ -150,6 +150,14 @@ def part_of(outer: Any, kind: PartKind) -> BaseModel:
         raise TelegramError(f"Element '{name}'{said}: {first['msg']}", "config") from None
 
 
+def keys_of(element: Any, model: type[BaseModel]) -> BaseModel:
+    """Return the keys that are attributes of an element, which the schema has checked; absent ones have their default."""
+    shapes = plain_fields(model, "")
+    return model(
+        **{key: value_of(element.get(key), shape.kind) for key, shape in shapes if element.get(key) is not None}
+    )
+
+
 def _values_of(element: Any, model: type[BaseModel], tag: str) -> dict[str, Any]:
     space = etree.QName(element).namespace
     values: dict[str, Any] = {}

@@ -38,6 +38,7 @@ from rashpa.control.telegrams.telegram_orders import (
     Trigger,
 )
 from rashpa.control.telegrams.telegram_plan import (
+    KEYS,
     PART,
     BadRegion,
     Buffer,
@@ -109,6 +110,7 @@ Telegram = (
 )
 
 __all__ = [
+    "KEYS",
     "NAMESPACE",
     "PART",
     "VERSION",

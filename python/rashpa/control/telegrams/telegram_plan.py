@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass, field
 
+from rashpa.control.runfile.engine_keys import FaultsKeys, GroupKeys, RunKeys
 from rashpa.control.runfile.kernels import Kernel
 from rashpa.control.runfile.links import LinkOptions
 from rashpa.control.telegrams.part_orders import SinkOrder
@@ -10,6 +11,8 @@ from rashpa.data.geometry.orientation import Orientation
 
 PART = "part"
 """Key in the metadata of a field that holds parts of the run file: the element around each."""
+KEYS = "keys"
+"""Key in the metadata of a field whose keys are attributes of the element around it: their model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,15 +77,10 @@ class DeadModule:
 
 @dataclass(frozen=True, kw_only=True)
 class Faults:
-    """The faults that the emulator injects. Probabilities are per packet (stall: per image of a DTP)."""
+    """The faults that the emulator injects: `keys` are those of [faults]. Probabilities are per packet (stall: per image of a DTP)."""
 
     seed: int = 0
-    drop: float = 0.0
-    duplicate: float = 0.0
-    reorder: float = 0.0
-    corrupt: float = 0.0
-    stall: float = 0.0
-    stall_us: int = 0
+    keys: FaultsKeys = field(default=FaultsKeys(), metadata={KEYS: FaultsKeys})
     dead_modules: tuple[DeadModule, ...] = ()
 
 
@@ -137,19 +135,19 @@ class GroupMember:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """Receivers among which images are dealt, each to one of them. `replay_frames`: frames behind the newest one that can be sent again; `response_ms`: the
-    longest silence of a member that owes something."""
+    """Receivers among which images are dealt, each to one of them. `replay_frames`: frames behind the newest one that can be sent again; `keys` are those of
+    [[group]]."""
 
     name: str
     replay_frames: int
-    response_ms: int
+    keys: GroupKeys = field(default=GroupKeys(), metadata={KEYS: GroupKeys})
     members: tuple[GroupMember, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """The whole task of an emulator. `emulator`: its name in the run file. `options`: of each link that its DTPs take. `modules`: of the whole detector.
-    `card`: none where threads play the DTPs. `end`: "told", `frames` come at most, and Stop says how many."""
+    `card`: none where threads play the DTPs. `end`: "told", `frames` come at most, and Stop says how many. `run`: keys of [run]."""
 
     bind_address: str
     frames: int
@@ -171,6 +169,7 @@ class Source:
     trigger: str = "internal"
     groups: tuple[Group, ...] = ()
     numa: str = "auto"
+    run: RunKeys = field(default=RunKeys(), metadata={KEYS: RunKeys})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from lxml import etree
 
 from rashpa.control.runfile.schemas import schema_path
 from rashpa.control.telegrams import telegram
-from rashpa.control.telegrams.part_xml import KINDS, element_of, part_of
+from rashpa.control.telegrams.part_xml import KINDS, element_of, keys_of, part_of
 from rashpa.control.telegrams.telegram import NAMESPACE, VERSION, Telegram
 from rashpa.control.telegrams.telegram_limits import MAX_BYTES, TelegramError, check_limits, root_of
 
@@ -38,7 +38,7 @@ def _schema() -> etree.XMLSchema:
 
 @cache
 def _parts(cls: type) -> tuple[tuple[str, Any, str], ...]:
-    """Return the fields of a class in order: name, type, and how it is written: attribute | list | child | children | part | parts."""
+    """Return the fields of a class in order: name, type, and how it is written: attribute | list | keys | child | children | part | parts."""
     hints = get_type_hints(cls)
     parts: list[tuple[str, Any, str]] = []
     for item in dataclasses.fields(cls):
@@ -46,6 +46,9 @@ def _parts(cls: type) -> tuple[tuple[str, Any, str], ...]:
         if telegram.PART in item.metadata:
             found = KINDS[item.metadata[telegram.PART]]
             parts.append((item.name, found, "parts" if get_origin(kind) is tuple else "part"))
+            continue
+        if telegram.KEYS in item.metadata:
+            parts.append((item.name, item.metadata[telegram.KEYS], "keys"))
             continue
         if get_origin(kind) in (types.UnionType, typing.Union):
             kind = next(argument for argument in get_args(kind) if argument is not type(None))
@@ -75,6 +78,9 @@ def _element_of(part: Any) -> Any:
             element.set(name, _text_of(value))
         elif how == "list":
             element.set(name, " ".join(_text_of(entry) for entry in value))
+        elif how == "keys":
+            for key, one in value.model_dump(mode="json").items():
+                element.set(key, _text_of(one))
         elif how in ("part", "parts"):
             values = value if how == "parts" else (value,)
             element.extend(element_of(entry, inner, NAMESPACE, _text_of) for entry in values)
@@ -102,6 +108,8 @@ def _part_of(element: Any, cls: type) -> Any:
             text = element.get(name)
             if text is not None:
                 values[name] = tuple(_value_of(part, kind) for part in text.split())
+        elif how == "keys":
+            values[name] = keys_of(element, kind)
         elif how in ("part", "parts"):
             parts = tuple(part_of(child, kind) for child in element.iterchildren(f"{{{NAMESPACE}}}{kind.element}"))
             values[name] = parts if how == "parts" else parts[0]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rashpa import _native
-from rashpa.control.orders.same_fields import plain_fields
 from rashpa.control.runfile.links import LinkOptions, parameters_of
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import Endpoint
@@ -51,6 +50,7 @@ def emulator_config(
     config.flow = order.flow
     config.on_full = order.on_full
     config.first_processor = order.first_processor
+    config.run = _native.RunKeys(order.run.model_dump(mode="json"))
     config.faults = _fault_plan(order.faults)
     config.groups = [native_group(group) for group in order.groups]
     return config, loaded.books
@@ -66,9 +66,8 @@ def link_of(dtp: telegram.SourceDtp, links: Mapping[str, _native.LinkOptions]) -
 
 
 def _fault_plan(faults: telegram.Faults) -> _native.FaultPlan:
-    plan = _native.FaultPlan()
-    for name, value in plain_fields(faults):
-        setattr(plan, name, value)
+    plan = _native.FaultPlan(faults.keys.model_dump(mode="json"))
+    plan.seed = faults.seed
     plan.dead_modules = [(dead.module, dead.from_frame) for dead in faults.dead_modules]
     return plan
 

@@ -7,10 +7,9 @@ from rashpa.control.telegrams import telegram
 
 def native_group(group: telegram.Group) -> _native.Group:
     """Return the native form of a group."""
-    native = _native.Group()
+    native = _native.Group(group.keys.model_dump(mode="json"))
     native.name = group.name
     native.replay_frames = group.replay_frames
-    native.response_ms = group.response_ms
     native.members = [native_member(member) for member in group.members]
     return native
 
