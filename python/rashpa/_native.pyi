@@ -173,7 +173,7 @@ class FaultPlan:
 
     seed: int
     dead_modules: list[tuple[int, int]]  # (module, first frame that is not sent)
-    def __init__(self, values: dict) -> None: ...
+    def __init__(self, values: dict[str, bool | int | float | str]) -> None: ...
 
 class SourceDtp:
     id: int
@@ -210,7 +210,7 @@ class Group:
     name: str
     replay_frames: int
     members: list[GroupMember]
-    def __init__(self, values: dict) -> None: ...
+    def __init__(self, values: dict[str, bool | int | float | str]) -> None: ...
 
 class MemberStatus:
     name: Final[str]
@@ -851,7 +851,7 @@ def opcode_of(name: str) -> int | None: ...
 
 """The number of "UC_RDMA_WRITE_ONLY" and its like."""
 
-def sections_json() -> str: ...
+def sections_json() -> str: ...  # what schema/sections.json holds
 
 class RunKeys:
-    def __init__(self, values: dict) -> None: ...
+    def __init__(self, values: dict[str, bool | int | float | str]) -> None: ...
