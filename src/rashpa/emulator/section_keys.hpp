@@ -49,7 +49,7 @@ const Parameters<FaultPlan>& fault_parameters();
 /// All but those that a plan works out.
 const Parameters<Group>& group_parameters();
 
-/// Of each section the declared keys: what schema/sections.json holds.
+/// The declared keys of each section, as JSON: the content of schema/sections.json.
 std::string sections_json();
 
 }  // namespace rashpa::emulator
