@@ -223,8 +223,9 @@ class View:
         """Type it and press Enter; the right one opens the page anew."""
         self.page.get_by_label("token").fill(token)
         self.page.get_by_label("token").press("Enter")
-        if token == TOKEN:
-            self.page.wait_for_function("() => document.getElementById('lock') === null")
+        refused = "document.getElementById('lock_text')?.innerText.startsWith('✖')"
+        self.page.wait_for_function(f"() => document.getElementById('lock') === null || {refused}")
+        if self.page.locator("#lock").count() == 0:
             self.until_there()
 
     def tab(self, name: str) -> None:

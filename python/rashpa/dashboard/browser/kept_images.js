@@ -69,6 +69,7 @@ export class KeptImages {
     button.addEventListener("click", () => this.goToFrame(view.facts.frame))
     this.strip.append(button)
     while (this.strip.children.length > IN_STRIP) this.strip.firstChild.remove()
+    this.strip.scrollLeft = this.strip.scrollWidth
   }
 
   thumbnail(image) {

@@ -46,6 +46,7 @@ byId("lock")?.addEventListener("submit", async (event) => {
   const form = event.target
   const token = new FormData(form).get("token")
   form.reset()
+  byId("lock_text").textContent = "…"
   const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams({ token }), redirect: "manual" })
   if (answer.type === "opaqueredirect") {
     location.reload()
