@@ -30,8 +30,8 @@
 namespace rashpa::link::sls {
 namespace {
 
-constexpr std::uint32_t kSlots = 32;
-constexpr std::size_t kTogether = 7;  // datagrams that the kernel cuts
+constexpr std::uint32_t kSlots = 256;  // 128 MiB a port: a starved taker may be so far behind
+constexpr std::size_t kTogether = 7;   // datagrams that the kernel cuts
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 using Arguments = std::map<std::string, std::string>;
