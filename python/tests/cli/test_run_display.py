@@ -30,7 +30,7 @@ sink = [{ kind = "null" }]
 """
 
 
-def progress(decided: int, to_write: int) -> Progress:
+def progress(decided: int, to_write: int, elapsed_s: float) -> Progress:
     buffer = BufferStatus(
         name="full",
         sink_error="",
@@ -42,7 +42,7 @@ def progress(decided: int, to_write: int) -> Progress:
         to_write=to_write,
     )
     destination = DestinationStatus(
-        receiver="receiver", elapsed_s=1.0, memory="", first_incomplete="", counts=(), buffers=(buffer,)
+        receiver="receiver", elapsed_s=elapsed_s, memory="", first_incomplete="", counts=(), buffers=(buffer,)
     )
     return Progress(
         "finishing",
@@ -60,22 +60,22 @@ def test_a_slow_sink_at_the_end_says_how_far_it_is(tmp_path: Path, monkeypatch: 
     path.write_text(RUN)
     said = io.StringIO()
     with RunDisplay(Console(file=said, width=200), load_plan(path), quiet=False) as display:
-        display.show(progress(300, 100))
+        display.show(progress(300, 100, 1.0))
         assert "writing" not in said.getvalue()
         now[0] = 6.0
-        display.show(progress(312, 88))
+        display.show(progress(312, 88, 7.0))
         now[0] = 12.0
-        display.show(progress(800, 0))
+        display.show(progress(800, 0, 13.0))
     assert "writing: 312 of 800 images, 88 wait, 2.0 images/s" in said.getvalue()
     assert "files are being completed" in said.getvalue()
 
 
-def running(decided: int, vetoed: int = 0, missing: int = 0) -> Progress:
+def running(decided: int, vetoed: int = 0, missing: int = 0, elapsed_s: float = 1.0) -> Progress:
     books = Books(expected=800, complete=decided, missing=missing, accepted=decided - vetoed, vetoed=vetoed)
     counts = (Count(group="link", name="payload_bytes", value=decided * 10_000_000),)
     destination = DestinationStatus(
         receiver="receiver",
-        elapsed_s=1.0,
+        elapsed_s=elapsed_s,
         memory="",
         first_incomplete="",
         counts=counts,
@@ -110,7 +110,7 @@ def test_without_a_terminal_a_line_says_rate_hits_and_time_left_every_few_second
     with RunDisplay(Console(file=said, width=40), load_plan(path), quiet=False) as display:
         for second in range(12):
             clock[0] = float(second)
-            display.show(running(20 * second, 15 * second))
+            display.show(running(20 * second, 15 * second, elapsed_s=1.0 + second))
     lines = said.getvalue().splitlines()
     assert lines[0] == "running: 100 of 800 images (12%), 20 images/s, 0.20 GB/s, 25.0% hits, 0:35 left"
     assert len(lines) == 2
@@ -120,11 +120,11 @@ def test_a_group_is_as_far_as_its_members_are_together(tmp_path: Path, clock: li
     plan = plan_of(tmp_path)
     images = plan.buffers[0].images
 
-    def member(decided: int) -> Status:
+    def member(decided: int, elapsed_s: float) -> Status:
         books = Books(expected=decided, complete=decided, accepted=decided)
         destination = DestinationStatus(
             receiver="r",
-            elapsed_s=1.0,
+            elapsed_s=elapsed_s,
             memory="",
             first_incomplete="",
             counts=(),
@@ -140,7 +140,8 @@ def test_a_group_is_as_far_as_its_members_are_together(tmp_path: Path, clock: li
     with RunDisplay(Console(file=said, width=40), plan, quiet=False) as display:
         for second in (0, 6):
             clock[0] = float(second)
-            display.show(Progress("running", images, 1.0, {}, {"a": member(second // 3), "b": member(second // 6)}))
+            members = {"a": member(second // 3, 1.0 + second), "b": member(second // 6, 0.5 + second)}
+            display.show(Progress("running", images, 1.0, {}, members))
     assert images == 10
     assert said.getvalue().splitlines() == [
         "running a: 2 images of group farm, 3 of 10 (30%), 0 images/s, 0.00 GB/s, 0:14 left",
@@ -177,7 +178,7 @@ def test_a_bar_on_a_terminal_has_rate_hits_and_time_left(tmp_path: Path, clock: 
     with RunDisplay(console, load_plan(path), quiet=False) as display:
         display.show(running(0))
         clock[0] = 2.0
-        display.show(running(40, 30))
+        display.show(running(40, 30, elapsed_s=3.0))
         display._bar.refresh()
     assert "20 images/s, 0.20 GB/s, 25.0% hits, 0:38 left" in said.getvalue()
 

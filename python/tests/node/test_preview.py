@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ from PIL import Image
 
 from rashpa import _native
 from rashpa.data.figures.image_view import image_view_of
-from rashpa.data.figures.view_bytes import view_of_bytes
+from rashpa.data.figures.view_bytes import ABSENT, view_of_bytes
 from rashpa.node.engine.preview import Masked, Preview, View, png_of, viewed
 
 
@@ -72,6 +73,32 @@ def test_gaps_and_special_values_are_masked_whatever_they_hold() -> None:
     gaps = np.array([[True, False, False]])
     image, _ = _seen(_preview(pixels, Masked(True, (4000,), gaps)), View())
     assert image.tolist() == [[65535, 65535, 3]]
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_each_block_without_a_value_says_why(step: int) -> None:
+    pixels = np.full((6, 8), 7, np.uint16)
+    pixels[0:2, 0:2] = 4000  # saturated
+    pixels[0:2, 2:4] = 4001  # masked
+    pixels[2:4, 0:8] = 65535  # lost
+    gaps = np.zeros((6, 8), np.bool_)
+    gaps[4:6, 6:8] = True
+    preview = replace(_preview(pixels, Masked(False, (4000, 4001), gaps, (4000,))), lost=((0, 2, 8, 2),))
+    _, arrays = view_of_bytes(viewed(preview, View(step=step)))
+    none = arrays["image"] == 65535
+    plane = np.zeros(none.shape, np.uint8)
+    plane[none] = arrays["absent"]
+    named = np.array(ABSENT)[plane][:: 2 // step, :: 2 // step]
+    assert named.tolist() == [
+        ["saturated", "masked", "", ""],
+        ["lost", "lost", "lost", "lost"],
+        ["", "", "", "not written"],
+    ]
+
+
+def test_a_whole_view_has_no_reasons() -> None:
+    _, arrays = view_of_bytes(viewed(_preview(np.full((4, 4), 7, np.uint16), Masked()), View(1, 1, 2, 2)))
+    assert "absent" not in arrays
 
 
 def test_peaks_and_curves_come_with_the_view() -> None:

@@ -52,7 +52,7 @@ class Picture:
             holes = gaps_of_buffer(buffer)
             special = tuple(one.value for one in buffer.special)
             saturated = tuple(one.value for one in buffer.special if one.meaning == "saturated")
-            arrived = Masked(buffer.masked == "delivered", special, saturated, _gaps(holes))
+            arrived = Masked(buffer.masked == "delivered", special, _gaps(holes), saturated)
             made = Masked(gaps=_gaps(shape.mask(holes))) if buffer.kernels else arrived
             self._known = shape, made, arrived
         return self._known

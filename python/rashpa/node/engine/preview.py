@@ -45,8 +45,8 @@ class Masked:
 
     delivered: bool = False
     special: tuple[int, ...] = ()
-    saturated: tuple[int, ...] = ()
     gaps: NDArray[np.bool_] | None = None
+    saturated: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
