@@ -7,15 +7,17 @@
 #include <utility>
 #include <vector>
 
-namespace rashpa {
-template <class Config>
-class Parameters;
-}  // namespace rashpa
+#include "rashpa/core/parameter.hpp"
 
 namespace rashpa::emulator {
 
 /// Keys of [run]. None is the emulator's alone yet: frames and number come with its orders.
 struct RunKeys {};
+
+inline const Parameters<RunKeys>& run_parameters() {
+  static const auto declared = Parameters<RunKeys>("run");
+  return declared;
+}
 
 /// Everything that is injected, seeded and logged (docs/explanations/books.md). Probabilities are per packet; `stall`
 /// per image of a DTP. A card drops and corrupts packets only, as many as its table of faults has places for.
@@ -27,6 +29,23 @@ struct FaultPlan {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> dead_modules;  ///< (module, first frame that is not sent)
   [[nodiscard]] bool packets() const noexcept { return drop > 0 || duplicate > 0 || reorder > 0 || corrupt > 0; }
 };
+
+/// All but `seed`, which has 64 bits, and `dead_modules`, which is a list.
+inline const Parameters<FaultPlan>& fault_parameters() {
+  static const auto declared =
+      Parameters<FaultPlan>("faults")
+          .add({.name = "drop", .doc = "packets that are not sent", .least = 0, .most = 1}, &FaultPlan::drop)
+          .add({.name = "duplicate", .doc = "packets that are sent twice", .least = 0, .most = 1},
+               &FaultPlan::duplicate)
+          .add({.name = "reorder", .doc = "packets that are sent behind a later one", .least = 0, .most = 1},
+               &FaultPlan::reorder)
+          .add({.name = "corrupt", .doc = "packets of which a bit is changed", .least = 0, .most = 1},
+               &FaultPlan::corrupt)
+          .add({.name = "stall", .doc = "images before which a DTP pauses", .least = 0, .most = 1}, &FaultPlan::stall)
+          .add({.name = "stall_us", .doc = "length of such a pause", .least = 0, .most = 60'000'000},
+               &FaultPlan::stall_us);
+  return declared;
+}
 
 /// One receiver of a group: the stack of its buffer, and the DTPs that bring it an image, by id.
 struct GroupMember {
@@ -43,11 +62,16 @@ struct Group {
   std::vector<GroupMember> members;
 };
 
-const Parameters<RunKeys>& run_parameters();
-/// All but `seed`, which has 64 bits, and `dead_modules`, which is a list.
-const Parameters<FaultPlan>& fault_parameters();
 /// All but those that a plan works out.
-const Parameters<Group>& group_parameters();
+inline const Parameters<Group>& group_parameters() {
+  static const auto declared = Parameters<Group>("group").add(
+      {.name = "response_ms",
+       .doc = "a member that owes something and is silent for so long is given nothing more",
+       .least = 1,
+       .most = 600'000},
+      &Group::response_ms);
+  return declared;
+}
 
 /// The declared keys of each section, as JSON: the content of schema/sections.json.
 std::string sections_json();

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys of sections that are an engine's alone, as src/rashpa/emulator/section_keys.cpp declares them: schema/sections.json, which the native module writes for
+"""Keys of sections that are an engine's alone, as src/rashpa/emulator/section_keys.hpp declares them: schema/sections.json, which the native module writes for
 `tools/make_kernels.py`.
 
 The declaration is the only place of such a key. The model of its section has it as a base; telegrams, their schema and the native call follow.
