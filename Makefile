@@ -41,7 +41,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' 'src/*.cl' \
   'tests/*.cpp' 'tests/*.hpp' '*CMakeLists.txt' cmake schema 2>/dev/null))
 
-.PHONY: build packages demo test-demo test test-quick test-system test-cpp test-python test-beamline test-chaos test-nth test-strangers test-vm test-slurm test-rtl synth pythons wheel test-wheel changelog release device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference stub lock clean distclean help
+.PHONY: build packages demo test-demo test test-quick test-system test-cpp test-python test-beamline test-chaos test-nth test-sim test-strangers test-vm test-slurm test-rtl synth pythons wheel test-wheel changelog release device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference stub lock clean distclean help
 
 build: build/.installed  ## the command .venv/bin/rashpa, the C++ tests and the benchmarks
 
@@ -151,6 +151,10 @@ test-vm: build  ## the links against Soft-RoCE and an IOMMU, in virtual machines
 	@tools/install_packages.sh packages-vm.txt
 	$(BIN)/python -m pytest -m vm tests/vm $(PYTEST_ARGS)
 
+test-sim: build/.packages  ## the product under a virtual clock: SEEDS faulty runs from FROM on (10000, 1)
+	cmake --build $(BUILD) --target rashpa_simulation
+	$(BUILD)/tests/simulation/rashpa_simulation --seeds $(or $(SEEDS),10000) --from $(or $(FROM),1) --jobs $(JOBS)
+
 test-slurm: build  ## nodes as job steps of a real Slurm, which is started for it; packages of packages-slurm.txt
 	@tools/install_packages.sh packages-slurm.txt
 	$(BIN)/python -m pytest -m slurm tests/slurm $(PYTEST_ARGS)
@@ -197,6 +201,7 @@ lint: build  ## format, types and layers; includes and clang-tidy of what change
 	$(BIN)/python tools/check_layers.py
 	$(BIN)/python tools/check_spdx.py
 	$(BIN)/python tools/check_waits.py
+	$(BIN)/python tools/check_clock.py
 	$(BIN)/python tools/prose_lint.py
 	$(BIN)/python tools/wrap_prose.py --check
 	git ls-files -co --exclude-standard '*CMakeLists.txt' '*.cmake' | xargs $(BIN)/gersemi --check

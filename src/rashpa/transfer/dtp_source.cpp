@@ -194,10 +194,15 @@ log::Where DtpSource::where(std::uint64_t index) const noexcept {
 
 DtpSource::Wait DtpSource::wait_for_credit(const std::stop_token& stop, std::uint64_t index) {
   std::int64_t since = 0;
+  std::int64_t told = 0;
   bool said = false;
   while (index >= sender_.granted()) {
     const std::int64_t now = now_ns();
-    if (since == 0) since = now;
+    if (since == 0) since = told = now;
+    if (now - told > kStarvedNs) {
+      tell_sent(index);
+      told = now;
+    }
     if (!said && now - since > kStarvedNs) {
       log::write(starved_, log::Level::warning, where(index),
                  "no free slot was granted for {} s: the receiver is behind, or its credits do not arrive",
@@ -284,6 +289,12 @@ void DtpSource::skip_image(std::uint64_t index) {
   images_skipped_.fetch_add(1, std::memory_order_relaxed);
   untold_ = index;
   poll(0);
+}
+
+// A destination that lost a whole ring knows of none of its images, and would wait for the first of them as long as the
+// source waits for its slot. Images that have come are not touched by it.
+void DtpSource::tell_sent(std::uint64_t next) noexcept {
+  if (next > 0) untold_ = next - 1;
 }
 
 // False when the link has no room for the event: poll, repeat.

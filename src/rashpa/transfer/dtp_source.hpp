@@ -84,7 +84,8 @@ struct DtpSourceStats {
 };
 
 /// Plays one DTP: paces, waits for credits, makes descriptors while the previous batch is in flight, sends the event.
-/// Of images that it skips it tells the destination, which otherwise would wait for them and grant no more slots.
+/// Of images that it skips it tells the destination, which otherwise would wait for them and grant no more slots. So it
+/// does of those that it has sent, when no slot is granted for a second: all of them may be lost.
 /// run() is the DTP's thread; everything else from any thread.
 class DtpSource {
  public:
@@ -132,6 +133,7 @@ class DtpSource {
   std::uint32_t crc_of(std::uint64_t frame);
   bool send_image(const std::stop_token& stop, std::uint64_t index, std::uint64_t frame);
   void skip_image(std::uint64_t index);
+  void tell_sent(std::uint64_t next) noexcept;
   bool tell_skipped();
   bool post_all(const std::stop_token& stop, const link::BufferDescriptor* writes, std::size_t count);
   void drain(const std::stop_token& stop);
@@ -154,7 +156,8 @@ class DtpSource {
   bool paced_ = false;       // the image in hand is due at some time
   std::int64_t due_ns_ = 0;  // … which is this
   std::uint64_t outstanding_ = 0;
-  std::optional<std::uint64_t> untold_{};  // the latest image skipped, when the destination is yet to be told
+  std::optional<std::uint64_t>
+      untold_{};  // images up to it are not to be waited for, and the destination is to be told
   std::uint64_t skip_events_ = 0;
   RandomWords stalls_of_;  // by image
   log::Limiter starved_;   // the state of credits

@@ -334,6 +334,27 @@ TEST(DtpSource, skips_without_credit_when_told_to_and_counts_it) {
   EXPECT_EQ(source.sent().get(2), Completeness::missing);
 }
 
+TEST(DtpSource, tells_a_destination_that_grants_nothing_which_images_it_has_sent) {
+  Frames frames;
+  CopySender sender(8192);
+  sender.grant = 2;
+  // All that was sent is lost: nothing else makes the destination grant again.
+  sender.on_event = [&] {
+    const FrameRecord& record = sender.records.back();
+    if ((record.flags & FrameRecord::skipped) != 0) sender.grant = record.index + 3;
+  };
+  sender.on_poll = [](bool) { std::this_thread::sleep_for(std::chrono::microseconds(200)); };  // wait: as a link does
+  DtpSource source(config(5), frames, sender);
+  source.run(std::stop_token{}, now_ns(), 0);
+  std::vector<std::uint64_t> told;
+  for (const FrameRecord& record : sender.records) {
+    if ((record.flags & FrameRecord::skipped) != 0) told.push_back(record.index);
+  }
+  EXPECT_EQ(told, (std::vector<std::uint64_t>{1, 3}));
+  EXPECT_EQ(source.stats().images_sent, 5U);
+  EXPECT_EQ(source.stats().images_skipped, 0U);
+}
+
 TEST(DtpSource, tells_the_destination_which_images_it_has_skipped) {
   Frames frames;
   CopySender sender(8192);

@@ -140,6 +140,10 @@ void Assembly::mark(std::uint64_t index) noexcept {
 // Whether the lines in hand can be of this image, and not of one a ring before or behind.
 bool Assembly::belongs(const Image& image) noexcept {
   if (!numbered_) return true;
+  if (floored_ && !after(floor_psn_)) {
+    counters_->late_packets.add(1);
+    return false;
+  }
   const bool passed = marked_ && image.index <= mark_index_;
   if ((passed && after(mark_psn_)) || (image.event && !image.bare && after(image.event_psn))) {
     count_not_free(image.index);
@@ -434,6 +438,10 @@ void Assembly::decide_by(std::uint64_t closed, std::uint64_t released, std::int6
     } else {
       memory::stream_fence();
       out.emit(arrival);
+      if (numbered_ && !image.bare) {
+        floored_ = true;
+        floor_psn_ = image.event_psn;
+      }
     }
     ++next_;
     next_slot_ = next_slot_ + 1 == placement_.slots ? 0 : next_slot_ + 1;

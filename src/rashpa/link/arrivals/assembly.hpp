@@ -169,8 +169,10 @@ class Assembly {
   bool numbered_ = false;
   bool marked_ = false;
   wire::PacketNumbers numbers_;
-  std::uint64_t psn_ = 0;         // of the packet in hand
-  std::uint64_t mark_psn_ = 0;    // of the latest event or record of skipped images …
+  std::uint64_t psn_ = 0;       // of the packet in hand
+  std::uint64_t mark_psn_ = 0;  // of the latest event or record of skipped images …
+  bool floored_ = false;
+  std::uint64_t floor_psn_ = 0;  // of the event of the latest decided image that had one: all others have higher ones
   std::uint64_t mark_index_ = 0;  // … and its image: all lines of images up to it have lower numbers, all others higher
   wire::Crc32cJoin join_;
   std::uint64_t packets_ = 0;  // seen by this DTP

@@ -106,6 +106,25 @@ TEST_F(Handler, a_line_of_an_image_a_ring_before_does_not_begin_a_later_one) {
   EXPECT_FALSE(arrivals[3].map->line_arrived(0));
 }
 
+TEST_F(Handler, a_line_of_an_image_a_ring_before_does_not_fill_the_gap_of_one_whose_event_has_come) {
+  make();
+  image(0);
+  port->released = 1;
+  handler->decide_all(++now, *this);
+  psn = 15;  // behind images 1 and 2
+  for (std::uint32_t i = 1; i < 4; ++i) line(3, i);
+  event(3);
+  psn = 1;  // a copy of a line of image 0 that was late
+  source->prepare(0);
+  give(packet(0x2A, dtp.placement.image_offset(3), source->payload().subspan(0, 256)));
+  EXPECT_EQ(stats()["late_packets"], 1U);
+  port->closed = 4;
+  handler->decide_all(++now, *this);
+  ASSERT_EQ(arrivals.size(), 4U);
+  EXPECT_EQ(arrivals[3].lines_missing, 1U);
+  EXPECT_FALSE(arrivals[3].map->line_arrived(0));
+}
+
 TEST_F(Handler, a_lost_event_is_missing_eight_packets_behind_the_next_one) {
   make();
   for (std::uint32_t i = 0; i < 4; ++i) line(0, i);

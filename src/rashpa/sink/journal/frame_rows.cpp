@@ -57,13 +57,18 @@ FrameRows::FrameRows(int journal, const JournalHeader& header, const Reserve& re
                     .form = static_cast<std::uint32_t>(header.form)};
   first.crc = first.own_crc();
   end_ = sizeof(first) + block.size();
-  const int code = take_room(images);
-  if (code != 0 || !write_all(journal_, bytes_of(first), 0) || !write_all(journal_, block, sizeof(first))) {
-    throw FileError(
-        fmt::format("{}no room for the tables of {} images, {:.1f} MB: {}; free some space or choose another folder",
-                    sink_of(header.form), images, static_cast<double>(room_of(images)) * 1e-6,
-                    errno_text(code != 0 ? code : errno)));
+  int code = take_room(images);
+  if (code == 0 && !(write_all(journal_, bytes_of(first), 0) && write_all(journal_, block, sizeof(first))))
+    code = errno;
+  if (code == 0) return;
+  const std::string sink = sink_of(header.form);
+  if (code != ENOSPC && code != EDQUOT) {
+    throw FileError(sink + "the journal of the tables cannot be written: " + errno_text(code) +
+                    "; look at the disk, or choose another folder");
   }
+  throw FileError(
+      fmt::format("{}no room for the tables of {} images, {:.1f} MB: {}; free some space or choose another folder",
+                  sink, images, static_cast<double>(room_of(images)) * 1e-6, errno_text(code)));
 }
 
 // Bytes of a journal with `images` more rows and the needs of completing.

@@ -209,16 +209,10 @@ void make_view(hid_t file) {
             "link frame_number");
 }
 
-}  // namespace
-
-h5::Handle create_master(const Hdf5Config& config, const fs::path& path) {
-  const h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
-  // Readers wait for close(), where the file system knows locks.
-  h5::check(H5Pset_file_locking(access.get(), true, true), "choose file locks");
-  h5::Handle file(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), H5Fclose,
-                  "create " + path.string());
-  const h5::Handle entry = h5::group(file.get(), "entry", "NXentry");
-  write_nxmx_tree(file.get(), entry.get(), config.metadata,
+/// All that is known before the first image.
+void fill_master(const Hdf5Config& config, hid_t file) {
+  const h5::Handle entry = h5::group(file, "entry", "NXentry");
+  write_nxmx_tree(file, entry.get(), config.metadata,
                   {.width = config.width,
                    .height = config.height,
                    .pixel = config.pixel,
@@ -236,9 +230,24 @@ h5::Handle create_master(const Hdf5Config& config, const fs::path& path) {
     h5::text_attribute(data.get(), "signal", "data");
     h5::texts_attribute(data.get(), "axes", std::vector<std::string>{"frame_number", ".", "."});
   }
-  if (config.form != ImageForm::sparse) make_view(file.get());
+  if (config.form != ImageForm::sparse) make_view(file);
   write_run_facts(entry.get(), config.metadata, config.buffer, config.special);
-  h5::check(H5Fflush(file.get(), H5F_SCOPE_LOCAL), "flush the master file");
+  h5::check(H5Fflush(file, H5F_SCOPE_LOCAL), "flush it");
+}
+
+}  // namespace
+
+h5::Handle create_master(const Hdf5Config& config, const fs::path& path) {
+  const h5::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "create file properties");
+  // Readers wait for close(), where the file system knows locks.
+  h5::check(H5Pset_file_locking(access.get(), true, true), "choose file locks");
+  h5::Handle file(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), H5Fclose,
+                  "create " + path.string());
+  try {
+    fill_master(config, file.get());
+  } catch (const FileError& error) {
+    throw FileError(path.string() + ": " + error.what());
+  }
   return file;
 }
 

@@ -84,14 +84,26 @@ RawPart::~RawPart() {
   if (file_ >= 0) ::close(file_);
 }
 
+// A disk without room says so when it is asked for the rest.
+constexpr int kHeaderAttempts = 16;
+
 void RawPart::write_header() {
   alignas(kBlockAlignment) std::array<std::byte, kRawHeader> bytes;
   encode(header_, bytes);
-  ssize_t done = ::pwrite(file_, bytes.data(), bytes.size(), 0);
+  // Whole again where a part was taken: O_DIRECT goes on at no odd place.
+  const auto write_whole = [&] {
+    ssize_t written = 0;
+    for (int attempt = 0; attempt < kHeaderAttempts; ++attempt) {
+      written = ::pwrite(file_, bytes.data(), bytes.size(), 0);
+      if (written < 0 || written == static_cast<ssize_t>(bytes.size())) break;
+    }
+    return written;
+  };
+  ssize_t done = write_whole();
   if (done < 0 && errno == EINVAL && remark_.empty()) {  // some file systems open it so, and then refuse
     ::fcntl(file_, F_SETFL, 0);
     remark_ = "the file system refuses O_DIRECT: images go through the page cache";
-    done = ::pwrite(file_, bytes.data(), bytes.size(), 0);
+    done = write_whole();
   }
   if (done == static_cast<ssize_t>(bytes.size())) return;
   throw FileError("raw sink: cannot write the header of a raw file: " + errno_text(done < 0 ? errno : ENOSPC));

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// The disk of a simulated run: files lie in memory (a folder of /dev/shm), and this decides how writes go.
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+
+#include "world.hpp"
+
+namespace rashpa::simulation::disk {
+
+struct Faults {
+  std::int64_t write_ns = 2'000;  ///< of a write, and at most so much more by chance
+  std::int64_t sync_ns = 100'000;
+  double slow = 0;  ///< of a write that takes `slow_ns`
+  std::int64_t slow_ns = 0;
+  double short_write = 0;           ///< takes a part
+  double error = 0;                 ///< EIO
+  std::uint64_t room = UINT64_MAX;  ///< bytes, then ENOSPC
+  double sync_error = 0;
+};
+
+struct Answer {
+  std::size_t bytes = 0;
+  int error = 0;
+};
+
+/// Files below the folder are of this disk.
+void begin(std::uint64_t seed, const std::filesystem::path& folder, const Faults& faults);
+/// Whether the calling thread is of the world and the file of its disk.
+[[nodiscard]] bool guards(int fd) noexcept;
+Answer write(std::size_t bytes) noexcept;
+/// 0, or an error.
+int sync() noexcept;
+/// Whether anything was refused so far.
+[[nodiscard]] bool failed() noexcept;
+
+}  // namespace rashpa::simulation::disk

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "play.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <memory>
+#include <utility>
+
+#include "checking_sink.hpp"
+#include "checks.hpp"
+#include "rashpa/core/log.hpp"
+#include "rashpa/dataset/pattern_dataset.hpp"
+#include "rashpa/emulator/emulator.hpp"
+#include "rashpa/receiver/receiver.hpp"
+#include "rashpa/sink/factory.hpp"
+
+namespace rashpa::simulation {
+
+namespace {
+
+constexpr Process kReceiver = 1;
+constexpr Process kFirstEmulator = 2;
+constexpr std::int64_t kMs = 1'000'000;
+constexpr std::int64_t kLimitNs = 600'000 * kMs;
+constexpr double kStopS = 2;  // an emulator ends within a second
+constexpr double kLookS = 0.01;
+constexpr std::int64_t kPatienceNs = 150'000 * kMs;  // of any end
+
+void sleep_until(std::int64_t ns) {
+  const std::int64_t rest = ns - world::now();
+  if (rest <= 0) return;
+  const timespec time{rest / 1'000'000'000, rest % 1'000'000'000};
+  ::nanosleep(&time, nullptr);
+}
+
+// The hand is another process while this lives: what it makes belongs to it.
+class As {
+ public:
+  explicit As(Process process) { world::enter(process); }
+  ~As() { world::enter(0); }
+  As(const As&) = delete;
+  As& operator=(const As&) = delete;
+};
+
+void say_logs() {
+  log::Entry entry;
+  while (log::take(entry)) {
+    world::trace_at(static_cast<std::int64_t>(entry.time_ns) - world::wall_ns() + world::now(),
+                    fmt::format("log: {}{}{}", entry.text(), entry.dtp < 0 ? "" : fmt::format(" [DTP {}]", entry.dtp),
+                                entry.frame < 0 ? "" : fmt::format(" [frame {}]", entry.frame)));
+  }
+}
+
+// Looks until it is true, and tells the log meanwhile.
+template <typename Look>
+bool waited_for(const Look& look) {
+  const std::int64_t until = world::now() + kPatienceNs;
+  bool true_now = look();
+  for (; !true_now && world::now() < until; true_now = look()) say_logs();
+  return true_now;
+}
+
+class Player {
+ public:
+  Player(const Scenario& scenario, std::filesystem::path folder)
+      : scenario_(scenario), slice_{scenario.every, scenario.phase}, folder_(std::move(folder)) {}
+
+  Result run() {
+    try {
+      set_up();
+      go();
+      check();
+      take_down();
+    } catch (const std::exception& error) {
+      const std::string text = error.what();
+      const bool of_the_disk = disk::failed() && (text.find(folder_.string()) != std::string::npos ||
+                                                  text.find("raw sink: ") != std::string::npos);
+      if (!of_the_disk) wrong("nobody expected: " + text);
+    }
+    say_logs();
+    result_.digest = world::digest();
+    result_.switches = world::switches();
+    return result_;
+  }
+
+ private:
+  void wrong(std::string text) { result_.wrong.push_back(std::move(text)); }
+  void set_up();
+  void make_receiver();
+  void make_emulators();
+  void go();
+  void perform(const Order& order);
+  void pause_all();
+  void resume_all(double rate_hz);
+  void end_here();
+  void stop_sources();
+  void wait_for_sources();
+  void finish();
+  void check();
+  void check_promises();
+  void take_down();
+  [[nodiscard]] bool sources_done() const;
+  [[nodiscard]] bool alive(std::size_t emulator) const {
+    return !world::killed(kFirstEmulator + static_cast<Process>(emulator));
+  }
+
+  const Scenario& scenario_;
+  Slice slice_;
+  std::filesystem::path folder_;
+  Result result_;
+  std::shared_ptr<const dataset::Dataset> dataset_;
+  std::vector<Part> parts_;
+  std::vector<std::unique_ptr<Findings>> found_;
+  std::unique_ptr<receiver::Receiver> receiver_;
+  std::vector<std::unique_ptr<emulator::Emulator>> emulators_;
+  std::vector<link::Endpoint> destinations_;
+  std::vector<std::uint64_t> sent_;
+  std::vector<receiver::DtpEnd> ends_;
+  std::int64_t begun_ns_ = 0;
+  std::int64_t disturbed_ns_ = 0;
+  bool finished_ = false;  // the receiver was told
+  bool aborted_ = false;
+  bool in_error_ = false;  // a reliable connection
+  std::uint64_t skipped_ = 0;
+};
+
+void Player::set_up() {
+  // No two frames of a run are alike: bytes of another one are always seen.
+  dataset_ =
+      dataset::make_pattern({scenario_.width, scenario_.height, PixelType::u16}, scenario_.modules, scenario_.frames);
+  const std::uint32_t lines = scenario_.height / scenario_.bands;
+  for (std::uint32_t dtp = 0; dtp < scenario_.modules * scenario_.bands; ++dtp) {
+    parts_.push_back({.id = dtp,
+                      .module = dtp / scenario_.bands,
+                      .first = dtp % scenario_.bands * lines,
+                      .lines = lines,
+                      .y = dtp * lines});
+  }
+  make_receiver();
+  make_emulators();
+}
+
+void Player::make_receiver() {
+  const As receiver(kReceiver);
+  receiver::BufferConfig buffer;
+  buffer.name = "full";
+  buffer.width = scenario_.width;
+  buffer.height = scenario_.height * scenario_.modules;
+  buffer.slots = scenario_.slots;
+  buffer.stack = scenario_.stack;
+  buffer.slice = slice_;
+  buffer.images = slice_.images(scenario_.frames);
+  buffer.end = scenario_.has(Deed::end_here) ? End::told : End::known;
+  buffer.deadline_ns = scenario_.deadline_ms * kMs;
+  if (scenario_.flow == link::Flow::credits && scenario_.on_full == transfer::OnFull::pause) {
+    buffer.quiet_ns = 2 * buffer.deadline_ns;
+  }
+  for (const Part& part : parts_) {
+    buffer.dtps.push_back(
+        {.id = part.id, .module = part.module, .x = 0, .y = part.y, .width = scenario_.width, .height = part.lines});
+  }
+  for (const SinkHabit& habit : scenario_.sinks) {
+    found_.push_back(std::make_unique<Findings>());
+    Findings& found = *found_.back();
+    const std::uint64_t number = found_.size();
+    receiver::SinkConfig sink([this, &found, habit, number](const receiver::Output&) {
+      return std::make_unique<CheckingSink>(scenario_, habit, number, dataset_, parts_, found, false);
+    });
+    sink.name = "checks";
+    if (habit.drops) sink.on_full = receiver::OnFull::drop;
+    buffer.sinks.push_back(std::move(sink));
+  }
+  if (scenario_.raw) {
+    disk::begin(scenario_.seed, folder_, scenario_.disk);
+    buffer.sinks.emplace_back(sink::RawOptions{.prefix = (folder_ / "run").string(), .io = sink::BlockWay::threads});
+  }
+  receiver::Config config;
+  config.buffers.push_back(std::move(buffer));
+  config.memory = memory::MemoryKind::pageable;
+  config.link = scenario_.roce;
+  config.port = 0;
+  config.link_threads = std::min<std::uint32_t>(scenario_.link_threads, static_cast<std::uint32_t>(parts_.size()));
+  config.flow = scenario_.flow;
+  config.run = 7;
+  receiver_ = std::make_unique<receiver::Receiver>(config);
+  destinations_ = receiver_->endpoints();
+}
+
+void Player::make_emulators() {
+  std::vector<link::Endpoint> sources(parts_.size());
+  const std::uint32_t emulators = std::min(scenario_.emulators, scenario_.modules);
+  for (std::uint32_t e = 0; e < emulators; ++e) {
+    const As emulator(kFirstEmulator + static_cast<Process>(e));
+    emulator::Config config;
+    config.dataset = dataset_;
+    config.link = scenario_.roce;
+    config.frames = scenario_.frames;
+    config.end = scenario_.has(Deed::end_here) ? End::told : End::known;
+    config.rate_hz = scenario_.rate_hz;
+    config.flow = scenario_.flow;
+    config.on_full = scenario_.on_full;
+    std::vector<std::size_t> places;
+    for (std::size_t place = 0; place < parts_.size(); ++place) {
+      const Part& part = parts_[place];
+      if (part.module % emulators != e) continue;
+      places.push_back(place);
+      config.dtps.push_back({{.id = part.id,
+                              .module = part.module,
+                              .region = {0, part.first, scenario_.width, part.lines},
+                              .slice = slice_,
+                              .images = slice_.images(scenario_.frames),
+                              .placement = receiver_->placements()[place],
+                              .run = 7},
+                             destinations_[place]});
+    }
+    emulators_.push_back(std::make_unique<emulator::Emulator>(config));
+    const auto ends = emulators_.back()->endpoints();
+    for (std::size_t i = 0; i < places.size(); ++i) sources[places[i]] = ends[i];
+  }
+  receiver_->arm(sources);
+}
+
+bool Player::sources_done() const {
+  for (std::size_t e = 0; e < emulators_.size(); ++e) {
+    if (alive(e) && !emulators_[e]->wait(0)) return false;
+  }
+  return true;
+}
+
+void Player::go() {
+  {
+    const As receiver(kReceiver);
+    receiver_->start();
+  }
+  begun_ns_ = world::now();
+  for (std::size_t e = 0; e < emulators_.size(); ++e) {
+    const As emulator(kFirstEmulator + static_cast<Process>(e));
+    emulators_[e]->start();
+  }
+  for (const Order& order : scenario_.orders) {
+    while (world::now() < begun_ns_ + order.at_ns && !sources_done()) {
+      sleep_until(std::min(world::now() + 2 * kMs, begun_ns_ + order.at_ns));
+    }
+    if (aborted_ || finished_) break;
+    perform(order);
+    say_logs();
+  }
+  if (aborted_) return;
+  wait_for_sources();
+  finish();
+}
+
+void Player::perform(const Order& order) {
+  world::trace(fmt::format("order: {} ({:.3f} ms)", name_of(order.deed), static_cast<double>(order.ns) * 1e-6));
+  switch (order.deed) {
+    case Deed::freeze_source:
+      world::freeze(kFirstEmulator, world::now() + order.ns);
+      disturbed_ns_ += order.ns;
+      break;
+    case Deed::freeze_receiver:
+      world::freeze(kReceiver, world::now() + order.ns);
+      disturbed_ns_ += order.ns;
+      break;
+    case Deed::part:
+      network()->parted_until = world::now() + order.ns;
+      disturbed_ns_ += order.ns;
+      break;
+    case Deed::pause:
+      pause_all();
+      sleep_until(world::now() + order.ns);
+      resume_all(0);
+      break;
+    case Deed::pace:
+      if (scenario_.rate_hz == 0) break;
+      pause_all();
+      resume_all(100.0 + static_cast<double>(order.ns % 4000));
+      break;
+    case Deed::end_here:
+      end_here();
+      break;
+    case Deed::stop:
+      stop_sources();
+      break;
+    case Deed::abort: {
+      aborted_ = true;
+      const std::int64_t since = world::now();
+      receiver_->stop();
+      result_.ns = world::now() - since;
+      stop_sources();
+      break;
+    }
+    case Deed::kill_source:
+      world::kill(kFirstEmulator);
+      network()->close_all(kFirstEmulator);
+      break;
+    case Deed::jump:
+      world::jump_wall(order.ns);
+      break;
+    case Deed::look:
+      static_cast<void>(receiver_->status());
+      receiver_->observe();
+      for (std::size_t e = 0; e < emulators_.size(); ++e) {
+        if (alive(e)) static_cast<void>(emulators_[e]->status());
+      }
+      break;
+  }
+}
+
+// As the manager does: first no deadline passes, then all sources stop before the same frame.
+void Player::pause_all() {
+  receiver_->hold_deadlines(true);
+  std::uint64_t frame = 0;
+  for (int round = 0; round < 2; ++round) {
+    for (std::size_t e = 0; e < emulators_.size(); ++e) {
+      if (!alive(e)) continue;
+      emulators_[e]->pause(frame);
+      frame = std::max(frame, emulators_[e]->begun());
+    }
+  }
+}
+
+void Player::resume_all(double rate_hz) {
+  for (std::size_t e = 0; e < emulators_.size(); ++e) {
+    if (alive(e)) emulators_[e]->resume(rate_hz);
+  }
+  receiver_->hold_deadlines(false);
+}
+
+void Player::end_here() {
+  pause_all();
+  std::uint64_t frames = 0;
+  for (std::size_t e = 0; e < emulators_.size(); ++e) {
+    if (alive(e)) frames = std::max(frames, emulators_[e]->begun());
+  }
+  for (std::size_t e = 0; e < emulators_.size(); ++e) {
+    if (alive(e)) emulators_[e]->end_at(frames);
+  }
+  for (const Part& part : parts_) ends_.push_back({.id = part.id, .images = slice_.images(frames)});
+  resume_all(0);
+}
+
+void Player::stop_sources() {
+  for (std::size_t e = 0; e < emulators_.size(); ++e) {
+    if (!alive(e)) continue;
+    const std::int64_t since = world::now();
+    emulators_[e]->stop();
+    const double seconds = static_cast<double>(world::now() - since) * 1e-9;
+    const bool stood = scenario_.has(Deed::freeze_source);
+    if (seconds > kStopS && !stood) wrong(fmt::format("an emulator needs {:.1f} s to stop", seconds));
+  }
+}
+
+void Player::wait_for_sources() {
+  for (std::size_t e = 0; e < emulators_.size(); ++e) {
+    if (!alive(e)) continue;
+    if (!waited_for([&] { return emulators_[e]->wait(kLookS); })) {
+      wrong(fmt::format("emulator {} does not come to its end:\n{}", e, world::describe()));
+      stop_sources();
+    }
+  }
+}
+
+void Player::finish() {
+  finished_ = true;
+  receiver_->finish(ends_);
+  if (waited_for([&] { return receiver_->wait(kLookS); })) return;
+  wrong("the receiver does not come to its end:\n" + world::describe());
+}
+
+void Player::check() {
+  const std::int64_t since = world::now();
+  receiver_->stop();
+  stop_sources();
+  result_.ns = since - begun_ns_;
+  const receiver::Status status = receiver_->status();
+  sent_.assign(parts_.size(), 0);
+  for (std::size_t e = 0; e < emulators_.size(); ++e) {
+    if (!alive(e)) continue;
+    const emulator::Status source = emulators_[e]->status();
+    for (std::size_t i = 0; i < source.ids.size(); ++i) {
+      sent_[source.ids[i]] = source.dtps[i].images_sent;
+      skipped_ += source.dtps[i].images_skipped;
+      if (source.dtps[i].link["send_errors"] != 0) in_error_ = true;
+    }
+  }
+  result_.complete = status.buffers[0].books.complete;
+  result_.expected = status.buffers[0].books.expected;
+  for (std::string& text : books_wrong(status, receiver_->completeness(0), receiver_->decisions(0))) wrong(text);
+  for (const auto& found : found_) {
+    for (std::string& text : sink_wrong(*found, status.buffers[0].books)) wrong(text);
+  }
+  check_promises();
+}
+
+void Player::check_promises() {
+  std::vector<const PathLog*> logs;
+  for (const link::Endpoint& end : destinations_) logs.push_back(network()->log(end.port, end.qpn));
+  const Promised promised = promised_of(scenario_, disturbed_ns_, aborted_, in_error_, world::killed(kFirstEmulator));
+  for (std::string& text : fates_wrong(scenario_, promised, receiver_->completeness(0), logs)) wrong(text);
+}
+
+void Player::take_down() {
+  receiver_.reset();
+  for (std::size_t e = 0; e < emulators_.size(); ++e) {
+    if (alive(e)) {
+      emulators_[e].reset();
+    } else {
+      static_cast<void>(emulators_[e].release());  // its threads are in it for ever
+    }
+  }
+  if (world::threads() != 1) wrong("threads are left:\n" + world::describe());
+  if (!world::killed(kFirstEmulator) && network()->sockets() != 0) {
+    wrong(fmt::format("{} sockets are left", network()->sockets()));
+  }
+}
+
+}  // namespace
+
+Result play(const Scenario& scenario, const std::filesystem::path& folder) {
+  world::begin(scenario.seed, kLimitNs);
+  auto* const net = new Network(scenario.seed);  // for as long as there are killed threads
+  net->faults = scenario.network;
+  network() = net;
+  log::set_level(log::Level::debug);
+  return Player(scenario, folder).run();
+}
+
+}  // namespace rashpa::simulation

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// A run that is tried: all of it drawn from the seed, and made simpler by the names of what it goes without.
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "disk.hpp"
+#include "network.hpp"
+#include "rashpa/link/roce/options.hpp"
+#include "rashpa/link/words.hpp"
+#include "rashpa/transfer/dtp_source.hpp"
+
+namespace rashpa::simulation {
+
+enum class Deed : std::uint8_t {
+  freeze_source,    ///< SIGSTOP for `ns`
+  freeze_receiver,  ///< the same
+  part,             ///< the network lets nothing through for `ns`
+  pause,            ///< for `ns`, then it goes on; the receiver's deadlines are held
+  pace,             ///< another rate
+  end_here,         ///< pauses, and the run is told its end
+  stop,             ///< the source ends, then the receiver
+  abort,            ///< the receiver ends, then the source
+  kill_source,      ///< SIGKILL; the receiver is told to finish
+  jump,             ///< the machine's calendar by `ns`
+  look,             ///< status of both
+};
+
+struct Order {
+  Deed deed = Deed::look;
+  std::int64_t at_ns = 0;  ///< after the start
+  std::int64_t ns = 0;
+};
+
+/// How a sink of the run behaves that looks at what it is given.
+struct SinkHabit {
+  std::int64_t put_ns = 0;  ///< of a stack, at most
+  double lazy = 0;          ///< of a stack that takes `lazy_ns`
+  std::int64_t lazy_ns = 0;
+  bool drops = false;
+};
+
+struct Scenario {
+  std::uint64_t seed = 0;
+  std::uint32_t modules = 1, bands = 1, width = 32, height = 4;
+  std::uint32_t emulators = 1;
+  std::uint64_t frames = 20;
+  std::uint32_t stack = 2, slots = 8;
+  std::uint64_t every = 1, phase = 0;
+  std::uint32_t link_threads = 1;
+  double rate_hz = 0;
+  std::int64_t deadline_ms = 200;
+  link::Flow flow = link::Flow::credits;
+  transfer::OnFull on_full = transfer::OnFull::pause;
+  link::roce::Options roce{};
+  NetworkFaults network{};
+  std::vector<SinkHabit> sinks{};
+  bool raw = false;
+  disk::Faults disk{};
+  std::vector<Order> orders{};
+
+  [[nodiscard]] bool has(Deed deed) const noexcept;
+  [[nodiscard]] std::string describe() const;
+};
+
+/// `without`: names of shrink_names() that it goes without.
+Scenario draw(std::uint64_t seed, const std::set<std::string>& without);
+/// All that a scenario can go without, the largest first.
+const std::vector<std::string>& shrink_names();
+[[nodiscard]] std::string_view name_of(Deed deed) noexcept;
+
+}  // namespace rashpa::simulation
