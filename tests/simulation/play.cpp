@@ -11,6 +11,7 @@
 #include "checking_sink.hpp"
 #include "checks.hpp"
 #include "rashpa/core/log.hpp"
+#include "rashpa/core/time/running_clock.hpp"
 #include "rashpa/dataset/pattern_dataset.hpp"
 #include "rashpa/emulator/emulator.hpp"
 #include "rashpa/receiver/receiver.hpp"
@@ -122,7 +123,8 @@ class Player {
   std::int64_t disturbed_ns_ = 0;
   bool finished_ = false;  // the receiver was told
   bool aborted_ = false;
-  bool in_error_ = false;  // a reliable connection
+  bool sources_done_ = false;  // by themselves
+  bool in_error_ = false;      // a reliable connection
   std::uint64_t skipped_ = 0;
 };
 
@@ -261,7 +263,7 @@ void Player::perform(const Order& order) {
       break;
     case Deed::freeze_receiver:
       world::freeze(kReceiver, world::now() + order.ns);
-      disturbed_ns_ += order.ns;
+      disturbed_ns_ += std::min(order.ns, RunningClock::kLongestStepNs);  // the rest is held against nobody
       break;
     case Deed::part:
       network()->parted_until = world::now() + order.ns;
@@ -371,6 +373,7 @@ void Player::finish() {
 
 void Player::check() {
   const std::int64_t since = world::now();
+  sources_done_ = !in_error_ && !scenario_.has(Deed::stop) && !aborted_ && sources_done();
   receiver_->stop();
   stop_sources();
   result_.ns = since - begun_ns_;
@@ -397,6 +400,12 @@ void Player::check() {
 void Player::check_promises() {
   std::vector<const PathLog*> logs;
   for (const link::Endpoint& end : destinations_) logs.push_back(network()->log(end.port, end.qpn));
+  for (std::size_t place = 0; place < logs.size() && sources_done_; ++place) {
+    const std::uint64_t out = logs[place] == nullptr ? 0 : logs[place]->images;
+    if (out < sent_[place]) {
+      wrong(fmt::format("DTP {} has sent {} images, and the network has seen {}", parts_[place].id, sent_[place], out));
+    }
+  }
   const Promised promised = promised_of(scenario_, disturbed_ns_, aborted_, in_error_, world::killed(kFirstEmulator));
   for (std::string& text : fates_wrong(scenario_, promised, receiver_->completeness(0), logs)) wrong(text);
 }

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Puts defects back, one after the other, and counts the seeds until the simulator finds each.
+
+Usage: simulate_mutants.py [--seeds N] [NAME…]. The defects are the patches of `tests/simulation/mutants`; without names, all. Each is applied to the tree, the
+program is built, seeds 1 … N are played, and the tree is as before. Prints a row of a table for each; exit 1 when one is not found or does not apply.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MUTANTS = ROOT / "tests" / "simulation" / "mutants"
+BUILD = ROOT / "build" / "release"
+PROGRAM = BUILD / "tests" / "simulation" / "rashpa_simulation"
+
+
+def patch(file: Path, *options: str) -> bool:
+    """Apply a patch to the tree; return whether it fitted."""
+    done = subprocess.run(["git", "apply", *options, str(file)], cwd=ROOT, check=False)  # noqa: S603, S607
+    return done.returncode == 0
+
+
+def build() -> None:
+    """Build the program of the tree as it is."""
+    subprocess.run(  # noqa: S603
+        ["cmake", "--build", str(BUILD), "--target", "rashpa_simulation"],  # noqa: S607
+        cwd=ROOT,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+
+
+def first_failure(seeds: int) -> tuple[int, str] | None:
+    """Return the first seed that fails, and its first words; None when all are good."""
+    done = subprocess.run(  # noqa: S603
+        [str(PROGRAM), "--seeds", str(seeds), "--most-failures", "1"], capture_output=True, text=True, check=False
+    )
+    found = re.findall(r"^seed (\d+) failed: (.*)\n(.*)$", done.stdout, re.MULTILINE)
+    if not found:
+        return None
+    seed, first, second = min(found, key=lambda each: int(each[0]))
+    return int(seed), second if re.match(r"[0-9a-f]{16} ", first) else first
+
+
+def main() -> int:
+    """Return the exit status: 0 when every defect was found."""
+    parser = argparse.ArgumentParser(description="puts defects back, and counts the seeds until each is found")
+    parser.add_argument("--seeds", type=int, default=10_000)
+    parser.add_argument("names", nargs="*")
+    asked = parser.parse_args()
+    files = [MUTANTS / f"{name}.patch" for name in asked.names] or sorted(MUTANTS.glob("*.patch"))
+    missed = 0
+    print("| defect | seeds | found as |\n|---|---|---|", flush=True)
+    for file in files:
+        if not patch(file):
+            print(f"| {file.stem} | | the patch does not apply: make it anew |", flush=True)
+            missed += 1
+            continue
+        try:
+            build()
+            found = first_failure(asked.seeds)
+        finally:
+            patch(file, "--reverse")
+        missed += found is None
+        row = f"more than {asked.seeds} | not found" if found is None else f"{found[0]} | {found[1]}"
+        print(f"| {file.stem} | {row} |", flush=True)
+    build()
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
