@@ -373,7 +373,7 @@ void Player::finish() {
 
 void Player::check() {
   const std::int64_t since = world::now();
-  sources_done_ = !in_error_ && !scenario_.has(Deed::stop) && !aborted_ && sources_done();
+  sources_done_ = !scenario_.has(Deed::stop) && !aborted_ && sources_done();
   receiver_->stop();
   stop_sources();
   result_.ns = since - begun_ns_;
@@ -400,7 +400,7 @@ void Player::check() {
 void Player::check_promises() {
   std::vector<const PathLog*> logs;
   for (const link::Endpoint& end : destinations_) logs.push_back(network()->log(end.port, end.qpn));
-  for (std::size_t place = 0; place < logs.size() && sources_done_; ++place) {
+  for (std::size_t place = 0; place < logs.size() && sources_done_ && !in_error_; ++place) {
     const std::uint64_t out = logs[place] == nullptr ? 0 : logs[place]->images;
     if (out < sent_[place]) {
       wrong(fmt::format("DTP {} has sent {} images, and the network has seen {}", parts_[place].id, sent_[place], out));
