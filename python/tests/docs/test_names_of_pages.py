@@ -14,7 +14,7 @@ NAME = re.compile(r"[A-Za-z_]\w*(?:(?:::|\.|->)\w+)*(?:\(\))?")
 # Files of an example's run, names with a part of the reader's, and names of other programs.
 EXAMPLES = re.compile(
     r"\w+_(?:master|frames)\.h5|\w+_attach\.json|vVERSION|manylinux_\d_\d+|r_\w+|mask0_data|x_formal\.sv|_[dioq]"
-    r"|CUDA_VISIBLE_DEVICES|POCL_CACHE_DIR|completer_retry_err"
+    r"|rx_(?:roi)?|udp_dstport2?|CUDA_VISIBLE_DEVICES|POCL_CACHE_DIR|completer_retry_err"
 )
 PROGRAM = re.compile(r"rashpa_(\w+?)(?:_test|_bench|_fuzz)?")
 WRITTEN = (".png", ".webp", ".h5", ".npz", ".npy", ".svg", ".md")
