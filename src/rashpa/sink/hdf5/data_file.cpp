@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/system/refusal.hpp"
 
 namespace rashpa::sink {
 namespace {
@@ -71,7 +72,15 @@ h5::Handle open_afresh(const std::filesystem::path& path) {
   h5::check(H5Pset_file_locking(access.get(), false, true), "switch file locks off");
   const hid_t closed = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get());
   if (closed >= 0) return {closed, H5Fclose, "open " + path.string()};
+  if (h5::was_refused()) h5::fail("open " + path.string());
   return {H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access.get()), H5Fclose, "open " + path.string()};
+}
+
+bool is_there(const std::filesystem::path& path) {
+  std::error_code why;
+  const std::filesystem::file_status found = std::filesystem::status(path, why);
+  if (std::filesystem::status_known(found)) return std::filesystem::is_regular_file(found);
+  throw RefusedError(path.string() + " cannot be looked at: " + why.message());
 }
 
 // Its writer says that it is still being written, and how long it was when it was made.
@@ -82,16 +91,19 @@ void let_be_opened(const std::filesystem::path& path) {
     H5Fclose(file);
     return;  // it was closed
   }
+  if (h5::was_refused()) h5::fail("open " + path.string());
+  // Words first: a file that is open for writing is left as it should be, whatever memory there is.
+  const std::string opening = "open " + path.string(), completing = "set the length of " + path.string();
   // Does the same as h5clear.
   const bool yes = true;
   h5::check(H5Pset(access.get(), "clear_status_flags", &yes), "ask for cleared marks");
   h5::check(H5Pset(access.get(), "skip_eof_check", &yes), "ask for no check of the length");
-  h5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose, "open " + path.string());
-  h5::check(H5Fincrement_filesize(file.get(), 0), "set the length of " + path.string());
+  h5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose, opening);
+  h5::check(H5Fincrement_filesize(file.get(), 0), completing);
   if (!file.close()) throw FileError("hdf5: cannot complete " + path.string() + ": " + h5::last_error());
 }
 
-std::uint64_t readable(const std::filesystem::path& path, const char* dataset) try {
+std::uint64_t readable_unless_refused(const std::filesystem::path& path, const char* dataset) try {
   const h5::Handle file = open_afresh(path);
   const h5::Handle set = h5::open_dataset(file.get(), dataset);
   const h5::Handle space(H5Dget_space(set.get()), H5Sclose, "look at the data");
@@ -110,6 +122,14 @@ std::uint64_t readable(const std::filesystem::path& path, const char* dataset) t
     if (at == HADDR_UNDEF || at + size > bytes) break;
   }
   return std::min(offset[0], shape[0]);
+} catch (const RefusedError&) {
+  throw;
+} catch (const Error&) {  // damaged
+  return 0;
+}
+
+std::uint64_t readable(const std::filesystem::path& path, const char* dataset) try {
+  return readable_unless_refused(path, dataset);
 } catch (const std::exception&) {
   return 0;
 }

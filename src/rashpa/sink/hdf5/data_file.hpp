@@ -50,11 +50,17 @@ std::string sync_to_disk(const std::filesystem::path& path);
 /// not seen. Throws FileError.
 h5::Handle open_afresh(const std::filesystem::path& path);
 
-/// Makes a file that can be opened of one whose writer was killed. Throws FileError when it is damaged.
+/// Whether a regular file is there. Throws RefusedError when the system does not say.
+bool is_there(const std::filesystem::path& path);
+
+/// Makes a file that can be opened of one whose writer was killed. Throws FileError when it is damaged, RefusedError
+/// when the system does not let it be opened.
 void let_be_opened(const std::filesystem::path& path);
 
 /// How many elements along the first dimension of `dataset` lie in chunks that are wholly in the file, counted until
 /// the first that is not. 0 when the file cannot be read.
 std::uint64_t readable(const std::filesystem::path& path, const char* dataset);
+/// The same; throws RefusedError, or std::bad_alloc, where nothing is known of the file.
+std::uint64_t readable_unless_refused(const std::filesystem::path& path, const char* dataset);
 
 }  // namespace rashpa::sink

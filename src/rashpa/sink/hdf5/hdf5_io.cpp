@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rashpa/sink/hdf5/hdf5_io.hpp"
 
+#include <charconv>
+#include <string_view>
 #include <utility>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/system/refusal.hpp"
 
 namespace rashpa::sink::h5 {
 namespace {
@@ -12,6 +15,12 @@ namespace {
 herr_t keep_innermost(unsigned n, const H5E_error2_t* entry, void* out) {
   if (n == 0 && entry->desc != nullptr) *static_cast<std::string*>(out) = entry->desc;
   return 0;
+}
+
+std::string innermost() {
+  std::string reason = "no reason given";
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &reason);
+  return reason;
 }
 
 /// UTF-8 of any length: NeXus asks for it, and its validators read it. Strings of a fixed length are none of theirs.
@@ -50,7 +59,7 @@ std::vector<const char*> pointers(std::span<const std::string> values) {
 }  // namespace
 
 Handle::Handle(hid_t id, Close closer, std::string_view what) : id_(id), close_(closer) {
-  if (id < 0) throw FileError("hdf5: cannot " + std::string(what) + ": " + last_error());
+  if (id < 0) fail(what);
 }
 Handle::Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
 Handle& Handle::operator=(Handle&& other) noexcept {
@@ -77,12 +86,27 @@ void silence() {
 }
 
 void check(herr_t status, std::string_view what) {
-  if (status < 0) throw FileError("hdf5: cannot " + std::string(what) + ": " + last_error());
+  if (status < 0) fail(what);
+}
+
+void fail(std::string_view what) {
+  const std::string text = "hdf5: cannot " + std::string(what) + ": " + last_error();
+  if (was_refused()) throw RefusedError(text);
+  throw FileError(text);
+}
+
+bool was_refused() {
+  constexpr std::string_view kKey = "errno = ";
+  const std::string reason = innermost();
+  const std::size_t at = reason.find(kKey);
+  if (at == std::string::npos) return false;
+  int code = 0;
+  const char* const from = reason.data() + at + kKey.size();
+  return std::from_chars(from, reason.data() + reason.size(), code).ec == std::errc() && is_refusal(code);
 }
 
 std::string last_error() {
-  std::string reason = "no reason given";
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &reason);
+  std::string reason = innermost();
   // System errors come as "…, error message = 'No space left on device', …": a reader needs the words in quotes.
   constexpr std::string_view kKey = "error message = '";
   if (const auto at = reason.find(kKey); at != std::string::npos) {

@@ -18,7 +18,8 @@ class Handle {
  public:
   using Close = herr_t (*)(hid_t);
   Handle() = default;
-  /// Throws FileError "hdf5: cannot <what>: <the library's reason>" when `id` is negative.
+  /// Throws FileError "hdf5: cannot <what>: <the library's reason>" when `id` is negative; RefusedError when the system
+  /// has refused.
   Handle(hid_t id, Close closer, std::string_view what);
   Handle(Handle&& other) noexcept;
   Handle& operator=(Handle&& other) noexcept;
@@ -42,6 +43,10 @@ void silence();
 void need_locks();
 /// Throws FileError when `status` is negative, as Handle does.
 void check(herr_t status, std::string_view what);
+/// Throws as Handle does.
+[[noreturn]] void fail(std::string_view what);
+/// Whether the last error of the library on this thread is a refusal of the system.
+bool was_refused();
 /// The innermost reason that the library gives for its last error on this thread.
 std::string last_error();
 

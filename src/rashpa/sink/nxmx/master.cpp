@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/system/refusal.hpp"
 #include "rashpa/core/time/clock.hpp"
 #include "rashpa/core/time/iso_time.hpp"
 #include "rashpa/sink/hdf5/data_file.hpp"
@@ -288,6 +289,8 @@ std::string complete_master(const fs::path& prefix, const MasterContents& conten
   try {
     try {
       write(Peaks::listed);
+    } catch (const RefusedError&) {
+      throw;
     } catch (const FileError& failure) {
       without_peaks = failure.what();
       write(Peaks::left_out);

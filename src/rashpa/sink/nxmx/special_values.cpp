@@ -6,6 +6,7 @@
 #include <string>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/system/refusal.hpp"
 #include "rashpa/sink/hdf5/data_file.hpp"
 #include "rashpa/sink/output_files.hpp"
 
@@ -87,6 +88,8 @@ std::vector<std::uint32_t> special_mask_of(const std::filesystem::path& prefix, 
     return mask;
   }
   return {};
+} catch (const RefusedError&) {
+  throw;
 } catch (const FileError&) {  // an image that cannot be read: the mask stays as the run began with it
   return {};
 }

@@ -12,6 +12,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/numbers/checksum.hpp"
+#include "rashpa/core/system/refusal.hpp"
 
 namespace rashpa::sink {
 namespace {
@@ -81,7 +82,11 @@ std::optional<RawHeader> decode_raw_header(std::span<const std::byte> bytes) noe
 RawFile::RawFile(const std::filesystem::path& path, const JournalHeader& run) {
   // Not one that could be waited for.
   file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file_ < 0) throw FileError("raw file: cannot open " + path.string() + ": " + errno_text(errno));
+  if (const int code = errno; file_ < 0) {
+    const std::string text = "raw file: cannot open " + path.string() + ": " + errno_text(code);
+    if (is_refusal(code)) throw RefusedError(text);
+    throw FileError(text);
+  }
   struct stat found {};
   std::array<std::byte, kRawHeader> bytes{};
   const bool regular = ::fstat(file_, &found) == 0 && S_ISREG(found.st_mode);

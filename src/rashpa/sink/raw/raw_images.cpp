@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/system/refusal.hpp"
 #include "rashpa/sink/output_files.hpp"
 
 namespace rashpa::sink {
@@ -18,6 +19,9 @@ bool RawImages::read(std::size_t image, std::span<std::byte> out) {
     file_.reset();
     try {
       file_.emplace(OutputFiles::data_path(prefix_, at.file, ImageForm::raw), rows_.header());
+    } catch (const RefusedError&) {
+      number_ = 0;
+      throw;
     } catch (const FileError&) {  // none of its images is there
     }
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/system/refusal.hpp"
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/sink/hdf5/data_file.hpp"
 #include "rashpa/sink/image_store.hpp"
@@ -76,6 +77,8 @@ void copy_if_there(const fs::path& from, const fs::path& to) {
   copy_whole(from, to);
   try {
     let_be_opened(to);
+  } catch (const RefusedError&) {
+    throw;
   } catch (const FileError&) {  // damaged: its images are lost, which the rows will say
   }
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "rashpa/core/error.hpp"
+#include "rashpa/core/system/refusal.hpp"
 #include "rashpa/sink/hdf5/data_file.hpp"
 #include "rashpa/sink/journal/frame_rows.hpp"
 #include "rashpa/sink/journal/journal_lock.hpp"
@@ -32,15 +33,17 @@ bool is_complete(const fs::path& master) {
 
 /// The readable part of each data file: images of a dense one, elements of a sparse one.
 std::uint64_t readable_of(const fs::path& path, ImageForm form) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return 0;
+  if (!is_there(path)) return 0;
   try {
     let_be_opened(path);
+  } catch (const RefusedError&) {
+    throw;
   } catch (const FileError&) {  // damaged: nothing of it can be read
     return 0;
   }
-  if (form == ImageForm::dense) return readable(path, "/entry/data/data");
-  return std::min(readable(path, "/entry/data/index"), readable(path, "/entry/data/intensity"));
+  if (form == ImageForm::dense) return readable_unless_refused(path, "/entry/data/data");
+  return std::min(readable_unless_refused(path, "/entry/data/index"),
+                  readable_unless_refused(path, "/entry/data/intensity"));
 }
 
 /// Asks each data file once.
@@ -52,7 +55,7 @@ class DataFiles {
     const auto [found, fresh] = readable_.try_emplace(row.stored.file, 0);
     if (fresh) found->second = readable_of(path, form_);
     const std::uint64_t needed = form_ == ImageForm::dense ? std::uint64_t{row.stored.place} + 1 : row.stored.end;
-    return fs::exists(path) && needed <= found->second;
+    return is_there(path) && needed <= found->second;
   }
 
  private:
@@ -70,10 +73,11 @@ std::uint64_t unknown_of(const FrameRows& rows) {
 /// An unreadable file stays as it is: the master only links it.
 void let_accumulations_be_opened(const fs::path& prefix) {
   const fs::path path = OutputFiles::accumulated_path(prefix);
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return;
+  if (!is_there(path)) return;
   try {
     let_be_opened(path);
+  } catch (const RefusedError&) {
+    throw;
   } catch (const FileError&) {  // damaged
   }
 }

@@ -18,7 +18,8 @@ struct Repaired {
 
 /// Completes the master of a run whose process ended early, or could not complete it, from the journal and the data
 /// files. Nothing is invented: an image is stored when the journal says so and its data file holds it. Throws
-/// FileError: no master, no journal, a run that is still being written, no room.
+/// FileError: no master, no journal, a run that is still being written, no room; RefusedError when the system does not
+/// let a file be opened. The next repair finds everything then.
 Repaired repair(const std::string& prefix);
 
 }  // namespace rashpa::sink

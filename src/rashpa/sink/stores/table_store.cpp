@@ -7,6 +7,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame/result_types.hpp"
+#include "rashpa/core/system/refusal.hpp"
 
 namespace rashpa::sink {
 namespace {
@@ -185,7 +186,7 @@ TableRows TableStore::settle(std::string& error) {
   Results stored;
   stored.tables = tables_;
   stored.profiles = profiles_;
-  const TableRows there = gone ? TableRows{} : readable_rows(path, stored);
+  const TableRows there = gone ? TableRows{} : readable_rows(path, stored, readable);
   const auto holds = [&](const TableRows& end) {
     for (std::size_t t = 0; t < end.size(); ++t) {
       if (end[t] > there[t]) return false;
@@ -221,34 +222,34 @@ bool RowsOfImages::are_there(const FrameRow& row) noexcept {
   return all;
 }
 
-TableRows readable_rows(const std::filesystem::path& path, const Results& results) {
+TableRows readable_rows(const std::filesystem::path& path, const Results& results, Reading read) {
   const std::vector<Table>& tables = results.tables;
   TableRows rows{};
   for (std::size_t t = 0; t < tables.size(); ++t) {
     rows[t] = std::numeric_limits<std::uint64_t>::max();
     for (const Column& column : tables[t].columns) {
-      rows[t] = std::min(rows[t], readable(path, path_of(tables[t], column).c_str()));
+      rows[t] = std::min(rows[t], read(path, path_of(tables[t], column).c_str()));
     }
   }
   if (!results.profiles.empty()) rows[kProfiles] = std::numeric_limits<std::uint64_t>::max();
   for (const Profile& profile : results.profiles) {
     for (const Column& array : profile.arrays) {
-      rows[kProfiles] = std::min(rows[kProfiles], readable(path, path_of(profile, array.name).c_str()));
+      rows[kProfiles] = std::min(rows[kProfiles], read(path, path_of(profile, array.name).c_str()));
     }
   }
   return rows;
 }
 
 TableRows readable_tables(const std::filesystem::path& path, const Results& results) {
-  std::error_code ignored;
-  if ((results.tables.empty() && results.profiles.empty()) || !std::filesystem::is_regular_file(path, ignored))
-    return {};
+  if ((results.tables.empty() && results.profiles.empty()) || !is_there(path)) return {};
   try {
     let_be_opened(path);
+  } catch (const RefusedError&) {
+    throw;
   } catch (const FileError&) {  // damaged
     return {};
   }
-  return readable_rows(path, results);
+  return readable_rows(path, results, readable_unless_refused);
 }
 
 void refer_to_tables(hid_t rashpa, const std::filesystem::path& prefix, const FrameRows& rows) {

@@ -71,11 +71,15 @@ class RowsOfImages {
   TableRows end_{};
 };
 
+/// The elements of a dataset that can be read, as readable() says.
+using Reading = std::uint64_t (*)(const std::filesystem::path& path, const char* dataset);
+
 /// Rows of each table that can be read from a file of tables, and images with profiles; it may have been left by a
 /// process that was killed.
-TableRows readable_rows(const std::filesystem::path& path, const Results& results);
+TableRows readable_rows(const std::filesystem::path& path, const Results& results, Reading read);
 
-/// Likewise, where the run has tables; none of a file that is not there, or damaged.
+/// Likewise, where the run has tables; none of a file that is not there, or damaged. Throws RefusedError when the
+/// system does not let it be opened.
 TableRows readable_tables(const std::filesystem::path& path, const Results& results);
 
 /// In the master: /entry/rashpa/tables/<name> with `ptr` and links to the columns. Throws FileError.
