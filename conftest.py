@@ -21,6 +21,8 @@ _HAS_RASHPA = importlib.util.find_spec("rashpa") is not None
 # Seconds of a worker that files take which take long: workers begin with the longest, so that none of them ends long after the rest. They decide the order
 # alone; the end of the tests names files that are missing here.
 LONG = {
+    "python/tests/cli/test_all_commands.py": 40,
+    "python/tests/cli/test_documents.py": 40,
     "tests/chaos/test_runs.py": 150,
     "tests/chain/test_masks_of_stored_data.py": 75,
     "tests/chain/test_open_runs.py": 32,
