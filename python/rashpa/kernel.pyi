@@ -30,7 +30,7 @@ def jungfrau(
     Makes pixels of int16 or float32.
     Finds masked_pixels (pixels), saturated_pixels (pixels).
     photon_energy_kev: that of the detector when not given.
-    borders: pixels of double size between chips: raw, the image is as modules send it; shared, it is assembled and their counts are shared; masked, it is assembled and they are masked.
+    borders: pixels of double size between chips. raw: the image is as modules send it; shared: it is assembled and their counts are shared. masked: it is assembled and they are masked.
     track: pedestals of G0 follow dark images, or also pixels without a photon.
     track_images: images that the running mean looks back.
     track_sigma: track empty: no farther from the pedestal, in RMS.
@@ -116,7 +116,7 @@ def accumulate(
     max: largest value.
     variance: unbiased: n - 1.
     window: images, a multiple of the buffer"s stack; 0: the whole run.
-    added: accepted: what the pipeline accepts; reached: all that the kernels before it let through.
+    added: accepted: images that the pipeline accepts; reached: all that the kernels before it let through.
     """
 
 def roi_stats(
@@ -132,7 +132,7 @@ def roi_stats(
 
     Takes pixels of uint8, uint16, uint32, int16, int32.
     Finds <name>_sum (counts), <name>_mean (counts), <name>_min (counts), <name>_max (counts), <name>_pixels (pixels), for each name.
-    regions: name=x,y,width,height of the image, several with ; between them; 8 at most.
+    regions: name=x,y,width,height of the image, 8 at most, with ; between them.
     """
 
 def checksum(
@@ -149,7 +149,7 @@ def checksum(
     Takes pixels of uint8, uint16, uint32, int16, int32, float32.
     Finds crc32c, checksums_verified.
     Vetoes: wrong_checksum.
-    on_mismatch: what becomes of an image that is not what its source has sent.
+    on_mismatch: the treatment of an image that differs from its source"s.
     """
 
 def unpack(
@@ -257,7 +257,7 @@ def peakfinder(
     clip: deviations from which on a pixel is left out of the background; at least Chauvenet"s criterion.
     cycles: how often pixels are left out, at most.
     noise: of the detector, in units of the pixels.
-    cutoff: deviations above the background of what is picked.
+    cutoff: deviations of picked pixels above the background.
     poni: geometry: a PONI file, in place of beam_x and beam_y.
     geometry: geometry: a CrystFEL file, in place of beam_x and beam_y.
     patch: side of the square around a peak, pixels.
@@ -300,7 +300,7 @@ def sparsify(
     clip: deviations from which on a pixel is left out of the background; at least Chauvenet"s criterion.
     cycles: how often pixels are left out, at most.
     noise: of the detector, in units of the pixels.
-    cutoff: deviations above the background of what is picked.
+    cutoff: deviations of picked pixels above the background.
     poni: geometry: a PONI file, in place of beam_x and beam_y.
     geometry: geometry: a CrystFEL file, in place of beam_x and beam_y.
     capacity: room for listed pixels, as a part of all.
@@ -361,6 +361,6 @@ def azimuthal(
     ring_max: of the ring that is judged, in radial_unit; both 0: all.
     min_intensity: mean of the ring; 0: any.
     max_intensity: mean of the ring; 0: any.
-    added: profiles summed over images; accepted: those that the pipeline accepts; reached: all that the kernels before it let through.
+    added: profiles summed over images. accepted: those that the pipeline accepts; reached: all that the kernels before it let through.
     window: images of such a sum, a multiple of the buffer"s stack; 0: the whole run.
     """

@@ -57,7 +57,7 @@ WRONG = {
     "receiver, type": ("[link]", '[receiver]\nport = "0"\n[link]', 'run.toml:12: receiver.port: it is "0"; it must be a whole number; write it without quotes'),
     "receiver, unknown": ("[link]", "[receiver]\nprt = 0\n[link]", 'run.toml:12: receiver.prt: no such key; did you mean "port"?'),
     "receivers, bounds": ("[link]", '[[receiver]]\nname = "a"\nport = -1\n[link]', "run.toml:13: receiver[0].port: it is -1; it must be at least 0"),
-    "receivers, missing": ("[link]", "[[receiver]]\nport = 0\n[link]", "run.toml:11: receiver[0].name: this key is needed and not there: what buffers"),
+    "receivers, missing": ("[link]", "[[receiver]]\nport = 0\n[link]", "run.toml:11: receiver[0].name: this key is needed and not there: "),
     "receivers, unknown": ("[link]", '[[receiver]]\nname = "a"\nprt = 0\n[link]', 'receiver[0].prt: no such key; did you mean "port"?'),
     "receivers, form": ("[run]", "receiver = 3\n[run]", "receiver: it is 3; it must be a table"),
     "dataset, type": ("height = 32\n[link]", 'height = "32"\n[link]', 'run.toml:10: dataset.height: it is "32"; it must be a whole number; write it without quotes'),
