@@ -26,6 +26,7 @@ LONG = {
     "tests/chaos/test_runs.py": 150,
     "tests/chain/test_masks_of_stored_data.py": 75,
     "tests/chain/test_open_runs.py": 32,
+    "tests/chain/test_detector_udp.py": 35,
     "tests/files/test_hostile_hdf5.py": 150,
     "python/tests/docs/test_pages.py": 140,
     "tests/files/test_hostile_maps.py": 130,
