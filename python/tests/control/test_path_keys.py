@@ -37,6 +37,24 @@ name = "b"
 [[buffer.sink]]
 kind = "hdf5"
 """
+# Such a detector sends by itself: it has neither a dataset nor an emulator.
+CONTROLLED = """
+[run]
+name = "r"
+frames = 2
+[detector]
+width = 1024
+height = 512
+[detector.control]
+kind = "slsdet"
+config = "{name}"
+[link]
+kind = "sls"
+[[buffer]]
+name = "b"
+[[buffer.sink]]
+kind = "hdf5"
+"""
 CARD_UNIT = Path(__file__).parents[3] / "examples" / "12_card_unit.toml"
 PATTERN = 'kind = "pattern"\nwidth = 8\nheight = 4'
 
@@ -73,6 +91,7 @@ STORED = 'kind = "stored"\n{}\nwidth = 8\nheight = 4'
 CALIBRATION = '[detector.calibration]\n{} = ["PATH"]\n'
 KEYS = {
     "Run output": Key("Run", 'output = "PATH"', lambda plan: set(grant_of(plan, "receiver", "t" * 16).write), cwd=True),
+    "Control config": Key("", "", lambda plan: {plan.control_config}),
     "Nodes authority": Key("Nodes", 'authority = "PATH"', lambda plan: {plan.authority}),
     "Detector geometry": Key("Detector", 'geometry = "PATH"', lambda plan: {plan.file.detector.geometry or ""}),
     "Emulator card": Key("Emulator", '[[emulator]]\nname = "e"\nengine = "fpga"\ncard = "PATH"', cards("emulator")),
@@ -161,6 +180,8 @@ def named(runs: Path, key: str, name: str) -> set[str]:
     if key == "CalibrationSpec pedestal":
         text += 'gain = ["x"]\n'
     written = FILE.format(**{"dataset": PATTERN, **places, one.place: text})
+    if key == "Control config":
+        written = CONTROLLED.format(name=name)
     if key == "Buffer card":
         written = CARD_UNIT.read_text(encoding="utf-8").replace(
             'unit = "fpga"\ncard = "sim"', f'unit = "fpga"\ncard = "{name}"'

@@ -79,6 +79,13 @@ class Plan:
         named = self.file.nodes.authority
         return located(named, self.source.path.resolve().parent) if named else ""
 
+    @property
+    def control_config(self) -> str:
+        """Return the configuration file of a detector that sends by itself; empty: none."""
+        control = self.file.detector.control
+        named = control.config if control else ""
+        return located(named, self.source.path.resolve().parent) if named else ""
+
     def group_of(self, receiver: str) -> PlannedGroup | None:
         """Return the group of which the receiver is a member, None without one."""
         return next((group for group in self.groups if receiver in group.members), None)

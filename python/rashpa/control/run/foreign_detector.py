@@ -5,7 +5,6 @@ import asyncio
 import contextlib
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from rashpa.control.nodes.node_client import NodeError
@@ -13,7 +12,6 @@ from rashpa.control.nodes.running_time import RunningClock
 from rashpa.control.plan.model import Plan
 from rashpa.control.runfile.control_section import Control
 from rashpa.control.telegrams.telegram import Endpoint, Status
-from rashpa.data.files.file_names import located
 
 _LABEL = "detector.control"
 _LONGEST_STEP_S = 2.0
@@ -119,8 +117,8 @@ class ForeignDetector:
             raise NodeError(_LABEL, text, "config") from None
         try:
             self._detector = package.Detector()
-            if self._control.config:
-                self._detector.loadConfig(located(self._control.config, Path(self._plan.source.path).resolve().parent))
+            if self._plan.control_config:
+                self._detector.loadConfig(self._plan.control_config)
         except Exception as error:
             raise NodeError(_LABEL, f"{where}: slsdet: {error}", "config") from error
 
