@@ -16,6 +16,8 @@ MAY = {
     "python/rashpa/cli/report/report.py": "when a report was made",
     "python/rashpa/cli/run/run.py": "how many days old a calibration is",
     "python/rashpa/cli/run/watch.py": "lines of a terminal",
+    "python/rashpa/dashboard/alarms.py": "when an alarm began and was acknowledged",
+    "python/rashpa/dashboard/audit.py": "when somebody gave an order",
     "python/rashpa/dashboard/orders.py": "the name of a run",
     "python/rashpa/data/base/tai.py": "whether the table of leap seconds is out of date",
     "python/rashpa/node/door/audit.py": "when somebody gave an order",

@@ -20,7 +20,7 @@ from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.combined.combined import left_out_in, parts_in
 from rashpa.data.stored.image_sequence import ImageSequence
 from rashpa.data.stored.reader import Run, open_run
-from rashpa.data.stored.run_facts import COMPLETENESS, RunFacts, RunTables, TableFacts
+from rashpa.data.stored.run_facts import COMPLETENESS, RunFacts, RunTables, TableFacts, hit_column_of
 from rashpa.data.stored.stored_piece import no_value
 from rashpa.data.stored.stored_places import MASTER_GONE
 
@@ -163,7 +163,7 @@ class JoinedRun(Closed):
     @property
     def hit_column(self) -> str | None:
         """Return the name of the number that a hit curve shows, as of each member."""
-        return next(reversed(self.tables.scalars), None)
+        return hit_column_of(self.tables.scalars)
 
     def row_of(self, index: int) -> int:
         """Return the table row of stored image `index`."""

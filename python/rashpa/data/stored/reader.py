@@ -36,6 +36,7 @@ from rashpa.data.stored.run_facts import (
     RunSummary,
     RunTables,
     TableFacts,
+    hit_column_of,
 )
 from rashpa.data.stored.stored_facts import (
     frame_rate_hz,
@@ -98,7 +99,7 @@ class Run(Closed):
     @property
     def hit_column(self) -> str | None:
         """Return the name of the number that a hit curve shows: the last one of the pipeline, which is the verdict's where there is one."""
-        return next(reversed(self.tables.scalars), None)
+        return hit_column_of(self.tables.scalars)
 
     def _repr_html_(self) -> str:
         from rashpa.data.figures.notebook import run_html

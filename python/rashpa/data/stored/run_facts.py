@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 
 COMPLETENESS = ("open", "complete", "partial", "missing")
 DECISIONS = ("none", "accepted", "vetoed", "errored")
+OF_METHOD = frozenset({"empty_rings"})
+"""Columns of kernels that tell of their method, and of no hit."""
 ERROR_REASONS = ("none", "unit", "overwritten", "storage", "dropped")
 
 
@@ -172,3 +175,8 @@ class RunSummary:
             return None
         decided = self.books["accepted"] + self.books["vetoed"] + self.books["errored"]
         return self.books["accepted"] / decided if decided else None
+
+
+def hit_column_of(scalars: Iterable[str]) -> str | None:
+    """Return the name of the number that a hit curve shows: the last one of the pipeline that counts hits, which is the verdict's where there is one."""
+    return next((name for name in reversed(list(scalars)) if name not in OF_METHOD), None)

@@ -10,6 +10,7 @@ from typing import Any
 
 from rashpa.control.runfile.key_types import KeyPath
 from rashpa.control.runfile.links import link_keys
+from rashpa.data.base.rashpa_error import RashpaError
 
 Tables = dict[str, Any]
 
@@ -28,7 +29,7 @@ _NODES = {
 _CALIBRATION = ("dataset", "calibration"), ("detector", "calibration")
 
 
-class PlacedTwiceError(ValueError):
+class PlacedTwiceError(RashpaError, ValueError):
     """Reports a key that stands at its older place and at that of today: `older`, `now`."""
 
     def __init__(self, older: KeyPath, now: KeyPath) -> None:
