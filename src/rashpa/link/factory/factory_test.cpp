@@ -17,7 +17,8 @@ TEST(LinkFactory, kinds_have_names_and_an_unknown_one_is_refused_with_the_choice
     kind_of("pigeon");
     FAIL() << "no such link";
   } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("choose roce, verbs, pcie or fpga"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("choose roce, verbs, pcie, fpga or sls"), std::string::npos)
+        << error.what();
   }
 }
 
