@@ -75,7 +75,7 @@ def test_every_exit_code_is_of_the_enum() -> None:
         assert not list(_integers(ast.parse(path.read_text(encoding="utf-8")))), path
 
 
-@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize("name", sorted(WRITES))
 def test_a_command_that_writes_has_output(name: str) -> None:
     found = options(EVERY[name])
     assert "--output" in found
