@@ -68,6 +68,23 @@ def test_what_cannot_be_there_is_refused(tmp_path: Path, old: str, new: str, say
         plan_with(tmp_path, (old, new))
 
 
+@pytest.mark.parametrize(
+    ("flow", "track", "refused"), [("credits", "empty", False), ("paced", "off", False), ("paced", "empty", True)]
+)
+def test_a_paced_source_and_a_kernel_that_learns_do_not_meet_there(
+    tmp_path: Path, flow: str, track: str, refused: bool
+) -> None:
+    changes = (
+        ('kind = "pcie"', f'kind = "pcie"\nflow = "{flow}"'),
+        ('name = "jungfrau"', f'name = "jungfrau"\ntrack = "{track}"'),
+    )
+    if not refused:
+        plan_with(tmp_path, *changes)
+        return
+    with pytest.raises(RunFileError, match=r"buffer\[0\].kernel: jungfrau keeps parts of images .* credits"):
+        plan_with(tmp_path, *changes)
+
+
 def test_the_buffers_of_a_receiver_lie_on_one_device(tmp_path: Path) -> None:
     second = EXAMPLE.read_text(encoding="utf-8").partition("[[buffer]]")[2].replace("device = 1", "device = 0")
     path = tmp_path / "two.toml"

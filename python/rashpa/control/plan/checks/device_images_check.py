@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rashpa.control.plan.receivers import PlannedReceiver
 from rashpa.control.runfile import run_file as toml
-from rashpa.control.runfile.pipeline import plan_pipeline
+from rashpa.control.runfile.pipeline import keeps, plan_pipeline
 from rashpa.control.runfile.run_file_reader import RunFileSource
 
 _MOST_CHECKED = 15  # DTPs of a buffer that the kernel checksum compares without asking the host
@@ -71,6 +71,11 @@ def _buffer_problems(
         )
     if section.trigger == "persistent":
         yield f'{where((*path, "trigger"))}: persistent reads images in host memory, and these lie on the device; "auto" or "graph"'
+    if file.link.flow == "paced" and (kept := next((one for one in section.kernel if keeps(one)), None)):
+        yield (
+            f"{where((*path, 'kernel'))}: {kept.name} keeps parts of images for later ones, and a source that is paced may write over an image in memory "
+            'of a GPU before it is proved; link.flow = "credits", or receiver.memory = "huge"'
+        )
     makers = ("pixels", "list")
     steps = plan_pipeline(section.kernel, file.detector.pixel).steps
     if section.kernel and not any(step.kernel.made(port) for step in steps for port in makers):
