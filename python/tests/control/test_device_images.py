@@ -81,7 +81,7 @@ def test_a_paced_source_and_a_kernel_that_learns_do_not_meet_there(
     if not refused:
         plan_with(tmp_path, *changes)
         return
-    with pytest.raises(RunFileError, match=r"buffer\[0\].kernel: jungfrau keeps parts of images .* credits"):
+    with pytest.raises(RunFileError, match=r"buffer\[0\].kernel: jungfrau keeps parts of images .*credits"):
         plan_with(tmp_path, *changes)
 
 
