@@ -37,6 +37,7 @@ class PyRashpa(PythonPackage):
     depends_on("py-h5py", type="run")
     depends_on("py-hdf5plugin", type="run")
     depends_on("py-httpx", type="run")
+    depends_on("py-jinja2", type="run")
     depends_on("py-lxml", type="run")
     depends_on("py-matplotlib", type="run")
     depends_on("py-numpy", type="run")

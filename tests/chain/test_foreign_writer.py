@@ -192,5 +192,7 @@ def test_an_event_beyond_the_grant_makes_no_wrong_image(tmp_path: Path, patterns
         name: sum(map(int, re.findall(rf'"{name}": (\d+)', json.dumps(report))))
         for name in ("overwritten_images", "credits_refused")
     }
-    assert counted["overwritten_images"] > 0, "images whose slots were written by later ones"
+    # a receiver that the machine does not run meanwhile finds the last images of each slot alone: the others are missing
+    lost = counted["overwritten_images"] + report["books"]["missing"]
+    assert lost > 0, "images whose slots were written by later ones"
     assert counted["credits_refused"] > 0, "words that cannot be"

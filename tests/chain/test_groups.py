@@ -307,7 +307,7 @@ def test_a_receiver_joins_takes_its_share_and_may_take_all_that_others_had(tmp_p
         repair(tmp_path / f"dealt_full_{name}_master.h5")
     assert sorted(stored(tmp_path, (*MEMBERS, "d"))[0]) == list(range(LONG))
     late = joined(tmp_path, "e")
-    assert (late.exit_code, "no run goes on" in late.stderr) == (2, True), late.output
+    assert (late.exit_code, "there is no such run" in late.stderr) == (2, True), late.output
 
 
 def test_who_takes_a_run_over_goes_on_with_its_groups_as_they_are(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 """The page that a browser has open."""
 
 import json
+from collections.abc import Mapping
 
 from bokeh.document import Document
 from bokeh.models import Spacer
@@ -88,7 +89,12 @@ class Page:
         }
         if self._updates % _PAST_EVERY == 0:
             self._texts["past"] = past_table(self._past.newest(), f"reports/{self._way}/")
-        told = json.dumps({name: text.translate(BIDIRECTIONAL) for name, text in self._texts.items()})
+        told = told_of(self._texts)
         if self._told.tags != [told]:
             self._told.tags = [told]  # page.js puts them in their places
         self._updates += 1
+
+
+def told_of(texts: Mapping[str, str]) -> str:
+    """Return texts by their names as JSON, without marks that turn the direction of what follows."""
+    return json.dumps({name: text.translate(BIDIRECTIONAL) for name, text in texts.items()})

@@ -58,7 +58,7 @@ def test_nothing_is_written_and_a_bad_file_is_refused(tmp_path: Path) -> None:
 
 
 def plan(*arguments: str) -> str:
-    done = CliRunner().invoke(app, ["plan", *arguments])
+    done = CliRunner().invoke(app, ["plan", *arguments], env={"COLUMNS": "200"})
     assert done.exit_code == 0, done.output
     return done.output
 

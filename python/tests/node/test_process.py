@@ -297,7 +297,9 @@ def test_bad_files_are_refused_before_anything_is_written(folder: Path, tmp_path
     for name, words in cases.items():
         said = refused(tmp_path, tmp_path / "good.npy", tmp_path / name, "-p", pipeline)
         assert words in said, (name, said)
-        assert "good.npy" not in said
+        assert (
+            name == "absent.h5" or "good.npy" not in said
+        )  # a name that is absent is answered with those that are there
 
 
 def test_a_pipe_is_no_file_to_wait_for(folder: Path, tmp_path: Path) -> None:

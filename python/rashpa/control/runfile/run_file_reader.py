@@ -23,7 +23,7 @@ from rashpa.control.runfile.reading.toml_bounds import beyond_bounds
 from rashpa.control.runfile.reading.value_errors import said_of_short_list, said_of_value
 from rashpa.control.runfile.run_file import RunFile
 from rashpa.data.base.rashpa_error import RashpaError
-from rashpa.data.files.file_names import HDF5, IMAGES, absent
+from rashpa.data.files.file_names import HDF5, IMAGES, absent, is_file
 from rashpa.data.files.regular_file import read_regular, reason, text_of
 
 AbsentTables = Callable[[Mapping[str, Any]], Mapping[str, Mapping[str, Any]]]
@@ -131,7 +131,7 @@ def read_run_file(path: Path, absent_tables: AbsentTables | None = None) -> tupl
 
 def _kind_by_name(path: Path) -> str:
     """Return words for a file of another kind by its name, empty for others."""
-    if not path.is_file():
+    if not is_file(path):
         return ""
     if path.suffix.lower() in HDF5:
         return f"it is an HDF5 file, which `rashpa inspect {path}` shows"

@@ -27,7 +27,7 @@ from rashpa.data.datasets.dataset_spec import (
     StoredSpec,
     parse_dataset_spec,
 )
-from rashpa.data.files.file_names import raw_format
+from rashpa.data.files.file_names import is_file, is_folder, raw_format
 from rashpa.data.files.images import is_image, read_images
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def glance_at_dataset(spec: AnyDatasetSpec, base: Path, folders: tuple[Path, ...
     if isinstance(spec, FilesSpec):
         named = [Path(name) for names in spec.files for name in names]
     elif isinstance(spec, DirectorySpec):
-        named = [path for path in Path(spec.path).iterdir() if path.is_file()]
+        named = [path for path in Path(spec.path).iterdir() if is_file(path)]
     else:
         return _loaded(spec.model_copy(update={"frames": 1}), None, folders).dataset
     return _loaded(spec, None, folders).dataset if sum(path.stat().st_size for path in named) <= _GLANCE_BYTES else None
@@ -139,7 +139,7 @@ def calibration_from_spec(
 
 def load_dataset(path: Path) -> LoadedDataset:
     """Load a dataset folder, or one file of frames that says its own shape (.npy, .npy.zst, images)."""
-    if path.is_dir():
+    if is_folder(path):
         return load_directory(path)
     return _files(FilesSpec(kind="files", files=[[str(path)]]))
 

@@ -73,10 +73,26 @@ def in_order(names: Iterable[str]) -> list[str]:
     return found
 
 
+def is_file(path: Path) -> bool:
+    """Return True for a regular file; False also for a name that may not be looked at, of which its reader then says why."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Return True for a folder; False also for a name that may not be looked at."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def is_pattern(name: str) -> bool:
     """Return True for a name that stands for several files: a pattern, unless there is a file of this very name, or a folder."""
     path = Path(name)
-    return path.is_dir() or (any(mark in path.name for mark in "*?[") and not path.is_file())
+    return is_folder(path) or (any(mark in path.name for mark in "*?[") and not is_file(path))
 
 
 def frame_files(name: str) -> list[str]:
@@ -85,13 +101,13 @@ def frame_files(name: str) -> list[str]:
     path = Path(name)
     if not is_pattern(name):
         return [name]
-    folder, pattern = (path, "*") if path.is_dir() else (path.parent, path.name)
+    folder, pattern = (path, "*") if is_folder(path) else (path.parent, path.name)
     try:
-        there = sorted((one.name for one in folder.iterdir() if one.is_file()), key=natural)
+        there = sorted((one.name for one in folder.iterdir() if is_file(one)), key=natural)
     except OSError:
         return [name]
     fitting = [one for one in fnmatch.filter(there, pattern) if not one.startswith(".") or pattern.startswith(".")]
-    if path.is_dir():
+    if is_folder(path):
         fitting = [one for one in fitting if one.lower().endswith(IMAGES)]
     return [str(folder / one) for one in fitting] or [name]
 

@@ -9,7 +9,10 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <span>
+#include <string>
+#include <system_error>
 #include <type_traits>
 
 #include "rashpa/core/error.hpp"
@@ -38,6 +41,13 @@ std::array<std::uint32_t, kMostTables> rows_of(const StackImage& image) noexcept
   return rows;
 }
 
+/// The name of an open file, for messages.
+std::string file_of(int file) {
+  std::error_code unknown;
+  const auto name = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", file), unknown);
+  return unknown ? "its file" : name.string();
+}
+
 }  // namespace
 
 std::size_t FrameRows::record_bytes() const noexcept { return sink::record_bytes(columns(), header_.form); }
@@ -63,8 +73,9 @@ FrameRows::FrameRows(int journal, const JournalHeader& header, const Reserve& re
   if (code == 0) return;
   const std::string sink = sink_of(header.form);
   if (code != ENOSPC && code != EDQUOT) {
-    throw FileError(sink + "the journal of the tables cannot be written: " + errno_text(code) +
-                    "; look at the disk, or choose another folder");
+    throw FileError(
+        fmt::format("{}{}: the journal of the tables cannot be written: {}; look at the disk, or choose another folder",
+                    sink, file_of(journal_), errno_text(code)));
   }
   throw FileError(
       fmt::format("{}no room for the tables of {} images, {:.1f} MB: {}; free some space or choose another folder",

@@ -17,7 +17,7 @@ from rashpa.control.runfile.kernels import declaration
 from rashpa.control.runfile.run_file import RunFile
 from rashpa.control.runfile.run_file_reader import RunFileSource
 from rashpa.data.datasets.calibration_spec import CalibrationSpec
-from rashpa.data.files.file_names import NumberingError, frame_files, in_order, is_pattern, located
+from rashpa.data.files.file_names import NumberingError, frame_files, in_order, is_file, is_pattern, located
 from rashpa.data.files.regular_file import json_of, read_regular, reason
 
 _LONGEST_PATH = 200  # of a path that a message repeats
@@ -165,7 +165,7 @@ def _size_problems(file: RunFile, spec: FilesSpec) -> Iterator[str]:
     frame = detector.width * detector.height * _PIXEL_BYTES[spec.pixel]
     for name in (name for names in spec.files for name in names):
         path = Path(name)
-        if not path.is_file():
+        if not is_file(path):
             yield f"{name} is no file; name the files of frames"
         elif 0 in (spec.width, spec.height) and (
             spec.format == "bin" or (spec.format == "auto" and path.suffix == ".bin")

@@ -56,7 +56,11 @@ class Move:
         *table, key = self.now
         names = [part for part in table if isinstance(part, str)]
         name = f"[[{names[0]}]]" if len(names) != len(table) else f"[{'.'.join(names)}]"
-        return f"{name} {key} = {json.dumps(self.value, ensure_ascii=False, default=str)}"
+        try:
+            value = json.dumps(self.value, ensure_ascii=False, default=str)
+        except ValueError:  # a number of more digits than Python writes
+            value = "…"
+        return f"{name} {key} = {value}"
 
 
 def as_placed_now(raw: Mapping[str, Any]) -> tuple[Tables, list[Move]]:

@@ -13,6 +13,7 @@ PATTERNS: Mapping[str, str] = {
     r"^[a-z][a-z0-9_]{0,47}$": "a small letter, and then at most 47 small letters, digits or _",
     r"^[A-Za-z0-9_][A-Za-z0-9_.\-]{0,127}$": "the name of a file without its folder: letters, digits, _ . or -",
     r"^[A-Za-z_][A-Za-z0-9_]{0,63}:[A-Za-z_][A-Za-z0-9_]{0,63}$": "module:function, such as hits:spots",
+    r"^(https?://[^\s]+)?$": "the URL of a program that takes alarms, or empty",
     r"^(local|https?://.+)$": '"local", or the URL of a running node such as https://host:4781',
     r"^[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}$": "a letter or digit, and then at most 63 letters, digits, _ . or -",
     r"^tcp://(\d{1,3}(\.\d{1,3}){3}|\[[0-9A-Fa-f:]{2,39}\]):\d{1,5}$": "an IP address and a port, such as tcp://127.0.0.1:5555 (port 0: any)",
