@@ -96,5 +96,5 @@ class Page:
 
 
 def told_of(texts: Mapping[str, str]) -> str:
-    """Return texts by their names as JSON, without marks that turn the direction of what follows."""
+    """Return texts by their names as JSON, without marks that turn the direction of text."""
     return json.dumps({name: text.translate(BIDIRECTIONAL) for name, text in texts.items()})
