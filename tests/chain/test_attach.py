@@ -119,8 +119,8 @@ def test_a_run_that_ends_with_its_manager_leaves_files_that_open(tmp_path: Path)
 @pytest.mark.parametrize("orphaned", ["end", "finish"])
 def test_standing_nodes_do_as_the_run_file_says_and_take_the_next_run(tmp_path: Path, orphaned: str) -> None:
     with (
-        node("emulator", tmp_path, "--lease", "2") as emulator,
-        node("receiver", tmp_path, "--lease", "2") as receiver,
+        node("emulator", tmp_path, "--lease", "4") as emulator,
+        node("receiver", tmp_path, "--lease", "4") as receiver,
     ):
         nodes = f'[nodes]\nemulator = "{emulator}"\nreceiver = "{receiver}"\n'
         frames = 600 if orphaned == "finish" else 100_000

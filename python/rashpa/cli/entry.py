@@ -51,6 +51,10 @@ def main() -> None:
         if not (limit := limit_said.limit_behind(error)):
             raise
         _say(f"{type(error).__name__}: {error}; {limit}; raise that limit")
+    except SystemError as error:  # of a library whose own allocation failed
+        if not (limit := limit_said.limit_of_memory()):
+            raise
+        _say(f"{type(error).__name__}: {error}; {limit}; raise that limit")
     finally:
         telling.drain()
         signal.signal(signal.SIGINT, _end)  # all is done; no one needs the interpreter's clearing up
