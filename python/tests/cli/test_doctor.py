@@ -83,6 +83,14 @@ def test_demands_of_a_run_file_are_those_of_its_nodes_here() -> None:
     assert payload < needs.receiving[0].bytes_per_s < 1.4 * payload
 
 
+def test_a_detector_of_udp_wants_its_own_packets_and_sockets() -> None:
+    plan = load_plan(EXAMPLE.with_name("16_detector_udp.toml"))
+    needs = checkup.needs_here(plan)
+    # header of SLS 48 bytes, and 8192 of pixels
+    assert {(end.kind, end.packet_bytes) for end in needs.ends} == {("sls", 20 + 8 + 48 + 8192)}
+    assert needs.socket_bytes == plan.file.link.of("sls").socket_buffer != plan.file.link.of("roce").socket_buffer
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -53,14 +53,29 @@ def traffic_of(lines: Lines, link: toml.Link, address: str) -> Traffic:
     return Traffic(packets + 1, wire + ends + event + _IMMEDIATE + _RECORD_BYTES)
 
 
+def longest_packet(link: toml.Link, kind: str, address: str) -> int:
+    """Return the bytes of the longest IP packet of a link of this kind, its headers included; 0 where there are no packets (pcie)."""
+    if kind == "pcie":
+        return 0
+    network = _network_bytes(link, address)
+    if kind == "sls":
+        return network + HEADER_BYTES + port_of(link.of("sls")).payload // _shorter(link)
+    pmtu: int = link.of(kind).pmtu
+    return network + _BTH + _RETH + pmtu + _ICRC
+
+
+def _shorter(link: toml.Link) -> int:
+    """Return how much shorter pixels are on the wire of SLS than in memory."""
+    return 2 if link.of("sls").detector == "eiger" and link.of("sls").bits == 4 else 1
+
+
 def _datagrams(lines: Lines, link: toml.Link, address: str) -> Traffic:
     """Return the traffic of a detector that speaks SLS: datagrams alone, no event; pixels of 4 bits are half as long on the wire."""
     port = port_of(link.of("sls"))
     image = lines.count * lines.line_bytes
     packets = -(-image // port.payload)
-    shorter = 2 if link.of("sls").detector == "eiger" and link.of("sls").bits == 4 else 1
     ends = _ETHERNET_BYTES + _network_bytes(link, address) + HEADER_BYTES
-    return Traffic(packets, packets * ends + image // shorter)
+    return Traffic(packets, packets * ends + image // _shorter(link))
 
 
 def _largest_message(link: toml.Link, payload: int) -> int:

@@ -5,10 +5,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from rashpa.control.capacity.loads import DtpLoad, dtp_loads, memory_of
+from rashpa.control.capacity.packets import longest_packet
 from rashpa.control.plan.model import Plan
 from rashpa.control.plan.planned_node import PlannedNode
 
-_IPV4, _IPV6, _UDP, _BTH, _RETH, _ICRC = 20, 40, 8, 12, 16, 4
+_SOCKETS = ("roce", "sls")  # links that receive by sockets of this program
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,9 @@ def needs_of(plan: Plan, own: Collection[str]) -> Needs:
         memory_bytes=sum(memory.values()),
         pinned_bytes=sum(memory[name] for name in pinned),
         huge=any(receiver.memory == "huge" for receiver in plan.receivers if receiver.name in names),
-        socket_bytes=plan.file.link.of("roce").socket_buffer,
+        socket_bytes=max(
+            (plan.file.link.of(end.kind).socket_buffer for end in ends if end.kind in _SOCKETS), default=0
+        ),
     )
 
 
@@ -87,7 +90,7 @@ def _end(plan: Plan, node: PlannedNode, kind: str, peers: tuple[str, ...], loads
         kind=kind,
         packets_per_s=sum(load.packets_per_s for load in loads),
         bytes_per_s=sum(load.wire_bytes_per_s for load in loads),
-        packet_bytes=_packet_bytes(plan, kind, node.address),
+        packet_bytes=longest_packet(plan.file.link, kind, node.address),
         processor=node.processor,
     )
 
@@ -101,8 +104,3 @@ def _memory(plan: Plan, names: Collection[str]) -> Mapping[str, int]:
                 sum(memory_of(plan, buffer).values()) for buffer in plan.buffers if buffer.receiver == receiver.name
             )
     return found
-
-
-def _packet_bytes(plan: Plan, kind: str, address: str) -> int:
-    payload: int = getattr(plan.file.link.of(kind), "pmtu", 0)
-    return (_IPV6 if ":" in address else _IPV4) + _UDP + _BTH + _RETH + payload + _ICRC
