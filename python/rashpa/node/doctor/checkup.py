@@ -23,13 +23,13 @@ def needs_here(plan: Plan | None) -> Needs:
     return needs_of(plan, own)
 
 
-def look(needs: Needs, host: Host | None = None, measured: bool = True) -> tuple[Finding, ...]:
-    """Return all findings; paths to other ends only when they shall be `measured`, which takes 0.3 s each."""
+def look(needs: Needs, host: Host | None = None) -> tuple[Finding, ...]:
+    """Return all findings. Each path to another end is measured for 0.3 s."""
     host = host or Host()
     known = interfaces(host.system, host.processes)
     return (
         *socket_findings(host, needs),
-        *interface_findings(host, needs, known, measured),
+        *interface_findings(host, needs, known),
         *congestion_findings(host, known),
         *processor_findings(host, needs),
         *memory_findings(host, needs),

@@ -13,7 +13,6 @@ from rashpa.node.doctor.route import path_mtu
 
 _SHORT_RING = 2048
 _LOST = ("rx_missed_errors", "rx_fifo_errors", "rx_over_errors")
-_ETHERNET_BYTES = 38
 
 
 def interface_findings(

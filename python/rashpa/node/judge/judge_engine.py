@@ -12,6 +12,7 @@ from zlib import crc32
 
 import numpy as np
 
+from rashpa.control.runfile.pipeline import PIXEL_BYTES
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import (
     Arm,
@@ -40,7 +41,6 @@ _ROOM = 32 << 20
 _LOST_AT = 3  # the credit that follows this image is lost once
 _CREDIT_OPCODE, _FLAGS, _PARTITION = 0x2A, 0x40, 0xFFFF
 _PATIENT_IMAGES = 5
-_PIXEL_BYTES = {"uint8": 1, "uint16": 2, "uint32": 4, "int16": 2, "int32": 4, "float32": 4}
 
 
 class JudgeEngine:
@@ -58,7 +58,6 @@ class JudgeEngine:
         self._socket = _socket_of(destination)
         self._places = _places_of(destination)
         self._images: dict[int, JudgedImages] = {}
-        self._ends: list[Endpoint] = []
         self._endpoints: list[Endpoint] = []
         self._expected: dict[int, int] = {}
         for buffer in destination.buffers:
@@ -326,7 +325,7 @@ def _places_of(order: telegram.Destination) -> list[Placement]:
     places: list[Placement] = []
     begin = _FIRST_OFFSET
     for buffer in order.buffers:
-        pixel = _PIXEL_BYTES[buffer.pixel]
+        pixel = PIXEL_BYTES[buffer.pixel]
         pitch = buffer.width * pixel + _GAP
         slot = buffer.height * pitch + _FIRST_OFFSET
         records = begin + buffer.slots * slot + _GAP
@@ -350,7 +349,7 @@ def _places_of(order: telegram.Destination) -> list[Placement]:
 
 
 class JudgeFactory:
-    """Makes judging engines, and keeps their verdicts. `ended` counts runs that were given back."""
+    """Makes judging engines, and keeps their verdicts. `runs` counts those that have begun."""
 
     def __init__(self, silent_s: float) -> None:
         self.verdicts = Verdicts()
@@ -365,7 +364,7 @@ class JudgeFactory:
             processors=1,
             memory_bytes=1 << 40,
             max_dtps=256,
-            pixels=tuple(_PIXEL_BYTES),
+            pixels=tuple(PIXEL_BYTES),
             kernels=(),
             sinks=("null", "memory"),
             links=(telegram.Link(name="roce", bytes_per_s=0, pmtus=(256, 512, 1024, 2048, 4096)),),

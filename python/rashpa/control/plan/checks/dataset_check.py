@@ -14,6 +14,7 @@ from rashpa.control.runfile.dataset_spec import (
     StoredSpec,
 )
 from rashpa.control.runfile.kernels import declaration
+from rashpa.control.runfile.pipeline import PIXEL_BYTES
 from rashpa.control.runfile.run_file import RunFile
 from rashpa.control.runfile.run_file_reader import RunFileSource
 from rashpa.data.datasets.calibration_spec import CalibrationSpec
@@ -22,7 +23,6 @@ from rashpa.data.files.regular_file import json_of, read_regular, reason
 
 _LONGEST_PATH = 200  # of a path that a message repeats
 MOST_DESCRIPTION = 64 << 20  # bytes of dataset.json
-_PIXEL_BYTES = {"uint8": 1, "uint16": 2, "int16": 2, "uint32": 4, "int32": 4, "float32": 4}
 JUNGFRAU_SHAPE = (1024, 512, "uint16")
 
 
@@ -162,7 +162,7 @@ def _number_problems(file: RunFile, source: RunFileSource) -> Iterator[str]:
 def _size_problems(file: RunFile, spec: FilesSpec) -> Iterator[str]:
     """Yield headerless files whose size is no whole number of frames."""
     detector = file.detector
-    frame = detector.width * detector.height * _PIXEL_BYTES[spec.pixel]
+    frame = detector.width * detector.height * PIXEL_BYTES[spec.pixel]
     for name in (name for names in spec.files for name in names):
         path = Path(name)
         if not is_file(path):
