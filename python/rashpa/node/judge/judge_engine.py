@@ -8,7 +8,6 @@ import struct
 import threading
 import time
 from collections.abc import Iterable
-from zlib import crc32
 
 import numpy as np
 
@@ -27,11 +26,11 @@ from rashpa.control.telegrams.telegram import (
     Stop,
 )
 from rashpa.control.telegrams.telegram_status import BufferStatus
-from rashpa.data.wire.packet import Flow
+from rashpa.data.wire.packet import Flow, encode
 from rashpa.node.engine.engine import EngineError, Table
 from rashpa.node.engine.preview import Preview, Shown
 from rashpa.node.judge.judged_images import JudgedImages
-from rashpa.node.judge.judged_packet import judge_icrc, take_apart
+from rashpa.node.judge.judged_packet import ONLY, judge_icrc, take_apart
 from rashpa.node.judge.rules import Verdicts
 from rashpa.node.logs.log import NativeMessage
 
@@ -39,7 +38,8 @@ _FIRST_OFFSET, _GAP, _RECORD_BYTES = 4096, 192, 128
 _LOOK_S, _REPEAT_S = 0.005, 0.03
 _ROOM = 32 << 20
 _LOST_AT = 3  # the credit that follows this image is lost once
-_CREDIT_OPCODE, _FLAGS, _PARTITION = 0x2A, 0x40, 0xFFFF
+_PARTITION = 0xFFFF
+_CREDITS = struct.Struct("<QQ")  # images granted, payload bytes received
 _PATIENT_IMAGES = 5
 
 
@@ -284,23 +284,27 @@ class JudgeEngine:
                 self._socket.sendto(self._credit(number, end, images, received), (end.address, end.port))
 
     def _credit(self, number: int, end: Endpoint, images: int, received: int) -> bytes:
-        head = struct.pack(">BBHII", _CREDIT_OPCODE, _FLAGS, _PARTITION, end.qpn, self._psns[number])
-        head += struct.pack(">QII", end.credit_offset, end.rkey, 16) + struct.pack("<QQ", images, received)
+        own, other = (text.partition("%")[0] for text in (self._order.bind_address, end.address))
+        packet = {
+            _headers_of(own)[0]: {"source": own, "destination": other},
+            "udp": {"source_port": int(self._socket.getsockname()[1]), "destination_port": end.port},
+            "bth": {
+                "opcode": ONLY,
+                "migration_request": 1,
+                "partition_key": _PARTITION,
+                "destination_qp": end.qpn,
+                "psn": self._psns[number],
+            },
+            "reth": {"virtual_address": end.credit_offset, "remote_key": end.rkey, "dma_length": _CREDITS.size},
+            "payload": _CREDITS.pack(images, received).hex(),
+        }
         self._psns[number] = (self._psns[number] + 1) % (1 << 24)
-        own = self._order.bind_address
-        return head + _icrc(head, own, int(self._socket.getsockname()[1]), end)
+        return encode(packet)[_headers_of(own)[1] :]
 
 
-def _icrc(packet: bytes, own: str, port: int, end: Endpoint) -> bytes:
-    """Return the invariant CRC of a packet with identification 0."""
-    one, other = (ipaddress.ip_address(text.partition("%")[0]) for text in (own, end.address))
-    length = 8 + len(packet) + 4
-    if one.version == 4:
-        ip = struct.pack(">BBHHHBBH", 0x45, 0xFF, 20 + length, 0, 0x4000, 0xFF, 17, 0xFFFF) + one.packed + other.packed
-    else:
-        ip = struct.pack(">IHBB", 0x6FFFFFFF, length, 17, 0xFF) + one.packed + other.packed
-    udp = struct.pack(">HHHH", port, end.port, length, 0xFFFF)
-    return struct.pack("<I", crc32(b"\xff" * 8 + ip + udp + packet[:4] + b"\xff" + packet[5:]))
+def _headers_of(address: str) -> tuple[str, int]:
+    """Return the name of the IP header of an address, and the bytes of this header and of UDP's, which the kernel makes."""
+    return ("ipv4", 28) if ipaddress.ip_address(address).version == 4 else ("ipv6", 48)
 
 
 def _socket_of(order: telegram.Destination) -> socket.socket:
