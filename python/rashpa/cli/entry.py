@@ -47,12 +47,8 @@ def main() -> None:
         if error.filename is not None:
             raise
         _say("the folder that it was started in is gone: `cd` to one that is there")
-    except (MemoryError, ImportError, OSError, RuntimeError) as error:
+    except (MemoryError, ImportError, OSError, RuntimeError, SystemError) as error:
         if not (limit := limit_said.limit_behind(error)):
-            raise
-        _say(f"{type(error).__name__}: {error}; {limit}; raise that limit")
-    except SystemError as error:  # of a library whose own allocation failed
-        if not (limit := limit_said.limit_of_memory()):
             raise
         _say(f"{type(error).__name__}: {error}; {limit}; raise that limit")
     finally:

@@ -17,9 +17,9 @@ _OF_MEMORY: Final = re.compile(r"failed to map segment|annot allocate|malloc fai
 
 
 def limit_behind(error: BaseException) -> str:
-    """Return the limit behind an error, with its value; empty when there is none."""
+    """Return the limit behind an error, with its value; empty when there is none. A SystemError is of a library that did not see its allocation fail."""
     found = None
-    if isinstance(error, MemoryError) or _OF_MEMORY.search(str(error)):
+    if isinstance(error, MemoryError | SystemError) or _OF_MEMORY.search(str(error)):
         found = _MEMORY
     elif isinstance(error, RuntimeError) and "can't start new thread" in str(error):
         found = _MEMORY if limit_of_memory() else _OF_ERRNO[errno.EAGAIN]
