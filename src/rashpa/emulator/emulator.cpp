@@ -335,7 +335,9 @@ std::string Emulator::registration() const { return player_->description(); }
 
 std::vector<Completeness> Emulator::fates(std::size_t dtp) const {
   if (dtp >= dtps()) throw ConfigError(fmt::format("emulator: there is no DTP number {}; it has {}", dtp, dtps()));
-  const bool known = config_.end == End::known && !ended_early_;
+  const Groups* groups = this->groups();
+  const bool dealt = groups != nullptr && groups->port(this->dtp(dtp).id) != nullptr;
+  const bool known = config_.end == End::known && !ended_early_ && !dealt;
   std::vector<Completeness> all(known ? this->dtp(dtp).images : player_->stats(dtp).images_due());
   if (injecting_ == nullptr) {
     std::fill(all.begin(), all.end(), Completeness::complete);

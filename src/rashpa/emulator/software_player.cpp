@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "rashpa/core/ability.hpp"
+#include "rashpa/core/frame/dealt.hpp"
 #include "rashpa/core/time/clock.hpp"
 #include "rashpa/transfer/pace.hpp"
 
@@ -43,7 +44,7 @@ class SoftwarePlayer::DtpThread final : public transfer::FrameSource {
       : frames_(frames),
         link_(links.make({.destination = source.destination,
                           .id = source.dtp.id,
-                          .images = source.dtp.images,
+                          .images = most_images(source.dtp.images, dealt != nullptr),
                           .payload_bytes = source.dtp.placement.payload_bytes(),
                           .slots = source.dtp.placement.slots})),
         injecting_(able<const link::Injecting>(*link_)),
@@ -64,7 +65,7 @@ class SoftwarePlayer::DtpThread final : public transfer::FrameSource {
     if (thread_.joinable()) thread_.join();
   }
   [[nodiscard]] Completeness fate(std::uint64_t index) const noexcept {
-    const Completeness sent = dtp_.sent().get(index);
+    const Completeness sent = dtp_.sent(index);
     if (sent != Completeness::complete) return sent;
     const link::Fates* const fates = injecting_ == nullptr ? nullptr : injecting_->fates();
     return fates == nullptr ? Completeness::complete : fates->fate(index);

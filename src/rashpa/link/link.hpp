@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "rashpa/core/books/books.hpp"
+#include "rashpa/core/frame/dealt.hpp"
 #include "rashpa/core/frame/frame_record.hpp"
 #include "rashpa/core/image/placement.hpp"
 #include "rashpa/core/image/region.hpp"
@@ -154,11 +155,13 @@ struct Arrival {
 /// One DTP as its receiver knows it.
 struct ReceiverDtp {
   std::uint32_t id = 0;      ///< 0 … 65535; its low byte is in the immediate
-  std::uint64_t images = 0;  ///< expected in this run
+  std::uint64_t images = 0;  ///< expected in this run; of the whole slice, where they are dealt
   Slice slice{};             ///< so that the record's frame number can be checked
   Placement placement{};
   std::uint32_t run = 0;  ///< run number that records must carry
   bool dealt = false;     ///< its images are any of the slice's, in any order: the source deals them among receivers
+  /// The index of each image is below it.
+  [[nodiscard]] std::uint64_t most() const noexcept { return most_images(images, dealt); }
 };
 
 /// Destination side. The classes below it are abilities of only some receivers. Order of calls: construct, endpoints()

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rashpa/core/end.hpp"
+#include "rashpa/core/frame/dealt.hpp"
 #include "rashpa/core/image/pixel_type.hpp"
 #include "rashpa/core/image/region.hpp"
 #include "rashpa/core/image/special_value.hpp"
@@ -82,7 +83,7 @@ struct BufferConfig {
   std::uint32_t slots = 0;
   std::uint32_t stack = 0;
   Slice slice{};
-  std::uint64_t images = 0;  ///< so many are due, or at most so many
+  std::uint64_t images = 0;  ///< so many are due, or at most so many; of the whole slice, where they are dealt
   End end = End::known;
   bool dealt = false;  ///< it is one of several among which images are dealt: their records tell their frames
   std::int64_t deadline_ns = 0;
@@ -92,6 +93,8 @@ struct BufferConfig {
   std::vector<SinkConfig> sinks;                ///< at least one
   std::optional<feedback::Options> feedback{};  ///< none: nothing is published
   unit::Choice unit{};                          ///< the receiver places its threads
+  /// The index of each image that comes is below it.
+  [[nodiscard]] std::uint64_t most() const noexcept { return most_images(images, dealt); }
 };
 
 struct Config {

@@ -115,7 +115,7 @@ Receiver::Receiver(Config config)
                                .slot_bytes = layout_.buffers[b].slot_bytes,
                                .slots = buffer.slots,
                                .stack = buffer.stack,
-                               .images = buffer.images,
+                               .images = buffer.most(),
                                .end = buffer.end,
                                .slice = buffer.dealt ? kToldByRecords : buffer.slice,
                                .deadline_ns = buffer.deadline_ns,

@@ -22,17 +22,20 @@ constexpr std::int64_t kLongestSleepNs = 500'000;
 constexpr std::int64_t kShortestSleepNs = 50'000;
 constexpr std::size_t kMostMembers = 255;
 
-const char* words_of(MemberState state) {
+const char* words_of(MemberState state, bool full) {
   switch (state) {
+    case MemberState::fed:
+      return full ? "has been given as many images as one member can be" : "is fed";
+    case MemberState::held:
+      return "is held by order";
     case MemberState::late:
       return "is late";
     case MemberState::ejected:
       return "is given up by order";
     case MemberState::broken:
       return "has a broken connection";
-    default:
-      return "is not fed";
   }
+  return "";
 }
 
 DealerConfig checked(DealerConfig config) {
@@ -74,7 +77,7 @@ void Dealer::Port::report(std::uint64_t granted, std::uint64_t sent, const link:
 std::optional<std::uint64_t> Dealer::Port::frame(std::uint64_t index) const noexcept {
   if (index >= member_->dealt.load(std::memory_order_acquire)) return std::nullopt;
   if (!member_->answers.load(std::memory_order_relaxed)) return std::nullopt;
-  return dealer_->config_.slice.frame(member_->images[index]);
+  return dealer_->config_.slice.frame(member_->image(index));
 }
 
 Dealer::Dealer(DealerConfig config) : config_(checked(std::move(config))), ledger_(books_of(config_)) {
@@ -91,9 +94,8 @@ void Dealer::add(const MemberConfig& wanted) {
     throw ConfigError(fmt::format("group {}: member {} has {} slots in stacks of {} and {} DTPs", config_.name,
                                   wanted.name, wanted.slots, wanted.stack, wanted.dtps));
   }
-  auto member = std::make_unique<Member>(MemberWatch(wanted, {config_.response_ns, config_.first_response_ns}));
-  // Not touched before they are used: a run has rarely as many images for each member.
-  member->images = std::unique_ptr<std::uint32_t[]>(new std::uint32_t[config_.images]);
+  auto member = std::make_unique<Member>(MemberWatch(wanted, {config_.response_ns, config_.first_response_ns}),
+                                         config_.most_of_member);
   for (std::uint32_t dtp = 0; dtp < wanted.dtps; ++dtp) {
     member->ports.push_back(std::make_unique<Port>());
     member->ports.back()->dealer_ = this;
@@ -186,7 +188,7 @@ MemberReport Dealer::reported(const Member& member) noexcept {
 void Dealer::note_done(std::size_t number, const MemberWatch::Seen& seen) {
   Member& member = *members_[number];
   for (std::uint64_t index = seen.done_from; index < seen.done_to; ++index) {
-    if (!ledger_.done(number, member.images[index])) ++member.duplicates;
+    if (!ledger_.done(number, member.image(index))) ++member.duplicates;
   }
 }
 
@@ -217,14 +219,14 @@ void Dealer::look(std::size_t number, std::int64_t now) {
 void Dealer::take_back(std::size_t number, std::uint64_t from) {
   Member& member = *members_[number];
   for (std::uint64_t index = from; index < member.watch.dealt(); ++index) {
-    if (ledger_.take_back(number, member.images[index])) ++member.taken;
+    if (ledger_.take_back(number, member.image(index))) ++member.taken;
   }
 }
 
 std::optional<std::size_t> Dealer::choose() const noexcept {
   return chooser_.choose(members_.size(), [this](std::size_t number) {
     const MemberWatch& watch = members_[number]->watch;
-    return Hand{.can_take = watch.has_room() && watch.dealt() < config_.images,
+    return Hand{.can_take = watch.has_room() && !members_[number]->full(),
                 .open = watch.hand_open(),
                 .unfinished = watch.dealt() - watch.done(),
                 .response_ns = watch.response_ns()};
@@ -234,7 +236,7 @@ std::optional<std::size_t> Dealer::choose() const noexcept {
 void Dealer::give(std::size_t number, std::uint32_t image, std::int64_t now) noexcept {
   Member& member = *members_[number];
   const std::uint64_t index = member.watch.dealt();
-  member.images[index] = image;
+  member.images[index].store(image, std::memory_order_relaxed);
   member.watch.gave(now);
   member.dealt.store(index + 1, std::memory_order_release);
   chooser_.gave(number);
@@ -275,7 +277,7 @@ void Dealer::judge(std::int64_t now) {
   bool held = false;
   for (const auto& member : members_) {
     const MemberState state = member->watch.state();
-    const bool room = member->watch.dealt() < config_.images;  // its tables have so many rows
+    const bool room = !member->full();
     fed = fed || (room && state == MemberState::fed);
     hopeful = hopeful || (room && (state == MemberState::fed || state == MemberState::late));
     owing = owing || member->watch.owes();
@@ -292,7 +294,7 @@ void Dealer::fail() {
   std::string states;
   for (const auto& member : members_) {
     states += fmt::format("{}{} {}", states.empty() ? "" : ", ", member->watch.config().name,
-                          words_of(member->watch.state()));
+                          words_of(member->watch.state(), member->full()));
   }
   error_ = fmt::format(
       "group {}: nobody is left to take frame {} and those after it: {}; look at the receivers, or give more of them",
@@ -363,7 +365,7 @@ std::vector<std::uint64_t> Dealer::dealt(std::size_t member) const {
   const std::lock_guard lock(mutex_);  // one that was withdrawn takes its images with it
   const Member& one = *members_.at(member);
   std::vector<std::uint64_t> frames(one.dealt.load(std::memory_order_acquire));
-  for (std::size_t index = 0; index < frames.size(); ++index) frames[index] = config_.slice.frame(one.images[index]);
+  for (std::size_t index = 0; index < frames.size(); ++index) frames[index] = config_.slice.frame(one.image(index));
   return frames;
 }
 

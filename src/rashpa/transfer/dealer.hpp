@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "rashpa/core/books/page_array.hpp"
+#include "rashpa/core/end.hpp"
 #include "rashpa/core/image/region.hpp"
 #include "rashpa/link/link.hpp"
 #include "rashpa/transfer/chooser.hpp"
@@ -33,6 +35,8 @@ struct DealerConfig {
   const Timetable* times = nullptr;                ///< when they are due; null: as the rate says
   bool skip = false;                               ///< a frame that is due and finds no credit is left out
   std::uint32_t run = 0;                           ///< for the log
+  /// The most images that one member is given: an image that was taken back may be dealt to it again, and again.
+  std::uint64_t most_of_member = kMostImages;
 };
 
 struct MemberStatus {
@@ -126,10 +130,15 @@ class Dealer {
 
  private:
   struct Member {
-    explicit Member(MemberWatch of) : watch(std::move(of)) {}
+    Member(MemberWatch of, std::uint64_t most) : watch(std::move(of)), images(most) {}
+    [[nodiscard]] std::uint32_t image(std::uint64_t index) const noexcept {
+      return images[index].load(std::memory_order_relaxed);
+    }
+    /// It has been given as many images as it can ever be.
+    [[nodiscard]] bool full() const noexcept { return watch.dealt() == images.size(); }
     MemberWatch watch;
     std::vector<std::unique_ptr<Port>> ports;
-    std::unique_ptr<std::uint32_t[]> images;  // by index: which of the slice
+    PageArray<std::uint32_t> images;  // by index: which of the slice
     // Ports read these.
     std::atomic<std::uint64_t> dealt{0};
     std::atomic<bool> answers{true};

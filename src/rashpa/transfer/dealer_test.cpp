@@ -38,6 +38,7 @@ class Farm {
   struct Member {
     bool sends = true, answers = true;
     std::uint64_t sent = 0, done = 0, most = 1'000'000;  // most: images done in a round
+    std::uint64_t had = 0;                               // bytes that it has answered for
     std::vector<std::uint64_t> frames;                   // that it was sent
   };
 
@@ -55,7 +56,7 @@ class Farm {
       const std::uint32_t stack = config.members[m].stack;
       if (member.answers) member.done = std::min(member.done + member.most, member.sent / stack * stack);
       for (std::size_t dtp = 0; dtp < config.members[m].dtps; ++dtp) {
-        dealer.port(m, dtp).report(member.done + config.members[m].slots, member.sent, {}, now);
+        dealer.port(m, dtp).report(member.done + config.members[m].slots, member.sent, {.had = member.had}, now);
       }
     }
     dealer.step(now);
@@ -344,6 +345,97 @@ TEST(Dealer, says_clearly_that_nobody_is_left) {
   silent.rounds(2000);
   EXPECT_TRUE(silent.dealer.failed());
   EXPECT_NE(silent.dealer.status().error.find("b is late"), std::string::npos);
+}
+
+/// Four images and a member that is late, and heard by a single byte, `times` times, while the other is given up. It is
+/// dealt all of them each time.
+void be_late(Farm& farm, int times) {
+  farm.dealer.eject(1, 0);
+  farm.members[0].answers = false;
+  for (int time = 0; time < times; ++time) {
+    ASSERT_FALSE(farm.dealer.failed()) << farm.dealer.status().error;
+    farm.rounds(1200);
+    ASSERT_EQ(farm.dealer.status().members[0].state, MemberState::late) << time;
+    ++farm.members[0].had;
+    farm.rounds(2);
+  }
+}
+
+DealerConfig few_images_for_many_slots() {
+  DealerConfig out = config(4, 2);
+  for (MemberConfig& member : out.members) member.slots = 64;
+  return out;
+}
+
+TEST(Dealer, an_image_may_be_dealt_to_the_same_member_any_number_of_times) {
+  Farm farm(few_images_for_many_slots());
+  farm.round();
+  be_late(farm, 12);
+  const std::uint64_t dealt = farm.dealer.status().members[0].dealt;
+  EXPECT_GE(dealt, 12U * 4) << "far more than there are images";
+  EXPECT_FALSE(farm.dealer.failed());
+  EXPECT_FALSE(farm.dealer.settled());
+  farm.members[0].answers = true;
+  farm.rounds(10);
+  const GroupStatus status = farm.dealer.status();
+  EXPECT_TRUE(status.settled);
+  EXPECT_EQ(status.error, "");
+  EXPECT_EQ(status.waiting + status.lost, 0U);
+  EXPECT_EQ(status.duplicates, farm.members[0].frames.size() - 4);
+  EXPECT_EQ(farm.dealer.dealt(0), farm.members[0].frames);
+  for (std::uint64_t frame = 0; frame < 4; ++frame) EXPECT_GE(farm.frames(1).count(frame), 12U) << frame;
+}
+
+TEST(Dealer, a_member_that_can_be_given_no_more_is_called_so) {
+  DealerConfig small = few_images_for_many_slots();
+  small.most_of_member = 10;
+  Farm farm(small);
+  farm.round();
+  be_late(farm, 2);
+  farm.rounds(1200);
+  ASSERT_TRUE(farm.dealer.failed());
+  EXPECT_EQ(farm.dealer.status().members[0].dealt, 10U);
+  const std::string error = farm.dealer.status().error;
+  EXPECT_NE(error.find("a has been given as many images as one member can be, b is given up by order"),
+            std::string::npos)
+      << error;
+}
+
+TEST(Dealer, an_error_calls_each_member_by_its_state) {
+  DealerConfig patient = config(1000, 4);
+  patient.patience_ns = 500 * kMs;
+  Farm farm(patient);
+  farm.rounds(2);
+  for (auto& member : farm.members) member.answers = false;
+  farm.dealer.eject(1, 0);
+  farm.dealer.feed(2, false);
+  farm.members[3].sends = false;
+  farm.dealer.port(3, 0).report(0, farm.members[3].sent, {.in_error = true}, farm.now);
+  farm.dealer.step(farm.now);
+  farm.rounds(2000);
+  ASSERT_TRUE(farm.dealer.failed());
+  const std::string error = farm.dealer.status().error;
+  EXPECT_NE(error.find("a is late, b is given up by order, c is held by order, d has a broken connection"),
+            std::string::npos)
+      << error;
+}
+
+TEST(Dealer, skipping_or_waiting_a_member_is_dealt_what_was_taken_from_it) {
+  for (const bool skip : {false, true}) {
+    DealerConfig paced = few_images_for_many_slots();
+    paced.rate_hz = 1000;
+    paced.skip = skip;
+    Farm farm(paced);
+    farm.members[0].answers = false;
+    farm.rounds(8);
+    be_late(farm, 11);
+    farm.members[0].answers = true;
+    farm.rounds(10);
+    EXPECT_TRUE(farm.dealer.settled()) << skip;
+    EXPECT_EQ(farm.dealer.status().skipped, 0U) << skip;
+    EXPECT_GT(farm.dealer.status().members[0].dealt, 20U) << skip << ": two images, twelve times";
+    EXPECT_EQ(farm.dealer.status().error, "") << skip;
+  }
 }
 
 TEST(Dealer, held_it_deals_nothing_fresh_and_leaves_no_image_half_sent) {

@@ -45,7 +45,7 @@ DtpSource::DtpSource(const DtpSourceConfig& config, const FrameSource& frames, l
       dealt_(dealt),
       generator_(config.dtp.region, config.pitch_bytes, config.pixel_bytes, config.dtp.placement,
                  sender.largest_message()),
-      sent_(config.dtp.images),
+      sent_(dealt == nullptr ? config.dtp.images : 0),
       stalls_of_(config.faults.seed, Use::image_stall, config.dtp.id),
       limit_(config.dtp.images) {
   if (checksumming_ != nullptr && !checksumming_->makes_payload_crc32c()) checksumming_ = nullptr;
@@ -147,9 +147,7 @@ void DtpSource::run_dealt(const std::stop_token& stop) {
     stall(stop, index);
     find_due(*frame);
     if (!send_image(stop, index, *frame)) break;
-    sent_.set(index, Completeness::complete);
-    images_sent_.fetch_add(1, std::memory_order_relaxed);
-    ++index;
+    images_sent_.store(++index, std::memory_order_release);
   }
   drain(stop);
   done_.store(true, std::memory_order_release);

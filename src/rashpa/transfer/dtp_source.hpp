@@ -116,8 +116,11 @@ class DtpSource {
   }
   [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
   [[nodiscard]] DtpSourceStats stats() const;
-  /// Per image: open (not sent), complete (handed to the link), missing (withheld: dead module or skipped).
-  [[nodiscard]] const CompletenessTable& sent() const noexcept { return sent_; }
+  /// Any image: open (not sent), complete (handed to the link), missing (withheld: dead module or skipped).
+  [[nodiscard]] Completeness sent(std::uint64_t index) const noexcept {
+    if (dealt_ == nullptr) return sent_.get(index);
+    return index < images_sent_.load(std::memory_order_acquire) ? Completeness::complete : Completeness::open;
+  }
   [[nodiscard]] const Dtp& dtp() const noexcept { return config_.dtp; }
 
  private:
@@ -149,7 +152,7 @@ class DtpSource {
   Dealer::Port* dealt_;
   DescriptorGenerator generator_;
   std::vector<std::optional<std::uint32_t>> crcs_;  // by different frame, where the link makes none
-  CompletenessTable sent_;
+  CompletenessTable sent_;  // of images that are not dealt: those have no number that is known before
   std::int64_t start_ns_ = 0;
   std::uint64_t start_tai_ns_ = 0;
   Paces paces_;

@@ -117,7 +117,7 @@ TEST(DtpSource, each_image_is_followed_by_its_record_and_immediate) {
     EXPECT_EQ(record.payload_crc32c, crc32c({frames.frame(2 * k + 1), kWidth * kHeight * 2}));
     EXPECT_EQ((record.flags & FrameRecord::last_of_run) != 0, k == 6);
     EXPECT_EQ(sender.immediates[k], immediate_of(3, k));
-    EXPECT_EQ(source.sent().get(k), Completeness::complete);
+    EXPECT_EQ(source.sent(k), Completeness::complete);
   }
   EXPECT_EQ(std::memcmp(sender.memory.data() + 2 * 1024, frames.frame(13), 512), 0) << "slot 2 holds image 6, frame 13";
   EXPECT_TRUE(source.done());
@@ -330,8 +330,8 @@ TEST(DtpSource, skips_without_credit_when_told_to_and_counts_it) {
   source.run(std::stop_token{}, now_ns(), 0);
   EXPECT_EQ(source.stats().images_sent, 2U);
   EXPECT_EQ(source.stats().images_skipped, 3U);
-  EXPECT_EQ(source.sent().get(1), Completeness::complete);
-  EXPECT_EQ(source.sent().get(2), Completeness::missing);
+  EXPECT_EQ(source.sent(1), Completeness::complete);
+  EXPECT_EQ(source.sent(2), Completeness::missing);
 }
 
 TEST(DtpSource, tells_a_destination_that_grants_nothing_which_images_it_has_sent) {
@@ -382,7 +382,7 @@ TEST(DtpSource, a_dead_module_sends_nothing_from_its_frame_on) {
   source.run(std::stop_token{}, now_ns(), 0);
   EXPECT_EQ(sender.records.size(), 3U);
   EXPECT_EQ(source.stats().images_dead, 3U);
-  EXPECT_EQ(source.sent().get(3), Completeness::missing);
+  EXPECT_EQ(source.sent(3), Completeness::missing);
 }
 
 TEST(DtpSource, an_injected_stall_ends_when_the_run_does) {
@@ -418,6 +418,41 @@ TEST(DtpSource, keeps_the_rate_and_stops_when_asked) {
   stop.request_stop();
   stopped.run(stop.get_token(), now_ns(), 0);
   EXPECT_EQ(stopped.stats().images_sent, 0U);
+}
+
+TEST(DtpSource, an_image_that_is_dealt_again_and_again_has_a_number_behind_all_images) {
+  Frames frames;
+  CopySender sender(8192);
+  sender.grant = 4;
+  DealerConfig group;
+  group.name = "farm";
+  group.images = 2;
+  group.slice = {2, 1};
+  group.replay_frames = 10;
+  group.response_ns = group.first_response_ns = 10'000'000;
+  for (const char* name : {"a", "b"}) group.members.push_back({.name = name, .slots = 4, .stack = 2, .dtps = 1});
+  Dealer dealer(group);
+  dealer.begin(now_ns());
+  dealer.eject(1, 0);
+  DtpSource source(config(2), frames, sender, &dealer.port(0, 0));
+  std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
+  std::jthread dealing([&](const std::stop_token& stop) { dealer.run(stop, now_ns()); });
+  ASSERT_EVENTUALLY(source.stats().images_sent == 2);
+  ASSERT_EVENTUALLY(dealer.status().members[0].state == MemberState::late);
+  dealer.feed(0, true);  // as if it were heard
+  ASSERT_EVENTUALLY(source.stats().images_sent == 4);
+  EXPECT_FALSE(dealer.failed()) << dealer.status().error;
+  sender.grant = 8;
+  ASSERT_EVENTUALLY(dealer.settled());
+  dealing = {};
+  thread = {};
+  ASSERT_EQ(sender.records.size(), 4U);
+  for (std::uint64_t index = 0; index < 4; ++index) {
+    EXPECT_EQ(source.sent(index), Completeness::complete);
+    EXPECT_EQ(sender.records[index].index, index);
+    EXPECT_EQ(sender.records[index].frame_number, 1 + 2 * (index % 2));
+  }
+  EXPECT_EQ(source.sent(4), Completeness::open);
 }
 
 TEST(Pace, frames_that_are_played_again_are_due_when_they_were_taken) {

@@ -28,7 +28,7 @@ def _of_receiver(
         return f"{said}: {status.destination.first_incomplete}"
     ago = time.monotonic() - heard.get(receiver.name, time.monotonic())
     for buffer, known in zip(plan.buffers_of(receiver.name), status.destination.buffers, strict=False):
-        due = buffer.images if known.end_known else known.books.expected
+        due = known.books.expected
         if known.books.decided < due:
             when = f", as last heard {ago:.1f} s before" if lost else ""
             index = known.books.decided

@@ -70,7 +70,8 @@ Assembly::Assembly(const ReceiverDtp& dtp, std::uint32_t list_index, MapUnit uni
       sight_(sight),
       verify_(verify),
       counters_(&counters),
-      payload_bytes_(dtp.placement.payload_bytes()) {
+      payload_bytes_(dtp.placement.payload_bytes()),
+      most_(dtp.most()) {
   check(dtp, memory.lines.bytes, memory.records.size());
   if (placement_.lines == 1) placement_.pitch = placement_.line_bytes;  // one line has no pitch
   images_.resize(placement_.slots);
@@ -185,8 +186,8 @@ void Assembly::put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_
                          std::span<const std::byte> bytes, std::optional<std::uint32_t> crc,
                          std::int64_t now) noexcept {
   if (!in_pieces_) ++packets_;
-  if (index < next_ || index >= granted() || index >= dtp_.images) {
-    if (sight_ == Sight::lines && not_free_ == NotFree::overrun && index >= granted() && index < dtp_.images) {
+  if (index < next_ || index >= granted() || index >= most_) {
+    if (sight_ == Sight::lines && not_free_ == NotFree::overrun && index >= granted() && index < most_) {
       overrun_[index % placement_.slots] = index;
     }
     return count_not_free(index);
@@ -218,7 +219,7 @@ void Assembly::put_lines(std::uint64_t index, std::uint64_t offset, std::uint64_
 }
 
 bool Assembly::valid(const FrameRecord& record, std::uint64_t offset, std::uint32_t immediate) const noexcept {
-  return record.dtp == dtp_.id && record.run == dtp_.run && record.index < dtp_.images &&
+  return record.dtp == dtp_.id && record.run == dtp_.run && record.index < most_ &&
          record.slot == record.index % placement_.slots && offset == placement_.record_offset(record.index) &&
          (dtp_.dealt ? holds(dtp_.slice, record.frame_number, dtp_.images)
                      : record.frame_number == dtp_.slice.frame(record.index)) &&
@@ -277,8 +278,8 @@ bool Assembly::put_event(std::uint64_t offset, const std::optional<FrameRecord>&
 
 bool Assembly::put_skip(const std::optional<FrameRecord>& record, std::uint32_t immediate, std::int64_t now) noexcept {
   ++packets_;
-  const bool ours = record && (record->flags & FrameRecord::skipped) != 0 && record->dtp == dtp_.id &&
-                    record->run == dtp_.run && record->index < dtp_.images &&
+  const bool ours = record && !dtp_.dealt && (record->flags & FrameRecord::skipped) != 0 && record->dtp == dtp_.id &&
+                    record->run == dtp_.run && record->index < most_ &&
                     record->frame_number == dtp_.slice.frame(record->index) && record->user[0] <= record->index + 1;
   // The next one may have taken its place before it was read.
   if (!ours || immediate >> kIndexBits != (dtp_.id & 0xFFU)) {
@@ -299,7 +300,7 @@ std::uint64_t Assembly::sent_up_to(std::uint64_t index) const noexcept {
 }
 
 void Assembly::put_bare_event(std::uint64_t index, std::int64_t now) noexcept {
-  if (index < next_ || index >= dtp_.images) return counters_->late_packets.add(1);
+  if (index < next_ || index >= most_) return counters_->late_packets.add(1);
   if (index >= granted()) {
     count_not_free(index);
     if (not_free_ == NotFree::late) return;
@@ -405,7 +406,7 @@ void Assembly::decide_by(std::uint64_t closed, std::uint64_t released, std::int6
                          ArrivalOutput& out) noexcept {
   if (released > released_) released_ = released < next_ ? released : next_;
   held_up_ = false;
-  while (next_ < dtp_.images) {
+  while (next_ < most_) {
     const Image& image = images_[next_slot_];
     const bool event = image.index == next_ && image.event;
     const bool close = next_ < closed;

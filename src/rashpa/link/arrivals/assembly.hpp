@@ -97,7 +97,7 @@ class Assembly {
   }
 
   [[nodiscard]] std::uint64_t undecided() const noexcept { return next_; }
-  [[nodiscard]] bool finished() const noexcept { return next_ == dtp_.images; }
+  [[nodiscard]] bool finished() const noexcept { return next_ == most_; }
   /// True when the last decide() ended for want of room.
   [[nodiscard]] bool held_up() const noexcept { return held_up_; }
   /// Its place in the receiver's list.
@@ -157,6 +157,7 @@ class Assembly {
   Verify verify_;
   ReceiverCounters* counters_;
   std::uint64_t payload_bytes_;
+  std::uint64_t most_;                  // no image has an index from here on
   std::vector<Image> images_;           // by slot
   std::vector<std::uint64_t> overrun_;  // by slot: the last image whose event found the slot not free
   std::uint64_t next_ = 0;              // the first undecided image

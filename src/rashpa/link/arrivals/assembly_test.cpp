@@ -29,9 +29,18 @@ struct Decided final : ArrivalOutput {
   std::array<std::uint64_t, 4> counts{};
 };
 
+/// Of few images, that are dealt among receivers.
+ReceiverDtp dealt_dtp() {
+  ReceiverDtp dtp = testing::small_dtp(3, 4, kLines, kBytes, kSlots);
+  dtp.dealt = true;
+  return dtp;
+}
+
 /// One DTP: its images come whole in numbered packets, and its user takes each at once.
 struct Bench {
-  void send(std::uint64_t index) {
+  explicit Bench(const ReceiverDtp& of = testing::small_dtp(3, 1ULL << 40, kLines, kBytes, kSlots)) : dtp(of) {}
+  void send(std::uint64_t index) { send(index, dtp.slice.frame(index)); }
+  void send(std::uint64_t index, std::uint64_t frame) {
     now += 1'000'000;
     std::uint32_t crc = 0;
     for (std::uint32_t l = 0; l < kLines; ++l) {
@@ -43,7 +52,7 @@ struct Bench {
     }
     FrameRecord record;
     record.dtp = dtp.id;
-    record.frame_number = dtp.slice.frame(index);
+    record.frame_number = frame;
     record.index = index;
     record.slot = index % kSlots;
     record.lines = kLines;
@@ -57,7 +66,7 @@ struct Bench {
     for (int turn = 0; turn < 2; ++turn) assembly.decide(0, assembly.undecided(), now, out);
   }
 
-  ReceiverDtp dtp = testing::small_dtp(3, 1ULL << 40, kLines, kBytes, kSlots);
+  ReceiverDtp dtp;
   std::vector<std::byte> memory = std::vector<std::byte>(testing::end_of(dtp));
   std::vector<std::byte> line = std::vector<std::byte>(kBytes, std::byte{7});
   ReceiverCounters counters;
@@ -84,6 +93,25 @@ TEST(Assembly, images_behind_an_outage_of_any_number_of_packets_are_complete) {
     for (std::uint64_t n = 0; n < 100; ++n) bench.send(index++);
     EXPECT_EQ(bench.out.of(Completeness::complete), before + 100) << outage;
   }
+}
+
+TEST(Assembly, dealt_images_may_come_any_number_of_times_and_are_of_the_slice) {
+  Bench bench(dealt_dtp());
+  for (std::uint64_t index = 0; index < 100; ++index) bench.send(index, bench.dtp.slice.frame(index % 4));
+  EXPECT_EQ(bench.out.of(Completeness::complete), 100U);
+  EXPECT_EQ(bench.counters.bad_records.get(), 0U);
+  bench.send(100, bench.dtp.slice.frame(4));
+  EXPECT_EQ(bench.out.of(Completeness::complete), 100U) << "the slice has no such frame";
+  EXPECT_EQ(bench.counters.bad_records.get(), 1U);
+}
+
+TEST(Assembly, images_that_are_not_dealt_are_as_many_as_expected) {
+  ReceiverDtp few = dealt_dtp();
+  few.dealt = false;
+  Bench bench(few);
+  for (std::uint64_t index = 0; index < 6; ++index) bench.send(index);
+  EXPECT_EQ(bench.out.of(Completeness::complete), 4U);
+  EXPECT_TRUE(bench.assembly.finished());
 }
 
 }  // namespace

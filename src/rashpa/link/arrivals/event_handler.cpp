@@ -60,7 +60,7 @@ void EventHandler::event(EventDtp& port, std::uint32_t immediate, std::int64_t n
   const ReceiverDtp& dtp = port.assembly.dtp();
   counters_->packets.add(1);
   const std::uint64_t index = extend_index(immediate, port.assembly.undecided());
-  if (immediate >> 24 != (dtp.id & 0xFFU) || index >= dtp.images) return counters_->bad_records.add(1);
+  if (immediate >> 24 != (dtp.id & 0xFFU) || index >= dtp.most()) return counters_->bad_records.add(1);
   decide(port, now, out, Taken::some);  // the latest release must be known before the slot is judged
   const std::uint64_t offset = dtp.placement.record_offset(index);
   const Seen seen(copy_of(region_, offset));
@@ -74,7 +74,7 @@ void EventHandler::event(EventDtp& port, std::uint32_t immediate, std::int64_t n
 void EventHandler::announce(EventDtp& port, std::uint32_t immediate) noexcept {
   const ReceiverDtp& dtp = port.assembly.dtp();
   const std::uint64_t fresh = (immediate - (port.announced - 1)) & kIndexMask;
-  if (immediate >> 24 != (dtp.id & 0xFFU) || fresh > dtp.images - port.announced) return counters_->bad_records.add(1);
+  if (immediate >> 24 != (dtp.id & 0xFFU) || fresh > dtp.most() - port.announced) return counters_->bad_records.add(1);
   port.announced += fresh;
   // The record ring holds no more than the last ones, unless the source waits for credits: then what has its record
   // there may be followed by any number of images that were left out.

@@ -25,7 +25,7 @@ Output output_of(const BufferConfig& buffer, const unit::Output& made, std::uint
           .sparse = made.list_capacity != 0,
           .list_capacity = static_cast<std::uint32_t>(made.list_capacity),
           .stack = buffer.stack,
-          .images = buffer.images,
+          .images = buffer.most(),
           .end = buffer.end,
           .slice = buffer.dealt ? kToldByRecords : buffer.slice,
           // photons that are stored ones of before are described as photons
