@@ -80,6 +80,14 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 
+def pytest_configure() -> None:
+    """Let commands of rashpa be forked from a prepared process in place of started anew (docs/decisions/0167)."""
+    if _HAS_RASHPA and importlib.util.find_spec("rashpa._native") is not None:
+        from rashpa.testing import prepared_python
+
+        prepared_python.install()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the tests of long files first; with `--dist loadfile --no-loadscope-reorder` workers take files in this order."""
@@ -101,6 +109,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     missing = [f"{name} {taken:.0f} s" for name, taken in seconds.most_common() if taken > _LONG_S and name not in LONG]
     if missing:
         terminalreporter.write_line(f"long files that conftest.LONG lacks: {', '.join(missing)}")
+
+
+@pytest.fixture
+def ordinary_starts() -> Iterator[None]:
+    """Start commands as users do: for tests of starts, of ends, and of the processes that a command has."""
+    from rashpa.testing import prepared_python
+
+    with prepared_python.ordinary_starts():
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -185,6 +185,7 @@ def test_emulators_that_are_running_are_named_by_their_urls(tmp_path: Path) -> N
         assert f"emulator lower at {urls[1]} cannot be reached" in output
 
 
+@pytest.mark.usefixtures("ordinary_starts")
 @pytest.mark.parametrize("link", ["", 'kind = "pcie"'])
 def test_an_emulator_that_is_killed_is_named_and_the_next_run_works(tmp_path: Path, link: str) -> None:
     file = write(tmp_path, frames=100_000, rate_hz=200.0, link=link)

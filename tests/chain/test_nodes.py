@@ -218,6 +218,7 @@ def endless(folder: Path, nodes: str) -> Iterator["subprocess.Popen[str]"]:
             manager.kill()
 
 
+@pytest.mark.usefixtures("ordinary_starts")
 def test_nodes_that_a_killed_manager_has_started_end_by_themselves(tmp_path: Path) -> None:
     with endless(tmp_path, "") as manager:
         children = Path(f"/proc/{manager.pid}/task/{manager.pid}/children").read_text().split()

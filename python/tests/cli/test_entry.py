@@ -13,7 +13,7 @@ from rashpa.cli.commands import COMMANDS
 from rashpa.cli.report.report import PAGE_NEEDS
 from rashpa.testing.waiting import GUARD_S
 
-pytestmark = pytest.mark.whole
+pytestmark = [pytest.mark.whole, pytest.mark.usefixtures("ordinary_starts")]
 
 RUN = """\
 [run]

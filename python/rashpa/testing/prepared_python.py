@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands of rashpa that tests start, without the time that an interpreter needs for its imports: `subprocess.Popen` asks a prepared process to fork them.
+
+A command is a child of this process, with the arguments, descriptors, folder and environment that it was given. A start is an ordinary one where it asks for
+more than the server can give: a function before the start, other limits, a terminal, or variables that interpreters and libraries read when they start.
+RASHPA_TEST_EXEC=1 makes all starts ordinary ones.
+"""
+
+import atexit
+import contextlib
+import inspect
+import json
+import os
+import resource
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rashpa.testing import prepared_server
+
+VARIABLE = "RASHPA_TEST_EXEC"
+_ordinary: Any = subprocess.Popen._execute_child  # type: ignore[attr-defined]
+_PARAMETERS = tuple(inspect.signature(_ordinary).parameters)
+# Interpreters and libraries read variables that begin so when they start.
+_READ_AT_START = (
+    "PYTHON",
+    "LD_",
+    "MALLOC_",
+    "GLIBC_",
+    "ASAN_",
+    "HDF5_",
+    "LC_",
+    "LANG",
+    "TZ",
+    "COLUMNS",
+    "LINES",
+    "TERM",
+    "TTY_",
+    "NO_COLOR",
+    "FORCE_COLOR",
+)
+_PLAIN = {
+    "preexec_fn": None,
+    "executable": None,
+    "close_fds": True,
+    "restore_signals": True,
+    "shell": False,
+    "gid": None,
+    "gids": None,
+    "uid": None,
+    "umask": -1,
+    "process_group": -1,
+}
+_COMMANDS = (["-m", "rashpa.cli.entry"], ["-P", "-m", "rashpa.data.files.limited_process"])
+_PIPES = (("p2cread", 0), ("c2pwrite", 1), ("errwrite", 2))
+_LONGEST = prepared_server.PADDING - 64
+
+
+class _Server:
+    """The other end of a prepared process."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+
+    @classmethod
+    def start(cls, environment: Mapping[str, str]) -> "_Server":
+        """Start the process. It imports while this one goes on; the first order waits for it."""
+        here, there = socket.socketpair()
+        with there:
+            process = subprocess.Popen(  # noqa: S603  our own module
+                [
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    prepared_server.__name__,
+                    str(there.fileno()),
+                    "x" * prepared_server.PADDING,
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=(there.fileno(),),
+                env={**environment, **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")},
+                cwd="/",
+            )
+        atexit.register(_end, here, process)
+        return cls(here)
+
+    def fork(self, order: prepared_server.Order, descriptors: Sequence[int]) -> int:
+        """Return the number of a new process. Raise OSError when the server is gone."""
+        body = json.dumps(order._asdict()).encode()
+        with self._lock:
+            socket.send_fds(self._connection, [prepared_server.HEAD.pack(len(body))], descriptors)
+            self._connection.sendall(body)
+            answer = self._connection.recv(prepared_server.ANSWER.size, socket.MSG_WAITALL)
+        if len(answer) < prepared_server.ANSWER.size:
+            raise ConnectionError("the prepared process is gone")
+        return int(prepared_server.ANSWER.unpack(answer)[0])
+
+
+def _end(connection: socket.socket, process: "subprocess.Popen[bytes]") -> None:
+    connection.close()
+    process.wait()
+
+
+class _State:
+    """The server of this process, and its state when commands began to be forked: children of the server inherit that."""
+
+    server: _Server | None = None
+    ordinary = False
+    environment: dict[str, str] = {}  # noqa: RUF012  one for this process
+    limits: list[tuple[int, int]] = []  # noqa: RUF012
+
+
+def install() -> None:
+    """Let commands of rashpa be forked from now on, in this process and in those that it starts. The first one starts the server."""
+    if os.environ.get(VARIABLE, "") in ("", "0") and prepared_server.can_serve():
+        _State.environment, _State.limits = dict(os.environ), _limits()
+        subprocess.Popen._execute_child = _execute_child  # type: ignore[attr-defined]
+
+
+def use(connection: socket.socket) -> None:
+    """Let commands of rashpa be forked by the server at the other end."""
+    _State.server = _Server(connection)
+    install()
+
+
+@contextlib.contextmanager
+def ordinary_starts() -> Iterator[None]:
+    """Start commands as users do, within."""
+    before, _State.ordinary = _State.ordinary, True
+    try:
+        yield
+    finally:
+        _State.ordinary = before
+
+
+def _limits() -> list[tuple[int, int]]:
+    names = sorted(name for name in dir(resource) if name.startswith("RLIMIT_"))
+    return [resource.getrlimit(getattr(resource, name)) for name in names]
+
+
+def _read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in environment.items() if key.startswith(_READ_AT_START)}
+
+
+def _inherits(environment: Mapping[str, str]) -> bool:
+    """Return whether a child of the server has the limits of this process, and found these variables when it started."""
+    return _State.limits == _limits() and _read_at_start(_State.environment) == _read_at_start(environment)
+
+
+def _is_ours(words: object) -> bool:
+    """Return whether these are the words of a command of rashpa, by this interpreter."""
+    if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words) or not words:
+        return False
+    if sum(len(os.fsencode(word)) + 1 for word in words) > _LONGEST:
+        return False
+    if words[0] == str(Path(sys.executable).with_name("rashpa")):
+        return True
+    return words[0] == sys.executable and any(list(words[1 : 1 + len(one)]) == one for one in _COMMANDS)
+
+
+def _umask() -> int:
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("Umask:"))
+    return int(line.split()[1], 8)
+
+
+def _order(words: Sequence[str], given: Mapping[str, Any], environment: Mapping[str, str]) -> prepared_server.Order:
+    script = words[0] != sys.executable
+    return prepared_server.Order(
+        arguments=list(words if script else words[1:]),
+        name=sys.executable,
+        environment=dict(environment),
+        folder=str(Path(os.fspath(given["cwd"] or ".")).absolute()),
+        umask=_umask(),
+        processors=sorted(os.sched_getaffinity(0)),
+        session=bool(given["start_new_session"]),
+        targets=[0, 1, 2, *given["pass_fds"]],
+    )
+
+
+def _forked(given: Mapping[str, Any]) -> int | None:
+    """Return the number of the process that was forked for this start, or None where it has to be an ordinary one."""
+    words = given["args"]
+    if (
+        _State.ordinary
+        or not _is_ours(words)
+        or any(given[key] != value for key, value in _PLAIN.items() if key in given)
+    ):
+        return None
+    environment = os.environ if given["env"] is None else given["env"]
+    standard = [given[name] if given[name] != -1 else number for name, number in _PIPES]
+    if not all(isinstance(text, str) for pair in environment.items() for text in pair):
+        return None
+    try:
+        if any(os.isatty(one) for one in standard) or not _inherits(environment):
+            return None
+        order = _order(words, given, environment)
+        if not Path(order.folder).is_dir() or len(order.targets) > prepared_server.MOST_FDS:
+            return None
+        if _State.server is None:
+            with ordinary_starts():
+                _State.server = _Server.start(_State.environment)
+        return _State.server.fork(order, [*standard, *given["pass_fds"]])
+    except OSError:
+        return None
+
+
+def _execute_child(self: Any, *arguments: Any) -> None:
+    given = dict(zip(_PARAMETERS, (self, *arguments), strict=True))
+    number = _forked(given)
+    if number is None:
+        _ordinary(self, *arguments)
+        return
+    self.pid = number
+    self._child_created = True
+    self._close_pipe_fds(
+        *(given[name] for name in ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite"))
+    )

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Python process that has imported rashpa and becomes its commands: each request forks a child of the process that asks, which goes on as
+`python -m rashpa.…` would. A start then takes milliseconds, where an interpreter needs 0.4 s of a processor for its imports.
+
+`python -P -m rashpa.testing.prepared_server FD PADDING` serves the socket FD until its other end is closed. See prepared_python.py for the other end.
+"""
+
+import contextlib
+import ctypes
+import gc
+import importlib
+import io
+import json
+import os
+import runpy
+import signal
+import socket
+import struct
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+MOST_FDS = 64
+HEAD = struct.Struct("=I")
+ANSWER = struct.Struct("=i")
+PADDING = 4096
+"""Bytes of the server's command line: a child writes its own there, for readers of /proc/PID/cmdline."""
+
+_IMPORTED = (
+    "anyio._backends._asyncio",
+    "bokeh.plotting",
+    "certifi",
+    "encodings.idna",
+    "h5py",
+    "hdf5plugin",
+    "httpcore",
+    "httpx",
+    "numpy",
+    "rich._emoji_codes",
+    "rich.console",
+    "uvicorn.lifespan.off",
+    "uvicorn.protocols.http.auto",
+    "rashpa.cli.files.inspect",
+    "rashpa.cli.files.limited",
+    "rashpa.cli.main",
+    "rashpa.cli.node.node",
+    "rashpa.cli.report.report",
+    "rashpa.cli.run.run",
+    "rashpa.control.books.accounting",
+    "rashpa.control.books.group_accounting",
+    "rashpa.control.books.run_summary",
+    "rashpa.control.run.manager",
+    "rashpa.control.run.run_session",
+    "rashpa.data.datasets.datasets",
+    "rashpa.data.stored.joined_run",
+    "rashpa.data.stored.opened",
+    "rashpa.data.stored.reader",
+    "rashpa.node.door.server",
+    "rashpa.node.engine.native_engine",
+    "rashpa.node.offline.measured_file",
+    "rashpa.node.state.node",
+)
+_CLONE_PARENT, _CHILD_SETTID, _CHILD_CLEARTID = 0x8000, 0x01000000, 0x00200000
+_GET_TID_ADDRESS, _SET_NAME = 40, 15
+_CLONE = {"x86_64": 56, "aarch64": 220}
+_ARGUMENTS = slice(45, 47)  # fields 48 and 49 of /proc/PID/stat, counted behind the process's name: their begin and end
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+class Order(NamedTuple):
+    """The command that a child becomes."""
+
+    arguments: list[str]  # of the interpreter, without its own name: -m MODULE …, -P -m MODULE …, or a script …
+    name: str
+    environment: dict[str, str]
+    folder: str
+    umask: int
+    processors: list[int]
+    session: bool
+    targets: list[int]  # of the descriptors that came with it
+
+
+def receive(connection: socket.socket) -> tuple[Order, list[int]] | None:
+    """Return the next order and its descriptors, None when the other end is closed."""
+    head, descriptors, _, _ = socket.recv_fds(connection, HEAD.size, MOST_FDS)
+    if len(head) < HEAD.size:
+        return None
+    wanted = HEAD.unpack(head)[0]
+    body = bytearray()
+    while len(body) < wanted:
+        piece = connection.recv(wanted - len(body))
+        if not piece:
+            return None
+        body += piece
+    return Order(**json.loads(body)), descriptors
+
+
+def _thread_word() -> int:
+    """Return the address where the C library keeps this thread's number: a child has another one. 0 where the kernel does not tell."""
+    address = ctypes.c_void_p()
+    return (address.value or 0) if _LIBC.prctl(_GET_TID_ADDRESS, ctypes.byref(address), 0, 0, 0) == 0 else 0
+
+
+def can_serve() -> bool:
+    """Return whether this machine has what a server needs."""
+    return sys.platform == "linux" and os.uname().machine in _CLONE and _thread_word() != 0
+
+
+def fork_sibling() -> int:
+    """Fork a process whose parent is the parent of this one. Return its number here and 0 there. This process must have one thread."""
+    flags = _CLONE_PARENT | _CHILD_SETTID | _CHILD_CLEARTID | signal.SIGCHLD
+    word = ctypes.c_void_p(_thread_word())
+    machine = os.uname().machine
+    # the two architectures differ in the order of the last two arguments
+    last = (word, ctypes.c_long(0)) if machine == "x86_64" else (ctypes.c_long(0), word)
+    ctypes.pythonapi.PyOS_BeforeFork()
+    number = int(_LIBC.syscall(ctypes.c_long(_CLONE[machine]), ctypes.c_ulong(flags), None, None, *last))
+    if number == 0:
+        ctypes.pythonapi.PyOS_AfterFork_Child()
+    else:
+        ctypes.pythonapi.PyOS_AfterFork_Parent()
+    return number
+
+
+def _disguise(words: Sequence[str]) -> None:
+    """Show `words` as the command line of this process, with empty words behind them. They lie where the server's command line was."""
+    with contextlib.suppress(OSError, ValueError):
+        begin, end = (int(word) for word in Path("/proc/self/stat").read_text().rpartition(")")[2].split()[_ARGUMENTS])
+        line = b"".join(os.fsencode(word) + b"\0" for word in words)[: end - begin - 1]
+        ctypes.memmove(begin, line.ljust(end - begin, b"\0"), end - begin)
+    _LIBC.prctl(_SET_NAME, os.fsencode(Path(words[0]).name)[:15], 0, 0, 0)
+
+
+def _streams() -> None:
+    """Open the standard streams anew, as an interpreter does at its start."""
+    for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
+        try:
+            raw = io.open(number, f"{mode}b", -1, closefd=False)  # noqa: SIM115, UP020
+        except OSError:
+            stream = None
+        else:
+            lines = mode == "w" and (number == 2 or os.isatty(number))
+            errors = "backslashreplace" if number == 2 else None
+            stream = io.TextIOWrapper(raw, encoding="utf-8", errors=errors, line_buffering=lines)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+def _place(order: Order, descriptors: list[int]) -> None:
+    """Give this process what the order says it has: session, folder, environment and descriptors."""
+    if order.session:
+        os.setsid()
+    high = [os.dup2(one, 256 + place) for place, one in enumerate(descriptors)]
+    for one in descriptors:
+        os.close(one)
+    for one, target in zip(high, order.targets, strict=True):
+        os.dup2(one, target, inheritable=True)
+        os.close(one)
+    os.chdir(order.folder)
+    os.umask(order.umask)
+    with contextlib.suppress(OSError):
+        os.sched_setaffinity(0, order.processors)
+    os.environ.clear()
+    os.environ.update(order.environment)
+    tempfile.tempdir = None
+    _streams()
+    _disguise([order.name, *order.arguments])
+    sys.orig_argv[:] = [order.name, *order.arguments]
+
+
+def _go_on(order: Order) -> None:
+    """Run the order's module or script as the main program of this process."""
+    words = list(order.arguments)
+    safe = words[0] == "-P"
+    if safe:
+        del words[0]
+    if words[0] == "-m":
+        sys.path[:0] = [] if safe else [str(Path.cwd())]
+        sys.argv[:] = words[1:]
+        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv[:] = words
+        runpy.run_path(words[0], run_name="__main__")
+
+
+def prepare() -> None:
+    """Import what commands and nodes need, and let the collector pass over it."""
+    for name in _IMPORTED:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
+
+
+def serve(connection: socket.socket) -> tuple[Order, list[int]] | None:
+    """Answer orders. Return None at the end of the other side; in a child return its order and descriptors."""
+    while True:
+        try:
+            got = receive(connection)
+        except (ConnectionError, InterruptedError):
+            return None
+        if got is None:
+            return None
+        number = fork_sibling()
+        if number == 0:
+            return got
+        for one in got[1]:
+            os.close(one)
+        connection.sendall(ANSWER.pack(number))
+
+
+def nested() -> None:
+    """Start a server of this process's own: the processes that it starts are its children. Call it before there is a second thread."""
+    from rashpa.testing import prepared_python
+
+    here, there = socket.socketpair()
+    if os.fork() != 0:
+        there.close()
+        prepared_python.use(here)
+        return
+    here.close()
+    empty = os.open(os.devnull, os.O_RDWR)
+    for number in range(3):
+        os.dup2(empty, number)
+    kept = there.detach()
+    os.dup2(kept, 3)
+    os.closerange(4, 1024)
+    _disguise(["prepared-python"])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    become(socket.socket(fileno=3))
+
+
+def become(connection: socket.socket) -> NoReturn:
+    """Serve, and in a child run its command to the end."""
+    got = serve(connection)
+    if got is None:
+        os._exit(0)
+    connection.close()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    order, descriptors = got
+    _place(order, descriptors)
+    if not _is_leaf(order.arguments):
+        nested()
+    _go_on(order)
+    sys.exit()
+
+
+def _is_leaf(words: Sequence[str]) -> bool:
+    """Return whether this command starts no others of rashpa: nodes, and readers under limits."""
+    return words[:2] == ["-P", "-m"] or words[2:3] in (["emulator"], ["receiver"])
+
+
+def main() -> None:
+    """Import, then serve the socket that this process was given."""
+    connection = socket.socket(fileno=int(sys.argv[1]))
+    prepare()
+    if threads := len(os.listdir("/proc/self/task")) - 1:  # noqa: PTH208
+        sys.exit(f"prepared Python: {threads} threads besides the first; a process with threads cannot be forked")
+    become(connection)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A command that is forked from a prepared process is what a command started anew is, to its parent and to itself."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rashpa.testing import prepared_python, prepared_server
+from rashpa.testing.waiting import eventually
+
+MODULE = ["-m", "facts_of_process"]
+FACTS = """\
+import json, os, resource, signal, sys
+facts = {
+    "parent": os.getppid(), "session": os.getsid(0) == os.getpid(), "arguments": sys.argv, "folder": os.getcwd(), "path": sys.path[0],
+    "variable": os.environ.get("OF_THE_TEST"), "umask": os.umask(0), "name": __name__, "orig": sys.orig_argv,
+    "command": open("/proc/self/cmdline").read().rstrip("\\0").split("\\0"), "descriptors": sorted(int(one) for one in os.listdir("/proc/self/fd") if os.path.exists("/proc/self/fd/" + one)),
+    "interrupt": signal.getsignal(signal.SIGINT) is signal.default_int_handler, "blocked": [int(s) for s in signal.pthread_sigmask(signal.SIG_BLOCK, [])],
+    "encoding": [sys.stdin.encoding, sys.stdout.encoding, sys.stderr.errors], "threads": len(os.listdir("/proc/self/task")),
+    "processors": sorted(os.sched_getaffinity(0)), "files": resource.getrlimit(resource.RLIMIT_NOFILE),
+}
+print(json.dumps(facts))
+"""
+
+pytestmark = pytest.mark.skipif(
+    not prepared_server.can_serve(), reason="prctl does not tell where a thread keeps its number"
+)
+
+
+@pytest.fixture(autouse=True)
+def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    if os.environ.get(prepared_python.VARIABLE):
+        pytest.skip("commands are not forked")
+    monkeypatch.setattr(prepared_python, "_COMMANDS", (*prepared_python._COMMANDS, MODULE))
+
+
+def facts(folder: Path, **how: Any) -> dict[str, Any]:
+    """Return the facts that a process finds about itself. It takes the place of a node, which starts no others."""
+    (folder / "facts_of_process.py").write_text(FACTS)
+    given = {"cwd": folder, "env": {**os.environ, "OF_THE_TEST": "é"}, "stdin": subprocess.DEVNULL} | how
+    done = subprocess.run([sys.executable, *MODULE, "receiver"], capture_output=True, text=True, check=False, **given)
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("session", [False, True])
+def test_a_forked_command_has_what_one_that_was_started_has(tmp_path: Path, session: bool) -> None:
+    forked = facts(tmp_path, start_new_session=session)
+    with prepared_python.ordinary_starts():
+        started = facts(tmp_path, start_new_session=session)
+    assert forked == started
+    assert forked["parent"] == os.getpid()
+    assert forked["variable"] == "é"
+
+
+def command(*words: str, **how: Any) -> "subprocess.Popen[str]":
+    how = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | how
+    return subprocess.Popen([sys.executable, "-m", "rashpa.cli.entry", *words], **how)
+
+
+def node(**how: Any) -> "subprocess.Popen[str]":
+    process = command("receiver", "--port", "0", "--with-parent", **how)
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline())["url"]
+    return process
+
+
+def end(process: "subprocess.Popen[str]") -> tuple[str, str]:
+    return process.communicate(timeout=20)
+
+
+def test_a_node_serves_and_ends_with_its_input(tmp_path: Path) -> None:
+    process = node(cwd=tmp_path)
+    words = Path(f"/proc/{process.pid}/cmdline").read_bytes().split(b"\0")
+    assert words[:4] == [os.fsencode(sys.executable), b"-m", b"rashpa.cli.entry", b"receiver"]
+    end(process)
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_node_as_it_ends_one_that_was_started(tmp_path: Path, number: signal.Signals) -> None:
+    codes = []
+    for start in (node, ordinary_node):
+        process = start(cwd=tmp_path)
+        process.send_signal(number)
+        process.wait(20)
+        end(process)
+        codes.append(process.returncode)
+    assert codes[0] == codes[1]
+
+
+def ordinary_node(**how: Any) -> "subprocess.Popen[str]":
+    with prepared_python.ordinary_starts():
+        return node(**how)
+
+
+def test_exit_codes_and_messages_are_the_same(tmp_path: Path) -> None:
+    forked = command("plan", "nowhere.toml", cwd=tmp_path)
+    with prepared_python.ordinary_starts():
+        started = command("plan", "nowhere.toml", cwd=tmp_path)
+    assert end(forked) == end(started)
+    assert forked.returncode == started.returncode != 0
+
+
+def test_what_a_server_cannot_give_is_an_ordinary_start(tmp_path: Path) -> None:
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    asked: list[dict[str, Any]] = [
+        {"env": {**os.environ, "PYTHONUTF8": "1"}},
+        {"env": {**os.environ, "COLUMNS": "50"}},
+        {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most[0] - 1, most[1]))},
+        {"umask": 0o77},
+        {"close_fds": False},
+    ]
+    for how in asked:
+        given = {
+            "args": [sys.executable, "-m", "rashpa.cli.entry", "--version"],
+            "env": None,
+            "cwd": tmp_path,
+            "pass_fds": (),
+            "start_new_session": False,
+        }
+        pipes = dict.fromkeys(("p2cread", "c2pwrite", "errwrite"), -1)
+        assert prepared_python._forked({**given, **pipes, **how}) is None, how
+    with pytest.raises(FileNotFoundError):
+        command("--version", cwd=tmp_path / "nowhere")
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most[0] - 1, most[1]))
+        assert facts(tmp_path)["files"] == [most[0] - 1, most[1]]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, most)
+
+
+def test_descriptors_come_under_their_numbers_and_no_others(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    try:
+        assert facts(tmp_path, pass_fds=(write,))["descriptors"] == [0, 1, 2, write]
+    finally:
+        os.close(read)
+        os.close(write)
+
+
+def test_a_server_ends_with_the_process_that_has_it(tmp_path: Path) -> None:
+    program = (
+        "import subprocess, sys; from rashpa.testing import prepared_python; prepared_python.install()\n"
+        "subprocess.run([sys.executable, '-m', 'rashpa.cli.entry', '--version'], check=True)\n"
+        "print(*open(f'/proc/self/task/{__import__(\"os\").getpid()}/children').read().split())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    version, server = done.stdout.splitlines()
+    assert version.startswith("rashpa ")
+    assert server
+    eventually(lambda: not any(Path(f"/proc/{one}").exists() for one in server.split()))
