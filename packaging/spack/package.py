@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Spack package: `spack repo add` a repository whose packages/py_rashpa holds this file. Spack itself was never run with it here."""
+"""The package for Spack 1: lies in packages/py_rashpa of a repository that `spack repo add` names."""
 
-from spack.package import PythonPackage, depends_on, license, version
+from spack.package import depends_on, license, version
+from spack_repo.builtin.build_systems.python import PythonPackage
 
 
 class PyRashpa(PythonPackage):
@@ -46,6 +47,6 @@ class PyRashpa(PythonPackage):
     depends_on("py-pydantic", type="run")
     depends_on("py-rich", type="run")
     depends_on("py-starlette", type="run")
-    depends_on("py-typer", type="run")
+    depends_on("py-typer@0.19:", type="run")
     depends_on("py-uvicorn", type="run")
     depends_on("py-zstandard", type="run")

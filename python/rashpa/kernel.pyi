@@ -30,7 +30,7 @@ def jungfrau(
     Makes pixels of int16 or float32.
     Finds masked_pixels (pixels), saturated_pixels (pixels).
     photon_energy_kev: that of the detector when not given.
-    borders: pixels of double size between chips. raw: the image is as modules send it; shared: it is assembled and their counts are shared. masked: it is assembled and they are masked.
+    borders: pixels of double size between chips. raw: as modules send them. shared: image assembled, their counts shared. masked: image assembled, they are masked.
     track: pedestals of G0 follow dark images, or also pixels without a photon.
     track_images: images that the running mean looks back.
     track_sigma: track empty: no farther from the pedestal, in RMS.

@@ -3,11 +3,17 @@
 
 import ast
 import re
+import runpy
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+import numpy as np
 import pytest
+import yaml
 
 import rashpa
 
@@ -61,8 +67,59 @@ def test_the_spack_package_has_the_requirements_of_a_run(requirements: set[str])
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "depends_on":
             kinds = [ast.literal_eval(one.value) for one in call.keywords if one.arg == "type"]
             if kinds == ["run"]:
-                named.add(ast.literal_eval(call.args[0]).removeprefix("py-"))
+                named.add(ast.literal_eval(call.args[0]).removeprefix("py-").partition("@")[0])
     assert named == requirements
+
+
+def test_the_spack_package_is_loaded_as_spack_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, list[Any]] = {"version": [], "license": [], "depends_on": []}
+    core = ModuleType("spack.package")
+    for name, calls in asked.items():
+        setattr(core, name, lambda *words, calls=calls, **options: calls.append((words, options)))
+    python = ModuleType("spack_repo.builtin.build_systems.python")
+    python.PythonPackage = type("PythonPackage", (), {})  # type: ignore[attr-defined]
+    for module in (core, python):
+        monkeypatch.setitem(sys.modules, module.__name__.partition(".")[0], ModuleType("parent"))
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    package = runpy.run_path(str(ROOT / "packaging/spack/package.py"))["PyRashpa"]
+    assert issubclass(package, python.PythonPackage)
+    assert package.__doc__ and package.homepage and package.git
+    assert [words for words, _ in asked["license"]] == [("Apache-2.0",)]
+    assert all(set(options) & {"branch", "tag"} for _, options in asked["version"])
+    specs = [words[0] for words, _ in asked["depends_on"]]
+    assert len(specs) == len(set(specs))
+    assert all(re.fullmatch(r"[a-z][a-z0-9-]*(@[\d.:]+)?", spec) for spec in specs)
+    for _, options in asked["depends_on"]:
+        assert set(np.atleast_1d(options.get("type", "build"))) <= {"build", "link", "run", "test"}
+
+
+def test_the_conda_recipe_has_the_keys_of_its_format() -> None:
+    recipe = yaml.safe_load(text_of("packaging/conda/recipe.yaml"))
+    assert set(recipe) == {"context", "package", "source", "build", "requirements", "tests", "about"}
+    assert set(recipe["requirements"]) <= {
+        "build",
+        "host",
+        "run",
+        "run_constraints",
+        "run_exports",
+        "ignore_run_exports",
+    }
+    compilers = {one for one in recipe["requirements"]["build"] if one.startswith("${{")}
+    assert compilers == {'${{ compiler("cxx") }}', '${{ stdlib("c") }}'}
+    scripts = tomllib.loads(text_of("pyproject.toml"))["project"]["scripts"]
+    assert recipe["build"]["python"]["entry_points"] == [f"{name} = {target}" for name, target in scripts.items()]
+    assert (ROOT / "packaging/conda" / recipe["source"]["path"]).resolve() == ROOT
+    assert (ROOT / recipe["about"]["license_file"]).is_file()
+
+
+def test_the_container_file_installs_a_package_of_the_release_on_its_distribution() -> None:
+    steps = [
+        line.split(maxsplit=1) for line in text_of("packaging/Containerfile").splitlines() if re.match("[A-Z]+ ", line)
+    ]
+    assert [word for word, _ in steps] == ["ARG", "FROM", "COPY", "RUN", "ENTRYPOINT", "CMD"]
+    suite, minor, _ = text_of("packaging/distributions.txt").splitlines()[0].split()
+    assert steps[0][1] == f"BASE=docker.io/library/debian:{suite}-slim"
+    assert steps[2][1].split() == [f"rashpa_@VERSION@~py{minor.replace('.', '')}_amd64.deb", "/tmp/rashpa.deb"]
 
 
 def test_fragments_are_of_kinds_that_a_changelog_has() -> None:

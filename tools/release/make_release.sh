@@ -46,6 +46,13 @@ site=$(echo "$home"/lib/python*/site-packages)
 PYTHONPATH=$tools "$python" tools/release/bill_of_materials.py "$site" > "$out/rashpa-$version.cdx.json"
 PYTHONPATH=$tools "$python" tools/release/check_recipe.py packaging/conda/recipe.yaml
 sed "s/@VERSION@/$version/g" packaging/Containerfile > "$out/Containerfile"
+if tools/release/try_container.sh "$out"; then
+  said+=("container: built with buildah, rashpa demo in it")
+elif [ $? = 77 ]; then
+  said+=("container: NOT TRIED")
+else
+  refuse "the container does not work"
+fi
 (cd "$out" && sha256sum -- * > SHA256SUMS)
 [ -n "$draft" ] || git tag -a "v$version" -m "rashpa $version"
 (cd "$out" && du -k -- * | awk '{printf "%8.1f MB  %s\n", $1 / 1024, $2}')

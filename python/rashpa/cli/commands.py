@@ -68,7 +68,7 @@ COMMANDS = {
     ),
     "stop": Listed(
         "run.stop",
-        "End a run in order at the next frame at which all emulators can end: every image until then is in the books and in the files, none behind it.",
+        "End a run in order at the next frame at which all emulators can end: earlier images are in books and files, none behind it.",
         "run",
         codes={
             ExitCode.GOOD: "the run has ended, its books balance, and everything is stored or explained",
@@ -79,7 +79,7 @@ COMMANDS = {
     ),
     "pause": Listed(
         "run.steer",
-        "Pause a run: all its emulators stop before the same frame, at the end of whole stacks, or at once where these take more than 10 s.",
+        "Pause a run: its emulators stop before the same frame, at the end of whole stacks, or at once where these take over 10 s.",
         "run",
         codes={
             ExitCode.BAD_INPUT: "there is no such run, or it cannot be paused",
@@ -112,7 +112,7 @@ COMMANDS = {
     ),
     "plan": Listed(
         "plan.plan",
-        "Show the plan of a run: the pixels that go to each buffer and their rate, the load of links, memory and units, and the processing of the images of each buffer. Without --nodes no node is started or asked; files that nodes of this machine would load, it loads itself, as `rashpa run --check`.",
+        "Show the plan of a run: the pixels of each buffer and their rate, the load of links, memory and units, the processing of images. Without --nodes no node is started or asked; files that nodes of this machine would load, it loads itself, as `rashpa run --check`.",
         "run",
         answers=True,
         codes={
@@ -218,7 +218,7 @@ COMMANDS = {
     ),
     "combine": Listed(
         "files.combine",
-        "Combine several masters of a run into one NeXus file: an entry each, or one of all frames in their order, each once, where they say the same of the experiment.",
+        "Combine several masters of a run into one NeXus file: an entry each, or one of all frames where they describe the same experiment.",
         "file",
         codes={
             ExitCode.GOOD: "the file reaches every image of the runs",
@@ -316,7 +316,7 @@ COMMANDS = {
     ),
     "card": Listed(
         "node.card",
-        "Start a simulated card: the sender in hardware of `rtl/`, or with --unit the processing unit, compiled, in a directory that looks like a card's device nodes.",
+        "Start a simulated card: the sender of `rtl/`, or with --unit the processing unit, in a directory that looks like a card's device nodes.",
         "node",
         serves=True,
     ),

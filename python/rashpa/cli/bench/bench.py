@@ -84,8 +84,7 @@ def link(
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure a link between two cores. roce: ICRC and CRC32C on. pcie: runs of 1 MiB with the receiver's CRC32C check off, sampled and on, then
-    the latency of single events. Further options go to the program: --seconds, --repeats, --pmtu, --window, --packetisation, --transport,
+    """Measure a link between two cores. roce: ICRC and CRC32C on. pcie: runs of 1 MiB with the receiver's CRC32C check off, sampled and on. Then the latency of single events is measured. Further options go to the program: --seconds, --repeats, --pmtu, --window, --packetisation, --transport,
     --events."""
     if link_ not in _LINKS:
         raise _refusal(f"there is no benchmark of link {link_}; there is {', '.join(_LINKS)}")

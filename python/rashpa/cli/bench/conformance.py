@@ -46,7 +46,7 @@ def conformance(
     sender: Annotated[
         str,
         typer.Option(
-            help="In place of a unit, judge a sender: the URL of its node, or a port of this machine to which the sender gives its own orders."
+            help="In place of a unit, judge a sender: the URL of its node, or a port of this machine for the sender's own orders."
         ),
     ] = "",
     runs: Annotated[int, typer.Option(min=1, max=1000, help="Runs of the sender that are judged.")] = 1,

@@ -68,9 +68,7 @@ def decode(
 ) -> None:
     """Decode hex to JSON.
 
-    icrc.verdict is ok, bad, modulo-id (right for another IPv4 identification than the one seen, which icrc.identification names;
-    a UDP payload between --src and --dst over IPv4 allows no stronger verdict) or unchecked (a UDP payload alone: the ICRC
-    covers addresses and ports that are not there).
+    icrc.verdict is ok, bad, modulo-id or unchecked. With modulo-id, the ICRC is right for another IPv4 identification than the one seen, which icrc.identification names. A UDP payload between --src and --dst over IPv4 allows no stronger verdict. A UDP payload alone is unchecked: the ICRC covers addresses and ports that are not there.
 
     Spaces, colons, 0x, line ends and the dumps of xxd, hexdump -C, tcpdump -x and Wireshark are understood.
     """
@@ -103,9 +101,7 @@ def encode(
 ) -> None:
     """Encode JSON as hex.
 
-    Lengths, pad, checksums and ICRC that are absent or null are computed; those that are given are kept, even wrong ones.
-    payload_length, pad_length, icrc.computed, icrc.verdict and frame_record are for reading only. bth.opcode_name counts when
-    bth.opcode is absent.
+    Lengths, pad, checksums and ICRC that are absent or null are computed; those that are given are kept, even wrong ones. The keys payload_length, pad_length, icrc.computed, icrc.verdict and frame_record are for reading only. The key bth.opcode_name counts when bth.opcode is absent.
     """
     try:
         source = _read_text([text] if text else [], file)

@@ -40,8 +40,7 @@ def feedback(
 ) -> None:
     """Show the decisions of a receiver on each image, as it takes them, until the run is over.
 
-    The command waits for a ring that is not there yet. At the end it says, on standard error, how many images came, how many this reader was too slow
-    for, and how long after its last byte an image was here; with --json, the last document says it under `books`.
+    The command waits for a ring that is not there yet. At the end it says, on standard error, how many images came, and how many this reader was too slow for. It says how long after its last byte an image was here; with --json, the last document says it under `books`.
     """
     tell = Teller("feedback", json)
     seen = _Seen()

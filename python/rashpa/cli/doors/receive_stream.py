@@ -45,8 +45,7 @@ def receive_stream(
 ) -> None:
     """Receive images that a detector, or a receiver with a sink stream2, sends as DECTRIS Stream V2, and write NXmx files.
 
-    A recording is read in the same way: a folder with a message in each file *.cbor, in the order of their names, or one file with all messages behind
-    each other. Each channel of a series has files of its own. A sender may hold images of an aborted series, whose start never comes. Such images have
+    A recording is read in the same way. It is a folder with a message in each file *.cbor, in the order of their names, or one file with all messages. Each channel of a series has files of its own. A sender may hold images of an aborted series, whose start never comes. Such images have
     files of their own (OUT_without_start_0001…) and are no series. Messages of other series than the one that is received are counted and said. At the end
     the command says how many images came, how many it missed, how many never came to the sender, and which parts of the start the files lack.
     """

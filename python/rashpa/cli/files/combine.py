@@ -28,8 +28,7 @@ def combine(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Combine several masters of a run into one NeXus file: an entry each, or one of all frames in their order, each once, where they say the same of the
-    experiment.
+    """Combine several masters of a run into one NeXus file: an entry each, or one of all frames where they describe the same experiment.
 
     It holds links and virtual datasets: keep the files where they are, or move all of them together.
     """

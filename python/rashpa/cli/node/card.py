@@ -46,9 +46,9 @@ def card(
         bool, typer.Option("--with-parent", hidden=True, help="End when standard input is closed.")
     ] = False,
 ) -> None:
-    """Start a simulated card: the sender in hardware of `rtl/`, or with --unit the processing unit, compiled, in a directory that looks like a card's device nodes.
+    """Start a simulated card: the sender of `rtl/`, or with --unit the processing unit, in a directory that looks like a card's device nodes.
 
-    It prints one line when a driver can open the directory, and works until SIGTERM or an interrupt; then it takes its files away and says
+    It prints one line when a driver can open the directory, and works until SIGTERM or an interrupt. Then it takes its files away and says
     how many cycles it was simulated for. How long they took says nothing about hardware.
     """
     program = native_program("rashpa_card")

@@ -120,7 +120,7 @@ _LogFormat = Annotated[
 _AuditFile = Annotated[
     Path | None,
     typer.Option(
-        help="File with the sender and the answer of each order, a JSON document a line; 10 MB at most, two older ones are kept beside it"
+        help="File with the sender and the answer of each order, a JSON document a line; 10 MB at most, two older ones are kept"
     ),
 ]
 _WithParent = Annotated[bool, typer.Option("--with-parent", hidden=True, help="End when standard input is closed.")]

@@ -49,9 +49,7 @@ def plan(
         ),
     ] = None,
 ) -> None:
-    """Show the plan of a run: the pixels that go to each buffer and their rate, the load of links, memory and units, and the processing of the images of each
-    buffer. Without --nodes no node is started or asked; files that nodes of this machine would load, it loads itself, as `rashpa run --check`.
-    """
+    """Show the plan of a run: the pixels of each buffer and their rate, the load of links, memory and units, the processing of images. Without --nodes no node is started or asked; files that nodes of this machine would load, it loads itself, as `rashpa run --check`."""
     try:
         found = load_plan(file)
         capabilities = asyncio.run(Manager(found, token=token_of_environment()).ask()) if nodes else {}

@@ -21,7 +21,7 @@ _Timeout = Annotated[float, typer.Option("--timeout", min=1.0, help="Seconds to 
 
 
 def pause(where: _Where, timeout_s: _Timeout = 30.0, as_json: AsJson = False) -> None:
-    """Pause a run: all its emulators stop before the same frame, at the end of whole stacks, or at once where these take more than 10 s."""
+    """Pause a run: its emulators stop before the same frame, at the end of whole stacks, or at once where these take over 10 s."""
     _ask("pause", where, timeout_s, as_json)
 
 

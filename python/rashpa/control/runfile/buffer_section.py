@@ -90,12 +90,12 @@ class Buffer(Section):
     )
     share: Literal["stacks", "rows"] = Field(
         default="stacks",
-        description="of several devices: each stack goes to the one with the least to do; rows: each has a strip of every image, for images that one device cannot take in time (cuda)",
+        description="of several devices: each stack goes to the idlest; rows: each has a strip of every image, where one device is too slow (cuda)",
     )
     card: Annotated[str, Field(min_length=1, max_length=256)] | None = Field(
         default=None,
         json_schema_extra=PATH,
-        description='fpga, in place of device: "sim" for a simulated card that lasts as long as the run, or the directory of a card\'s nodes: /dev of a real one',
+        description='fpga, in place of device: "sim", a simulated card for the run, or the directory of a card\'s nodes: /dev of a real one',
     )
     kernel: list[Kernel] = Field(default=[], max_length=64)
     feedback: Feedback | None = Field(default=None, description="none: nothing is published")

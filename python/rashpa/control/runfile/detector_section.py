@@ -77,15 +77,13 @@ class Detector(Section):
     )
     masked: MaskedName = Field(
         default="delivered",
-        description="which pixels hold no count: delivered, the maximum of unsigned types and negative values; minimum, the least value of signed "
-        "types alone, as converted photons have it, whose noise lies below zero",
+        description="which pixels hold no count: delivered, the maximum of unsigned types and negative values; minimum, the least value of signed types alone (converted photons)",
     )
     geometry: str | None = Field(
         default=None,
         json_schema_extra=PATH,
         min_length=1,
-        description="CrystFEL geometry (.geom) of images that are the modules one below the other: their places in whole pixels, their turns, the beam, and pixels that are bad, "
-        "in place of [[detector.module]]",
+        description="CrystFEL geometry (.geom) of images of modules one below the other, in place of [[detector.module]]: places in whole pixels, turns, beam, bad pixels",
     )
     image_fast: Direction | None = Field(
         default=None,

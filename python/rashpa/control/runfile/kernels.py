@@ -232,7 +232,7 @@ class PluginKernel(KernelSection):
     )
     check: bool = Field(
         default=True,
-        description="the plugin is given a copy of each image, and an image that it changes is errored; false: it is given the one that is stored",
+        description="the plugin gets a copy of each image, and an image that it changes is errored; false: it gets the one that is stored",
     )
 
     @property

@@ -14,8 +14,7 @@ class LinkSection(Section):
 
     kind: LinkName = Field(
         default="roce",
-        description="of both sides: RoCE in user space, an RNIC (or the kernel's Soft-RoCE) by libibverbs, memory that two processes of one machine "
-        "share, or UDP of SLS detectors",
+        description="of both sides: RoCE in user space, an RNIC or Soft-RoCE by libibverbs, memory that two processes share, or UDP of SLS detectors",
     )
     source: LinkName | None = Field(
         default=None, description="of the emulator, where it differs; pcie and sls never do"

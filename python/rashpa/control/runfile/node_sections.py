@@ -53,7 +53,7 @@ class Emulator(Section):
     neighbours: dict[str, MacAddress] | None = Field(
         default=None,
         max_length=64,
-        description="fpga, a card in a network: by IP address of a receiver, the MAC address that packets to it go to: its own, or the first router's",
+        description="fpga, a card in a network: by IP address of a receiver, the MAC address of packets to it: its own, or the first router's",
     )
 
 
@@ -76,8 +76,7 @@ class Receiver(Section):
     )
     memory: Literal["pageable", "huge", "device"] = Field(
         default="huge",
-        description="of its buffers; huge falls back to the pages that the machine gives. device: images in memory of the GPU of unit cuda, into which another "
-        "GPU writes (kind pcie, engine cuda, verify off)",
+        description="of its buffers; huge falls back to other pages. device: memory of unit cuda's GPU, for another GPU's writes (pcie, engine cuda, verify off)",
     )
     processor: Processor = Field(default=-1, description="first processor for threads; -1: not pinned")
     numa: Numa = Field(

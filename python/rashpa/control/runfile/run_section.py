@@ -45,7 +45,7 @@ class Run(RunKeys):
     )
     orphaned: Literal["end", "finish"] = Field(
         default="end",
-        description="the nodes' reaction to the loss of the manager: end the run in order, or go on to its last frame and keep the books for `rashpa attach`",
+        description="the nodes' reaction to the manager's loss: end the run in order, or go on to its last frame and keep the books for `rashpa attach`",
     )
     keep_books_s: float = Field(
         default=3600.0,
@@ -55,7 +55,7 @@ class Run(RunKeys):
     )
     on_overrun: Literal["count", "slow", "stop"] = Field(
         default="count",
-        description="the reaction when images find no free slot, or sources skip them: count them, or pause the sources, drain, and go on at a rate that fits, or stop",
+        description="the reaction to images without a free slot, or skipped: count, stop, or pause the sources, drain, and go on at a fitting rate",
     )
     instrument: str = ""
     source: str = ""
@@ -107,7 +107,7 @@ class Alarms(Section):
         default=None,
         gt=0.0,
         le=1e6,
-        description="time until the disk of run.output is full, at the rate of now, where receivers are on the machine of the page: less is an alarm",
+        description="time until the disk of run.output is full, at this rate, where receivers run on the page's machine: less is an alarm",
     )
     hit_rate: Share | None = Field(
         default=None, description="share of accepted images since the run began: less is an alarm"

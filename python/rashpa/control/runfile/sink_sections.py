@@ -14,8 +14,7 @@ class _Sink(Section):
     kind: str
     on_full: Literal["wait", "drop"] = Field(
         default="wait",
-        description="when the sink is behind: wait holds the slots; drop gives it copies in memory of its own, and images without room there it "
-        "does not get",
+        description="when the sink is behind: wait holds the slots; drop copies images into memory of its own, and leaves out those without room there",
     )
     queue: int = Field(default=4, ge=1, le=1024, description="drop: stacks in memory of its own")
 

@@ -86,7 +86,7 @@ GROUPS: dict[str, tuple[Described, ...]] = {
         Described("rashpa_stack_written_seconds", "histogram", _BUFFER, "From the decision until the last sink is through and the slots are free again."),
         Described("rashpa_image_published_seconds", "histogram", _BUFFER, "From the last packet of an image until what was decided of it is in the ring of the buffer's feedback."),
         Described("rashpa_image_sent_seconds", "histogram", _BUFFER, "From the last packet of an image until ZeroMQ has what was decided of it."),
-        Described("rashpa_feedback_images_total", "counter", ("state", *_BUFFER), "Images that a buffer publishes. state: published (in the ring), sent (of them, given to ZeroMQ), dropped (never, as the process that gives them was behind)."),
+        Described("rashpa_feedback_images_total", "counter", ("state", *_BUFFER), "Images that a buffer publishes. state: published (in the ring), sent (of them, given to ZeroMQ), dropped (never given, as that process was behind)."),
         Described("rashpa_feedback_full_total", "counter", _BUFFER, "Times that a subscriber of ZeroMQ had no room and began to lose images; it counts how many."),
         Described("rashpa_feedback_restarts_total", "counter", _BUFFER, "Times that the process that publishes by ZeroMQ has died, and another one came."),
         Described("rashpa_sink_images_total", "counter", ("state", *_SINK), "Books of a sink: accepted = written + dropped + errored + waiting."),

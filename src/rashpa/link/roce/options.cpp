@@ -30,7 +30,7 @@ const Parameters<Options>& parameters() {
           .add({.name = "gro", .doc = "take packets that the kernel has merged"}, &Options::gro)
           .add({.name = "icrc",
                 .doc = "check on receive, always sent. full: on IPv4 reads frames and needs CAP_NET_RAW. modulo_id: "
-                       "exact on IPv6. off: an image that lost lines is marked corrupt as a whole",
+                       "exact on IPv6. off: a lost line corrupts the whole image",
                 .choices = {"full", "modulo_id", "off"}},
                &Options::icrc)
           .add({.name = "framing",
@@ -51,7 +51,7 @@ const Parameters<Options>& parameters() {
                &Options::socket_buffer)
           .add({.name = "unit_bytes",
                 .doc = "receiver: packets start and end on multiples of it, counted in a DTP's lines; 0: as our sender "
-                       "sends, and as little as 64 when a foreign one sends others",
+                       "sends, down to 64 for others",
                 .least = 0,
                 .most = 1048576},
                &Options::unit_bytes)

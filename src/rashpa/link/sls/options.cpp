@@ -34,8 +34,8 @@ const Parameters<Options>& parameters() {
                 .most = 512},
                &Options::read_rows)
           .add({.name = "flip",
-                .doc = "ports that send their last row first: as the detector does by itself (EIGER: an even row in "
-                       "the header; others none), or by that row",
+                .doc = "ports that send their last row first: as the detector does (EIGER: an even row in the header; "
+                       "others none), or by that row",
                 .choices = {"detector", "none", "even", "odd", "all"}},
                &Options::flip)
           .add({.name = "nibbles",
