@@ -47,7 +47,8 @@ const Parameters<Settings>& parameters() {
                 .taken_from = "detector.energy_kev"},
                &Settings::photon_energy_kev, Need::needed)
           .add({.name = "borders",
-                .doc = "pixels of double size between chips. raw: as modules send them. shared: image assembled, their counts shared. masked: image assembled, they are masked",
+                .doc = "pixels of double size between chips. raw: as modules send them. shared: image assembled, their "
+                       "counts shared. masked: image assembled, they are masked",
                 .choices = {"raw", "shared", "masked"}},
                &Settings::borders)
           .add({.name = "track",
