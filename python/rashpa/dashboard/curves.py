@@ -5,7 +5,15 @@ from typing import Any
 
 from bokeh.core.validation import silence
 from bokeh.core.validation.warnings import MISSING_RENDERERS
-from bokeh.models import ColumnDataSource, CustomJSTickFormatter, FixedTicker, NumeralTickFormatter, Range1d
+from bokeh.models import (
+    ColumnDataSource,
+    CustomJSTickFormatter,
+    FixedTicker,
+    Legend,
+    LegendItem,
+    NumeralTickFormatter,
+    Range1d,
+)
 from bokeh.plotting import figure
 
 from rashpa.control.telegrams.latency import BOUNDS_S
@@ -76,7 +84,8 @@ class BookBars:
 
 
 class Lines:
-    """Draws several curves over one axis, one a buffer or stage, told apart by colour and dash."""
+    """Draws several curves over one axis, one a buffer or stage, told apart by colour and dash. All are made with the plot, since Bokeh takes long to add one to a
+    page that is open."""
 
     def __init__(self, name: str, height: int, x: str, y: str, **said: Any) -> None:
         self.plot = _figure(
@@ -86,7 +95,19 @@ class Lines:
         self.plot.hover.tooltips = [("", "$name"), (x, "@x"), (y, "@y{0,0.0}")]
         self.plot.xaxis.formatter = self.plot.yaxis.formatter = NumeralTickFormatter(format="0,0[.]0")
         self._name = name
+        self._free = [self._line(n) for n in range(_MOST_LINES)]
         self._known: dict[str, ColumnDataSource] = {}
+        self._add_legend()
+
+    def _line(self, n: int) -> tuple[Any, LegendItem]:
+        source = ColumnDataSource({"x": [], "y": []})
+        line = self.plot.line("x", "y", source=source, line_width=2, color=LINES[n], line_dash=DASHES[n])
+        return line, LegendItem(label="", renderers=[line], visible=False)
+
+    def _add_legend(self) -> None:
+        legend = Legend(items=[item for _, item in self._free], ncols=3, orientation="horizontal")
+        legend.label_text_font_size, legend.padding, legend.border_line_color = "11px", 0, None
+        self.plot.add_layout(legend, "above")
 
     def update(self, curves: dict[str, tuple[list[float], list[float]]]) -> None:
         """Show these curves by their legend labels; remove the curves that are not among them."""
@@ -97,35 +118,14 @@ class Lines:
         for label, (x, y) in list(curves.items())[:_MOST_LINES]:
             source = self._known.get(label)
             if source is None:
-                if len(self._known) >= _MOST_LINES:
+                if not self._free:
                     continue
-                source = self._known[label] = ColumnDataSource({"x": [], "y": []}, name=f"{self._name}:{label}")
-                n = len(self._known) - 1
-                self.plot.line(
-                    "x",
-                    "y",
-                    source=source,
-                    line_width=2,
-                    color=LINES[n],
-                    line_dash=DASHES[n],
-                    legend_label=label,
-                    name=label,
-                )
-                self._tidy_legend()
+                line, item = self._free.pop(0)
+                source = self._known[label] = line.data_source
+                source.name, line.name = f"{self._name}:{label}", label
+                item.label, item.visible = {"value": label}, True
             if len(source.data["x"]) != len(x) or source.data["y"] != y:
                 source.data = {"x": x, "y": y}
-
-    def _tidy_legend(self) -> None:
-        legend = self.plot.legend[0]
-        if len(self._known) == 1:
-            self.plot.add_layout(legend, "above")
-        legend.orientation, legend.label_text_font_size, legend.padding, legend.border_line_color = (
-            "horizontal",
-            "11px",
-            0,
-            None,
-        )
-        legend.ncols = 3
 
 
 class Curves:
@@ -144,8 +144,16 @@ class Curves:
         self.latency.plot.xaxis.axis_label = "time since the stage before"
         self._changes = -1
 
-    def update(self, scene: Scene, course: Course) -> None:
-        self.bars.update(scene)
+    def update(self, tab: object, scene: Scene, course: Course) -> None:
+        """Update the plots of the tab that is open; Bokeh sends what others would not see, too."""
+        if tab == "books":
+            self.bars.update(scene)
+        elif tab == "curves":
+            self._update_course(course)
+        elif tab == "latencies":
+            self._update_latencies(scene)
+
+    def _update_course(self, course: Course) -> None:
         if course.changes == self._changes:
             return
         self._changes = course.changes
@@ -153,6 +161,8 @@ class Curves:
         named = {f"{node}: {buffer}" if several else buffer: curve for (node, buffer), curve in course.curves.items()}
         self.rates.update({name: (list(curve.time_s), list(curve.rate)) for name, curve in named.items()})
         self.hits.update({name: curve.hits() for name, curve in named.items()})
+
+    def _update_latencies(self, scene: Scene) -> None:
         bins = [bound * 1e6 / 2**0.5 for bound in BOUNDS_S]
         self.latency.update(
             {

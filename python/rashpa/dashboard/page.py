@@ -41,8 +41,9 @@ class Page:
         self._updates = 0
         self._curves = Curves()
         self._image = ImagePanel(f"views/{way}")
-        self._texts: dict[str, str] = {}
-        self._told = Spacer(name="texts", width=0, height=0)
+        self._told = {name: Spacer(name=name, width=0, height=0) for name in ("texts", "slow_texts")}
+        self._tab = Spacer(name="tab", width=0, height=0, tags=[""])  # page.js says which is open
+        self._tab.on_change("tags", lambda _name, _before, _now: self._show_tab())
         audit = Audit(starter.reports)
         self._orders = OrdersPanel(
             doc,
@@ -60,7 +61,7 @@ class Page:
         }
         for name, plot in named.items():
             plot.name = name
-        for root in (self._told, *named.values(), self._image.curve, self._orders.root):
+        for root in (*self._told.values(), self._tab, *named.values(), self._image.curve, self._orders.root):
             doc.add_root(root)
         doc.title = "rashpa"
         self._update()
@@ -77,22 +78,31 @@ class Page:
         self._image.update(scene)
         self._orders.update(scene)
         if self._updates % _CURVES_EVERY == 0:
-            self._curves.update(scene, self._watch.course)
-        self._texts |= {
+            self._show_tab()
+        board = self._watch.board
+        fast = {
             "head": head(scene, self._watch.course),
-            "alerts": alerts(scene, self._watch.board.alarms if self._watch.board is not None else ()),
+            "alerts": alerts(scene, board.alarms if board is not None else ()),
             "books": books_table(scene),
             "nodes": nodes_table(scene),
             "vetoes": vetoes_table(scene),
             "latency_table": latency_table(scene),
-            "margins": margins_table(scene),
         }
+        self._tell("texts", fast)
         if self._updates % _PAST_EVERY == 0:
-            self._texts["past"] = past_table(self._past.newest(), f"reports/{self._way}/")
-        told = told_of(self._texts)
-        if self._told.tags != [told]:
-            self._told.tags = [told]  # page.js puts them in their places
+            past = past_table(self._past.newest(), f"reports/{self._way}/")
+            self._tell("slow_texts", {"past": past, "margins": margins_table(scene)})
         self._updates += 1
+
+    def _show_tab(self) -> None:
+        """Update the plots of the tab that the browser says is open; anything else has none."""
+        self._curves.update(next(iter(self._tab.tags), ""), self._watch.scene, self._watch.course)
+
+    def _tell(self, name: str, texts: Mapping[str, str]) -> None:
+        """Give texts to page.js, which puts them in their places."""
+        told = told_of(texts)
+        if self._told[name].tags != [told]:
+            self._told[name].tags = [told]
 
 
 def told_of(texts: Mapping[str, str]) -> str:

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from rashpa.control.capacity.limits import Limit
 from rashpa.control.nodes.node_load import Load, busy
@@ -42,7 +43,7 @@ class NodeScene:
         """Return the number of processors that the node keeps busy."""
         return busy(self.load_before, self.load)[0] if self.load is not None else None
 
-    @property
+    @cached_property
     def parts(self) -> tuple[Sending | Receiving, ...]:
         """Return the progress and rate of each part of the node."""
         return progress_of(self.before, self.status) if self.status is not None else ()
@@ -92,7 +93,7 @@ class Scene:
     free_bytes: int | None = None  # of the disk of run.output, where receivers of this machine store
     said: tuple[str, ...] = field(default=())  # lines that the run has printed, where the page has started it
 
-    @property
+    @cached_property
     def buffers(self) -> tuple[BufferScene, ...]:
         return tuple(self._buffers())
 
@@ -104,11 +105,11 @@ class Scene:
             for buffer in node.status.destination.buffers:
                 yield BufferScene(node.name, buffer, of[buffer.name], node.status.destination.elapsed_s)
 
-    @property
+    @cached_property
     def sources(self) -> tuple[Sending, ...]:
         return tuple(part for node in self.nodes for part in node.parts if isinstance(part, Sending))
 
-    @property
+    @cached_property
     def state(self) -> str:
         """Return the state in a word."""
         if not self.going:

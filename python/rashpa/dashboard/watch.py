@@ -23,6 +23,7 @@ from rashpa.dashboard.past_runs import ending_of
 from rashpa.dashboard.scene import NodeScene, Scene
 
 LOOK_S = 0.5
+_LOAD_EVERY = 4  # looks: what a node takes of its machine changes slowly
 _DISK_S = 5.0
 _PATIENCE_S = 1.2  # a node that has not answered for so long is shown as lost; the others are not kept waiting
 
@@ -79,6 +80,7 @@ class Watch:
         self._began = 0.0
         self._connected = False
         self._lookers = 0
+        self._looks = 0
         self._task: asyncio.Task[None] | None = None
         self._asked: set[str] = set()
         self._capabilities: dict[str, Capabilities] = {}
@@ -108,6 +110,7 @@ class Watch:
 
     async def look(self) -> None:
         """Look at the run and its nodes once."""
+        self._looks += 1
         going = self.nodes.going()
         await self._follow(going)
         known = {node.name: node for node in self.scene.nodes}
@@ -176,12 +179,16 @@ class Watch:
         before = known or NodeScene(client.name, client.url)
         try:
             async with within(_PATIENCE_S):
-                status, load = await asyncio.gather(client.status(), client.load())
+                if self._looks % _LOAD_EVERY == 0 or before.load is None:
+                    status, load = await asyncio.gather(client.status(), client.load())
+                    before = replace(before, load=load, load_before=before.load)
+                else:
+                    status = await client.status()
         except NodeError as error:
             return replace(before, problem=str(error))
         except TimeoutError:
             return replace(before, problem=f"{client.name} has not answered for {_PATIENCE_S:g} s")
-        return NodeScene(name, client.url, _with_last_words(status, before.status), before.status, load, before.load)
+        return NodeScene(name, client.url, _with_last_words(status, before.status), before.status, before.load, before.load_before)
 
     async def _take_limits(self) -> None:
         """Ask once a run for the needs of the plan and the resources of its machines."""

@@ -35,6 +35,7 @@ _SILENCE_S = 8.0  # of a node that is asked how it is: one that stands still for
 _BOOKS_S = 30.0  # of tables with a byte an image
 _GRACE_S = 2.0  # over the node's own deadline, so that its answer can come
 _IDLE_S = 20.0  # how long an unused connection is kept; less than the node keeps it, so that it is never closed under a request
+_MOST_ADDRESSES = 64
 _ATTEMPTS = 4  # of a repeatable question: a node that strangers crowd may drop a connection before it knows whose it is
 if importlib.util.find_spec("sniffio") is None:
     # httpcore imports it at every request, if it can; a module that is marked as absent is not looked for on the disk again
@@ -74,6 +75,7 @@ class NodeClient:
     ) -> None:
         self.name = name
         self.url = url
+        self._addresses: dict[str, httpx.URL] = {}
         self._owner = owner
         self.run_id = run_id_of(owner)
         headers = {"authorization": f"Bearer {token}"} if token else {}
@@ -232,9 +234,19 @@ class NodeClient:
         """Send a question. Running time limits it, not httpx, whose clock goes on while this process stands still."""
         try:
             async with within(patience_s):
-                return await self._http.get(path, params=dict(query), timeout=None)
+                return await self._http.get(self._url(path, query), timeout=None)
         except TimeoutError:
             raise httpx.ReadTimeout(f"no whole answer within {patience_s:g} s") from None
+
+    def _url(self, path: str, query: Mapping[str, str]) -> httpx.URL:
+        """Return an absolute address: to make one of parts takes httpx as long as the question itself, so that known ones are kept."""
+        text = f"{self.url.rstrip('/')}{path}" + (f"?{urllib.parse.urlencode(query)}" if query else "")
+        found = self._addresses.get(text)
+        if found is None:
+            if len(self._addresses) >= _MOST_ADDRESSES:
+                self._addresses.clear()
+            found = self._addresses[text] = httpx.URL(text)
+        return found
 
     async def _attempt(self, body: bytes, deadline_s: float, attempts: int) -> httpx.Response:
         ends = time.monotonic() + deadline_s
@@ -243,7 +255,7 @@ class NodeClient:
             try:
                 async with within(deadline_s):
                     answer = await self._http.post(
-                        "/telegram", content=body, headers={"content-type": CONTENT_TYPE}, timeout=None
+                        self._url("/telegram", {}), content=body, headers={"content-type": CONTENT_TYPE}, timeout=None
                     )
                 wait_s = _wait_of(answer)
                 if wait_s is None or time.monotonic() + wait_s > ends:

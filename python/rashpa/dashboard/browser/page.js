@@ -16,6 +16,11 @@ function show(texts) {
 
 // ---- tabs: the arrow keys go from one to the next -------------------------------------------------------------------------------
 
+/** The server makes the plots of this tab alone. */
+function tell(tab) {
+  window.Bokeh?.documents?.[0]?.get_model_by_name("tab")?.setv({ tags: [tab.getAttribute("aria-controls").replace("panel_", "")] })
+}
+
 const tabs = Array.from(document.querySelectorAll("[role='tab']"))
 
 function choose(tab) {
@@ -25,6 +30,7 @@ function choose(tab) {
     one.tabIndex = chosen ? 0 : -1
     byId(one.getAttribute("aria-controls")).hidden = !chosen
   }
+  tell(tab)
   window.dispatchEvent(new Event("resize")) // what was hidden had no size
 }
 
@@ -126,11 +132,13 @@ function colourAll(doc) {
 
 for (;;) {
   const doc = window.Bokeh?.documents?.[0]
-  const told = doc?.get_model_by_name("texts")
-  if (told) {
-    const hear = () => told.tags.length > 0 && show(JSON.parse(told.tags[0]))
-    told.properties.tags.change.connect(hear)
-    hear()
+  if (doc?.get_model_by_name("texts")) {
+    for (const told of ["texts", "slow_texts"].map((name) => doc.get_model_by_name(name))) {
+      const hear = () => told.tags.length > 0 && show(JSON.parse(told.tags[0]))
+      told.properties.tags.change.connect(hear)
+      hear()
+    }
+    tell(tabs.find((tab) => tab.getAttribute("aria-selected") === "true"))
     colourAll(doc)
     scheme.addEventListener("change", () => colourAll(doc))
     setInterval(() => colourAll(doc), 2000) // legends come with the first values
