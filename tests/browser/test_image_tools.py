@@ -20,7 +20,8 @@ lost_images = 3
 
 @pytest.fixture(scope="module")
 def site(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    site = Site(tmp_path_factory.mktemp("tools"), run=RUN + ALARMS)
+    scanned = RUN.replace("[detector]", 'scan = [40, 50]\nscan_order = "snake"\n[detector]', 1)
+    site = Site(tmp_path_factory.mktemp("tools"), run=scanned + ALARMS)
     yield site
     site.close()
 
@@ -67,10 +68,12 @@ def test_the_image_and_the_state_are_seen_at_once_without_scrolling(view: View) 
 
 
 def test_a_rate_is_that_of_the_detector_however_often_a_page_looks(view: View) -> None:
+    view.tab("Curves")  # the server makes the plots of the open tab alone
     view.until(lambda: len(view.data("rate:all")["y"]) > 6)
     rates = view.data("rate:all")["y"][1:]
     assert np.median(rates) == pytest.approx(40.0, rel=0.25)
     assert max(rates) < 120.0, "of a detector of 40 Hz"
+    view.tab("Image tools")
 
 
 def test_contrast_is_by_itself_by_percentile_fixed_and_dragged(view: View) -> None:
@@ -255,10 +258,45 @@ def test_numbers_of_the_pipeline_and_of_the_region_are_curves_image_by_image(vie
         frames = [frame for frame, _ in view.page.evaluate(points, name)]
         assert frames == sorted(set(frames))
     view.until(lambda: "images seen, frames" in view.text("scalar_said"))
+    _check_maps(view)
     view.tab("Image tools")
     view.choose("region", "none")
     view.choose("buffer", "all")
     view.until(lambda: "images/s shown" in view.text("image_facts"))
+
+
+def _painted(view: View, canvas: str) -> int:
+    """Of the pixels of a canvas, those that are drawn."""
+    said = """id => { const {width, height} = document.getElementById(id), paper = document.getElementById(id).getContext('2d')
+        return paper.getImageData(0, 0, width, height).data.filter((value, at) => at % 4 === 3 && value > 0).length }"""
+    return int(view.page.evaluate(said, canvas))
+
+
+def _check_maps(view: View) -> None:
+    """What many images make together, on the buffer with peaks and curves."""
+    view.tab("Maps")
+    view.until(lambda: "curves, the newest at the bottom" in view.text("waterfall_said"))
+    curves = view.page.evaluate("() => window.rashpaImage.maps.waterfall.curves.map((curve) => curve.length)")
+    assert set(curves) == {40}
+    for canvas in ("waterfall", "peak_radii", "peak_intensities"):
+        view.until(lambda canvas=canvas: _painted(view, canvas) > 100)  # type: ignore[misc]
+    radii, values = view.page.evaluate("() => ['radii', 'intensities'].map((of) => window.rashpaImage.maps[of].values)")
+    assert 0 < min(radii) <= max(radii) < 200
+    known = [value for value in values if value is not None]
+    assert len(known) > 0
+    assert np.mean(np.array(known) >= 64800) > 0.95, (
+        "the threshold of the finder; a peak lies beside its brightest pixel"
+    )
+    view.until(lambda: "places known: accepted" in view.text("scan_said"))
+    found = view.page.evaluate("() => Array.from(window.rashpaImage.maps.scan.decisions)")
+    table = [n for n, value in enumerate(found) if value == 1]
+    assert len(table) > 20
+    assert all((n // 50 % 2 == 0 and n % 2 == 0) or (n // 50 % 2 == 1 and (49 - n % 50) % 2 == 0) for n in table), (
+        "every second frame, and every second row of the scan goes back"
+    )
+    view.choose("number at each place", "peaks")
+    view.until(lambda: "places known" in view.text("scan_said") and "accepted" not in view.text("scan_said"))
+    assert _painted(view, "scan_map") > 10
 
 
 def test_a_reload_does_not_ask_for_the_token_again_and_orders_are_recorded(view: View) -> None:
@@ -293,7 +331,7 @@ def test_the_time_until_the_disk_is_full_is_in_the_line_of_state(view: View) -> 
 
 def test_tabs_are_used_by_keyboard_and_pages_reflow_in_both_schemes(view: View) -> None:
     view.tab("Image tools")
-    for name in ("books", "curves", "nodes", "latencies", "runs"):
+    for name in ("books", "curves", "maps", "nodes", "latencies", "runs"):
         view.page.keyboard.press("ArrowRight")
         assert view.page.locator(f"#panel_{name}").is_visible()
         assert not view.page.locator("#panel_tools").is_visible()
@@ -318,7 +356,7 @@ def test_axe_finds_nothing_in_any_tab(view: View, scheme: Any) -> None:
     view.page.emulate_media(color_scheme=scheme)
     paper = "() => Bokeh.documents[0].get_model_by_name('rates').background_fill_color"
     view.until(lambda: view.page.evaluate(paper) == {"light": "#ffffff", "dark": "#1d232a"}[scheme])
-    for tab in ("Image tools", "Books", "Curves", "Nodes", "Latencies", "Past runs"):
+    for tab in ("Image tools", "Books", "Curves", "Maps", "Nodes", "Latencies", "Past runs"):
         view.tab(tab)
         found = axe.Axe().run(view.page).response["violations"]
         assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], tab

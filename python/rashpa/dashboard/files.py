@@ -22,6 +22,7 @@ _SCRIPTS = tuple(sorted(path.name for path in BROWSER.iterdir() if path.suffix i
 _NOTHING = 204
 _PLACE = ("x", "y", "width", "height", "step")
 _MOST_DIGITS = 18
+_MOST_DECISIONS = 16 << 20
 
 
 class _File(RequestHandler):
@@ -93,6 +94,26 @@ class _View(_File):
         return int(text)
 
 
+class _Decisions(_File):
+    """Serves the decisions on all images of a buffer, a byte an image, as its node keeps them; nothing when it does not answer, or has too many."""
+
+    async def get(self, key: str) -> None:
+        self._check(key)
+        watch: Watch = self._known["watch"]
+        client = watch.clients.get(self.get_query_argument("node", ""))
+        content = b""
+        if client is not None:
+            with contextlib.suppress(NodeError):
+                content = await client.table("decisions", buffer=self.get_query_argument("buffer", ""))
+        self.set_header("Cache-Control", "no-store")
+        self.set_header("Content-Type", "application/octet-stream")
+        if not 0 < len(content) <= _MOST_DECISIONS:
+            self.set_status(_NOTHING)
+            return
+        with contextlib.suppress(StreamClosedError):
+            await self.finish(content)
+
+
 class _Script(_File):
     """Serves one of the page's own scripts and sheets of style."""
 
@@ -108,5 +129,6 @@ def patterns(keys: Keys, past: PastRuns, watch: Watch, views: Views) -> list[tup
     return [
         (r"/reports/([\w-]+)/(\d{1,9})/([\w.]+)", _Report, {"keys": keys, "past": past}),
         (r"/views/([\w-]+)", _View, {"keys": keys, "watch": watch, "views": views}),
+        (r"/decisions/([\w-]+)", _Decisions, {"keys": keys, "watch": watch}),
         (f"/({'|'.join(_SCRIPTS).replace('.', '[.]')})", _Script, {"keys": keys}),
     ]

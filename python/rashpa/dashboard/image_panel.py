@@ -13,10 +13,10 @@ from rashpa.dashboard.style import ABSENT_COLOURS
 
 
 class ImagePanel:
-    """Holds the image of one page. `way`: the path of views."""
+    """Holds the image of one page. `way`: the part of addresses that only pages know."""
 
     def __init__(self, way: str) -> None:
-        self._way = way
+        self._ways = {"way": f"views/{way}", "decisions": f"decisions/{way}"}
         self._image = ImagePlot()
         palettes = {name: list(palette) for name, palette in MAPS.items()}
         self._image.data.tags = [palettes, ABSENT_COLOURS]
@@ -30,10 +30,11 @@ class ImagePanel:
         several = len({node for node, _ in keys}) > 1
         told = json.dumps(
             {
-                "way": self._way,
+                **self._ways,
                 "going": scene.going,
                 "buffers": [[f"{node}\n{name}", f"{node}: {name}" if several else name] for node, name in keys],
                 "series": scene.plan.file.run.number if scene.plan is not None else None,
+                "scan": _scan_of(scene.plan) if scene.plan is not None else None,
                 "beams": self._beams_of(scene.plan) if scene.plan is not None else {},
             }
         )
@@ -52,3 +53,15 @@ class ImagePanel:
                     found[buffer.section.name] = {"size": size, **asdict(beam)}
             self._beams = plan, found
         return self._beams[1]
+
+
+def _scan_of(plan: Plan) -> dict[str, Any] | None:
+    """Return the grid of the run's scan, and the frames of each buffer's images. A member of a group has those that it was dealt: its table has no frames."""
+    run = plan.file.run
+    if run.scan is None:
+        return None
+    dealt = {name for group in plan.groups for name in group.buffers}
+    sections = [buffer.section for buffer in plan.buffers if buffer.section.name not in dealt]
+    rows, columns = run.scan
+    of = {section.name: (section.every, section.phase) for section in sections}
+    return {"rows": rows, "columns": columns, "order": run.scan_order, "of": of}

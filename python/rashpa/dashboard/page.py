@@ -40,7 +40,7 @@ class Page:
         self._watch, self._past, self._way = watch, past, way
         self._updates = 0
         self._curves = Curves()
-        self._image = ImagePanel(f"views/{way}")
+        self._image = ImagePanel(way)
         self._told = {name: Spacer(name=name, width=0, height=0) for name in ("texts", "slow_texts")}
         self._tab = Spacer(name="tab", width=0, height=0, tags=[""])  # page.js says which is open
         self._tab.on_change("tags", lambda _name, _before, _now: self._show_tab())

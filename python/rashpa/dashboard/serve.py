@@ -46,6 +46,7 @@ _TABS = (
     ("tools", "Image tools"),
     ("books", "Books"),
     ("curves", "Curves"),
+    ("maps", "Maps"),
     ("nodes", "Nodes"),
     ("latencies", "Latencies"),
     ("runs", "Past runs"),

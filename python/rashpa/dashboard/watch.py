@@ -188,7 +188,9 @@ class Watch:
             return replace(before, problem=str(error))
         except TimeoutError:
             return replace(before, problem=f"{client.name} has not answered for {_PATIENCE_S:g} s")
-        return NodeScene(name, client.url, _with_last_words(status, before.status), before.status, before.load, before.load_before)
+        return NodeScene(
+            name, client.url, _with_last_words(status, before.status), before.status, before.load, before.load_before
+        )
 
     async def _take_limits(self) -> None:
         """Ask once a run for the needs of the plan and the resources of its machines."""

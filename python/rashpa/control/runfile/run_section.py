@@ -4,7 +4,7 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, Strict, field_validator
 from pydantic_core import PydanticKnownError
 
 from rashpa.control.runfile.engine_keys import RunKeys
@@ -15,6 +15,7 @@ from rashpa.data.files.file_names import expanded
 UNTIL_STOPPED = "until stopped"
 MOST_FRAMES = 2**32  # of a run that nobody stops, src/rashpa/core/end.hpp
 MOST_PATIENCE_S = 30 * 86400.0
+GridSide = Annotated[int, Field(ge=1, le=4096)]
 Share = Annotated[float, Field(gt=0.0, le=1.0)]
 
 
@@ -60,6 +61,13 @@ class Run(RunKeys):
     instrument: str = ""
     source: str = ""
     sample: str = ""
+    scan: Annotated[tuple[GridSide, GridSide], Strict(False)] | None = Field(
+        default=None,
+        description="rows and columns of a scan, a frame a place, for the maps of `rashpa dashboard`; frames beyond them begin it again",
+    )
+    scan_order: Literal["rows", "snake"] = Field(
+        default="rows", description="rows: each row begins at its first column; snake: every second row goes back"
+    )
 
     @field_validator("frames", mode="before")
     @classmethod

@@ -4,6 +4,7 @@
 import { Contrast } from "./contrast.js"
 import { largestOfBlocks, packedOf, parse, rgbaOf, sampleOf, tableOf } from "./image_values.js"
 import { ImageCurves } from "./image_curves.js"
+import { ImageMaps } from "./image_maps.js"
 import { KeptImages } from "./kept_images.js"
 import { Regions } from "./regions.js"
 
@@ -31,7 +32,7 @@ class LiveImage {
     this.axes = { x: model("curve_x"), y: model("curve_y") }
     this.hold = byId("hold")
     this.facts = byId("image_facts")
-    this.told = { way: "", going: false, buffers: [], beams: {}, series: null }
+    this.told = { way: "", decisions: "", going: false, buffers: [], beams: {}, series: null, scan: null }
     const [palettes, absent] = this.data.tags
     this.palettes = palettes
     this.reasons = [0, ...["masked", "saturated", "lost", "not written"].map((name) => packedOf(absent[name]))]
@@ -42,6 +43,7 @@ class LiveImage {
     this.contrast = new Contrast(() => this.recolour())
     this.kept = new KeptImages((view) => this.showKept(view), (image) => rgbaOf(image, this.table, this.mask()))
     this.curves = new ImageCurves()
+    this.maps = new ImageMaps(() => this.palettes[this.choice.colours.value], () => this.decisions())
     this.regions = new Regions(() => this.frame(), (at) => this.moveCentre(at))
     this.forget()
     this.listen(model)
@@ -85,7 +87,22 @@ class LiveImage {
       this.choice.buffer.replaceChildren(...this.told.buffers.map(([value, text]) => new Option(text, value, false, value === before)))
       if (this.choice.buffer.value !== before) this.forget()
     }
+    this.maps.scan.follow(this.grid())
     if (this.size !== null) this.showBeam()
+  }
+
+  /** The grid of the run's scan, and the images of this buffer on it. */
+  grid() {
+    const { scan } = this.told
+    if (!scan) return null
+    const [every, phase] = scan.of[this.choice.buffer.value.split("\n")[1]] ?? [null, null]
+    return { rows: scan.rows, columns: scan.columns, order: scan.order, every, phase }
+  }
+
+  /** Where the decisions on all images of the buffer are to be had. */
+  decisions() {
+    const [node, buffer] = this.choice.buffer.value.split("\n")
+    return this.told.going && buffer ? `${this.told.decisions}?${new URLSearchParams({ node, buffer })}` : null
   }
 
   chooseWhat() {
@@ -104,6 +121,7 @@ class LiveImage {
     this.whole = null // what is held, pixel by pixel
     this.mean = null
     this.kind = this.choice.what.value
+    this.maps.scan.follow(this.grid())
     this.selection = [this.choice.buffer.value, this.kind].join("\n")
     this.drawnLast = null
     this.times = []
@@ -111,6 +129,7 @@ class LiveImage {
     this.contrast.forget()
     this.kept.forget()
     this.curves.forget()
+    this.maps.forget()
     if (this.number > 0) this.clear()
     if (pressed(this.hold)) this.holdOrGoOn()
   }
@@ -203,6 +222,8 @@ class LiveImage {
       if (LIVE.includes(this.kind)) {
         this.kept.add(view)
         this.curves.add(view.facts, view.arrays)
+        const { planned } = this
+        this.maps.add(view.facts, view.arrays, planned === null ? null : { x: this.centre.x ?? planned.x, y: this.centre.y ?? planned.y })
       }
       this.show(view)
     }
