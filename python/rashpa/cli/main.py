@@ -68,6 +68,15 @@ class Commands(TyperGroup):
         return super().parse_args(ctx, [_at_home(word) for word in args])
 
     @override
+    def invoke(self, ctx: Any) -> Any:
+        """Call the command; a refused value of an option is told in our words."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            _in_our_words(error)
+            raise
+
+    @override
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Find a command by its name, or in its group, and announce that nothing is imported any more. Options of former names get those of today."""
         typed, name, rest = _found(args)
@@ -85,6 +94,14 @@ class Commands(TyperGroup):
         if callable(ctx.obj):
             ctx.obj()
         return typed, command, rest
+
+
+def _in_our_words(error: typer.BadParameter) -> None:
+    """Replace the message of an option's value that pydantic refused."""
+    if callable(getattr(error.__cause__, "errors", None)):
+        from rashpa.data.base.value_words import faults_of
+
+        error.message = "; ".join(faults_of(error.__cause__))
 
 
 def _found(words: list[str]) -> tuple[str, str, list[str]]:

@@ -9,8 +9,8 @@ from pydantic import BaseModel
 from typer.testing import CliRunner
 
 from rashpa.cli.main import app
-from rashpa.control.runfile.reading.value_errors import PATTERNS
 from rashpa.control.runfile.run_file import RunFile
+from rashpa.data.base.value_words import PATTERNS
 
 pytestmark = pytest.mark.whole
 

@@ -116,7 +116,7 @@ def test_a_damaged_folder_is_refused_with_the_file(tmp_path: Path) -> None:
     with pytest.raises(_native.FileError, match=r"module1_raw\.npy: it is missing"):
         load_directory(folder)
     (folder / "dataset.json").write_text("{}")
-    with pytest.raises(_native.FileError, match=r"dataset\.json: a key is missing or wrong: 'format'"):
+    with pytest.raises(_native.FileError, match=r"dataset\.json: format: it is "):
         load_directory(folder)
     (folder / "dataset.json").unlink()
     with pytest.raises(_native.FileError, match="rashpa dataset make"):

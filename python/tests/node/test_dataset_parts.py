@@ -16,12 +16,12 @@ def test_a_value_that_is_no_json_is_named(value: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "values", "says"),
     [
-        ("dream", {}, "dataset dream is not known here"),
-        ("files", {"files": "1"}, "dataset files: files: it must be a list in brackets"),
-        ("files", {"files": '[["a.npy"], [7]]'}, "dataset files: files.1.0: it must be a text in quotes"),
-        ("files", {}, "dataset files: files: Field required"),
-        ("pattern", {"width": "0"}, "dataset pattern: width: it must be at least 1"),
-        ("pattern", {"speed": "0"}, "dataset pattern: speed: Extra inputs are not permitted"),
+        ("dream", {}, 'dataset dream: "dream" is not known; it must be "'),
+        ("files", {"files": "1"}, "dataset files: files: it is 1; it must be a list in brackets"),
+        ("files", {"files": '[["a.npy"], [7]]'}, "dataset files: files[1][0]: it is 7; it must be a text in quotes"),
+        ("files", {}, "dataset files: files: it is needed and not there; give it"),
+        ("pattern", {"width": "0"}, "dataset pattern: width: it is 0; it must be at least 1"),
+        ("pattern", {"speed": "0"}, "dataset pattern: speed: no such key; leave it out"),
         ("jungfrau", {"places": "[[0, 0]]"}, "dataset jungfrau: 1 places for 2 modules"),
     ],
 )
@@ -43,10 +43,10 @@ def test_a_parameter_given_twice_is_refused() -> None:
     ("values", "says"),
     [
         ({}, "calibration: pedestal is needed"),
-        ({"pedestal": "7"}, "calibration: pedestal: it must be a list in brackets"),
+        ({"pedestal": "7"}, "calibration: pedestal: it is 7; it must be a list in brackets"),
         ({"pedestal": "{"}, "calibration: pedestal is no JSON"),
-        ({"simulated_seed": "-1"}, "calibration: simulated_seed: it must be at least 0"),
-        ({"speed": "0"}, "calibration: speed: Extra inputs are not permitted"),
+        ({"simulated_seed": "-1"}, "calibration: simulated_seed: it is -1; it must be at least 0"),
+        ({"speed": "0"}, "calibration: speed: no such key; leave it out"),
     ],
 )
 def test_a_calibration_that_cannot_be_is_named(values: dict[str, str], says: str) -> None:

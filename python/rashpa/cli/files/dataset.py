@@ -14,7 +14,7 @@ import typer
 from rashpa.cli.at_work import Work, carried_out
 from rashpa.cli.teller import AsJson, OutputBefore, Quiet, Teller, output_of
 from rashpa.data.base.books import DataBooks
-from rashpa.data.base.value_words import demand_on
+from rashpa.data.base.value_words import said_of_value
 from rashpa.data.datasets.calibration_spec import CalibrationSpec
 from rashpa.data.datasets.dataset_spec import (
     AnyDatasetSpec,
@@ -312,10 +312,8 @@ def _text_of(error: Exception) -> str:
 
     if isinstance(error, ValidationError):
         return "; ".join(
-            f"--{str(e['loc'][-1]).replace('_', '-')} {e['input']}: {demand_on(e)}"
-            if e["loc"]
-            else e["msg"].removeprefix("Value error, ")
-            for e in error.errors()
+            f"--{str(item['loc'][-1]).replace('_', '-')}: {said_of_value(item)}" if item["loc"] else said_of_value(item)
+            for item in error.errors(include_url=False)
         )
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}; choose another, or free some space"

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from rashpa.control.runfile import run_file as toml
 from rashpa.control.runfile.engine_keys import GroupKeys, keys_of
 from rashpa.control.runfile.run_file_reader import RunFileSource
+from rashpa.data.base.value_words import faults_of
 
 MOST_FRAMES = 2**32 - 1  # that are dealt in one run
 _NOTICE_S = 1.2  # until a receiver that has died before its first stack was done is given nothing more
@@ -60,7 +63,10 @@ def with_joined(file: toml.RunFile, groups: Sequence[PlannedGroup], joined: Join
             f"the run has no group {joined.group}; there is {', '.join(one.name for one in groups) or 'none'}"
         )
     group = named[0]
-    section = toml.Receiver.model_validate({**_as_member(file, group.members[0]), **joined.receiver})
+    try:
+        section = toml.Receiver.model_validate({**_as_member(file, group.members[0]), **joined.receiver})
+    except ValidationError as error:
+        raise ValueError("; ".join(faults_of(error, within="receiver"))) from None
     if section.name in (receiver.name for receiver in file.receivers):
         raise ValueError(f"the run has a receiver {section.name}; give this one another name")
     first = next(one for one in file.buffer if one.name == group.buffers[0])

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
+
 from rashpa.control.runfile import run_file as toml
 from rashpa.control.runfile import special_values
 from rashpa.control.runfile.kernels import declaration, first_looking, label_of
 from rashpa.control.runfile.run_file_reader import RunFileError, RunFileSource
+from rashpa.data.base.value_words import faults_of
 from rashpa.data.files.file_names import located
 from rashpa.data.geometry.laboratory import AS_SEEN_FROM_THE_SAMPLE, Axes, ModulePart, PanelPlace
 
@@ -54,10 +57,13 @@ def with_places(file: toml.RunFile, source: RunFileSource) -> tuple[toml.RunFile
         found = read_module_places("geometry", path, (detector.height, detector.width), toml.MOST_MODULES, axes)
     except (OSError, ValueError) as error:
         raise RunFileError(f"{where}: {str(error).removeprefix('geometry: ')}") from None
-    modules = [
-        toml.Module.model_validate({"x": x, "y": y, "turn": way.turn, "flip": way.flip})
-        for (x, y), way in zip(found.places, found.orientations, strict=True)
-    ]
+    try:
+        modules = [
+            toml.Module.model_validate({"x": x, "y": y, "turn": way.turn, "flip": way.flip})
+            for (x, y), way in zip(found.places, found.orientations, strict=True)
+        ]
+    except ValidationError as error:
+        raise RunFileError(f"{where}: {path}: a module: {faults_of(error)[0]}") from None
     beam = (
         found.beam[0] if detector.beam_center_x is None else detector.beam_center_x,
         found.beam[1] if detector.beam_center_y is None else detector.beam_center_y,

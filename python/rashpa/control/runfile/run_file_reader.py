@@ -20,9 +20,9 @@ from pydantic.fields import FieldInfo
 from rashpa.control.runfile.key_types import KeyPath
 from rashpa.control.runfile.reading.older_places import PlacedTwiceError, as_placed_now, caution_of
 from rashpa.control.runfile.reading.toml_bounds import beyond_bounds
-from rashpa.control.runfile.reading.value_errors import said_of_short_list, said_of_value
 from rashpa.control.runfile.run_file import RunFile
 from rashpa.data.base.rashpa_error import RashpaError
+from rashpa.data.base.value_words import said_of_short_list, said_of_value
 from rashpa.data.files.file_names import HDF5, IMAGES, absent, is_file
 from rashpa.data.files.regular_file import read_regular, reason, text_of
 
@@ -226,16 +226,6 @@ def _short(text: Any) -> str:
     return str(text) if len(str(text)) <= _LONGEST_NAME else f"{str(text)[:_LONGEST_NAME]}…"
 
 
-def _shown(value: Any) -> str:
-    """Return a value of the file, cut to fit into a message."""
-    if isinstance(value, dict | list) and len(value) > _LONGEST_NAME:
-        return f"{len(value)} entries"
-    try:
-        return json.dumps(value, default=str)[:_LONGEST_NAME]
-    except ValueError:
-        return f"a number of {value.bit_length()} bits" if isinstance(value, int) else f"a {type(value).__name__}"
-
-
 def _explain(item: Any, raw: Any, source: RunFileSource) -> str:
     location: KeyPath = item["loc"]
     path = _path_in_file(location, raw, missing_last=item["type"] == "missing")
@@ -261,7 +251,7 @@ def _explain(item: Any, raw: Any, source: RunFileSource) -> str:
         hint = f'did you mean "{near[0]}"?' if near else f"one of {', '.join(choices)}"
         said = f'"{_short(given)}" is not known' if given is not None else "is needed and not there"
         return f"{source.where((*path, tag))}: {said}; {hint}"
-    return f"{source.where(path)}: {said_of_value(item, _shown(item['input']), _table_of(path))}"
+    return f"{source.where(path)}: {said_of_value(item, _table_of(path))}"
 
 
 def _table_of(path: KeyPath) -> str:

@@ -22,11 +22,12 @@ from pydantic import BaseModel, ValidationError
 from rashpa.control.runfile import links
 from rashpa.control.telegrams.part_orders import KERNELS, SINKS
 from rashpa.control.telegrams.telegram_limits import TelegramError
+from rashpa.data.base.value_words import faults_of, shown_of
 
 _TYPES: Mapping[str, type] = {"flag": bool, "integer": int, "number": float, "text": str}
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)  # Python would take 1_0, and nan
 _MOST = 2**63  # integers of native parameters
-_BITS = " of 64 bits"
+_DEMANDS = {"flag": "true or false", "integer": "a whole number of 64 bits", "number": "a number", "text": "a text"}
 _NAMES = {kind: name for name, kind in _TYPES.items()}
 
 
@@ -141,21 +142,22 @@ def part_of(outer: Any, kind: PartKind) -> BaseModel:
     model = kind.by_name()[name]
     values = _values_of(inner, model, kind.tag)
     values[kind.tag] = name
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        said = f", attribute '{key}'" if key else ""
-        raise TelegramError(f"Element '{name}'{said}: {first['msg']}", "config") from None
+    return _made(model, values, name)
 
 
 def keys_of(element: Any, model: type[BaseModel]) -> BaseModel:
     """Return the keys that are attributes of an element, which the schema has checked; absent ones have their default."""
     shapes = plain_fields(model, "")
-    return model(
-        **{key: value_of(element.get(key), shape.kind) for key, shape in shapes if element.get(key) is not None}
-    )
+    values = {key: value_of(element.get(key), shape.kind) for key, shape in shapes if element.get(key) is not None}
+    return _made(model, values, etree.QName(element).localname)
+
+
+def _made(model: type[BaseModel], values: dict[str, Any], name: str) -> BaseModel:
+    """Return the model with the values. Raise TelegramError that names the element `name` and its keys."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise TelegramError("\n".join(faults_of(error, within=name)), "config") from None
 
 
 def _values_of(element: Any, model: type[BaseModel], tag: str) -> dict[str, Any]:
@@ -180,11 +182,11 @@ def _values_of(element: Any, model: type[BaseModel], tag: str) -> dict[str, Any]
 
 def _named(parent: Any, space: str | None) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    where = f"Element '{etree.QName(parent).localname}'"
+    where = etree.QName(parent).localname
     for element in parent.iterchildren(f"{{{space}}}parameter"):
         name, kind, text = element.get("name"), element.get("type"), element.text or ""
         if name in values:
-            raise TelegramError(f"{where}: parameter {name} is given twice", "config")
+            raise TelegramError(f"{where}.{name}: it is given twice; give one", "config")
         try:
             if kind in ("integer", "number") and not _NUMBER.fullmatch(text.strip()):
                 raise ValueError
@@ -192,8 +194,9 @@ def _named(parent: Any, space: str | None) -> dict[str, Any]:
             if kind == "integer" and not -_MOST <= values[name] < _MOST:
                 raise ValueError
         except ValueError:
-            bits = _BITS if kind == "integer" else ""
-            raise TelegramError(f"{where}, parameter {name}: {text[:40]!r} is no {kind}{bits}", "config") from None
+            raise TelegramError(
+                f"{where}.{name}: it is {shown_of(text)}; it must be {_DEMANDS[kind]}", "config"
+            ) from None
     return values
 
 

@@ -17,17 +17,17 @@ from lxml import etree
 from rashpa.control.runfile.schemas import schema_path
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.part_xml import KINDS, element_of, keys_of, part_of
+from rashpa.control.telegrams.schema_words import said_of_schema
 from rashpa.control.telegrams.telegram import NAMESPACE, VERSION, Telegram
 from rashpa.control.telegrams.telegram_limits import MAX_BYTES, TelegramError, check_limits, root_of
 
 CONTENT_TYPE = "application/xml"
 _CHUNK_BYTES = 4096
 _SHORT_BYTES = 1 << 15  # of a document whose faults are all told: with every one, lxml counts the siblings before
-_MOST_OTHERS = 15
+_MOST_SAID = 16
 
 _ROOTS: dict[str, type] = {cls.__name__: cls for cls in get_args(Telegram)}
 _NAMES: Any = {None: NAMESPACE}  # the default namespace
-_FACET = re.compile(r"\[facet '\w+'\] ")  # libxml2's word for a bound, which says nothing to people
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -130,9 +130,11 @@ def _validate(element: Any, code: str) -> None:
 
 
 def _refused(entry: Any, code: str) -> TelegramError:
-    """Return the error for `entry` of lxml's log, which names element and attribute. `code`: for a well-formed document with an impossible content."""
-    text = _FACET.sub("", entry.message.replace("{" + NAMESPACE + "}", ""))
-    return TelegramError(text, code if entry.domain == etree.ErrorDomains.SCHEMASV else "telegram")
+    """Return the error for `entry` of lxml's log, with line, element and attribute. `code`: for a well-formed document with an impossible content."""
+    if entry.domain != etree.ErrorDomains.SCHEMASV:
+        return TelegramError(entry.message.replace("{" + NAMESPACE + "}", ""))
+    line = f"line {entry.line}: " if entry.line else ""
+    return TelegramError(line + said_of_schema(entry.message), code)
 
 
 def encode(message: Telegram) -> bytes:
@@ -211,11 +213,15 @@ def _with_others(first: TelegramError, data: bytes) -> TelegramError:
     except etree.LxmlError:
         return first
     log: Any = schema.error_log
-    texts = dict.fromkeys(str(_refused(entry, first.code)) for entry in log)
-    others = [text for text in texts if text != str(first)]
-    if len(others) > _MOST_OTHERS:
-        others = [*others[:_MOST_OTHERS], f"and {len(others) - _MOST_OTHERS} more"]
-    return TelegramError("\n".join([str(first), *others]), first.code)
+    texts: dict[str, str] = {}  # by place: the validator has two faults where a bound is not kept
+    for text in (str(_refused(entry, first.code)) for entry in log):
+        texts.setdefault(text.partition(": it is ")[0], text)
+    said = list(texts.values())
+    if not any(text.endswith(str(first)) for text in said):
+        said.insert(0, str(first))
+    if len(said) > _MOST_SAID:
+        said = [*said[:_MOST_SAID], f"and {len(said) - _MOST_SAID} more"]
+    return TelegramError("\n".join(said), first.code)
 
 
 __all__ = ["CONTENT_TYPE", "MAX_BYTES", "TelegramError", "decode", "encode", "telegram"]

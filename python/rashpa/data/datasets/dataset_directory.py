@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from rashpa import _native
-from rashpa.data.base.value_words import demand_on
+from rashpa.data.base.value_words import faults_of
 from rashpa.data.datasets.calibration import Calibration, load_map
 from rashpa.data.datasets.dataset_spec import PixelName, Side
 from rashpa.data.files.regular_file import json_of, open_regular, read_regular, reason
@@ -193,11 +193,9 @@ def read_description(folder: Path) -> Description:
     try:
         found = _Document.model_validate(document)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = f"'{'.'.join(map(str, first['loc']))}': " if first["loc"] else ""
-        raise _native.FileError(
-            f"dataset: {path}: a key is missing or wrong: {where}{demand_on(first)[:200]}"
-        ) from None
+        faults = faults_of(error)
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        raise _native.FileError(f"dataset: {path}: {faults[0][:300]}{more}") from None
     return Description(
         folder=folder,
         kind=found.kind,

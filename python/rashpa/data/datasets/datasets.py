@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from rashpa import _native
 from rashpa.data.base.bad_file import advised
 from rashpa.data.base.books import DataBooks
-from rashpa.data.base.value_words import demand_on
+from rashpa.data.base.value_words import faults_of
 from rashpa.data.datasets.calibration import Calibration, load_calibration, simulated_calibration, simulated_rms
 from rashpa.data.datasets.calibration_spec import CalibrationSpec
 from rashpa.data.datasets.dataset_directory import Description, be_new, read_description
@@ -224,12 +224,13 @@ def _checked(
         own = {key: value for key, value in spec.items() if key != "calibration"}
         try:
             dataset = parse_dataset_spec(own)
+        except ValidationError as error:
+            raise _refused(faults_of(error, leading=1)) from None
+        try:
             if spec.get("calibration") is not None:
                 calibration = CalibrationSpec.model_validate(spec["calibration"])
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise _native.ConfigError(f"[dataset] {where}: {demand_on(first)}") from None
+            raise _refused(faults_of(error, within="calibration")) from None
     else:
         dataset = spec
     if calibration is None:
@@ -239,6 +240,10 @@ def _checked(
             f"[dataset] calibration has {calibration.modules} entries for {len(dataset.files)} modules of files; give one a module"
         )
     return dataset.resolved(base), calibration.resolved(base)
+
+
+def _refused(faults: list[str]) -> _native.ConfigError:
+    return _native.ConfigError("\n".join(f"[dataset] {fault}" for fault in faults))
 
 
 def _jungfrau(spec: JungfrauSpec, making: _native.Making | None) -> LoadedDataset:

@@ -16,6 +16,7 @@ from starlette.routing import Route
 from rashpa.control.telegrams import telegram_xml
 from rashpa.control.telegrams.telegram import Fault, Telegram
 from rashpa.control.telegrams.telegram_xml import MAX_BYTES, TelegramError
+from rashpa.data.base.value_words import one_of, shown_of
 from rashpa.data.figures.view_bytes import MEDIA_TYPE
 from rashpa.node.door.access import Access, AccessError
 from rashpa.node.door.audit import Audit
@@ -169,7 +170,7 @@ class NodeApp:
         table = request.query_params.get("table", "")
         key = request.query_params.get("buffer") or request.query_params.get("dtp", "")
         if table not in TABLES:
-            return PlainTextResponse(f"table is one of {', '.join(TABLES)}", 400)
+            return PlainTextResponse(f"table: it is {shown_of(table)}; {one_of(TABLES, table)}", _BAD_REQUEST)
         try:
             return Response(self._node.table(table, key).tobytes(), media_type="application/octet-stream")
         except KeyError as error:
@@ -181,7 +182,8 @@ class NodeApp:
 def _newest(request: Request, known: Callable[[int], list[dict[str, object]]]) -> Response:
     last = request.query_params.get("last", "100")
     if not (last.isascii() and last.isdecimal()) or len(last) > 6 or not 0 < int(last) <= MOST_ENTRIES:
-        return PlainTextResponse(f"last is a number of entries, 1 … {MOST_ENTRIES}", _BAD_REQUEST)
+        text = f"last: it is {shown_of(last)}; it must be a whole number of entries, 1 … {MOST_ENTRIES}"
+        return PlainTextResponse(text, _BAD_REQUEST)
     return JSONResponse(known(int(last)))
 
 

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
 
+from rashpa.data.base.value_words import one_of, shown_of
 from rashpa.node.door.http_interface import MOST_INDEX, MOST_PLACE, MOST_STEP, SHOWN
 from rashpa.node.engine.preview import Preview, Shown, View
 
@@ -37,7 +38,7 @@ def asked_of(query: Mapping[str, str]) -> Asked:
         if text is None:
             return absent
         if not (text.isascii() and text.isdecimal()) or len(text) > 18 or not least <= int(text) <= most:
-            raise ValueError(f"{name} is a number, {least} … {most}")
+            raise ValueError(f"{name}: it is {shown_of(text)}; it must be a whole number, {least} … {most}")
         return int(text)
 
     x, y, width, height = (number(name, 0, MOST_PLACE, 0) for name in ("x", "y", "width", "height"))
@@ -45,7 +46,7 @@ def asked_of(query: Mapping[str, str]) -> Asked:
     after = number("after", 0, MOST_INDEX, 0) if "after" in query else None
     of = query.get("of", "accepted")
     if of not in SHOWN:
-        raise ValueError(f"of is one of {', '.join(SHOWN)}")
+        raise ValueError(f"of: it is {shown_of(of)}; {one_of(SHOWN, of)}")
     return Asked(query.get("buffer", ""), view, after, of)
 
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from rashpa.control.runfile.dataset_spec import AnyDatasetSpec, parse_dataset_spec
 from rashpa.control.telegrams import telegram
-from rashpa.data.base.value_words import demand_on
+from rashpa.data.base.value_words import faults_of
 from rashpa.data.datasets.calibration_spec import CalibrationSpec
 from rashpa.data.files.regular_file import json_of
 from rashpa.node.engine.engine import EngineError
@@ -45,9 +45,4 @@ def _decoded(what: str, parameters: Sequence[telegram.Parameter]) -> dict[str, A
 
 def _explained(what: str, error: ValidationError, before_key: int) -> EngineError:
     """Return the error in our words. `before_key`: the number of leading parts of the error's location that name the kind and no key."""
-    first = error.errors()[0]
-    known = ("union_tag_invalid", "union_tag_not_found")
-    if first["type"] in known:
-        return EngineError("config", f"{what} is not known here")
-    key = ".".join(str(part) for part in first["loc"][before_key:])
-    return EngineError("config", f"{what}: {key}: {demand_on(first)}" if key else f"{what}: {demand_on(first)}")
+    return EngineError("config", "\n".join(f"{what}: {fault}" for fault in faults_of(error, before_key)))
