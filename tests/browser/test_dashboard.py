@@ -83,6 +83,22 @@ def test_without_the_token_a_page_gives_no_orders(view: View) -> None:
     view.until(lambda: view.button("Start").is_visible())
 
 
+def test_settings_of_the_next_run_are_checked_by_its_own_model_and_used(view: View) -> None:
+    view.tab("Next run")
+    view.page.get_by_label("run.frames").fill("0")
+    view.button("Use for the next run").click()
+    view.until(lambda: "run.frames: it is 0; it must be at least 1" in view.text("settings_said"))
+    assert all("400" in said for said in view.complaints), "a browser says that of any refused form"
+    view.complaints.clear()
+    view.page.get_by_label("run.frames").fill("900000")
+    view.page.get_by_label("run.sample").fill("lysozyme <b>")
+    view.page.get_by_label("run.comment").fill("the \\ second crystal")
+    view.page.get_by_label("or wavelength in Å").fill("1")
+    view.button("Use for the next run").click()
+    view.until(lambda: "Start uses these settings" in view.text("settings_said"))
+    view.tab("Image tools")
+
+
 def test_a_run_is_started_paused_and_goes_on(
     view: View, browser: Any, sites: dict[str, Site], patience_s: float
 ) -> None:
@@ -165,6 +181,8 @@ def test_stop_ends_with_the_books_of_the_report(view: View, group: View) -> None
     report = json.loads((view.site.newest_report() / "report.json").read_text())
     assert report["run"]["stopped_by"] == "the dashboard"
     assert report["run"]["good"], report["run"]
+    assert (report["run"]["sample"], report["run"]["comment"]) == ("lysozyme <b>", "the \\ second crystal")
+    assert "energy_kev = 12.39842" in Path(report["run"]["file"]).read_text(), "as the wavelength was typed"
     said = {buffer["name"]: {name: buffer["books"][name] for name in NUMBERS} for buffer in report["buffers"]}
     view.until(lambda: {name: view.books()[name] for name in said} == said)
     assert said["part"]["vetoed"] > 0
@@ -219,6 +237,10 @@ def test_a_run_is_aborted_after_a_question_and_its_books_are_those_of_the_report
 def test_past_runs_lead_to_their_reports_and_nobody_else_gets_there(view: View) -> None:
     links = view.page.locator("table.past a")
     view.until(lambda: links.count() >= 1)
+    picture = view.page.locator("table.past img").first
+    view.tab("Past runs")
+    view.until(lambda: int(picture.evaluate("image => image.naturalWidth")) > 10)
+    assert "lysozyme <b>" in view.page.inner_text("table.past")
     address = links.first.get_attribute("href") or ""
     answer = httpx.get(view.site.base + address)
     assert answer.status_code == 401

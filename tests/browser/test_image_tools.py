@@ -331,7 +331,7 @@ def test_the_time_until_the_disk_is_full_is_in_the_line_of_state(view: View) -> 
 
 def test_tabs_are_used_by_keyboard_and_pages_reflow_in_both_schemes(view: View) -> None:
     view.tab("Image tools")
-    for name in ("books", "curves", "maps", "nodes", "latencies", "runs"):
+    for name in ("books", "curves", "maps", "nodes", "latencies", "next", "runs"):
         view.page.keyboard.press("ArrowRight")
         assert view.page.locator(f"#panel_{name}").is_visible()
         assert not view.page.locator("#panel_tools").is_visible()
@@ -356,7 +356,7 @@ def test_axe_finds_nothing_in_any_tab(view: View, scheme: Any) -> None:
     view.page.emulate_media(color_scheme=scheme)
     paper = "() => Bokeh.documents[0].get_model_by_name('rates').background_fill_color"
     view.until(lambda: view.page.evaluate(paper) == {"light": "#ffffff", "dark": "#1d232a"}[scheme])
-    for tab in ("Image tools", "Books", "Curves", "Maps", "Nodes", "Latencies", "Past runs"):
+    for tab in ("Image tools", "Books", "Curves", "Maps", "Nodes", "Latencies", "Next run", "Past runs"):
         view.tab(tab)
         found = axe.Axe().run(view.page).response["violations"]
         assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], tab

@@ -11,12 +11,18 @@ from tornado.web import HTTPError, RequestHandler
 
 from rashpa.control.nodes.node_client import NodeError
 from rashpa.dashboard.keys import Keys
-from rashpa.dashboard.past_runs import PastRuns
+from rashpa.dashboard.past.past_runs import PastRuns
 from rashpa.dashboard.views import Views
 from rashpa.dashboard.watch import Watch
 from rashpa.data.figures.view_bytes import MEDIA_TYPE
 
-_TYPES = {"report.html": "text/html", "report.json": "application/json", "nodes.log": "text/plain"}
+_THUMBNAIL = "thumbnail.png"
+_TYPES = {
+    "report.html": "text/html; charset=utf-8",
+    "report.json": "application/json; charset=utf-8",
+    "nodes.log": "text/plain; charset=utf-8",
+    _THUMBNAIL: "image/png",
+}
 BROWSER = Path(__file__).parent / "browser"
 _SCRIPTS = tuple(sorted(path.name for path in BROWSER.iterdir() if path.suffix in (".js", ".css")))
 _NOTHING = 204
@@ -49,10 +55,13 @@ class _Report(_File):
         if name not in _TYPES:
             raise HTTPError(404)
         try:
-            content = await asyncio.to_thread(past.content, int(number), name)
+            if name == _THUMBNAIL:
+                content = await asyncio.to_thread(past.thumbnail, int(number))
+            else:
+                content = await asyncio.to_thread(past.content, int(number), name)
         except OSError:
             raise HTTPError(404) from None
-        self.set_header("Content-Type", f"{_TYPES[name]}; charset=utf-8")
+        self.set_header("Content-Type", _TYPES[name])
         # a report is never part of the page: scripts of it may draw, and nothing else
         self.set_header(
             "Content-Security-Policy",

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The check of every request to the page, HTTP or WebSocket: the host name, the page of origin, and the right to look."""
 
-import html
 import re
 import urllib.parse
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from tornado.httputil import HTTPServerRequest
 from tornado.web import RequestHandler
 
 from rashpa.dashboard.keys import LIFETIME_S, Keys, Session
+from rashpa.dashboard.markup import html_of
 from rashpa.node.door.access import AccessError, Names
 from rashpa.node.logs.serve_error import ServeError
 
@@ -19,13 +19,8 @@ _PREFIX = re.compile(r"(/[\w.~-]+)*/?")
 SESSION = "session_of_browser"
 """The name by which a request carries its session to its handler."""
 _NEEDED = "this page needs its token: it is in the address that `rashpa dashboard` printed"
+_NO_RIGHT = 401
 _TOKEN = "token"  # noqa: S105  a name
-_FORM = """\
-<!doctype html><html lang="en"><title>rashpa</title><meta name="viewport" content="width=device-width, initial-scale=1">
-<body style="font-family: system-ui, sans-serif; margin: 3em"><p>{text}</p>
-<form method="post" action="{action}"><label>token <input type="password" name="token" autocomplete="off" autofocus></label>
-<button>Open</button></form></body></html>
-"""
 
 
 @dataclass(frozen=True)
@@ -139,10 +134,9 @@ class Answer(RequestHandler):
         self.set_header(
             "Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
         )
+        asks = self._status == _NO_RIGHT
         self.finish(
-            _FORM.format(text=html.escape(self._problem), action=self._gate.prefix + LOGIN)
-            if self._status == 401
-            else html.escape(self._problem)
+            html_of("login", self._problem, self._gate.prefix + LOGIN) if asks else html_of("plain", self._problem)
         )
 
 

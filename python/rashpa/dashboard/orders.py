@@ -3,7 +3,6 @@
 before an order that cannot be undone."""
 
 import asyncio
-import html
 import os
 import sys
 from collections.abc import Awaitable, Callable
@@ -18,6 +17,7 @@ from rashpa.control.handover.steering import SteerError, Way, steer
 from rashpa.control.handover.stop_request import StopError, StopRequest
 from rashpa.control.plan.model import Plan
 from rashpa.control.runfile.token import VARIABLE
+from rashpa.dashboard.markup import html_of
 from rashpa.dashboard.scene import Scene
 from rashpa.dashboard.style import BUTTONS, TABLES
 from rashpa.data.base.plain_text import BIDIRECTIONAL
@@ -76,13 +76,13 @@ class Starter:
 
 
 class OrdersPanel:
-    """Holds the buttons of one page. `allowed`: returns True while the browser may give orders; `record`: called with each order before it is carried out."""
+    """Holds the buttons of one page. `journal`: returns that of the run; `allowed`: returns True while the browser may give orders; `record`: called with each order before it is carried out."""
 
     def __init__(
         self,
         doc: Document,
         starter: Starter,
-        journal: Path | None,
+        journal: Callable[[], Path | None],
         allowed: Callable[[], bool],
         record: Callable[[str], None],
     ) -> None:
@@ -149,7 +149,7 @@ class OrdersPanel:
         """Ask for a confirmation of the order `name`; an empty name withdraws the question."""
         self._asked = name
         self._confirm.visible = bool(name)
-        self._question.text = f"<p class='warn'>{_CONFIRM.get(name, '')}</p>"
+        self._question.text = html_of("warning", _CONFIRM.get(name, ""))
         self._yes.label = f"Yes, {name}"
 
     def _confirmed(self) -> None:
@@ -162,14 +162,16 @@ class OrdersPanel:
         self._do(f"{name}: asked", work)
 
     async def _steer(self, way: Way) -> str:
-        if self._journal is None:
+        journal = self._journal()
+        if journal is None:
             raise SteerError("no run file was given; start the dashboard with one")
-        return await asyncio.to_thread(steer, self._journal, way, _BY, _PATIENCE_S)
+        return await asyncio.to_thread(steer, journal, way, _BY, _PATIENCE_S)
 
     async def _stop(self) -> str:
-        if self._journal is None:
+        journal = self._journal()
+        if journal is None:
             raise StopError("no run file was given; start the dashboard with one")
-        return await asyncio.to_thread(_stopped, self._journal)
+        return await asyncio.to_thread(_stopped, journal)
 
     def _do(self, said: str, work: Callable[[], Awaitable[str]]) -> None:
         """Carry out `work` in the background, and show its result on the page."""
@@ -189,8 +191,7 @@ class OrdersPanel:
         task.add_done_callback(self._tasks.discard)
 
     def _say(self, text: str, *, bad: bool = False) -> None:
-        lines = "<br>".join(html.escape(line) for line in text.translate(BIDIRECTIONAL).splitlines())
-        self._said.text = f"<p class='{'bad' if bad else ''}' role='status'>{'✖ ' if bad else ''}{lines}</p>"
+        self._said.text = html_of("said", text.translate(BIDIRECTIONAL).splitlines(), bad)
 
 
 def _stopped(journal: Path) -> str:

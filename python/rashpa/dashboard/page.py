@@ -12,7 +12,7 @@ from rashpa.dashboard.curves import Curves
 from rashpa.dashboard.image_panel import ImagePanel
 from rashpa.dashboard.keys import Session
 from rashpa.dashboard.orders import OrdersPanel, Starter
-from rashpa.dashboard.past_runs import PastRuns
+from rashpa.dashboard.past.past_runs import PastRuns
 from rashpa.dashboard.tables import (
     alerts,
     books_table,
@@ -48,7 +48,7 @@ class Page:
         self._orders = OrdersPanel(
             doc,
             starter,
-            watch.nodes.journal,
+            lambda: watch.nodes.journal,
             lambda: session.may_order,
             lambda order: audit.add(order, session.role, address),
         )

@@ -21,8 +21,10 @@ from tornado.httputil import HTTPServerRequest
 from tornado.ioloop import IOLoop
 from tornado.web import RequestHandler
 
+from rashpa.control.plan.model import Plan
 from rashpa.dashboard.acknowledging import Acknowledging
 from rashpa.dashboard.alarms import AlarmBoard
+from rashpa.dashboard.audit import Audit
 from rashpa.dashboard.door import Door
 from rashpa.dashboard.files import BROWSER, patterns
 from rashpa.dashboard.gate import SESSION, Answer, Gate, Public, token_address
@@ -31,7 +33,9 @@ from rashpa.dashboard.keys import Keys, Session
 from rashpa.dashboard.nodes import Nodes
 from rashpa.dashboard.orders import Starter
 from rashpa.dashboard.page import Page
-from rashpa.dashboard.past_runs import PastRuns
+from rashpa.dashboard.past.past_runs import PastRuns
+from rashpa.dashboard.settings.handler import Settings
+from rashpa.dashboard.settings.next_run import NextRun
 from rashpa.dashboard.style import ABSENT_COLOURS
 from rashpa.dashboard.views import Views
 from rashpa.dashboard.watch import Watch
@@ -49,6 +53,7 @@ _TABS = (
     ("maps", "Maps"),
     ("nodes", "Nodes"),
     ("latencies", "Latencies"),
+    ("next", "Next run"),
     ("runs", "Past runs"),
 )
 _REFUSED = 400  # and above: status of an answer
@@ -113,10 +118,28 @@ class _Site(BokehTornado):  # type: ignore[misc]  # Bokeh is Any to mypy
         return found
 
 
+def _use_of(nodes: Nodes, starter: Starter) -> Callable[[Plan], str]:
+    """Return the function that takes the plan of the next run."""
+
+    def use(plan: Plan) -> str:
+        if nodes.going() is not None or starter.busy:
+            return "a run goes on; its end is waited for before the next one is set"
+        starter.plan = nodes.plan = plan
+        return ""
+
+    return use
+
+
 async def serve(
-    place: Place, nodes: Nodes, keys: Keys, starter: Starter, reports: list[Path], ready: Callable[[str], None]
+    place: Place,
+    nodes: Nodes,
+    keys: Keys,
+    starter: Starter,
+    reports: list[Path],
+    ready: Callable[[str], None],
+    next_run: NextRun | None = None,
 ) -> None:
-    """Serve the page until SIGTERM or SIGINT. `ready` gets the page's address for viewers. Raise ServeError when the address is not available."""
+    """Serve the page until SIGTERM or SIGINT. `next_run`: makes the run files of the form. `ready` gets the page's address for viewers. Raise ServeError when the address is not available."""
     board = AlarmBoard(starter.reports)
     watch, past = Watch(nodes, board=board), PastRuns(reports)
     if nodes.plan is not None and nodes.plan.file.alarms.some:
@@ -157,6 +180,16 @@ async def serve(
         extra_websocket_origins=["*"],  # the gate has looked at it
         extra_patterns=[
             *patterns(keys, past, watch, Views()),
+            (
+                r"/settings/([\w-]+)",
+                Settings,
+                {
+                    "keys": keys,
+                    "next_run": next_run,
+                    "use": _use_of(nodes, starter),
+                    "record": Audit(starter.reports).add,
+                },
+            ),
             (r"/alarms/([\w-]+)", Acknowledging, {"keys": keys, "board": board}),
         ],
         prefix=gate.prefix,

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of the page, as HTML; all text of nodes is escaped."""
+"""Numbers of the page, as HTML; Jinja2 escapes all text of nodes."""
 
-import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from rashpa.control.nodes.node_progress import Sending
 from rashpa.control.telegrams.telegram import Books, Latency, count_of
 from rashpa.dashboard.alarms import Alarm
 from rashpa.dashboard.course import Course
-from rashpa.dashboard.past_runs import PastRun
+from rashpa.dashboard.markup import html_of
+from rashpa.dashboard.past.past_runs import PastRun
 from rashpa.dashboard.scene import NodeScene, Scene
 from rashpa.dashboard.state_line import state_parts
 
@@ -19,46 +20,25 @@ _LOW, _LATE_S, _NEAR = 0.1, 0.1, 0.9
 _SIGNS = {"lost": "✖", "fault": "✖", "running": "▶", "paused": "‖", "finished": "■", "idle": "○", "gone": "■"}
 
 
+@dataclass(frozen=True)
+class Cell:
+    """Holds a cell of a table. `mark`: a class of the style sheet; `share`: drawn as a meter; `link`: the address to which the text leads; `image`: an address."""
+
+    text: str
+    mark: str = ""
+    share: float | None = None
+    link: str = ""
+    image: str = ""
+
+
 def head(scene: Scene, course: Course) -> str:
     """Return the line of state as HTML."""
-    parts = [
-        f"<span class='{part.mark}' data-part='{part.name}'"
-        + (f" data-state='{scene.state}'" if part.name == "state" else "")
-        + f">{html.escape(part.text)}</span>"
-        for part in state_parts(scene, course)
-    ]
-    if scene.done is not None and scene.going:
-        parts.insert(
-            1,
-            f"<progress max='1' value='{scene.done:.4f}' aria-label='part of the images' title='{scene.done:.1%}'></progress>",
-        )
-    return " ".join(parts)
+    return html_of("head", state_parts(scene, course), scene.state, scene.done if scene.going else None)
 
 
 def alerts(scene: Scene, alarms: Sequence[Alarm] = ()) -> str:
     """Return the alarms, and everything a person must know about the end of a run and about one without its manager."""
-    text = "".join(_alarm(alarm) for alarm in alarms)
-    if scene.going and not scene.managed:
-        text += "<p class='bad'>✖ Its manager is gone; take it over with <code>rashpa attach</code>.</p>"
-    if scene.ending is not None:
-        sign, mark = ("✔", "") if scene.ending.good else ("✖", "bad")
-        lines = "<br>".join(html.escape(line) for line in scene.ending.lines)
-        said = f"{sign} As its report says: {scene.ending.text}. {lines}"
-        text += f"<p class='{mark}' data-good='{scene.ending.good}'>{said}</p>"
-    elif scene.state == "ended":
-        text += "<p class='quiet'>Below is what its nodes said last; it was run without a report (--output).</p>"
-    return text
-
-
-def _alarm(alarm: Alarm) -> str:
-    state = "is over" if alarm.over else "goes on"
-    said = f"⚠ {alarm.text}; since {alarm.since}, {state}"
-    if alarm.by:
-        return f"<p class='warn' data-alarm='{html.escape(alarm.key)}'>{html.escape(said)}; acknowledged by {html.escape(alarm.by)}</p>"
-    return (
-        f"<p class='bad' data-alarm='{html.escape(alarm.key)}'>{html.escape(said)} "
-        f"<button type='button' data-acknowledge='{html.escape(alarm.key)}'>acknowledge</button></p>"
-    )
+    return html_of("alerts", alarms, scene.going and not scene.managed, scene.ending, scene.state == "ended")
 
 
 def books_table(scene: Scene) -> str:
@@ -74,23 +54,17 @@ def books_table(scene: Scene) -> str:
     if not rows and scene.ending is not None:
         rows = list(scene.ending.books.items())
     if max(len(rows), len(scene.buffers)) > 1:
-        total = sum((books for _, books in rows), Books())
-        rows.append(("total", total))
+        rows.append(("total", sum((books for _, books in rows), Books())))
     if not rows:
-        return "<p class='quiet'>No buffer yet.</p>"
-    cells = (
-        f"<tr><th scope='row'>{html.escape(name)}</th>"
-        + "".join(_count(state, getattr(books, state)) for state in BOOKS)
-        + "</tr>"
-        for name, books in rows
-    )
-    head = "".join(f"<th scope='col'>{state}</th>" for state in ("buffer", *BOOKS))
-    return f"<table class='books'><thead><tr>{head}</tr></thead><tbody>{''.join(cells)}</tbody></table>"
+        return html_of("quiet", "No buffer yet.")
+    return html_of("books", [(name, list(_counts(books))) for name, books in rows], BOOKS)
 
 
-def _count(state: str, value: int) -> str:
-    mark = {"errored": "bad", "missing": "warn", "partial": "warn"}.get(state, "") if value else ""
-    return f"<td class='{mark}' data-state='{state}'>{value:,}</td>"
+def _counts(books: Books) -> Iterator[tuple[str, str, str]]:
+    for state in BOOKS:
+        value = getattr(books, state)
+        mark = {"errored": "bad", "missing": "warn", "partial": "warn"}.get(state, "") if value else ""
+        yield state, f"{value:,}", mark
 
 
 def _name(scene: Scene, node: str, buffer: str) -> str:
@@ -102,17 +76,17 @@ def nodes_table(scene: Scene) -> str:
     """Return state and load of each node."""
     rows = [_node_row(node) for node in scene.nodes]
     if not rows:
-        return "<p class='quiet'>No node to look at: those that a run starts itself are there while it lasts.</p>"
-    text = _table(("node", "state", "CPUs", "memory", "images", "margin"), rows, "nodes")
-    problems = "".join(
-        f"<p class='bad'>✖ {html.escape(node.problem or node.status.message if node.status else node.problem)}</p>"
+        return html_of("quiet", "No node to look at: those that a run starts itself are there while it lasts.")
+    problems = [
+        node.problem or (node.status.message if node.status is not None else "")
         for node in scene.nodes
         if node.problem or (node.status is not None and node.status.state == "fault")
-    )
-    return text + problems
+    ]
+    text = html_of("table", ("node", "state", "CPUs", "memory", "images", "margin"), rows, "nodes")
+    return text + html_of("problems", problems)
 
 
-def _node_row(node: NodeScene) -> Sequence[tuple[str, str]]:
+def _node_row(node: NodeScene) -> Sequence[Cell]:
     state = node.state
     mark = "bad" if state in _BAD else ""
     memory = f"{node.load.resident_bytes / 2**20:,.0f} MiB" if node.load is not None else ""
@@ -130,12 +104,12 @@ def _node_row(node: NodeScene) -> Sequence[tuple[str, str]]:
                 margins.append(f"{part.name}: {part.free_slots:.0%} free")
                 low |= part.free_slots < _LOW
     return (
-        (node.name, ""),
-        (f"{_SIGNS.get(state, '')} {state}", mark),
-        (processors, "number"),
-        (memory, "number"),
-        ("\n".join(rates), ""),
-        ("\n".join(margins), "warn" if low else ""),
+        Cell(node.name),
+        Cell(f"{_SIGNS.get(state, '')} {state}", mark),
+        Cell(processors, "number"),
+        Cell(memory, "number"),
+        Cell("\n".join(rates)),
+        Cell("\n".join(margins), "warn" if low else ""),
     )
 
 
@@ -155,18 +129,10 @@ def vetoes_table(scene: Scene) -> str:
         for group, word in (("veto", "vetoed"), ("error", "errored")):
             for reason, count in count_of(counts, group).items():
                 if count:
-                    share = count / max(1, books.decided)
-                    rows.append(
-                        (
-                            (name, ""),
-                            (f"{word}: {reason.replace('_', ' ')}", ""),
-                            (f"{count:,}", "number"),
-                            (f"{share:.1%}", "number"),
-                        )
-                    )
-    return (
-        _table(("buffer", "reason", "images", "of decided"), rows, "vetoes") if rows else "<p class='quiet'>None.</p>"
-    )
+                    share = f"{count / max(1, books.decided):.1%}"
+                    said = Cell(f"{word}: {reason.replace('_', ' ')}")
+                    rows.append((Cell(name), said, Cell(f"{count:,}", "number"), Cell(share, "number")))
+    return _table(("buffer", "reason", "images", "of decided"), rows, "vetoes", "None.")
 
 
 def latency_table(scene: Scene) -> str:
@@ -175,9 +141,9 @@ def latency_table(scene: Scene) -> str:
     for buffer in scene.buffers:
         for latency in buffer.status.latencies:
             if latency.count:
-                figures = ((_time(value), "number") for value in (latency.p50, latency.p99, latency.max))
-                rows.append(((_name(scene, buffer.node, buffer.status.name), ""), (latency.stage, ""), *figures))
-    return _table(("buffer", "until", "half below", "99 % below", "longest"), rows, "latency") if rows else ""
+                figures = (Cell(_time(value), "number") for value in (latency.p50, latency.p99, latency.max))
+                rows.append((Cell(_name(scene, buffer.node, buffer.status.name)), Cell(latency.stage), *figures))
+    return _table(("buffer", "until", "half below", "99 % below", "longest"), rows, "latency")
 
 
 def _time(us: float) -> str:
@@ -198,50 +164,51 @@ def margins_table(scene: Scene) -> str:
     )
     rows = [
         (
-            (f"{who} ({kind})", ""),
-            (f"{share:.0%}", "bad" if share > 1 else "warn" if share > _NEAR else ""),
-            (f"<meter min='0' max='1' high='0.9' value='{min(share, 1.0):.3f}'></meter>", "raw"),
+            Cell(f"{who} ({kind})"),
+            Cell(f"{share:.0%}", "bad" if share > 1 else "warn" if share > _NEAR else ""),
+            Cell("", share=min(share, 1.0)),
         )
         for share, who, kind in shares[:8]
     ]
-    return (
-        _table(("of", "needed", "share"), rows, "margins")
-        if rows
-        else "<p class='quiet'>Nothing is known of limits.</p>"
-    )
+    return _table(("of", "needed", "share"), rows, "margins", "Nothing is known of limits.")
 
 
 def past_table(runs: Iterable[PastRun], way: str) -> str:
     """Return the table of past runs. `way`: the path of their reports, before the number."""
     rows = [
         (
-            (
-                f"<a target='_blank' rel='noopener' href='{way}{run.number}/report.html'>{html.escape(run.name)}</a>",
-                "raw",
-            ),
-            (run.when.strftime("%Y-%m-%d %H:%M:%S"), ""),
-            ("✔ good" if run.good else "✖ not good", "" if run.good else "bad"),
-            (f"{run.frames:,}", "number"),
-            (f"{run.books.accepted:,}", "number"),
-            (f"{run.hits:.1%}" if run.hits is not None else "", "number"),
-            (f"{run.books.missing:,}", "number"),
+            Cell("", image=f"{way}{run.number}/thumbnail.png"),
+            Cell(run.name, link=f"{way}{run.number}/report.html"),
+            Cell(run.sample),
+            Cell(run.when.strftime("%Y-%m-%d %H:%M:%S")),
+            Cell("✔ good" if run.good else "✖ not good", "" if run.good else "bad"),
+            Cell(f"{run.frames:,}", "number"),
+            Cell(f"{run.books.accepted:,}", "number"),
+            Cell(f"{run.hits:.1%}" if run.hits is not None else "", "number"),
+            Cell(f"{run.books.missing:,}", "number"),
+            Cell(f"{run.stored_bytes / 1e6:,.1f} MB" if run.stored_bytes is not None else "", "number"),
+            Cell(str(run.folder)),
         )
         for run in runs
     ]
-    head = ("run", "ended (UTC)", "verdict", "frames", "accepted", "hits", "missing")
-    return _table(head, rows, "past") if rows else "<p class='quiet'>No reports here yet.</p>"
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[tuple[str, str]]], name: str) -> str:
-    """Return an HTML table. Each cell is text and class; a cell of class `raw` is HTML."""
-    titles = "".join(f"<th scope='col'>{html.escape(text)}</th>" for text in head)
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f"<td class='{kind}'>{text if kind == 'raw' else html.escape(text).replace(chr(10), '<br>')}</td>"
-            for text, kind in row
-        )
-        + "</tr>"
-        for row in rows
+    titles = (
+        "image",
+        "run",
+        "sample",
+        "ended (UTC)",
+        "verdict",
+        "frames",
+        "accepted",
+        "hits",
+        "missing",
+        "stored",
+        "report",
     )
-    return f"<table class='{name}'><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"
+    return _table(titles, rows, "past", "No reports here yet.")
+
+
+def _table(titles: Sequence[str], rows: Sequence[Sequence[Cell]], name: str, otherwise: str = "") -> str:
+    """Return a table as HTML; without rows the text `otherwise`."""
+    if rows:
+        return html_of("table", titles, rows, name)
+    return html_of("quiet", otherwise) if otherwise else ""

@@ -19,11 +19,11 @@ from rashpa.control.telegrams.telegram import Capabilities, Status
 from rashpa.dashboard.alarms import AlarmBoard
 from rashpa.dashboard.course import Course
 from rashpa.dashboard.nodes import Going, Nodes
-from rashpa.dashboard.past_runs import ending_of
+from rashpa.dashboard.past.past_runs import ending_of
 from rashpa.dashboard.scene import NodeScene, Scene
 
 LOOK_S = 0.5
-_LOAD_EVERY = 4  # looks: what a node takes of its machine changes slowly
+_LOAD_EVERY = 4  # looks: the load of a machine changes slowly
 _DISK_S = 5.0
 _PATIENCE_S = 1.2  # a node that has not answered for so long is shown as lost; the others are not kept waiting
 

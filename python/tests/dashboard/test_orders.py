@@ -19,7 +19,11 @@ def opened() -> tuple[OrdersPanel, ServerSession, Document]:
     document._session_context = lambda: context
     session = ServerSession("page", document, io_loop=IOLoop.current())
     context._set_session(session)
-    return OrdersPanel(document, Starter(None, Path(), ""), None, lambda: True, lambda order: None), session, document
+    return (
+        OrdersPanel(document, Starter(None, Path(), ""), lambda: None, lambda: True, lambda order: None),
+        session,
+        document,
+    )
 
 
 @pytest.mark.parametrize("closed", [False, True])

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rashpa.control.telegrams.telegram import Books, Count
-from rashpa.dashboard import past_runs
-from rashpa.dashboard.past_runs import PastRuns, ending_of
+from rashpa.dashboard.past import past_runs
+from rashpa.dashboard.past.past_runs import PastRuns, ending_of
 from rashpa.dashboard.tables import past_table
 
 BOOKS = {

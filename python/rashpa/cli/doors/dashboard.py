@@ -60,6 +60,10 @@ def dashboard(
             help="Folder of the reports of past runs, and of those that the page starts; run.output when not given.",
         ),
     ] = None,
+    templates: Annotated[
+        Path | None,
+        typer.Option(help="Folder of run files that the page offers as templates of the next run."),
+    ] = None,
 ) -> None:
     """Show a run in a browser while it lasts: books, rates, margins, nodes, hits, vetoes, latencies, and the image; start, pause, stop and abort it.
 
@@ -77,6 +81,7 @@ def dashboard(
         from rashpa.dashboard.nodes import USUAL, Nodes
         from rashpa.dashboard.orders import Starter
         from rashpa.dashboard.serve import Place, serve
+        from rashpa.dashboard.settings.next_run import NextRun
 
         nodes = Nodes(plan, USUAL, token, authority)
         folder = reports or (plan.file.run.folder if plan is not None else Path())
@@ -98,6 +103,7 @@ def dashboard(
                 starter,
                 [folder],
                 ready,
+                NextRun(plan, templates) if plan is not None else None,
             )
         )
     except (ServeError, TokenError, RunFileError, NodeError, OSError) as error:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`rashpa inspect`: the contents of a stored run, and pictures of it."""
 
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +19,7 @@ from rashpa.control.books.run_summary import StoredFile, SummaryFacts, facts_of_
 from rashpa.data.base.bad_file import blaming, no_memory
 from rashpa.data.base.books import DataBooks, all_of
 from rashpa.data.base.exit_code import ExitCode
+from rashpa.data.base.telling import only_tells
 from rashpa.data.figures.image_values import brightest_image
 from rashpa.data.files.hdf5.files import folders_of
 from rashpa.data.parts.run_parts import StoredRunError
@@ -158,10 +161,28 @@ def _inspect(
                 summary, books = run.summary(), run_books(run)
             if not tell.as_json:
                 _show(Console(), summary)
+                _show_image(run)
             _draw(tell, run, wanted)
             return books, _document(summary)
     except MemoryError as error:
         tell.fail(f"{file}: {no_memory(error)}")
+
+
+def _show_image(run: Run | JoinedRun) -> None:
+    """Show the brightest image where standard output is a terminal that can. It only tells: a damaged image is no fault of the summary."""
+    if not isinstance(run, Run) or not sys.stdout.isatty():
+        return
+    from rashpa.cli.terminal_picture import (
+        SIDE,
+        protocol_of,
+        show_picture,
+    )  # as are the drawing's parts, for pictures alone
+    from rashpa.data.figures.picture import brightest
+
+    with only_tells("the picture", lambda _: None):
+        protocol = protocol_of(sys.stdout, os.environ)
+        if protocol and (found := brightest(run, SIDE)) is not None:
+            show_picture(found.picture.png(), protocol)
 
 
 def _draw(tell: Teller, run: Run | JoinedRun, wanted: _Pictures) -> None:

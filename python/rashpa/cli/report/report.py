@@ -99,6 +99,8 @@ def report_of(outcome: Outcome, run_file: Path, judged: Sequence[Mapping[str, An
         "run": {
             "name": file.run.name,
             "number": file.run.number,
+            "sample": file.run.sample,
+            "comment": file.run.comment,
             "file": str(run_file),
             "frames": outcome.frames,
             "modules": len(file.detector.module),

@@ -56,11 +56,13 @@ def run_table(report: dict[str, Any]) -> Table:
     """Return the name, settings and times of the run."""
     run = report["run"]
     ended = {"ended early by": run["stopped_by"]} if run["stopped_by"] else {}
+    said = {name: run[name] for name in ("sample", "comment") if run.get(name)}
     planned = f"{run['planned_rate_hz']:g} Hz" if run["planned_rate_hz"] else "as fast as it goes"
     return pairs_of(
         {
             "run file": run["file"],
             "number": str(run["number"]),
+            **said,
             "frames": run["frames"],
             "modules": run["modules"],
             "planned rate": planned,

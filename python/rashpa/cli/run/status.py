@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`rashpa status [NODE…]`: the progress of nodes: states, books, rates, margins."""
 
+import contextlib
+import os
+import sys
 from dataclasses import asdict, dataclass, field
 
 from rich.console import Group, RenderableType
@@ -10,7 +13,7 @@ from rashpa.cli.fitted import Fitted
 from rashpa.cli.run.watch import Authority, Every, Json, Nodes, Once, Watched, watch
 from rashpa.cli.summary_text import summary_text
 from rashpa.control.books.run_summary import SummaryFacts, summary_lines
-from rashpa.control.nodes.node_client import NodeClient
+from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.nodes.node_progress import Receiving, Sending, progress_of
 from rashpa.control.telegrams.telegram import Books, Status
 
@@ -41,7 +44,23 @@ def status(
     `margin`: of an emulator its worst lag behind the rate that it was told, of a buffer the share of its slots that are free. The bearer token is
     taken from the environment's RASHPA_TOKEN.
     """
-    watch("status", nodes or (), authority, every, once, json, _look, _drawn)
+    watch("status", nodes or (), authority, every, once, json, _look, _drawn, _show_image)
+
+
+async def _show_image(nodes: list[Watched[NodeStatus]]) -> None:
+    """Show the newest image of the first buffer where standard output is a terminal that can."""
+    if not sys.stdout.isatty():
+        return
+    from rashpa.cli.terminal_picture import protocol_of, show_picture  # PIL, for a picture alone
+
+    protocol = protocol_of(sys.stdout, os.environ)
+    for node in nodes if protocol else ():
+        for part in node.view.parts if node.view is not None and not node.problem else ():
+            if isinstance(part, Receiving):
+                with contextlib.suppress(NodeError):
+                    if protocol and (png := await node.client.preview(part.name)) is not None:
+                        show_picture(png, protocol)
+                return
 
 
 async def _look(client: NodeClient, before: NodeStatus | None) -> NodeStatus:

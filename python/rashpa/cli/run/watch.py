@@ -87,12 +87,13 @@ def watch(
     as_json: bool,
     question: Callable[[NodeClient, View | None], Awaitable[View]],
     drawn: Callable[[list[Watched[View]]], RenderableType],
+    behind: Callable[[list[Watched[View]]], Awaitable[None]] | None = None,
 ) -> None:
-    """Look at the nodes until interrupted; `question` gets its last answer. Raise typer.Exit."""
+    """Look at the nodes until interrupted; `question` gets its last answer, `behind` says more behind a single table. Raise typer.Exit."""
     try:
         runs = [] if nodes else [*map(str, journals_here())]
         clients = _clients_of(nodes or runs or _HERE, authority)
-        code = asyncio.run(_watch(clients, every_s, once, as_json, question, drawn))
+        code = asyncio.run(_watch(clients, every_s, once, as_json, question, drawn, behind))
     except (JournalError, NodeError, TokenError, RunFileError, OSError) as error:
         sys.stderr.write(f"rashpa {command}: {error}\n")
         raise typer.Exit(ExitCode.BAD_INPUT) from None
@@ -140,6 +141,7 @@ async def _watch(
     as_json: bool,
     question: Callable[[NodeClient, View | None], Awaitable[View]],
     drawn: Callable[[list[Watched[View]]], RenderableType],
+    behind: Callable[[list[Watched[View]]], Awaitable[None]] | None,
 ) -> int:
     nodes: list[Watched[View]] = [Watched(client) for client in clients]
     console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDTH)
@@ -157,6 +159,8 @@ async def _watch(
         if once:
             await look()
             _say_json(nodes) if as_json else console.print(_page(drawn, nodes))
+            if behind is not None and not as_json:
+                await behind(nodes)
         elif as_json:
             while not ended.is_set():
                 await look()

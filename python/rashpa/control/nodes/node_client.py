@@ -154,6 +154,14 @@ class NodeClient:
             raise self._has_no("view", answer.status_code)
         return answer.content
 
+    async def preview(self, buffer: str) -> bytes | None:
+        """Return the newest accepted image of a buffer as PNG, None when there is none yet."""
+        try:
+            answer = await self._get("/preview", {"buffer": buffer})
+        except httpx.HTTPError as error:
+            raise self._lost(error, "preview") from None
+        return answer.content if answer.status_code == _GOOD else None
+
     async def log(self, last: int) -> list[dict[str, Any]]:
         """Return the newest entries of the node's log, the oldest first: time, level, text, times."""
         return await self._list_of("log", last)

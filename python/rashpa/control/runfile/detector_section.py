@@ -60,7 +60,7 @@ class Detector(Section):
     name: str = "detector"
     description: str = ""
     count_time_s: float = Field(default=0.0, ge=0.0, description="exposure of a frame")
-    distance_m: float = Field(default=0.1, gt=0.0)
+    distance_m: float = Field(default=0.1, gt=0.0, description="from the sample to the detector")
     beam_center_x: float | None = Field(
         default=None, description="pixels of the assembled image; its middle when not given"
     )

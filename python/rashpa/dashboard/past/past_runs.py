@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rashpa.control.telegrams.telegram import Books, Count
+from rashpa.dashboard.past.thumbnails import Thumbnails, thumbnail_of
 from rashpa.dashboard.scene import Ending
 from rashpa.data.files.regular_file import json_of, open_shared, read_below, read_shared
 
@@ -31,7 +32,7 @@ _Identity = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class PastRun:
-    """Describes one past run. `number`: the number by which the page names its folder."""
+    """Describes one past run. `number`: the number by which the page names its folder; `stored_bytes`: of its files, None in reports that do not say it."""
 
     number: int
     folder: Path
@@ -41,6 +42,8 @@ class PastRun:
     frames: int
     books: Books
     hits: float | None
+    sample: str = ""
+    stored_bytes: int | None = None
 
 
 class PastRuns:
@@ -52,6 +55,7 @@ class PastRuns:
         self._numbers: dict[Path, tuple[int, Path]] = {}  # by folder: its number, and which of ours it is below
         self._newest: list[PastRun] = []
         self._looking: threading.Thread | None = None
+        self._thumbnails = Thumbnails()
 
     def newest(self) -> list[PastRun]:
         """Return the known runs, the newest first; wait a moment at most for the search."""
@@ -67,6 +71,17 @@ class PastRuns:
         if found is None:
             raise FileNotFoundError(errno.ENOENT, "no such run", name)
         return read_below(found[1], found[0] / name, _MOST_SHOWN)
+
+    def thumbnail(self, number: int) -> bytes:
+        """Return a small picture of the run that the page knows by `number`, as PNG. Raise OSError when there is none."""
+        folder = next((folder for folder, (known, _) in self._numbers.items() if known == number), None)
+        key = folder, self._known.get(folder / REPORT, (None,))[0] if folder is not None else None
+        if key not in self._thumbnails:
+            self._thumbnails.keep(key, thumbnail_of(self.content(number, "report.html")))
+        picture = self._thumbnails.of(key)
+        if picture is None:
+            raise FileNotFoundError(errno.ENOENT, "no picture", "report.html")
+        return picture
 
     def _look(self) -> None:
         found = [self._run_of(path, root) for path, root in self._reports()]
@@ -117,7 +132,9 @@ def _read(path: Path, root: Path, number: int, changed: float) -> PastRun | None
         hits = books.accepted / books.arrived if books.arrived else None
         run = report["run"]
         name, frames = str(run["name"])[:_LONGEST], _count_of(run["frames"])
-        return PastRun(number, path.parent, name, when, bool(run["good"]), frames, books, hits)
+        sample = str(run.get("sample", ""))[:_LONGEST]
+        stored = _stored_of(report["buffers"])
+        return PastRun(number, path.parent, name, when, bool(run["good"]), frames, books, hits, sample, stored)
     except _NO_REPORT:
         return None
 
@@ -146,6 +163,11 @@ def _count_of(value: object) -> int:
     if not isinstance(value, int) or not 0 <= value < 1 << 63:
         raise ValueError("no number of images")
     return value
+
+
+def _stored_of(buffers: list[dict[str, Any]]) -> int | None:
+    found = [_count_of(buffer["bytes_stored"]) for buffer in buffers if "bytes_stored" in buffer]
+    return sum(found) if found else None
 
 
 def _books_of(said: dict[str, Any]) -> Books:

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fields of the form, made of the run file's own model: kinds, bounds and descriptions are said there alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from rashpa.control.runfile.run_file import RunFile
+from rashpa.dashboard.settings.changed_text import Key
+
+KEYS: tuple[Key, ...] = (
+    ("run", "number"),
+    ("run", "frames"),
+    ("run", "sample"),
+    ("run", "comment"),
+    ("detector", "energy_kev"),
+    ("detector", "distance_m"),
+    ("detector", "count_time_s"),
+)
+_BOUNDS = {"ge": "min", "gt": "min", "le": "max", "max_length": "maxlength"}
+_LONGEST = 2000  # characters of a value
+
+
+@dataclass(frozen=True)
+class Field:
+    """Describes one input. `name`: table and key; `bounds`: attributes of HTML, by which a browser complains before the model does."""
+
+    name: str
+    kind: str
+    value: str
+    description: str
+    bounds: Mapping[str, str]
+
+
+def fields_of(file: RunFile) -> list[Field]:
+    """Return the inputs with the values of a run file."""
+    return [_field(table, key, getattr(file, table)) for table, key in KEYS]
+
+
+def _field(table: str, key: str, section: BaseModel) -> Field:
+    info = type(section).model_fields[key]
+    number = info.annotation in (int, float)
+    bounds = {"step": "any" if info.annotation is float else "1"} if number else {"maxlength": str(_LONGEST)}
+    for one in info.metadata:
+        for said, bound in _BOUNDS.items():
+            if (limit := getattr(one, said, None)) is not None:
+                bounds[bound] = str(limit)
+    value = str(getattr(section, key))
+    return Field(f"{table}.{key}", "number" if number else "text", value, info.description or "", bounds)
+
+
+def changes_of(file: RunFile, given: Mapping[str, str]) -> dict[Key, str | int | float]:
+    """Return the keys whose values differ from those of the file. A text that is no number goes on as it is: the model says what is wrong with it."""
+    found: dict[Key, str | int | float] = {}
+    for table, key in KEYS:
+        text = given.get(f"{table}.{key}")
+        if text is None:
+            continue
+        section = getattr(file, table)
+        before = getattr(section, key)
+        value = _value_of(text.strip()[:_LONGEST], type(section).model_fields[key].annotation)
+        if value != before:
+            found[table, key] = value
+    return found
+
+
+def _value_of(text: str, kind: Any) -> str | int | float:
+    if kind is str:
+        return text
+    try:
+        return float(text) if kind is float else int(text)
+    except ValueError:
+        return text
