@@ -89,12 +89,12 @@ void Nodes::claim() {
 
 std::uint32_t Nodes::read32(std::uint32_t address) const noexcept {
   const std::uint32_t value = page_.word(address);
-  std::atomic_thread_fence(std::memory_order_acquire);
+  std::atomic_thread_fence(std::memory_order_acquire);  // acquire: reads of memory follow what the card's register told
   return value;
 }
 
 void Nodes::write32(std::uint32_t address, std::uint32_t value) noexcept {
-  std::atomic_thread_fence(std::memory_order_release);
+  std::atomic_thread_fence(std::memory_order_release);  // release: the card sees memory before the register
   page_.word(address) = value;
 }
 

@@ -49,11 +49,11 @@ class Queue {
 
  private:
   struct Place {
-    std::atomic<std::size_t> ticket;
+    std::atomic<std::size_t> ticket;  // acquire and release: a reader sees the entry that a writer has put there
     Entry entry;
   };
   std::array<Place, kRoom> places_{};
-  alignas(64) std::atomic<std::size_t> write_{0};
+  alignas(64) std::atomic<std::size_t> write_{0};  // relaxed: writers and the reader take places; `ticket` orders
   alignas(64) std::atomic<std::size_t> read_{0};
 };
 
@@ -62,7 +62,7 @@ Queue& queue() noexcept {
   return all;
 }
 
-std::atomic<Level> least{Level::info};
+std::atomic<Level> least{Level::info};  // relaxed: a setting that threads of nodes read when they log
 std::atomic<std::uint64_t> lost{0};
 
 /// Cuts at most `room` bytes of UTF-8 between two characters.

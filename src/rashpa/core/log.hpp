@@ -70,7 +70,7 @@ class Limiter {
 
  private:
   std::int64_t interval_ns_ = 1'000'000'000;
-  std::atomic<std::int64_t> next_ns_{0};
+  std::atomic<std::int64_t> next_ns_{0};  // relaxed: threads that log race for one turn; they hand nothing over
   std::atomic<std::uint64_t> held_back_{0};
 };
 

@@ -23,7 +23,7 @@ class Making {
   }
 
  private:
-  std::atomic<std::uint64_t> done_{0}, total_{0};
+  std::atomic<std::uint64_t> done_{0}, total_{0};  // relaxed: the maker counts, a thread that shows progress reads
 };
 
 }  // namespace rashpa::dataset

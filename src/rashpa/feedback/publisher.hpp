@@ -71,7 +71,7 @@ class Publisher {
   std::unique_ptr<publish::Listener> listener_;
   std::unique_ptr<publish::SharedWords<publish::FeedbackWords>> words_;
   std::unique_ptr<publish::Process> process_;  ///< last: it uses all of the above
-  std::atomic<std::uint64_t> left_{0};         ///< images that it had not sent when it was ended
+  std::atomic<std::uint64_t> left_{0};         ///< images that it had not sent when it was ended; relaxed
 };
 
 }  // namespace rashpa::feedback

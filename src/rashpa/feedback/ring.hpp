@@ -95,7 +95,7 @@ inline void store(std::uint64_t& word, std::uint64_t value) noexcept {
   std::atomic_ref(word).store(value, std::memory_order_release);
 }
 inline std::uint64_t load(const std::uint64_t& word) noexcept {
-  // atomic_ref wants what may be written; loads alone are made
+  // acquire: atomic_ref wants what may be written; loads alone are made
   return std::atomic_ref(const_cast<std::uint64_t&>(word)).load(std::memory_order_acquire);
 }
 

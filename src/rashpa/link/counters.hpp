@@ -19,7 +19,7 @@ class Counter {
   [[nodiscard]] std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
 
  private:
-  std::atomic<std::uint64_t> value_{0};
+  std::atomic<std::uint64_t> value_{0};  // relaxed: one link thread counts, a status reads
 };
 
 /// Values by name, as they were at the call. Owned by the caller; one thread. Names are literals.

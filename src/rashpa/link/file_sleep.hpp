@@ -30,7 +30,7 @@ class FileSleep {
 
  private:
   bool wait(int file) noexcept;
-  std::atomic<bool> asleep_{false};
+  std::atomic<bool> asleep_{false};  // seq_cst: a sleeper sets it, then looks; its waker makes news, then looks here
   int event_fd_;
 };
 

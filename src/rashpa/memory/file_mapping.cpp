@@ -19,7 +19,7 @@ constexpr std::uintptr_t kTaken = 1;  // of a place whose range is not said yet
 
 /// One mapping as the handler sees it. `begin` is 0 where the place is free, and is set last.
 struct Watched {
-  std::atomic<std::uintptr_t> begin{0};
+  std::atomic<std::uintptr_t> begin{0};  // release by the mapper, acquire by the handler of SIGBUS: the three below
   std::atomic<std::uintptr_t> end{0};
   std::atomic<int> protection{PROT_NONE};
   std::atomic<bool> cut{false};
@@ -28,7 +28,7 @@ static_assert(std::atomic<std::uintptr_t>::is_always_lock_free && std::atomic<bo
 
 std::array<Watched, kMostWatched> watched;  // NOLINT: a handler of signals reaches nothing else
 struct sigaction before {};                 // NOLINT: the handler of SIGBUS until then
-std::atomic<std::uintptr_t> page_bytes{0};  // NOLINT
+std::atomic<std::uintptr_t> page_bytes{0};  // NOLINT; relaxed: set before the handler is
 
 /// Puts memory of zeros where a page of a watched file was. False: the address is of none.
 bool replace_page(void* address) noexcept {

@@ -71,10 +71,10 @@ class Ring {
   static constexpr std::size_t kLine = 64;
   std::vector<T> items_;
   std::uint64_t mask_;
-  alignas(kLine) std::atomic<std::uint64_t> head_{0};
-  std::uint64_t tail_seen_ = 0;  // producer's copy
-  alignas(kLine) std::atomic<std::uint64_t> tail_{0};
-  std::uint64_t head_seen_ = 0;  // consumer's copy
+  alignas(kLine) std::atomic<std::uint64_t> head_{0};  // release by the writer, acquire by the reader: entries stand
+  std::uint64_t tail_seen_ = 0;                        // producer's copy
+  alignas(kLine) std::atomic<std::uint64_t> tail_{0};  // release by the reader, acquire by the writer: places are free
+  std::uint64_t head_seen_ = 0;                        // consumer's copy
 };
 
 }  // namespace rashpa::memory

@@ -69,17 +69,17 @@ class Team {
   void sleep_until_published() noexcept;
 
   // The phase and its tasks in one word, so that a thread can never take a task of a phase that has ended:
-  // phase (16 bits) | tasks (24 bits) | next task (24 bits).
+  // phase (16 bits) | tasks (24 bits) | next task (24 bits). Release by the caller, acquire by its threads.
   alignas(64) std::atomic<std::uint64_t> ticket_{0};
-  alignas(64) std::atomic<std::uint32_t> unfinished_{0};
-  std::atomic<bool> stopping_{false};
-  std::atomic<bool> failed_{false};
-  Work* work_ = nullptr;            // of the phase; read behind a task that was taken
-  std::exception_ptr failure_;      // of the task that has set failed_
-  std::uint32_t ended_before_ = 0;  // phases, when this one was published
-  Doorbell bell_;                   // a phase has begun
-  Doorbell ended_;                  // one has ended; counts them
-  std::latch running_;              // threads that have their name and place
+  alignas(64) std::atomic<std::uint32_t> unfinished_{0};  // acq_rel by the threads: the caller sees their work
+  std::atomic<bool> stopping_{false};                     // release by the owner, acquire by the threads that end
+  std::atomic<bool> failed_{false};  // relaxed: `unfinished_` orders the failure that a thread has stored
+  Work* work_ = nullptr;             // of the phase; read behind a task that was taken
+  std::exception_ptr failure_;       // of the task that has set failed_
+  std::uint32_t ended_before_ = 0;   // phases, when this one was published
+  Doorbell bell_;                    // a phase has begun
+  Doorbell ended_;                   // one has ended; counts them
+  std::latch running_;               // threads that have their name and place
   std::vector<std::thread> threads_;
 };
 

@@ -11,7 +11,7 @@
 namespace rashpa::publish {
 
 struct FeedbackWords {
-  std::atomic<std::uint64_t> next{0};     ///< the entry that comes next
+  std::atomic<std::uint64_t> next{0};     ///< the entry that comes next; relaxed, these four, for a status
   std::atomic<std::uint64_t> sent{0};     ///< entries given to ZeroMQ
   std::atomic<std::uint64_t> dropped{0};  ///< entries that were written over before
   std::atomic<std::uint64_t> full{0};     ///< times that a subscriber had no room

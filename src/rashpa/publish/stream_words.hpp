@@ -31,7 +31,7 @@ enum class Ask : std::uint32_t {
 enum class Place : std::uint32_t { free, offered, taken, answered, withdrawn };
 
 struct OutletWords {
-  std::atomic<std::uint32_t> connected{0};  ///< how many are
+  std::atomic<std::uint32_t> connected{0};  ///< how many are; relaxed, these five, for a status
   std::atomic<std::uint32_t> started{0};    ///< 1: all of them have the start
   std::atomic<std::uint32_t> ready{0};      ///< 1: there was room when it was looked last
   std::atomic<std::uint64_t> sent{0};       ///< images
@@ -39,8 +39,8 @@ struct OutletWords {
 };
 
 struct StreamWords {
-  std::atomic<std::uint32_t> open{0};  ///< 1: a child is there and takes messages
-  std::atomic<std::uint32_t> place{0};
+  std::atomic<std::uint32_t> open{0};   ///< 1: a child is there and takes messages; it releases, the sink acquires
+  std::atomic<std::uint32_t> place{0};  ///< acq_rel by sink and child in turn: the words below and the message
   std::atomic<std::uint32_t> ask{0};
   std::atomic<std::uint32_t> outlet{0};
   std::atomic<std::uint32_t> answer{0};

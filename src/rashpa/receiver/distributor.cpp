@@ -211,6 +211,7 @@ void Distributor::note_errored(std::uint64_t index, std::uint64_t frame, ErrorRe
 void Distributor::lost(std::string_view name, std::uint64_t index, std::uint64_t frame, ErrorReason reason,
                        const std::string& text) noexcept {
   const auto fate = decisions_[index];
+  // acq_rel: a line that errors an image and this object's thread settle it once
   std::uint16_t before = fate.load(std::memory_order_acquire);
   const std::uint16_t after = packed(Decision::errored, VetoReason::none, reason);
   do {

@@ -82,7 +82,7 @@ class Distributor final : private LineOwner {
  private:
   struct Slot {
     Stack* stack = nullptr;
-    std::atomic<std::uint32_t> holders{0};  // lines that wait, and this object's thread
+    std::atomic<std::uint32_t> holders{0};  // lines that wait, and this object's thread; acq_rel: all have read
     bool through = false;                   // guarded by release_lock_
   };
 
@@ -114,22 +114,22 @@ class Distributor final : private LineOwner {
   std::mutex release_lock_;
   std::uint64_t released_ = 0;  // stacks
   SlotComparison comparison_;
-  PageArray<std::uint16_t> decisions_;
-  std::array<std::atomic<std::uint64_t>, 4> by_completeness_{};
-  std::array<std::atomic<std::uint64_t>, 4> by_decision_{};  // as the sinks were offered them
-  std::vector<std::atomic<std::uint64_t>> by_reason_;        // by VetoReason
+  PageArray<std::uint16_t> decisions_;  // release by this object's thread, acq_rel by lines, acquire by a status
+  std::array<std::atomic<std::uint64_t>, 4> by_completeness_{};  // relaxed: this thread and lines count, a status reads
+  std::array<std::atomic<std::uint64_t>, 4> by_decision_{};      // as the sinks were offered them
+  std::vector<std::atomic<std::uint64_t>> by_reason_;            // by VetoReason
   std::array<std::atomic<std::uint64_t>, kErrorReasons> by_error_{};
   std::array<log::Limiter, kErrorReasons> said_{};
-  std::atomic<std::uint64_t> lost_{0};     // accepted, and errored after all
+  std::atomic<std::uint64_t> lost_{0};     // accepted, and errored after all; release by a line, acquire by a status
   std::atomic<std::uint64_t> through_{0};  // images whose slots went back
   Histogram decided_ns_;
   Histogram written_ns_;
-  std::atomic<std::int64_t> last_decided_ns_{0};
+  std::atomic<std::int64_t> last_decided_ns_{0};  // relaxed: this object's thread writes, a status reads one value
   Previews previews_;
   FirstImages firsts_;
   mutable std::mutex error_lock_;
   std::optional<FirstErrored> first_errored_;
-  std::atomic<bool> done_{false};
+  std::atomic<bool> done_{false};  // release by this object's thread, acquire by its owner: all counters are final
   SinkLines lines_;
   std::unique_ptr<feedback::Publisher> feedback_;
   std::jthread thread_;

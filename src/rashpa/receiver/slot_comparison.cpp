@@ -50,6 +50,7 @@ std::span<const std::uint8_t> SlotComparison::changed(const Stack& stack) noexce
 }
 
 void SlotComparison::compare(const Part& part) noexcept {
+  // relaxed: a thread of the team writes, the caller reads behind the team's end
   if (!still_agree({part.sum, 1}, part.pixels)) std::atomic_ref(*part.changed).store(1, std::memory_order_relaxed);
 }
 

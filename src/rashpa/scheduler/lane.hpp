@@ -111,7 +111,7 @@ class Lane final : public SlotGuard {
   std::uint64_t next_stack_ = 0;  // the stack in hand
   std::uint64_t limit_;           // no image from here on is due, as far as is known
   bool abandoned_ = false;
-  std::atomic<std::uint64_t> submitted_{0};
+  std::atomic<std::uint64_t> submitted_{0};  // release by the lane's thread, acquire by a status; others relaxed
   std::atomic<std::uint64_t> overwritten_{0};
   std::atomic<std::uint64_t> images_;
   std::atomic<bool> end_known_;

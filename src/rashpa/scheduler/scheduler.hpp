@@ -50,7 +50,7 @@ class Scheduler {
   Poll poll_;
   int processor_;
   std::vector<std::optional<std::uint64_t>> ends_;  // by lane; set before finish_
-  std::atomic<bool> held_{false};
+  std::atomic<bool> held_{false};                   // release by the owner, acquire by the scheduler's thread
   std::atomic<bool> finish_{false};
   std::atomic<bool> stop_{false};
   std::jthread thread_;

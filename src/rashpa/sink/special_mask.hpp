@@ -32,7 +32,7 @@ class SpecialMask {
   PixelType type_;
   std::vector<SpecialValue> special_;
   std::vector<std::uint32_t> bits_;
-  std::atomic<bool> found_{false};
+  std::atomic<bool> found_{false};  // release by the thread that finds the mask, acquire by others that read its bits
 };
 
 }  // namespace rashpa::sink

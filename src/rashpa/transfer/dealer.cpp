@@ -236,6 +236,7 @@ std::optional<std::size_t> Dealer::choose() const noexcept {
 void Dealer::give(std::size_t number, std::uint32_t image, std::int64_t now) noexcept {
   Member& member = *members_[number];
   const std::uint64_t index = member.watch.dealt();
+  // relaxed: `dealt` releases it to the ports' threads
   member.images[index].store(image, std::memory_order_relaxed);
   member.watch.gave(now);
   member.dealt.store(index + 1, std::memory_order_release);

@@ -81,6 +81,7 @@ class Dealer {
     const Dealer* dealer_ = nullptr;
     const Member* member_ = nullptr;
     std::uint64_t flying_ = 0;  // at the last report
+    // The port's thread writes, the dealer's reads: relaxed, but for `sent_`, which releases and acquires the others.
     alignas(64) std::atomic<std::uint64_t> granted_{0};
     std::atomic<bool> in_error_{false};
     std::atomic<std::uint64_t> sent_{0};
@@ -139,7 +140,7 @@ class Dealer {
     MemberWatch watch;
     std::vector<std::unique_ptr<Port>> ports;
     PageArray<std::uint32_t> images;  // by index: which of the slice
-    // Ports read these.
+    // Ports read these. Release by the dealer's thread, acquire by the ports'.
     std::atomic<std::uint64_t> dealt{0};
     std::atomic<bool> answers{true};
     std::uint64_t taken = 0, resent = 0, duplicates = 0;
@@ -169,7 +170,7 @@ class Dealer {
   std::int64_t last_step_ns_ = 0, fed_ns_ = 0;
   std::string error_;
   mutable std::mutex mutex_;
-  std::atomic<bool> failed_{false}, settled_{false};
+  std::atomic<bool> failed_{false}, settled_{false};  // release by the dealer's thread, acquire by the manager's
 };
 
 }  // namespace rashpa::transfer

@@ -169,7 +169,7 @@ class DtpSource {
   std::atomic<std::uint64_t> begun_{0};       // images
   std::atomic<std::uint64_t> limit_;          // images
   std::atomic<bool> ending_{false};           // all up to limit_ are sent, without triggers
-  std::atomic<bool> done_{false};
+  std::atomic<bool> done_{false};  // release by the source's thread, acquire by its owner: counters are final
   std::atomic<std::uint64_t> images_sent_{0}, images_skipped_{0}, images_dead_{0}, stalls_{0};
   std::atomic<std::int64_t> late_ns_{0};
 };

@@ -77,9 +77,9 @@ class Paces {
 
   static constexpr std::size_t kUsual = 16;  // the reader's thread asks for no memory, then
   std::mutex mutex_;
-  std::vector<Pace> all_;  // each frame later than the one before; guarded by mutex_
-  std::atomic<bool> changed_{false};
-  Pace now_{};  // the reader's
+  std::vector<Pace> all_;             // each frame later than the one before; guarded by mutex_
+  std::atomic<bool> changed_{false};  // relaxed: an order's thread sets it under a lock, the source looks often
+  Pace now_{};                        // the reader's
   std::uint64_t end_ = kNoHold;
 };
 

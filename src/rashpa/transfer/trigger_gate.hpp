@@ -29,7 +29,7 @@ class TriggerGate {
   }
 
  private:
-  std::atomic<std::uint64_t> end_{0};
+  std::atomic<std::uint64_t> end_{0};  // release by an order's thread, acquire by sources: the two below
   std::atomic<std::uint64_t> first_{0};
   std::atomic<std::int64_t> start_ns_{0};
 };

@@ -65,7 +65,7 @@ class StackFlow {
   memory::Ring<Stack*> in_;
   memory::Ring<Stack*> out_;
   Doorbell submitted_;
-  std::atomic<bool> stopping_{false};
+  std::atomic<bool> stopping_{false};  // release by the owner or a failing thread, acquire by the others of the unit
   std::atomic<bool> failed_{false};
   mutable std::mutex error_lock_;
   std::string error_;  // guarded by error_lock_

@@ -26,7 +26,7 @@ class StepWatch {
  private:
   // Aligned: threads do not write beside each other.
   struct alignas(kCacheLine) Place {
-    std::atomic<std::int64_t> since_ns{0};  // 0: nothing is done
+    std::atomic<std::int64_t> since_ns{0};  // 0: nothing is done; release by the unit's thread, acquire by its watcher
     std::atomic<std::uint32_t> step{0};
     std::atomic<std::uint64_t> image{0};
     std::atomic<std::uint64_t> frame{0};
@@ -64,7 +64,7 @@ class StepWatch {
                         .frame = place.frame.load(std::memory_order_relaxed),
                         .since_ns = since};
       // the step that was begun meanwhile is not the one that lasts long
-      std::atomic_thread_fence(std::memory_order_acquire);
+      std::atomic_thread_fence(std::memory_order_acquire);  // acquire: the three before `since_ns`, again
       if (place.since_ns.load(std::memory_order_relaxed) == since) found = doing;
     }
     return found;

@@ -23,7 +23,7 @@ class CompletenessTable {
   [[nodiscard]] std::uint64_t images() const noexcept { return states_.size(); }
 
  private:
-  PageArray<std::uint8_t> states_;
+  PageArray<std::uint8_t> states_;  // release by the thread that settles, acquire by readers of the books
 };
 
 }  // namespace rashpa

@@ -27,7 +27,7 @@ class Histogram {
   static constexpr unsigned kBuckets = 64 * kSub;
   static unsigned bucket_of(std::uint64_t value) noexcept;
   static std::uint64_t upper_of(unsigned bucket) noexcept;
-  std::array<std::atomic<std::uint64_t>, kBuckets> buckets_{};
+  std::array<std::atomic<std::uint64_t>, kBuckets> buckets_{};  // relaxed: one thread counts, a status reads
   std::atomic<std::uint64_t> count_{0};
   std::atomic<std::int64_t> sum_{0};
   std::atomic<std::int64_t> max_{0};

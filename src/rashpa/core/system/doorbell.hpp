@@ -20,7 +20,7 @@ class Doorbell {
   void wait(std::uint32_t seen, std::chrono::nanoseconds timeout) noexcept;
 
  private:
-  std::atomic<std::uint32_t> count_{0};
+  std::atomic<std::uint32_t> count_{0};  // seq_cst: a ringer counts, then looks for sleepers; a sleeper the reverse
   std::atomic<std::uint32_t> sleepers_{0};
   Doorbell* behind_ = nullptr;
 };

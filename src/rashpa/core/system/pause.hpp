@@ -12,7 +12,7 @@ inline void pause_spinning() noexcept {
 #elif defined(__aarch64__)
   asm volatile("isb" ::: "memory");  // `yield` returns at once on most cores
 #else
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // seq_cst for the compiler alone: one thread
 #endif
 }
 

@@ -69,8 +69,9 @@ class CardPlayer final : public Player, public Pausable, public Injecting, publi
     link::Endpoint endpoint{};
     CardFaults faults{};
     CompletenessTable sent;  ///< complete: its event has left; missing: skipped
+    // Released by the thread of the driver, acquired by a status; `packets` and `bytes` are relaxed.
     std::atomic<std::uint64_t> images_sent{0}, images_skipped{0}, packets{0}, bytes{0};  // the driver counts
-    std::atomic<std::int64_t> late_ns{0};
+    std::atomic<std::int64_t> late_ns{0};                                                // relaxed, for a status
   };
   /// From the feed to memory and doorbells.
   class Outlet final : public FrameOutlet {
@@ -109,7 +110,7 @@ class CardPlayer final : public Player, public Pausable, public Injecting, publi
   link::Counts counts_;                                       // guarded by said_
   std::string error_;                                         // guarded by said_
   std::atomic<std::uint64_t> pause_from_{transfer::kNoHold};  // as was asked
-  std::atomic<bool> done_{false};
+  std::atomic<bool> done_{false};  // release by the player, acquire by its owner: all counters are final
   std::jthread thread_;
 };
 

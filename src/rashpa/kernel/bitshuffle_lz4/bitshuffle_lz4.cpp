@@ -201,7 +201,7 @@ bool ThreadedCodec::decompress(std::span<const std::byte> chunk, std::span<std::
   }
   if (!copy_rest(rest, *facts, out)) return false;
   if (blocks == 0) return true;
-  std::atomic<bool> good{true};
+  std::atomic<bool> good{true};  // relaxed: the team's end orders what its threads have found
   team_->run(static_cast<std::uint32_t>(tasks), [&](unsigned worker, std::size_t task) {
     const std::size_t last = std::min(begin(task + 1) * facts->block_bytes, facts->shuffled_bytes);
     if (!decode_blocks(rests[task], element_bytes_, *facts, begin(task) * facts->block_bytes, last, out.data(),

@@ -29,11 +29,12 @@ void settle(const Config& config, const Result& result, std::atomic<std::uint32_
   }
   finding.failed = true;
   std::uint32_t none = kNoneWrong;
+  // relaxed: threads of the pass write, the pass reads after they have met
   first_wrong.compare_exchange_strong(none, result.first, std::memory_order_relaxed);
 }
 
 std::string failure_of(const std::atomic<std::uint32_t>& first_wrong) {
-  const std::uint32_t part = first_wrong.load(std::memory_order_relaxed);
+  const std::uint32_t part = first_wrong.load(std::memory_order_relaxed);  // relaxed: its threads have met
   if (part == kNoneWrong) return {};
   return fmt::format(
       "its pixels are not what the source has sent: the CRC32C of DTP {} of the buffer (counted from 0) is not the one "

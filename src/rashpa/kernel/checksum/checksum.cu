@@ -346,6 +346,7 @@ class Pass final : public kernel::cuda::DevicePass, public kernel::cuda::Prepari
   }
   [[nodiscard]] std::string failure() const override {
     const std::atomic<std::uint32_t> first(
+        // relaxed: the host reads behind the stream
         std::atomic_ref(*first_wrong_.as<std::uint32_t>()).load(std::memory_order_relaxed));
     return failure_of(first);
   }

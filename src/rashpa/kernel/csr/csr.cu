@@ -56,7 +56,7 @@ __device__ std::uint32_t look_back(std::uint64_t* published, std::uint32_t tile)
     std::uint64_t word = kUpTo;  // before the first tile: 0
     if (exists) {
       Published of(published[end - 1 - threadIdx.x]);
-      while ((word = of.load(::cuda::memory_order_relaxed)) == 0) {
+      while ((word = of.load(::cuda::memory_order_relaxed)) == 0) {  // relaxed: one word is count and mark
       }
     }
     const std::uint32_t up_to = __ballot_sync(~0U, (word & kUpTo) != 0);
@@ -153,10 +153,11 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x < 32) {
     std::uint64_t* published = scratch + scratch_words(0) + static_cast<std::size_t>(image) * tiles;
     Published own(published[tile]);
+    // relaxed: tiles tell one another one word, which is count and mark
     if (threadIdx.x == 0) own.store((tile == 0 ? kUpTo : kOwn) | total, ::cuda::memory_order_relaxed);
     const std::uint32_t sum = look_back(published, tile);
     if (threadIdx.x == 0) {
-      if (tile != 0) own.store(kUpTo | (sum + total), ::cuda::memory_order_relaxed);
+      if (tile != 0) own.store(kUpTo | (sum + total), ::cuda::memory_order_relaxed);  // relaxed: as above
       if (tile + 1 == tiles)
         batch.entries[image * batch.entries_stride] = sum + total > batch.capacity ? kOverflow32 : sum + total;
       before = sum;

@@ -107,8 +107,8 @@ class Rows {
   std::string parameter_;
   std::size_t columns_;
   std::size_t most_;
-  memory::Buffer rows_;  // Scalar [place][row][column]
-  std::atomic<std::size_t> too_many_{0};
+  memory::Buffer rows_;                   // Scalar [place][row][column]
+  std::atomic<std::size_t> too_many_{0};  // relaxed: threads of a unit write, the pass reads after they have met
 };
 
 /// A Finder a thread, made of the kernel's Config, the shape, and the lookup that all of them share.

@@ -125,9 +125,9 @@ class Store {
   std::size_t capacity_;
   std::uint32_t bins_;
   std::size_t stride_;
-  memory::Buffer lists_;  // [place]: indices, then values
-  memory::Buffer rows_;   // Scalar [place][bin][column]
-  std::atomic<std::size_t> too_many_{0};
+  memory::Buffer lists_;                  // [place]: indices, then values
+  memory::Buffer rows_;                   // Scalar [place][bin][column]
+  std::atomic<std::size_t> too_many_{0};  // relaxed: threads of a unit write, the step reads after they have met
 };
 
 class Pass final : public CpuPass {

@@ -62,7 +62,7 @@ class ThreadedReceiver : public Receiver {
   std::vector<Told*> told_;
   std::vector<LinkThread*> threads_;
   std::vector<const CounterList*> counters_;
-  std::atomic<bool> stop_{false};
+  std::atomic<bool> stop_{false};  // relaxed: the owner sets it and joins; seq_cst where the thread sleeps
   std::vector<std::jthread> running_;
 };
 

@@ -48,13 +48,13 @@ struct alignas(64) Told {
     return ended + assembly.dtp().placement.slots > assembly.granted();
   }
 
-  std::atomic<std::uint64_t> released{0};
+  std::atomic<std::uint64_t> released{0};  // seq_cst: the scheduler raises, the link's thread looks before it sleeps
   std::atomic<std::uint64_t> closed{0};
 
  private:
   static void raise(std::atomic<std::uint64_t>& word, std::uint64_t value) noexcept {
-    std::uint64_t seen = word.load(std::memory_order_relaxed);
-    while (seen < value && !word.compare_exchange_weak(seen, value, std::memory_order_seq_cst)) {
+    std::uint64_t seen = word.load(std::memory_order_relaxed);  // relaxed: only raised
+    while (seen < value && !word.compare_exchange_weak(seen, value, std::memory_order_seq_cst)) {  // as at the words
     }
   }
   std::uint64_t seen_ = 0;  // the link's thread: of `closed`, at the last look that was no Taken::some

@@ -61,7 +61,7 @@ struct InprocReceiver::Channel {
   Assembly assembly;
   Doorbell progress;                   // rung for the sender
   Doorbell* work = nullptr;            // rung for the link's thread
-  std::atomic<std::uint64_t> granted;  // written by the link's thread
+  std::atomic<std::uint64_t> granted;  // written by the link's thread; release there, acquire by the source's thread
   std::atomic<std::uint64_t> writes_done{0};
   Told told;
 };
@@ -202,7 +202,7 @@ class InprocReceiver::Impl {
   Doorbell work_;
   ReceiverCounters counters_;
   std::vector<std::unique_ptr<Channel>> channels_;
-  std::atomic<bool> stop_{false};
+  std::atomic<bool> stop_{false};  // relaxed: the owner stops the link's thread and joins it
   std::jthread thread_;
 };
 

@@ -47,14 +47,14 @@ struct alignas(64) Header {
 struct SharedDtp {
   /// The immediate of the latest event, (DTP id mod 2^8) << 24 | (index mod 2^24); at first that of the image before
   /// the first.
-  alignas(64) std::atomic<std::uint32_t> lock{0};
-  /// Images granted: index k may be sent while k < granted.
+  alignas(64) std::atomic<std::uint32_t> lock{0};  // seq_cst by the source behind its lines, and by the receiver
+  /// Images granted: index k may be sent while k < granted. Release by the receiver, acquire by the source.
   alignas(64) std::atomic<std::uint64_t> granted{0};
   SleepWord source;  ///< of the source's thread, which waits for credits
-  /// Images that the source has begun to write: set before the first line of each.
+  /// Images that the source has begun to write: set before the first line of each. seq_cst against `closed`.
   alignas(64) std::atomic<std::uint64_t> begun{0};
   /// Images that are not waited for any more: index k is written while k >= closed. Seldom written.
-  alignas(64) std::atomic<std::uint64_t> closed{0};
+  alignas(64) std::atomic<std::uint64_t> closed{0};  // seq_cst by the receiver, against `begun` of the source
 };
 
 /// One receiving thread.

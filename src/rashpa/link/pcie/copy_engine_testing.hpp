@@ -36,9 +36,9 @@ struct Desk {
   std::deque<std::variant<Rectangle, Mark>> todo;
   std::vector<Rectangle> copies;  // all that were told
   std::size_t marks = 0;
-  std::atomic<std::uint64_t> reached{0};
-  std::atomic<bool> broken{false};  // whatever it is told now is refused
-  std::atomic<bool> lost{false};    // it does nothing any more, and says so when it is asked
+  std::atomic<std::uint64_t> reached{0};  // release by the engine's thread, acquire by the source: lines are written
+  std::atomic<bool> broken{false};        // whatever it is told now is refused
+  std::atomic<bool> lost{false};          // it does nothing any more, and says so when it is asked
   std::atomic<std::size_t> most_todo{0};
   std::size_t may_wait = 0;  // looks in which it was told that more may come
   std::size_t shall_begin = 0;

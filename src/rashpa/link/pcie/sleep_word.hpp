@@ -38,7 +38,7 @@ class SleepWord {
 
  private:
   static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
-  std::atomic<std::uint32_t> asleep_{0};
+  std::atomic<std::uint32_t> asleep_{0};  // seq_cst: a sleeper sets it, then looks; its waker makes news, then looks
 };
 
 }  // namespace rashpa::link::pcie

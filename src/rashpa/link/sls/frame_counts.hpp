@@ -57,11 +57,11 @@ class FrameCounts {
   static constexpr std::size_t kMost = 64;
   void add(const Stretch& stretch) noexcept;
 
-  std::vector<std::atomic<std::uint64_t>> offers_;  // numbers, by port
+  std::vector<std::atomic<std::uint64_t>> offers_;  // by port; its thread releases, the counting one acquires
   std::atomic<std::int64_t> first_offer_ns_{0};
   std::mutex adding_;
   std::array<Stretch, kMost> stretches_{};
-  std::atomic<std::size_t> count_{0};
+  std::atomic<std::size_t> count_{0};  // release by the counting thread, acquire by others: stretches are complete
   alignas(64) std::atomic<std::uint64_t> seen_{0};  // frames below some port has seen
 };
 

@@ -56,7 +56,7 @@ class VerbsSender::Impl {
   std::size_t poll(std::uint32_t wait_us) noexcept;
   [[nodiscard]] std::uint64_t word(std::size_t number) const noexcept {
     return std::atomic_ref(reinterpret_cast<std::uint64_t*>(own_memory_.data())[number])
-        .load(std::memory_order_acquire);
+        .load(std::memory_order_acquire);  // acquire: the card writes it, the source reads what came before
   }
   [[nodiscard]] std::uint64_t granted() noexcept {
     return config_.flow == Flow::credits ? credits_.granted(word(0)) : kUnlimited;

@@ -31,9 +31,9 @@ class ImageFates {
   [[nodiscard]] bool settle(std::uint64_t index, Fate to) noexcept {
     if (index >= fates_.size()) return false;
     const auto fate = fates_[index];
-    Fate from = fate.load(std::memory_order_acquire);
+    Fate from = fate.load(std::memory_order_acquire);  // acq_rel, as at `fates_`
     while (from == Fate::waiting || (from == Fate::kept && to == Fate::lost)) {
-      if (fate.compare_exchange_weak(from, to, std::memory_order_acq_rel)) return true;
+      if (fate.compare_exchange_weak(from, to, std::memory_order_acq_rel)) return true;  // acq_rel
     }
     return false;
   }
@@ -42,7 +42,7 @@ class ImageFates {
   }
 
  private:
-  PageArray<Fate> fates_;
+  PageArray<Fate> fates_;  // acq_rel: the sink's thread and a watcher settle an image once
 };
 
 }  // namespace rashpa::receiver

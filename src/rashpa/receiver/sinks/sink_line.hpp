@@ -181,15 +181,15 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
   ImageFates fates_;
   Accumulated open_{};  // set by close(), as the next one
   std::uint64_t stacks_ = 0;
-  std::uint64_t next_stack_ = 0;  // the sink has had those before, or was told that it never will
-  std::uint32_t with_sink_ = 0;   // stacks that it answered `later` for
-  std::mutex owner_lock_;         // held while the owner is called
-  LineOwner* owner_;              // null: left behind
-  std::atomic<std::uint64_t> offered_{0}, dropped_{0};
+  std::uint64_t next_stack_ = 0;                        // the sink has had those before, or was told that it never will
+  std::uint32_t with_sink_ = 0;                         // stacks that it answered `later` for
+  std::mutex owner_lock_;                               // held while the owner is called
+  LineOwner* owner_;                                    // null: left behind
+  std::atomic<std::uint64_t> offered_{0}, dropped_{0};  // release by the line, acquire by a status: one after another
   std::array<std::atomic<std::uint64_t>, kErrorReasons> errored_{};
-  std::atomic<std::uint64_t> steps_{0};  // the finished work of the thread, in steps
-  std::atomic<Life> life_{Life::running};
-  std::uint64_t steps_seen_ = 0;  // by watch()
+  std::atomic<std::uint64_t> steps_{0};    // the finished work of the thread, in steps; relaxed, for its watcher
+  std::atomic<Life> life_{Life::running};  // acq_rel: the line's thread and its watcher; one closes the sink
+  std::uint64_t steps_seen_ = 0;           // by watch()
   std::int64_t steps_since_ = 0;
   mutable std::mutex lock_;  // guards what follows
   std::string close_error_;

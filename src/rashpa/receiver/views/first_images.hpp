@@ -32,7 +32,7 @@ class FirstImages {
  private:
   struct Room {
     Preview preview{};
-    std::atomic<bool> filled{false};  // nothing changes from then on
+    std::atomic<bool> filled{false};  // nothing changes from then on; release by the unit's thread, acquire by a viewer
   };
 
   void keep(const Stack& stack);

@@ -78,7 +78,7 @@ class Previews {
 
   sink::Output output_;
   std::shared_ptr<Rooms> rooms_;
-  mutable std::atomic<bool> wanted_{true};  // so that the first request finds one
+  mutable std::atomic<bool> wanted_{true};  // so that the first request finds one; relaxed: a viewer asks the unit
 };
 
 }  // namespace rashpa::receiver

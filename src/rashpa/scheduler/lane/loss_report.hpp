@@ -21,7 +21,7 @@ struct LaneDtpStats {
 
 /// The lowest image that is not complete, and why; `known` is set last.
 struct FirstIncomplete {
-  std::atomic<bool> known{false};
+  std::atomic<bool> known{false};  // release by the lane's thread, acquire by a status: the loss is complete
   std::uint64_t index = 0, frame = 0;
   std::uint32_t dtp = 0, module = 0;
   link::Loss loss = link::Loss::none;
@@ -41,7 +41,7 @@ class LossReport {
     auto& counter = arrival.completeness == Completeness::complete  ? of.complete
                     : arrival.completeness == Completeness::partial ? of.partial
                                                                     : of.missing;
-    counter.fetch_add(1, std::memory_order_relaxed);
+    counter.fetch_add(1, std::memory_order_relaxed);  // relaxed, as all counters here
     of.losses[static_cast<std::size_t>(arrival.loss) % 6].fetch_add(1, std::memory_order_relaxed);
     of.lines_missing.fetch_add(arrival.lines_missing, std::memory_order_relaxed);
   }
@@ -57,7 +57,7 @@ class LossReport {
 
  private:
   struct OfDtp {
-    std::atomic<std::uint64_t> complete{0}, partial{0}, missing{0}, lines_missing{0};
+    std::atomic<std::uint64_t> complete{0}, partial{0}, missing{0}, lines_missing{0};  // relaxed, for a status
     std::array<std::atomic<std::uint64_t>, 6> losses{};
     std::array<log::Limiter, 6> said{};  // by link::Loss
   };

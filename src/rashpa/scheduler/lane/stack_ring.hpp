@@ -86,7 +86,7 @@ class StackRing {
   std::vector<LostRun> lost_;
   std::vector<PayloadSum> sums_;            // [image of the ring][dtp]
   std::uint64_t opened_ = 0;                // stacks before this one have been cleared for use
-  std::atomic<std::uint64_t> released_{0};  // stacks
+  std::atomic<std::uint64_t> released_{0};  // stacks; release by the thread that frees slots, acquire by the lane's
 };
 
 }  // namespace rashpa::scheduler

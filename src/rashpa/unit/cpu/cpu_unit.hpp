@@ -89,8 +89,8 @@ class CpuUnit final : public Unit, public Accumulating, public Noticing, private
 
   memory::Ring<Stack*> in_;
   memory::Ring<Stack*> out_;
-  std::atomic<std::uint32_t> waiting_{0};  // stacks submitted and not handed back
-  std::atomic<bool> stopping_{false};
+  std::atomic<std::uint32_t> waiting_{0};  // submitted, not handed back; acq_rel: a worker sees them
+  std::atomic<bool> stopping_{false};      // release by the owner, acquire by the thread that works
 
   // The stack in hand. Items are its images that are still processed.
   Stack* stack_ = nullptr;

@@ -189,10 +189,10 @@ std::size_t StackWork::made_stride(std::size_t step) const noexcept {
 Order& StackWork::order(std::uint32_t slot) const noexcept {
   return *reinterpret_cast<Order*>(orders_.as<std::byte>() + slot * order_bytes(layout_.stack));
 }
-std::uint32_t StackWork::done(std::uint32_t slot) const noexcept {
+std::uint32_t StackWork::done(std::uint32_t slot) const noexcept {  // acquire: the device's results
   return std::atomic_ref(done_.as<Word>()[slot].value).load(std::memory_order_acquire);
 }
-std::uint32_t StackWork::decided(std::uint32_t slot) const noexcept {
+std::uint32_t StackWork::decided(std::uint32_t slot) const noexcept {  // acquire: its findings
   return std::atomic_ref(decided_.as<Word>()[slot].value).load(std::memory_order_acquire);
 }
 const DeviceFinding& StackWork::finding(std::uint32_t slot, std::uint32_t image) const noexcept {

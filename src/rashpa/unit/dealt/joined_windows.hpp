@@ -61,11 +61,11 @@ class JoinedWindows {
   std::unique_ptr<Joiner> joiner_;
   std::uint32_t members_;
   std::uint32_t stacks_;
-  std::vector<Stack> shadows_;                     // [member][slot]
-  std::array<Members, kMostAccumulations> had_{};  // members that have the window open
-  std::vector<Accumulated> parts_;                 // by member
-  std::vector<kernel::AccumulatedArrays> arrays_;  // by member: of the window that is joined
-  std::array<std::atomic<std::uint32_t>, kMostAccumulations> lost_{};
+  std::vector<Stack> shadows_;                                         // [member][slot]
+  std::array<Members, kMostAccumulations> had_{};                      // members that have the window open
+  std::vector<Accumulated> parts_;                                     // by member
+  std::vector<kernel::AccumulatedArrays> arrays_;                      // by member: of the window that is joined
+  std::array<std::atomic<std::uint32_t>, kMostAccumulations> lost_{};  // relaxed: devices' threads count, a join orders
 };
 
 }  // namespace rashpa::unit

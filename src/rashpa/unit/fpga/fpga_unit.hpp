@@ -78,8 +78,8 @@ class FpgaUnit final : public Unit, public OnDevice {
   memory::Ring<Flight> flying_;
   Doorbell posted_;
   Doorbell freed_;
-  std::atomic<std::uint32_t> handed_back_{0};
-  std::atomic<bool> brought_in_{false};  // no more flights come
+  std::atomic<std::uint32_t> handed_back_{0};  // release by the one that hands back, acquire by the one that begins
+  std::atomic<bool> brought_in_{false};        // no more flights come; release by the first, acquire by the second
 
   std::jthread in_thread_;
   std::jthread out_thread_;

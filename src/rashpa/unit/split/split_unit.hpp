@@ -60,10 +60,10 @@ class SplitUnit final : public Unit, public OnDevice, public Noticing {
   std::uint8_t list_step_ = 0;  // which makes lists, from 1
   std::uint32_t stack_;
   std::vector<Member> members_;
-  memory::Buffer indices_, values_;  // of lists, by slot and image
-  memory::Ring<Stack*> order_;       // the submitted stacks
-  Stack* next_ = nullptr;            // to be taken
-  std::atomic<bool> stopped_{false};
+  memory::Buffer indices_, values_;   // of lists, by slot and image
+  memory::Ring<Stack*> order_;        // the submitted stacks
+  Stack* next_ = nullptr;             // to be taken
+  std::atomic<bool> stopped_{false};  // release by the owner, acquire by the devices' threads
 };
 
 }  // namespace rashpa::unit

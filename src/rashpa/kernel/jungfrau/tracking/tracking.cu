@@ -217,7 +217,7 @@ cudaError_t DeviceTracker::follow(const DeviceStack& stack, float* pedestals, cu
 
 std::string DeviceTracker::notice() const {
   DriftAlarm alarm(how_.alarm);
-  alarm.see({std::atomic_ref(*alarmed_.as<double>()).load(std::memory_order_relaxed), 0});
+  alarm.see({std::atomic_ref(*alarmed_.as<double>()).load(std::memory_order_relaxed), 0});  // relaxed: a status
   return alarm.notice();
 }
 

@@ -68,7 +68,7 @@ class DriftAlarm {
 
  private:
   double at_;
-  std::atomic<double> seen_{0};
+  std::atomic<double> seen_{0};  // relaxed: a unit's thread writes, a status reads one value
 };
 
 /// The tables of a Prepared calibration, changed while it is in use. One stack at a time: its images are converted with

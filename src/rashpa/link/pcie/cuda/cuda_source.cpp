@@ -124,6 +124,7 @@ class Copies final : public CopyDevice {
   }
 
   [[nodiscard]] std::uint64_t reached() const noexcept override {
+    // acquire: the device released it behind the lines
     return std::atomic_ref<std::uint64_t>(*word_.as<std::uint64_t>()).load(std::memory_order_acquire);
   }
 

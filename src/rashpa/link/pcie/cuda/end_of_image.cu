@@ -14,10 +14,11 @@ __global__ void write_end(const __grid_constant__ EndOfImage end) {
   __syncthreads();
   if (threadIdx.x != 0) return;
   if (end.lock != nullptr) {
+    // release, to the receiver's processor, behind the fence of all threads
     cuda::atomic_ref<std::uint32_t, cuda::thread_scope_system>(*end.lock).store(end.immediate,
                                                                                 cuda::memory_order_release);
   }
-  cuda::atomic_ref<std::uint64_t, cuda::thread_scope_system>(*end.reached)
+  cuda::atomic_ref<std::uint64_t, cuda::thread_scope_system>(*end.reached)  // release, to the source's thread
       .store(end.number, cuda::memory_order_release);
 }
 

@@ -17,6 +17,7 @@ using DeviceNumber = cuda::atomic_ref<std::uint64_t, cuda::thread_scope_device>;
 using SystemWord = cuda::atomic_ref<std::uint32_t, cuda::thread_scope_system>;
 using SystemNumber = cuda::atomic_ref<std::uint64_t, cuda::thread_scope_system>;
 
+// acq_rel: stores of this thread, and of those that it met, are seen by processors before later ones
 __device__ void fence_system() { cuda::atomic_thread_fence(cuda::memory_order_acq_rel, cuda::thread_scope_system); }
 
 // Where a thread is in a part; its next vector is kThreads further.
@@ -58,6 +59,7 @@ __device__ void copy_block(const ImageBatch::Part& part, std::uint32_t block) {
 }
 
 __device__ bool arrived(const ImageBatch& batch, std::uint32_t image) {
+  // acquire: lines that the blocks released
   return DeviceWord(batch.arrived[image]).load(cuda::memory_order_acquire) == batch.blocks[image];
 }
 
@@ -77,12 +79,13 @@ __device__ void end_images(const ImageBatch& batch) {
   if (threadIdx.x != 0) return;
   const DeviceNumber sequence(*batch.sequence);
   if (batch.end_count != 0) await_lines(batch, 0);
-  while (sequence.load(cuda::memory_order_acquire) != batch.number - 1) __nanosleep(32);
+  while (sequence.load(cuda::memory_order_acquire) != batch.number - 1) __nanosleep(32);  // acquire: launch before
   for (std::uint32_t image = 0; image < batch.end_count;) {
     await_lines(batch, image);
     std::uint32_t behind = image + 1;
     while (behind < batch.end_count && arrived(batch, behind)) ++behind;
     fence_system();
+    // relaxed: fences before and behind order lines, lock words and `reached` for the receiver and the source
     for (; image < behind; ++image) {
       const EndOfImage& end = batch.ends[image];
       if (end.lock != nullptr) SystemWord(*end.lock).store(end.immediate, cuda::memory_order_relaxed);
@@ -93,6 +96,7 @@ __device__ void end_images(const ImageBatch& batch) {
   }
   await_lines(batch, batch.end_count);
   for (std::uint32_t i = 0; i <= batch.end_count; ++i) batch.arrived[i] = 0;  // for the next launch of this stream
+  // relaxed: as above; release: the next launch acquires `sequence`
   SystemNumber(*batch.done).store(batch.number, cuda::memory_order_relaxed);
   sequence.store(batch.number, cuda::memory_order_release);
 }
@@ -107,6 +111,7 @@ __global__ void __launch_bounds__(kThreads) send_images(const __grid_constant__ 
   __syncthreads();
   if (threadIdx.x != 0) return;
   fence_system();
+  // release: block 0 acquires, and ends the image behind its lines
   DeviceWord(batch.arrived[part.image]).fetch_add(1, cuda::memory_order_release);
 }
 

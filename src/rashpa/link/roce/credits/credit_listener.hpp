@@ -72,7 +72,7 @@ class CreditListener::Source {
   CreditReader reader_;
   AcknowledgementWriter answers_;
   memory::Ring<Acknowledgement> acknowledgements_;
-  std::atomic<std::uint64_t> images_{0};
+  std::atomic<std::uint64_t> images_{0};  // release by the listener, acquire by a source's thread
   std::atomic<std::uint64_t> bytes_{0};
 };
 

@@ -71,7 +71,7 @@ class Chain {
   }
   /// The same when the receiver runs already.
   void run_on() {
-    std::atomic<bool> stop{false};
+    std::atomic<bool> stop{false};  // relaxed: the owner stops the receiver's thread and joins it
     std::atomic<std::size_t> running{setup_.dtps.size()};
     std::vector<std::jthread> threads;
     for (std::size_t d = 0; d < setup_.dtps.size(); ++d) {

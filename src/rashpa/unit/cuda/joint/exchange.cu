@@ -41,7 +41,7 @@ __device__ bool wait_for(const Exchange& step, std::uint32_t member, std::uint32
   const std::uint64_t begin = now_ns();
   for (;;) {
     for (unsigned look = 0; look < kLooks; ++look) {
-      if (there.load(::cuda::memory_order_acquire) == ticket) return true;
+      if (there.load(::cuda::memory_order_acquire) == ticket) return true;  // acquire: its numbers
       __nanosleep(kNapNs);
     }
     if (over.load(::cuda::memory_order_relaxed) != static_cast<std::uint32_t>(Over::no)) return false;
@@ -56,11 +56,11 @@ __global__ void __launch_bounds__(kThreads) exchange_kernel(const Exchange step)
   const std::uint32_t numbers = step.stack * (step.end - step.first);
   Box& own = box_of(step, step.self);
   for (std::uint32_t i = threadIdx.x; i < numbers; i += kThreads) {
-    number_of(own, i).store(scalar_of(step, i).count(), ::cuda::memory_order_relaxed);
+    number_of(own, i).store(scalar_of(step, i).count(), ::cuda::memory_order_relaxed);  // relaxed: fenced
   }
   __threadfence_system();
   __syncthreads();
-  if (threadIdx.x == 0) Shared<std::uint32_t>(own.ticket).store(ticket, ::cuda::memory_order_release);
+  if (threadIdx.x == 0) Shared<std::uint32_t>(own.ticket).store(ticket, ::cuda::memory_order_release);  // its numbers
   const bool waits = threadIdx.x < step.members && threadIdx.x != step.self;
   const bool came = !waits || wait_for(step, threadIdx.x, ticket);
   __threadfence_system();
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kThreads) exchange_kernel(const Exchange step)
   for (std::uint32_t i = threadIdx.x; i < numbers; i += kThreads) {
     std::uint64_t sum = 0;
     for (std::uint32_t member = 0; member < step.members; ++member) {
-      sum += number_of(box_of(step, member), i).load(::cuda::memory_order_relaxed);
+      sum += number_of(box_of(step, member), i).load(::cuda::memory_order_relaxed);  // relaxed: the ticket was acquired
     }
     scalar_of(step, i) = Scalar::of_count(sum);
   }

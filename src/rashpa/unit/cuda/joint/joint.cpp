@@ -39,7 +39,7 @@ std::byte* Joint::boxes(std::size_t meeting, std::uint32_t slot) const noexcept 
 }
 
 void Joint::end() noexcept {
-  auto none = static_cast<std::uint32_t>(Over::no);
+  auto none = static_cast<std::uint32_t>(Over::no);  // acq_rel: host and devices agree on the first reason
   std::atomic_ref(*over_word())
       .compare_exchange_strong(none, static_cast<std::uint32_t>(Over::ended), std::memory_order_acq_rel);
 }

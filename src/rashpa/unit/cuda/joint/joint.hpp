@@ -33,7 +33,7 @@ class Joint {
   /// Nobody waits any more, and nobody will.
   void end() noexcept;
   [[nodiscard]] Over over() const noexcept {
-    return static_cast<Over>(std::atomic_ref(*over_word()).load(std::memory_order_acquire));
+    return static_cast<Over>(std::atomic_ref(*over_word()).load(std::memory_order_acquire));  // acquire: `end()`
   }
 
  private:

@@ -110,6 +110,7 @@ class Resident final : public Dispatch {
     for (std::uint32_t i = 0; i < order.images; ++i) work |= std::uint32_t{order.work()[i]} << i;
     SlotTrigger& trigger = work_.triggers_.as<SlotTrigger>()[slot];
     for (std::uint32_t watcher = 0; watcher < watchers_; ++watcher) {
+      // release: the device acquires, and sees the order
       std::atomic_ref(trigger.copies[watcher].value).store(slot_trigger(ticket, work), std::memory_order_release);
     }
     return cudaSuccess;
@@ -118,7 +119,7 @@ class Resident final : public Dispatch {
     return cudaStreamQuery(stream_.get());
   }
   void stop() noexcept override {
-    std::atomic_ref(work_.control().abort.value).store(1, std::memory_order_release);
+    std::atomic_ref(work_.control().abort.value).store(1, std::memory_order_release);  // release: orders before the end
     const std::int64_t end = now_ns() + kStopNs;
     while (cudaStreamQuery(stream_.get()) == cudaErrorNotReady && now_ns() < end) {
       std::this_thread::sleep_for(std::chrono::microseconds(50));

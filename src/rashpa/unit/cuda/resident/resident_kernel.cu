@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(kThreads)
     if (team.block() == 0 && threadIdx.x < 32) {
       tell(task, shared.findings, scalars, turn.slot);
       __syncwarp();
-      if (task.tells_first && threadIdx.x == 0) {
+      if (task.tells_first && threadIdx.x == 0) {  // release: the host sees findings, other blocks the decision
         OnSystem<std::uint32_t>(task.host_decided[turn.slot].value).store(turn.ticket, ::cuda::memory_order_release);
         OnDevice<std::uint32_t>(task.state->told).store(turn.ticket, ::cuda::memory_order_release);
       }
@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(kThreads)
       // Pixels would stand in the decision's way over the bus.
       if (threadIdx.x == 0) {
         OnDevice<std::uint32_t> told(task.state->told);
-        while (told.load(::cuda::memory_order_acquire) != turn.ticket) {
+        while (told.load(::cuda::memory_order_acquire) != turn.ticket) {  // acquire: block 0 has told the host
         }
       }
       __syncthreads();

@@ -60,7 +60,7 @@ __device__ __forceinline__ void sync() { asm volatile("bar.sync 1, %0;" ::"n"(kW
 /// The trigger of `turn` when it has come; 0: the end has. Each warp by itself.
 __device__ std::uint64_t await(Watched& watched, Turn turn) {
   std::uint64_t seen = 0;
-  if (threadIdx.x % 32 == 0) {
+  if (threadIdx.x % 32 == 0) {  // acquire: what the watcher released with `go`, and all before `end`
     OnBlock<std::uint64_t> go(watched.go);
     OnBlock<std::uint32_t> end(watched.end);
     while (ticket_of(seen = go.load(::cuda::memory_order_acquire)) != turn.ticket) {
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(kWorkers + 32 * kWatchers) resident_small(cons
     note(&ResidentClocks::read);
     sync();
     note(&ResidentClocks::counted);
-    if (threadIdx.x == kWorkers - 1) {
+    if (threadIdx.x == kWorkers - 1) {  // release: the watcher may let the next one go
       OnBlock<std::uint32_t>(shared.taken).store(turn.ticket, ::cuda::memory_order_release);
     }
     if (threadIdx.x < 32) {
@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(kWorkers + 32 * kWatchers) resident_small(cons
       note(&ResidentClocks::decided);
       tell(task, shared.findings, room.numbers, turn.slot);
       __syncwarp();
-      if (task.tells_first && threadIdx.x == 0) {
+      if (task.tells_first && threadIdx.x == 0) {  // release: the host sees the findings
         OnSystem<std::uint32_t>(task.host_decided[turn.slot].value).store(turn.ticket, ::cuda::memory_order_release);
       }
     }
@@ -180,7 +180,7 @@ __global__ void __launch_bounds__(kWorkers + 32 * kWatchers) resident_small(cons
         sync();
       }
     }
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0) {  // release: the host sees all that is stored
       if (task.host_clocks != nullptr) {
         shared.clocks.stored = clock64();
         *task.host_clocks = shared.clocks;

@@ -72,7 +72,7 @@ __device__ void close(const ResidentTask& task, Watched& shared) {
   const unsigned long long before = atomicOr(&shared.claimed, kClosed);
   if ((before & kClosed) != 0) return;
   const auto last = static_cast<std::uint32_t>(before);
-  // Another warp may be about to let the last one go.
+  // Another warp may be about to let the last one go. Acquire its `go` or `gone`; release the end behind.
   if constexpr (kOneBlock) {
     OnBlock<std::uint64_t> go(shared.go);
     while (ticket_of(go.load(::cuda::memory_order_acquire)) != last) {
@@ -111,7 +111,7 @@ class Pace {
   static constexpr std::uint32_t kMeasured = 64;  // questions
   /// The first watcher measures; false: it has not yet.
   __device__ bool begin() {
-    OnBlock<std::uint32_t> period(watched_.period);
+    OnBlock<std::uint32_t> period(watched_.period);  // release by watcher 0 with `epoch`, acquire by the others
     if (watcher_ == 0) {
       if (looks_ == 0) next_ = clock64();
       if (looks_++ != kMeasured) return false;
@@ -153,7 +153,7 @@ __device__ void watch(const ResidentTask& task, Watched& shared, std::uint32_t w
       if (atomicCAS(&shared.claimed, static_cast<unsigned long long>(last),
                     static_cast<unsigned long long>(turn.ticket)) == last) {
         first_effect.store(turn.ticket, ::cuda::memory_order_relaxed);
-        if constexpr (kOneBlock) {
+        if constexpr (kOneBlock) {  // acquire: the team or a warp is done with the last; release: `seen`
           OnBlock<std::uint32_t> taken(shared.taken);
           while (taken.load(::cuda::memory_order_acquire) != last) {
           }
@@ -168,7 +168,7 @@ __device__ void watch(const ResidentTask& task, Watched& shared, std::uint32_t w
       }
       last = turn.ticket;
       turn.next(task.stacks);
-    } else if (looks % kLooksAtTrigger == 0 && abort.load(::cuda::memory_order_relaxed) != 0) {
+    } else if (looks % kLooksAtTrigger == 0 && abort.load(::cuda::memory_order_relaxed) != 0) {  // relaxed: asked again
       return close<kOneBlock>(task, shared);
     }
   }
@@ -186,7 +186,7 @@ struct Team {
 
   /// The trigger of `turn` when it has come; 0: the end has.
   __device__ std::uint64_t await(Turn turn) {
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0) {  // acquire: what the watcher released with `go`, and all before `end`
       std::uint64_t seen = 0;
       OnDevice<std::uint64_t> go(task.go[turn.slot]);
       OnDevice<std::uint32_t> end(task.state->end);
@@ -203,7 +203,7 @@ struct Team {
     return shared.trigger;
   }
 
-  /// All threads: stores of any of them are visible to all of them.
+  /// All threads: stores of any of them are visible to all of them. Acquire and release by thread 0.
   __device__ void meet() {
     __syncthreads();
     arrivals += blocks();
@@ -222,6 +222,7 @@ struct Team {
     out += blocks();
     if (threadIdx.x != 0) return;
     __threadfence_system();
+    // acq_rel: the last block has the stores of all; release: the host's thread acquires `host_done`
     if (OnDevice<std::uint32_t>(task.state->out).fetch_add(1, ::cuda::memory_order_acq_rel) + 1 != out) return;
     OnSystem<std::uint32_t>(task.host_done[turn.slot].value).store(turn.ticket, ::cuda::memory_order_release);
   }

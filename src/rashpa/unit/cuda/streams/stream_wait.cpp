@@ -31,7 +31,7 @@ class StreamWait final : public Dispatch {
 
   cudaError_t submit(std::uint32_t slot, std::uint32_t ticket) noexcept override {
     if (slot != first_waiting()) return cudaErrorInvalidValue;
-    trigger().store(ticket, std::memory_order_release);
+    trigger().store(ticket, std::memory_order_release);  // release: the device sees the order
     return enqueue();
   }
   [[nodiscard]] cudaError_t look(std::uint32_t slot) const noexcept override { return streams_.look(slot); }
@@ -47,7 +47,7 @@ class StreamWait final : public Dispatch {
       work_.order(slot).ended = {};
       std::fill_n(work_.order(slot).work(), work_.stack(), std::uint8_t{0});
     }
-    trigger().store(last_ticket_, std::memory_order_release);
+    trigger().store(last_ticket_, std::memory_order_release);  // release, as above
     streams_.wait_idle(kStopNs);
   }
 
