@@ -9,6 +9,8 @@
 #include <ctime>
 #include <utility>
 
+#include "rashpa/core/frame/dealt.hpp"
+
 namespace rashpa::simulation {
 
 CheckingSink::CheckingSink(const Scenario& scenario, const SinkHabit& habit, std::uint64_t number,
@@ -35,6 +37,8 @@ void CheckingSink::see(std::uint64_t index, std::uint64_t frame, Completeness co
   }
   if (found_.seen.size() <= index) found_.seen.resize(index + 1, 0);
   ++found_.seen[index];
+  found_.frames.resize(found_.seen.size(), kUnknownFrame);
+  found_.frames[index] = frame;
   ++found_.images;
 }
 

@@ -16,7 +16,8 @@ namespace rashpa::simulation {
 struct Findings {
   std::vector<std::string> wrong;
   std::uint64_t images = 0, accepted = 0, kept = 0;
-  std::vector<std::uint8_t> seen;  ///< by image: how often it came
+  std::vector<std::uint8_t> seen;     ///< by image: how often it came
+  std::vector<std::uint64_t> frames;  ///< by image: the number of its frame, where it came
   bool closed = false;
   Books books{};
 };

@@ -21,8 +21,12 @@ std::uint64_t count_of(const std::vector<Completeness>& fates, Completeness whic
   return static_cast<std::uint64_t>(std::count(fates.begin(), fates.end(), which));
 }
 
-// The first image from which on a DTP may have been silent for a whole stack: nobody waits for it then until it is
-// heard again.
+void expect_equal(std::vector<std::string>& wrong, std::string_view what, std::uint64_t is, std::uint64_t should) {
+  if (is != should) wrong.push_back(fmt::format("{}: {}, and not {}", what, is, should));
+}
+
+}  // namespace
+
 std::uint64_t silent_from(const std::vector<const PathLog*>& logs, std::uint32_t stack) noexcept {
   std::uint64_t first = kNobody;
   for (const PathLog* log : logs) {
@@ -33,12 +37,6 @@ std::uint64_t silent_from(const std::vector<const PathLog*>& logs, std::uint32_t
   }
   return first;
 }
-
-void expect_equal(std::vector<std::string>& wrong, std::string_view what, std::uint64_t is, std::uint64_t should) {
-  if (is != should) wrong.push_back(fmt::format("{}: {}, and not {}", what, is, should));
-}
-
-}  // namespace
 
 Promised promised_of(const Scenario& scenario, std::int64_t disturbed_ns, bool aborted, bool in_error, bool killed) {
   Promised promised;

@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <memory>
 #include <utility>
 
 #include "checking_sink.hpp"
 #include "checks.hpp"
+#include "group_play.hpp"
+#include "hand.hpp"
 #include "rashpa/core/log.hpp"
 #include "rashpa/core/time/running_clock.hpp"
 #include "rashpa/dataset/pattern_dataset.hpp"
@@ -23,45 +24,8 @@ namespace {
 
 constexpr Process kReceiver = 1;
 constexpr Process kFirstEmulator = 2;
-constexpr std::int64_t kMs = 1'000'000;
 constexpr std::int64_t kLimitNs = 600'000 * kMs;
 constexpr double kStopS = 2;  // an emulator ends within a second
-constexpr double kLookS = 0.01;
-constexpr std::int64_t kPatienceNs = 150'000 * kMs;  // of any end
-
-void sleep_until(std::int64_t ns) {
-  const std::int64_t rest = ns - world::now();
-  if (rest <= 0) return;
-  const timespec time{rest / 1'000'000'000, rest % 1'000'000'000};
-  ::nanosleep(&time, nullptr);
-}
-
-// The hand is another process while this lives: what it makes belongs to it.
-class As {
- public:
-  explicit As(Process process) { world::enter(process); }
-  ~As() { world::enter(0); }
-  As(const As&) = delete;
-  As& operator=(const As&) = delete;
-};
-
-void say_logs() {
-  log::Entry entry;
-  while (log::take(entry)) {
-    world::trace_at(static_cast<std::int64_t>(entry.time_ns) - world::wall_ns() + world::now(),
-                    fmt::format("log: {}{}{}", entry.text(), entry.dtp < 0 ? "" : fmt::format(" [DTP {}]", entry.dtp),
-                                entry.frame < 0 ? "" : fmt::format(" [frame {}]", entry.frame)));
-  }
-}
-
-// Looks until it is true, and tells the log meanwhile.
-template <typename Look>
-bool waited_for(const Look& look) {
-  const std::int64_t until = world::now() + kPatienceNs;
-  bool true_now = look();
-  for (; !true_now && world::now() < until; true_now = look()) say_logs();
-  return true_now;
-}
 
 class Player {
  public:
@@ -132,37 +96,15 @@ void Player::set_up() {
   // No two frames of a run are alike: bytes of another one are always seen.
   dataset_ =
       dataset::make_pattern({scenario_.width, scenario_.height, PixelType::u16}, scenario_.modules, scenario_.frames);
-  const std::uint32_t lines = scenario_.height / scenario_.bands;
-  for (std::uint32_t dtp = 0; dtp < scenario_.modules * scenario_.bands; ++dtp) {
-    parts_.push_back({.id = dtp,
-                      .module = dtp / scenario_.bands,
-                      .first = dtp % scenario_.bands * lines,
-                      .lines = lines,
-                      .y = dtp * lines});
-  }
+  parts_ = parts_of(scenario_, 0);
   make_receiver();
   make_emulators();
 }
 
 void Player::make_receiver() {
   const As receiver(kReceiver);
-  receiver::BufferConfig buffer;
-  buffer.name = "full";
-  buffer.width = scenario_.width;
-  buffer.height = scenario_.height * scenario_.modules;
-  buffer.slots = scenario_.slots;
-  buffer.stack = scenario_.stack;
-  buffer.slice = slice_;
-  buffer.images = slice_.images(scenario_.frames);
+  receiver::BufferConfig buffer = buffer_of(scenario_, parts_);
   buffer.end = scenario_.has(Deed::end_here) ? End::told : End::known;
-  buffer.deadline_ns = scenario_.deadline_ms * kMs;
-  if (scenario_.flow == link::Flow::credits && scenario_.on_full == transfer::OnFull::pause) {
-    buffer.quiet_ns = 2 * buffer.deadline_ns;
-  }
-  for (const Part& part : parts_) {
-    buffer.dtps.push_back(
-        {.id = part.id, .module = part.module, .x = 0, .y = part.y, .width = scenario_.width, .height = part.lines});
-  }
   for (const SinkHabit& habit : scenario_.sinks) {
     found_.push_back(std::make_unique<Findings>());
     Findings& found = *found_.back();
@@ -178,15 +120,7 @@ void Player::make_receiver() {
     disk::begin(scenario_.seed, folder_, scenario_.disk);
     buffer.sinks.emplace_back(sink::RawOptions{.prefix = (folder_ / "run").string(), .io = sink::BlockWay::threads});
   }
-  receiver::Config config;
-  config.buffers.push_back(std::move(buffer));
-  config.memory = memory::MemoryKind::pageable;
-  config.link = scenario_.roce;
-  config.port = 0;
-  config.link_threads = std::min<std::uint32_t>(scenario_.link_threads, static_cast<std::uint32_t>(parts_.size()));
-  config.flow = scenario_.flow;
-  config.run = 7;
-  receiver_ = std::make_unique<receiver::Receiver>(config);
+  receiver_ = std::make_unique<receiver::Receiver>(receiver_of(scenario_, std::move(buffer)));
   destinations_ = receiver_->endpoints();
 }
 
@@ -301,6 +235,7 @@ void Player::perform(const Order& order) {
       world::jump_wall(order.ns);
       break;
     case Deed::look:
+    default:  // the rest are orders of groups
       static_cast<void>(receiver_->status());
       receiver_->observe();
       for (std::size_t e = 0; e < emulators_.size(); ++e) {
@@ -433,7 +368,7 @@ Result play(const Scenario& scenario, const std::filesystem::path& folder) {
   net->faults = scenario.network;
   network() = net;
   log::set_level(log::Level::debug);
-  return Player(scenario, folder).run();
+  return scenario.group ? play_group(scenario) : Player(scenario, folder).run();
 }
 
 }  // namespace rashpa::simulation

@@ -117,6 +117,39 @@ void draw_orders(Dice& dice, Scenario& scenario) {
                    [](const Order& a, const Order& b) { return a.at_ns < b.at_ns; });
 }
 
+// Some seeds are groups, and the others what they were before there were any.
+void draw_group(Dice& dice, Scenario& scenario) {
+  if (!dice.chance(0.3)) return;
+  GroupShape& group = scenario.group.emplace();
+  group.members = 2 + static_cast<std::uint32_t>(dice.below(3));
+  group.response_ms = static_cast<std::uint32_t>(dice.between(10, 150));
+  group.replay_frames = dice.chance(0.8) ? 100'000 : 1 + dice.below(scenario.frames);
+  scenario.emulators = 1;
+  scenario.raw = false;
+  scenario.flow = link::Flow::credits;
+  if (dice.chance(0.5)) scenario.frames *= 3;
+  const std::array deeds{Deed::freeze_source, Deed::freeze_receiver,
+                         Deed::part,          Deed::pause,
+                         Deed::pace,          Deed::stop,
+                         Deed::abort,         Deed::jump,
+                         Deed::look,          Deed::kill_member,
+                         Deed::kill_member,   Deed::kill_member,
+                         Deed::give_up,       Deed::revive,
+                         Deed::hold_member,   Deed::join,
+                         Deed::join,          Deed::freeze_receiver};
+  scenario.orders.clear();
+  const double span = scenario.rate_hz > 0 ? static_cast<double>(scenario.frames) * 1e9 / scenario.rate_hz : 10e6;
+  for (std::uint64_t left = dice.below(5); left > 0; --left) {
+    Order order{.deed = one_of(dice, deeds), .at_ns = dice.between(0, static_cast<std::int64_t>(span * 1.3))};
+    order.ns = dice.between(0, dice.chance(0.5) ? 3 * std::int64_t{group.response_ms} * kMs : 20 * kMs);
+    if (order.deed == Deed::jump) order.ns = dice.between(-3'600'000 * kMs, 3'600'000 * kMs);
+    order.who = static_cast<std::uint32_t>(dice.below(group.members));
+    scenario.orders.push_back(order);
+  }
+  std::stable_sort(scenario.orders.begin(), scenario.orders.end(),
+                   [](const Order& a, const Order& b) { return a.at_ns < b.at_ns; });
+}
+
 using Simplify = void (*)(Scenario&);
 
 void drop_order(Scenario& scenario, std::size_t which) {
@@ -164,6 +197,14 @@ const std::vector<std::pair<std::string, Simplify>>& simplifications() {
       {"frames", [](Scenario& s) { s.frames = s.every + s.frames / 2; }},
       {"more-frames", [](Scenario& s) { s.frames = s.every + s.frames / 2; }},
       {"stack", [](Scenario& s) { s.slots = s.slots / s.stack, s.stack = 1; }},
+      {"members",
+       [](Scenario& s) {
+         if (s.group) s.group->members = 2;
+       }},
+      {"narrow-window",
+       [](Scenario& s) {
+         if (s.group) s.group->replay_frames = 100'000;
+       }},
   };
   return all;
 }
@@ -175,9 +216,10 @@ bool Scenario::has(Deed deed) const noexcept {
 }
 
 std::string_view name_of(Deed deed) noexcept {
-  constexpr std::array<std::string_view, 11> kNames{
+  constexpr std::array<std::string_view, 16> kNames{
       "freeze_source", "freeze_receiver", "part",        "pause", "pace", "end_here",
-      "stop",          "abort",           "kill_source", "jump",  "look"};
+      "stop",          "abort",           "kill_source", "jump",  "look", "kill_member",
+      "give_up",       "revive",          "hold_member", "join"};
   return kNames[static_cast<std::size_t>(deed)];
 }
 
@@ -185,15 +227,19 @@ std::string Scenario::describe() const {
   constexpr std::array<std::string_view, 3> kTransports{"uc", "rc", "ud"};
   std::vector<std::string> deeds;
   for (const Order& order : orders) {
-    deeds.push_back(fmt::format("{} at {:.3f} ms ({:.3f} ms)", name_of(order.deed),
-                                static_cast<double>(order.at_ns) * 1e-6, static_cast<double>(order.ns) * 1e-6));
+    deeds.push_back(fmt::format("{}{} at {:.3f} ms ({:.3f} ms)", name_of(order.deed),
+                                group ? fmt::format(" {}", order.who) : "", static_cast<double>(order.at_ns) * 1e-6,
+                                static_cast<double>(order.ns) * 1e-6));
   }
+  const std::string dealt = group ? fmt::format("dealt among {} members, response {} ms, window {} frames, ",
+                                                group->members, group->response_ms, group->replay_frames)
+                                  : "";
   return fmt::format(
-      "{} {}{}, pmtu {}, window {}, {} × {} pixels, {} modules of {} bands by {} emulators, {} frames (every {} from "
+      "{}{} {}{}, pmtu {}, window {}, {} × {} pixels, {} modules of {} bands by {} emulators, {} frames (every {} from "
       "{}) at {} Hz, stacks of {} in {} slots, flow {}{}, deadline {} ms, {} sinks{}\n"
       "  network: drop {:.3f} answers {:.3f} corrupt {:.3f} duplicate {:.3f} reorder {:.3f} full {:.3f}\n"
       "  orders: {}",
-      kTransports[static_cast<std::size_t>(roce.transport)],
+      dealt, kTransports[static_cast<std::size_t>(roce.transport)],
       roce.packetisation == link::Packetisation::only ? "only" : "first_middle_last", roce.gso ? " gso" : "", roce.pmtu,
       roce.window_bytes, width, height, modules, bands, emulators, frames, every, phase, rate_hz, stack, slots,
       flow == link::Flow::credits ? "credits" : "paced", on_full == transfer::OnFull::skip ? " skip" : "", deadline_ms,
@@ -210,6 +256,8 @@ Scenario draw(std::uint64_t seed, const std::set<std::string>& without) {
   draw_network(dice, scenario);
   draw_sinks(dice, scenario);
   draw_orders(dice, scenario);
+  Dice grouping(seed, "group");
+  draw_group(grouping, scenario);
   for (const auto& [name, simplify] : simplifications()) {
     if (without.count(name) != 0) simplify(scenario);
   }

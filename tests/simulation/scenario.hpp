@@ -2,6 +2,7 @@
 #pragma once
 /// A run that is tried: all of it drawn from the seed, and made simpler by the names of what it goes without.
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -27,12 +28,26 @@ enum class Deed : std::uint8_t {
   kill_source,      ///< SIGKILL; the receiver is told to finish
   jump,             ///< the machine's calendar by `ns`
   look,             ///< status of both
+  // Of a group alone, of the member `who`:
+  kill_member,  ///< SIGKILL; it is noticed and given up `ns` later
+  give_up,      ///< by order
+  revive,       ///< given up and fed again at once
+  hold_member,  ///< it is not fed for `ns`
+  join,         ///< one more member; in place of one that was killed before, if there is any
 };
 
 struct Order {
   Deed deed = Deed::look;
   std::int64_t at_ns = 0;  ///< after the start
   std::int64_t ns = 0;
+  std::uint32_t who = 0;
+};
+
+/// Receivers among which images are dealt.
+struct GroupShape {
+  std::uint32_t members = 2;
+  std::uint32_t response_ms = 100;
+  std::uint64_t replay_frames = 1000;
 };
 
 /// How a sink of the run behaves that looks at what it is given.
@@ -61,6 +76,7 @@ struct Scenario {
   bool raw = false;
   disk::Faults disk{};
   std::vector<Order> orders{};
+  std::optional<GroupShape> group{};  ///< none: one receiver has all images
 
   [[nodiscard]] bool has(Deed deed) const noexcept;
   [[nodiscard]] std::string describe() const;

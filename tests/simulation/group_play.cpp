@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "group_play.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "checking_sink.hpp"
+#include "checks.hpp"
+#include "hand.hpp"
+#include "rashpa/core/error.hpp"
+#include "rashpa/core/time/running_clock.hpp"
+#include "rashpa/dataset/pattern_dataset.hpp"
+#include "rashpa/emulator/emulator.hpp"
+#include "rashpa/emulator/groups.hpp"
+#include "rashpa/receiver/receiver.hpp"
+
+namespace rashpa::simulation {
+
+namespace {
+
+constexpr Process kEmulator = 2;
+constexpr Process kFirstMember = 10;
+constexpr const char* kGroup = "farm";
+
+struct Member {
+  Process process = 0;
+  std::string name;
+  std::vector<Part> parts;
+  std::vector<std::unique_ptr<Findings>> found;
+  std::unique_ptr<receiver::Receiver> receiver;
+  std::vector<link::Endpoint> destinations;
+  std::optional<std::int64_t> noticed_ns;  // killed, and known to be so from then on
+  std::uint64_t done = 0;                  // lost: images that its credits had proven
+  bool lost = false;                       // the run goes on without it
+  bool fed = true;                         // by order
+  bool finished = false;
+  [[nodiscard]] bool alive() const { return !world::killed(process); }
+};
+
+class GroupPlayer {
+ public:
+  explicit GroupPlayer(const Scenario& scenario) : scenario_(scenario), slice_{scenario.every, scenario.phase} {}
+
+  Result run() {
+    try {
+      set_up();
+      go();
+      check();
+      take_down();
+    } catch (const std::exception& error) {
+      wrong(fmt::format("nobody expected: {}", error.what()));
+    }
+    say_logs();
+    result_.digest = world::digest();
+    result_.switches = world::switches();
+    return result_;
+  }
+
+ private:
+  void wrong(std::string text) { result_.wrong.push_back(std::move(text)); }
+  void set_up();
+  Member& make_member();
+  [[nodiscard]] emulator::GroupMember member_config(const Member& member) const;
+  [[nodiscard]] std::vector<emulator::SourceDtp> sources_of(const Member& member) const;
+  void go();
+  template <typename Look>
+  bool tend(const Look& look);
+  bool perform(const Order& order);
+  void notice();
+  void give_up(Member& member);
+  void pause_for(std::int64_t ns, double rate_hz);
+  void join();
+  void settle();
+  void stop_turn(const std::vector<Member*>& chosen);
+  void end_now();
+  void check();
+  void check_member(Member& member);
+  void check_group();
+  void check_failure(const std::string& error);
+  void check_images(const transfer::GroupStatus& status);
+  [[nodiscard]] bool whole(const Member& member, std::uint64_t index) const;
+  [[nodiscard]] bool excused(const Member& member, std::uint64_t index) const;
+  void take_down();
+  [[nodiscard]] const transfer::Dealer& dealer() const { return emulator_->groups()->at(0); }
+  [[nodiscard]] std::string error() const { return emulator_->groups()->error(); }
+  [[nodiscard]] bool over() const { return ended_ || !error().empty(); }
+
+  const Scenario& scenario_;
+  Slice slice_;
+  Result result_;
+  std::shared_ptr<const dataset::Dataset> dataset_;
+  std::vector<std::unique_ptr<Member>> members_;
+  std::unique_ptr<emulator::Emulator> emulator_;
+  std::vector<std::vector<Completeness>> fates_;   // by member
+  std::vector<std::vector<const PathLog*>> logs_;  // by member and DTP
+  std::vector<std::vector<std::uint64_t>> dealt_;  // by member: images of the slice
+  std::size_t next_order_ = 0;
+  std::int64_t begun_ns_ = 0;
+  std::int64_t disturbed_ns_ = 0;
+  bool settling_ = false;
+  bool ended_ = false;  // by an order, or because nobody is left
+  bool nobody_left_ = false;
+};
+
+void GroupPlayer::set_up() {
+  dataset_ =
+      dataset::make_pattern({scenario_.width, scenario_.height, PixelType::u16}, scenario_.modules, scenario_.frames);
+  for (std::uint32_t m = 0; m < scenario_.group->members; ++m) make_member();
+  const As emulator(kEmulator);
+  emulator::Config config;
+  config.dataset = dataset_;
+  config.link = scenario_.roce;
+  config.frames = scenario_.frames;
+  config.rate_hz = scenario_.rate_hz;
+  config.flow = scenario_.flow;
+  config.on_full = scenario_.on_full;
+  emulator::Group group{.name = kGroup,
+                        .replay_frames = scenario_.group->replay_frames,
+                        .response_ms = scenario_.group->response_ms,
+                        .members = {}};
+  for (const auto& member : members_) {
+    group.members.push_back(member_config(*member));
+    for (emulator::SourceDtp& dtp : sources_of(*member)) config.dtps.push_back(std::move(dtp));
+  }
+  config.groups.push_back(std::move(group));
+  emulator_ = std::make_unique<emulator::Emulator>(config);
+  auto ends = emulator_->endpoints();
+  for (const auto& member : members_) {
+    const auto last = ends.begin() + static_cast<std::ptrdiff_t>(member->parts.size());
+    member->receiver->arm({ends.begin(), last});
+    ends.erase(ends.begin(), last);
+  }
+}
+
+Member& GroupPlayer::make_member() {
+  const auto number = static_cast<std::uint32_t>(members_.size());
+  members_.push_back(std::make_unique<Member>());
+  Member& member = *members_.back();
+  member.process = kFirstMember + static_cast<Process>(number);
+  member.name = fmt::format("m{}", number);
+  member.parts = parts_of(scenario_, number * scenario_.modules * scenario_.bands);
+  const As process(member.process);
+  receiver::BufferConfig buffer = buffer_of(scenario_, member.parts);
+  buffer.end = End::told;
+  buffer.dealt = true;
+  for (const SinkHabit& habit : scenario_.sinks) {
+    member.found.push_back(std::make_unique<Findings>());
+    Findings& found = *member.found.back();
+    const std::uint64_t seed = member.found.size() + 10ULL * number;
+    receiver::SinkConfig sink([this, &found, &member, habit, seed](const receiver::Output&) {
+      return std::make_unique<CheckingSink>(scenario_, habit, seed, dataset_, member.parts, found, true);
+    });
+    sink.name = "checks";
+    if (habit.drops) sink.on_full = receiver::OnFull::drop;
+    buffer.sinks.push_back(std::move(sink));
+  }
+  member.receiver = std::make_unique<receiver::Receiver>(receiver_of(scenario_, std::move(buffer)));
+  member.destinations = member.receiver->endpoints();
+  return member;
+}
+
+emulator::GroupMember GroupPlayer::member_config(const Member& member) const {
+  emulator::GroupMember config{.name = member.name, .stack = scenario_.stack, .dtps = {}};
+  for (const Part& part : member.parts) config.dtps.push_back(part.id);
+  return config;
+}
+
+std::vector<emulator::SourceDtp> GroupPlayer::sources_of(const Member& member) const {
+  std::vector<emulator::SourceDtp> dtps;
+  for (std::size_t place = 0; place < member.parts.size(); ++place) {
+    const Part& part = member.parts[place];
+    dtps.push_back({{.id = part.id,
+                     .module = part.module,
+                     .region = {0, part.first, scenario_.width, part.lines},
+                     .slice = slice_,
+                     .images = slice_.images(scenario_.frames),
+                     .placement = member.receiver->placements()[place],
+                     .run = 7},
+                    member.destinations[place]});
+  }
+  return dtps;
+}
+
+void GroupPlayer::go() {
+  for (const auto& member : members_) {
+    const As process(member->process);
+    member->receiver->start();
+  }
+  begun_ns_ = world::now();
+  {
+    const As process(kEmulator);
+    emulator_->start();
+  }
+  settle();
+}
+
+// Waits until it is true, and does meanwhile what is due. False: the run is over.
+template <typename Look>
+bool GroupPlayer::tend(const Look& look) {
+  const std::int64_t until = world::now() + kPatienceNs;
+  while (!over() && world::now() < until) {
+    if (look()) return true;
+    notice();
+    if (next_order_ < scenario_.orders.size() && world::now() >= begun_ns_ + scenario_.orders[next_order_].at_ns) {
+      const Order& order = scenario_.orders[next_order_++];
+      world::trace(fmt::format("order: {} {} ({:.3f} ms)", name_of(order.deed), order.who,
+                               static_cast<double>(order.ns) * 1e-6));
+      if (!perform(order)) world::trace("which cannot be now");
+    } else {
+      sleep_until(world::now() + kMs);
+    }
+    say_logs();
+  }
+  if (!over()) {
+    wrong("the group does not come to its end:\n" + world::describe());
+    ended_ = true;
+  }
+  return false;
+}
+
+// False: it cannot be given now.
+bool GroupPlayer::perform(const Order& order) {
+  Member& who = *members_[order.who];
+  emulator::Groups& groups = *emulator_->groups();
+  switch (order.deed) {
+    case Deed::freeze_source:
+      world::freeze(kEmulator, world::now() + order.ns);
+      disturbed_ns_ += order.ns;
+      return true;
+    case Deed::freeze_receiver:
+      world::freeze(who.process, world::now() + order.ns);
+      disturbed_ns_ += std::min(order.ns, RunningClock::kLongestStepNs);
+      return true;
+    case Deed::part:
+      network()->parted_until = world::now() + order.ns;
+      disturbed_ns_ += order.ns;
+      return true;
+    case Deed::pause:
+      if (settling_) return false;
+      pause_for(order.ns, 0);
+      return true;
+    case Deed::pace:
+      if (settling_ || scenario_.rate_hz == 0) return false;
+      pause_for(0, 100.0 + static_cast<double>(order.ns % 4000));
+      return true;
+    case Deed::stop:
+    case Deed::abort:
+      ended_ = true;
+      return true;
+    case Deed::jump:
+      world::jump_wall(order.ns);
+      return true;
+    case Deed::kill_member:
+      if (!who.alive() || who.finished) return false;
+      world::kill(who.process);
+      network()->close_all(who.process);
+      who.noticed_ns = world::now() + order.ns;
+      return true;
+    case Deed::give_up:
+      if (who.lost || who.finished || settling_) return false;
+      groups.eject(kGroup, who.name, 0);
+      who.fed = false;
+      disturbed_ns_ += order.ns;
+      return true;
+    case Deed::revive:
+      if (who.lost || who.finished || settling_) return false;
+      groups.eject(kGroup, who.name, 0);
+      groups.feed(kGroup, who.name, true);
+      who.fed = true;
+      return true;
+    case Deed::hold_member:
+      if (who.lost || who.finished || settling_ || !who.fed) return false;
+      groups.feed(kGroup, who.name, false);
+      sleep_until(world::now() + order.ns);
+      groups.feed(kGroup, who.name, true);
+      return true;
+    case Deed::join:
+      if (settling_ || members_.size() > 8) return false;
+      join();
+      return true;
+    default:
+      for (const auto& member : members_) {
+        if (member->alive()) static_cast<void>(member->receiver->status());
+      }
+      static_cast<void>(emulator_->status());
+      return true;
+  }
+}
+
+// The manager finds that a process has ended.
+void GroupPlayer::notice() {
+  for (const auto& member : members_) {
+    if (!member->lost && member->noticed_ns && world::now() >= *member->noticed_ns) give_up(*member);
+  }
+}
+
+void GroupPlayer::give_up(Member& member) {
+  member.lost = true;
+  const bool left = std::any_of(members_.begin(), members_.end(), [](const auto& one) { return !one->lost; });
+  if (!left) {
+    nobody_left_ = ended_ = true;
+    return;
+  }
+  const auto number = static_cast<std::size_t>(member.process - kFirstMember);
+  const std::uint64_t heard = dealer().status().members[number].done;
+  emulator_->groups()->eject(kGroup, member.name, heard);
+  member.done = std::max(heard, dealer().status().members[number].done);
+}
+
+void GroupPlayer::pause_for(std::int64_t ns, double rate_hz) {
+  for (const auto& member : members_) {
+    if (member->alive()) member->receiver->hold_deadlines(true);
+  }
+  emulator_->pause();
+  sleep_until(world::now() + ns);
+  emulator_->resume(rate_hz);
+  for (const auto& member : members_) {
+    if (member->alive()) member->receiver->hold_deadlines(false);
+  }
+}
+
+void GroupPlayer::join() {
+  Member& member = make_member();
+  member.fed = false;
+  std::vector<link::Endpoint> ends;
+  try {
+    const As process(kEmulator);
+    ends = emulator_->join(kGroup, member_config(member), sources_of(member));
+  } catch (const StateError&) {  // all is over
+    const As process(member.process);
+    members_.pop_back();
+    return;
+  }
+  const As process(member.process);
+  member.receiver->arm(ends);
+  member.receiver->start();
+  emulator_->groups()->feed(kGroup, member.name, true);
+  member.fed = true;
+}
+
+// As the manager does: the members that owe images are stopped in turn, the rest together.
+void GroupPlayer::settle() {
+  std::vector<Member*> left;
+  do {
+    if (!tend([&] { return dealer().settled(); })) break;
+    settling_ = true;
+    left.clear();
+    const transfer::GroupStatus status = dealer().status();
+    std::vector<Member*> chosen;
+    for (std::size_t m = 0; m < members_.size(); ++m) {
+      if (members_[m]->lost || members_[m]->finished) continue;
+      left.push_back(members_[m].get());
+      if (chosen.empty() && status.members[m].dealt > status.members[m].done) chosen.push_back(members_[m].get());
+    }
+    if (chosen.empty()) chosen = left;
+    stop_turn(chosen);
+  } while (!left.empty() && !over());
+  if (over()) end_now();
+  emulator_->stop();
+}
+
+void GroupPlayer::stop_turn(const std::vector<Member*>& chosen) {
+  for (Member* const member : chosen) emulator_->groups()->feed(kGroup, member->name, false);
+  const transfer::GroupStatus status = dealer().status();
+  for (Member* const member : chosen) {
+    if (!member->alive()) {
+      give_up(*member);
+      continue;
+    }
+    std::vector<receiver::DtpEnd> ends;
+    for (const Part& part : member->parts) {
+      ends.push_back(
+          {.id = part.id, .images = status.members[static_cast<std::size_t>(member->process - kFirstMember)].dealt});
+    }
+    member->receiver->finish(ends);
+  }
+  tend([&] {
+    return std::all_of(chosen.begin(), chosen.end(), [](Member* member) {
+      member->finished = member->finished || (member->alive() && member->receiver->wait(0));
+      return member->finished || member->lost;
+    });
+  });
+}
+
+// Nothing more is to come of it.
+void GroupPlayer::end_now() {
+  for (const auto& member : members_) {
+    if (member->alive()) member->receiver->stop();
+  }
+}
+
+void GroupPlayer::check() {
+  result_.ns = world::now() - begun_ns_;
+  const bool through = !over();
+  for (const auto& member : members_) {
+    if (member->alive()) member->receiver->stop();
+    check_member(*member);
+  }
+  if (const std::string text = error(); !text.empty()) check_failure(text);
+  if (through) check_group();
+}
+
+void GroupPlayer::check_member(Member& member) {
+  fates_.emplace_back();
+  logs_.emplace_back();
+  for (const link::Endpoint& end : member.destinations) logs_.back().push_back(network()->log(end.port, end.qpn));
+  dealt_.emplace_back();
+  for (const std::uint64_t frame : emulator_->groups()->dealt(kGroup, member.name)) {
+    dealt_.back().push_back((frame - slice_.phase) / slice_.every);
+  }
+  if (!member.alive()) return;
+  const receiver::Status status = member.receiver->status();
+  fates_.back() = member.receiver->completeness(0);
+  result_.complete += status.buffers[0].books.complete;
+  result_.expected += status.buffers[0].books.expected;
+  const auto say = [&](const std::string& text) { wrong(member.name + ": " + text); };
+  for (const std::string& text : books_wrong(status, fates_.back(), member.receiver->decisions(0))) say(text);
+  for (const auto& found : member.found) {
+    for (const std::string& text : sink_wrong(*found, status.buffers[0].books)) say(text);
+    for (std::size_t index = 0; index < found->frames.size(); ++index) {
+      const std::uint64_t frame = found->frames[index];
+      if (frame == kUnknownFrame) continue;
+      if (index >= dealt_.back().size() || slice_.frame(dealt_.back()[index]) != frame) {
+        say(fmt::format("image {} came as frame {}, which it was not dealt", index, frame));
+        break;
+      }
+    }
+  }
+  const Promised promised{.harmed_is_found = scenario_.roce.transport != link::Transport::rc};
+  for (const std::string& text : fates_wrong(scenario_, promised, fates_.back(), logs_.back())) say(text);
+}
+
+// Somebody could have taken more, by all that the hand knows.
+void GroupPlayer::check_failure(const std::string& error) {
+  if (error.find("nobody is left to take frame") == std::string::npos) wrong("a failure without its cause: " + error);
+  const transfer::GroupStatus status = dealer().status();
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    if (members_[m]->alive() && members_[m]->fed && !members_[m]->finished &&
+        status.members[m].state == transfer::MemberState::fed) {
+      wrong(fmt::format("{}; and {} is alive and fed", error, members_[m]->name));
+    }
+  }
+}
+
+void GroupPlayer::check_group() {
+  const transfer::GroupStatus status = dealer().status();
+  const std::uint64_t images = slice_.images(scenario_.frames);
+  if (status.fresh != images) wrong(fmt::format("{} of {} images were due", status.fresh, images));
+  if (status.waiting != 0) wrong(fmt::format("{} images still wait to be dealt again", status.waiting));
+  std::uint64_t given = 0;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    given += dealt_[m].size();
+    if (members_[m]->finished && fates_[m].size() != dealt_[m].size()) {
+      wrong(fmt::format("{} was dealt {} images, and its books have {}", members_[m]->name, dealt_[m].size(),
+                        fates_[m].size()));
+    }
+  }
+  if (given != images - status.skipped + status.resent) {
+    wrong(fmt::format("{} images were dealt: {} that there are, {} skipped, {} dealt again", given, images,
+                      status.skipped, status.resent));
+  }
+  if (status.skipped != 0 && scenario_.on_full == transfer::OnFull::pause) wrong("images are skipped");
+  if (status.lost != 0 && scenario_.group->replay_frames >= scenario_.frames)
+    wrong("images have left an endless window");
+  check_images(status);
+}
+
+// A copy of an image that counts: as the manager's books have it.
+bool GroupPlayer::whole(const Member& member, std::uint64_t index) const {
+  const auto m = static_cast<std::size_t>(member.process - kFirstMember);
+  if (member.lost) return index < member.done;
+  return index < fates_[m].size() && fates_[m][index] == Completeness::complete;
+}
+
+// The network explains why a copy that a member has given back is not whole, or nothing is promised of it.
+bool GroupPlayer::excused(const Member& member, std::uint64_t index) const {
+  const auto m = static_cast<std::size_t>(member.process - kFirstMember);
+  const Promised promised = promised_of(scenario_, disturbed_ns_, false, false, false);
+  if (scenario_.roce.transport == link::Transport::rc) return !promised.all_arrives;
+  if (!promised.unharmed_arrives || index >= silent_from(logs_[m], scenario_.stack)) return true;
+  return std::any_of(logs_[m].begin(), logs_[m].end(), [&](const PathLog* log) {
+    return log != nullptr && index < log->harmed.size() && log->harmed[index];
+  });
+}
+
+void GroupPlayer::check_images(const transfer::GroupStatus& status) {
+  const std::uint64_t images = slice_.images(scenario_.frames);
+  std::vector<std::uint8_t> found(images, 0), explained(images, 0);
+  std::vector<std::string> copies(images);
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    for (std::size_t index = 0; index < dealt_[m].size(); ++index) {
+      const std::uint64_t image = dealt_[m][index];
+      if (image >= images) return wrong(fmt::format("{} was dealt image {}", members_[m]->name, image));
+      if (whole(*members_[m], index)) found[image] = 1;
+      if (!members_[m]->lost && excused(*members_[m], index)) explained[image] = 1;
+      copies[image] += fmt::format(" {}{}[{}]", members_[m]->lost ? "lost " : "", members_[m]->name, index);
+    }
+  }
+  std::uint64_t nobody = 0, missing = 0;
+  std::string first;
+  for (std::uint64_t image = 0; image < images; ++image) {
+    if (found[image] != 0) continue;
+    ++nobody;
+    if (explained[image] != 0) continue;
+    ++missing;
+    if (first.empty()) first = fmt::format("image {} is whole nowhere; its copies:{}", image, copies[image]);
+  }
+  if (missing > status.skipped + status.lost) {
+    wrong(fmt::format("{} ({} such images, {} skipped, {} left the window)", first, missing, status.skipped,
+                      status.lost));
+  }
+}
+
+void GroupPlayer::take_down() {
+  bool killed = false;
+  for (const auto& member : members_) {
+    if (member->alive()) {
+      member->receiver.reset();
+    } else {
+      killed = true;
+      static_cast<void>(member->receiver.release());  // its threads are in it for ever
+    }
+  }
+  emulator_.reset();
+  if (world::threads() != 1) wrong("threads are left:\n" + world::describe());
+  if (!killed && network()->sockets() != 0) wrong(fmt::format("{} sockets are left", network()->sockets()));
+}
+
+}  // namespace
+
+Result play_group(const Scenario& scenario) { return GroupPlayer(scenario).run(); }
+
+}  // namespace rashpa::simulation
