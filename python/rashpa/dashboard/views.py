@@ -21,6 +21,7 @@ class _Slot:
     content: bytes = b""
     index: int | None = None
     when: float = 0.0  # the next may be asked for
+    answered: float = 0.0
 
 
 class Views:
@@ -31,6 +32,7 @@ class Views:
 
     async def newer(self, client: NodeClient, query: Mapping[str, str], after: int | None) -> bytes | None:
         """Return the view of an image other than `after`, None when there is none now. `query`: buffer, image and part. Raise NodeError when the node fails."""
+        asked = time.monotonic()
         key = (client.url, *(f"{name}={query[name]}" for name in sorted(query)))
         slot = self._slots.setdefault(key, _Slot())
         self._slots.move_to_end(key)
@@ -38,7 +40,8 @@ class Views:
             self._slots.popitem(last=False)
         async with slot.lock:
             wait_s = slot.when - time.monotonic()
-            if slot.index is not None and slot.index != after and wait_s > 0:
+            # an answer that came while this page waited is for it, too, however long the node took: many pages are one question
+            if slot.index is not None and slot.index != after and (wait_s > 0 or slot.answered >= asked):
                 return slot.content
             if wait_s > 0:
                 await asyncio.sleep(wait_s)
@@ -51,5 +54,5 @@ class Views:
                 slot.index = int(view_of_bytes(content)[0]["index"])
             except (ValueError, KeyError, TypeError) as error:
                 raise NodeError(client.name, f"{client.name} answers with bytes that are no view: {error}") from None
-            slot.content = content
+            slot.content, slot.answered = content, time.monotonic()
             return content

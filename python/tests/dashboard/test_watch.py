@@ -184,11 +184,12 @@ def test_pages_that_look_at_the_same_share_what_a_node_is_asked() -> None:
     assert asyncio.run(work()) == ["", ""]
 
 
-def test_fifty_viewers_cost_the_node_what_one_costs() -> None:
-    class Quick(_Client):
+@pytest.mark.parametrize("encodes_s", [0.005, 1.5 * SHORTEST_S], ids=["quick", "slower than pages may ask"])
+def test_fifty_viewers_cost_the_node_what_one_costs(encodes_s: float) -> None:
+    class Encodes(_Client):
         async def view(self, query: dict[str, str]) -> bytes | None:
             self.asked.append(query.get("after", ""))
-            await asyncio.sleep(0.005)  # wait: for a node that encodes
+            await asyncio.sleep(encodes_s)  # wait: for a node that encodes
             return bytes_of_view({"index": len(self.asked)}, {})
 
     async def viewer(views: Views, client: _Client, images: int) -> list[bytes]:
@@ -202,7 +203,7 @@ def test_fifty_viewers_cost_the_node_what_one_costs() -> None:
         return shown
 
     async def work() -> tuple[list[str], list[list[bytes]]]:
-        views, client = Views(), Quick()
+        views, client = Views(), Encodes()
         return client.asked, await asyncio.gather(*(viewer(views, client, 4) for _ in range(50)))
 
     asked, shown = asyncio.run(work())
