@@ -44,6 +44,10 @@ def passed(scene: Scene, course: Course, limits: Alarms, silent_s: dict[str, flo
         for node, seconds in silent_s.items():
             if seconds > limits.silent_s:
                 yield f"silent {node}", f"node {node} has not answered for more than {limits.silent_s:g} s"
+    for one in scene.nodes if limits.temperature_c is not None and scene.going else ():
+        degrees = one.load.temperature_c if one.load is not None and not one.problem else None
+        if limits.temperature_c is not None and degrees is not None and degrees > limits.temperature_c:
+            yield f"hot {one.name}", f"the machine of node {one.name} is hotter than {limits.temperature_c:g} °C"
     books = sum((buffer.status.books for buffer in scene.buffers), Books())
     if limits.lost_images is not None and books.missing + books.partial > limits.lost_images:
         yield "lost", f"more than {limits.lost_images:,} images are missing or partial"

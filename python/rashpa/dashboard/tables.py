@@ -82,7 +82,7 @@ def nodes_table(scene: Scene) -> str:
         for node in scene.nodes
         if node.problem or (node.status is not None and node.status.state == "fault")
     ]
-    text = html_of("table", ("node", "state", "CPUs", "memory", "images", "margin"), rows, "nodes")
+    text = html_of("table", ("node", "state", "CPUs", "memory", "°C", "images", "margin"), rows, "nodes")
     return text + html_of("problems", problems)
 
 
@@ -108,6 +108,7 @@ def _node_row(node: NodeScene) -> Sequence[Cell]:
         Cell(f"{_SIGNS.get(state, '')} {state}", mark),
         Cell(processors, "number"),
         Cell(memory, "number"),
+        Cell(f"{node.load.temperature_c:.0f}" if node.load and node.load.temperature_c is not None else "", "number"),
         Cell("\n".join(rates)),
         Cell("\n".join(margins), "warn" if low else ""),
     )

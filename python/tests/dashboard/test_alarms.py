@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from rashpa.control.nodes.node_load import Load
 from rashpa.control.plan.model import Plan
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.run_section import Alarms
@@ -91,6 +92,18 @@ def test_a_good_run_has_none_and_each_limit_has_one_that_is_passed(plan: Plan) -
     slow = _scene(plan, GOOD, 20.0)
     assert _keys(slow, _course(good, slow)) == {"rate full"}, "nothing was decided for 14 s"
     assert _keys(replace(slow, going=False), _course(good, slow)) == set()
+
+
+def test_a_hot_machine_is_an_alarm_where_a_node_tells_its_temperature(tmp_path: Path) -> None:
+    plan = _plan(tmp_path, "[alarms]\ntemperature_c = 80.0\n")
+    assert plan.file.alarms.some
+    scene = _scene(plan, GOOD, 6.0)
+    for degrees, wanted in ((None, set()), (80.0, set()), (80.5, {"hot receiver"})):
+        load = Load(1.0, 0.0, 0.0, 0, 0, 0, 1, (), degrees)
+        hot = replace(scene, nodes=(replace(scene.nodes[0], load=load), scene.nodes[1]))
+        assert _keys(hot, _course(hot)) == wanted
+        gone = replace(hot, nodes=(replace(hot.nodes[0], problem="it does not answer"), scene.nodes[1]))
+        assert _keys(gone, _course(gone)) == set(), "its last word is old"
 
 
 def test_without_limits_there_are_no_alarms(tmp_path: Path) -> None:
@@ -177,7 +190,7 @@ def test_a_webhook_hears_of_each_change_and_stops_nothing_when_it_fails(
     assert any("webhook" in line for line in caplog.messages), "the second answer was an error"
 
 
-@pytest.mark.parametrize("wrong", ["free_slots = 0.0", "free_slots = 1.1", "rate = -1.0", "lost_images = -1", "silent_s = 0.0", 'webhook = "file:///x"', "temperature = 3.0"])  # fmt: skip
+@pytest.mark.parametrize("wrong", ["free_slots = 0.0", "free_slots = 1.1", "rate = -1.0", "lost_images = -1", "silent_s = 0.0", 'webhook = "file:///x"', "temperature = 3.0", "temperature_c = 151.0"])  # fmt: skip
 def test_a_wrong_limit_is_refused(tmp_path: Path, wrong: str) -> None:
     with pytest.raises(ValueError, match="alarms"):
         _plan(tmp_path, f"[alarms]\n{wrong}\n")

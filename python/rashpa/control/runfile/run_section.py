@@ -127,6 +127,12 @@ class Alarms(Section):
     silent_s: float | None = Field(
         default=None, gt=0.0, le=3600.0, description="a node that has not answered for so long is an alarm"
     )
+    temperature_c: float | None = Field(
+        default=None,
+        gt=0.0,
+        le=150.0,
+        description="the highest sensor of a node's machine, where it has one: more is an alarm",
+    )
     webhook: str = Field(
         default="",
         max_length=2000,
@@ -137,5 +143,13 @@ class Alarms(Section):
     @property
     def some(self) -> bool:
         """Return True when there is something to watch."""
-        limits = (self.lost_images, self.free_slots, self.disk_minutes, self.hit_rate, self.rate, self.silent_s)
+        limits = (
+            self.lost_images,
+            self.free_slots,
+            self.disk_minutes,
+            self.hit_rate,
+            self.rate,
+            self.silent_s,
+            self.temperature_c,
+        )
         return any(limit is not None for limit in limits)

@@ -37,6 +37,7 @@ GROUPS: dict[str, tuple[Described, ...]] = {
         Described("process_open_fds", "gauge", (), "Open files, sockets included."),
         Described("process_max_fds", "gauge", (), "How many files it may open."),
         Described("process_start_time_seconds", "gauge", (), "When the process began, since 1970."),
+        Described("rashpa_machine_temperature_celsius", "gauge", (), "The highest of the machine's sensors; absent where they tell none."),
         Described("rashpa_thread_cpu_seconds_total", "counter", ("thread",), "Processor time by name of thread; those of one name together, as long as they live."),
     ),
     "Of an emulator": (

@@ -149,6 +149,8 @@ def _add_process(families: Families) -> None:
     families.add("process_open_fds", now.open_files)
     families.add("process_max_fds", now.most_files)
     families.add("process_start_time_seconds", now.started_s)
+    if now.temperature_c is not None:
+        families.add("rashpa_machine_temperature_celsius", now.temperature_c)
     by_name: dict[str, float] = {}
     for thread in now.threads:
         by_name[thread.name] = by_name.get(thread.name, 0.0) + thread.cpu_s

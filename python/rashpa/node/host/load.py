@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from rashpa.control.nodes.node_load import Load, Thread
+from rashpa.node.host.temperature import temperature_c
 
 _PROC = Path("/proc/self")
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -26,6 +27,7 @@ def load() -> Load:
         most_files=resource.getrlimit(resource.RLIMIT_NOFILE)[0],
         processors=len(os.sched_getaffinity(0)),
         threads=tuple(_threads()),
+        temperature_c=temperature_c(),
     )
 
 
