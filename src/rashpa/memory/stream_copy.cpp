@@ -90,7 +90,7 @@ void stream_fence() noexcept {
 #ifdef __SSE2__
   _mm_sfence();
 #else
-  std::atomic_thread_fence(std::memory_order_release);  // release: of the copy, for whoever acquires behind it
+  std::atomic_thread_fence(std::memory_order_release);  // release: of the copy, for a thread that acquires behind it
 #endif
 }
 

@@ -75,7 +75,7 @@ void ImageLaunches::wait() const noexcept {
 }
 
 std::uint64_t ImageLaunches::done() const noexcept {
-  // acquire: the host's thread uses the lines of what is done again
+  // acquire: the host's thread uses lines again that are done
   return std::atomic_ref<std::uint64_t>(*done_.as<std::uint64_t>()).load(std::memory_order_acquire);
 }
 

@@ -60,7 +60,7 @@ __device__ __forceinline__ void sync() { asm volatile("bar.sync 1, %0;" ::"n"(kW
 /// The trigger of `turn` when it has come; 0: the end has. Each warp by itself.
 __device__ std::uint64_t await(Watched& watched, Turn turn) {
   std::uint64_t seen = 0;
-  if (threadIdx.x % 32 == 0) {  // acquire: what the watcher released with `go`, and all before `end`
+  if (threadIdx.x % 32 == 0) {  // acquire: stores that the watcher released with `go`, and all before `end`
     OnBlock<std::uint64_t> go(watched.go);
     OnBlock<std::uint32_t> end(watched.end);
     while (ticket_of(seen = go.load(::cuda::memory_order_acquire)) != turn.ticket) {

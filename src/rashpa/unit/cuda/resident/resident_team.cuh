@@ -186,7 +186,7 @@ struct Team {
 
   /// The trigger of `turn` when it has come; 0: the end has.
   __device__ std::uint64_t await(Turn turn) {
-    if (threadIdx.x == 0) {  // acquire: what the watcher released with `go`, and all before `end`
+    if (threadIdx.x == 0) {  // acquire: stores that the watcher released with `go`, and all before `end`
       std::uint64_t seen = 0;
       OnDevice<std::uint64_t> go(task.go[turn.slot]);
       OnDevice<std::uint32_t> end(task.state->end);
