@@ -2,6 +2,7 @@
 """Datasets of every kind load from a run file's section, with flags, kinds and calibration; folders survive the round trip."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -247,3 +248,24 @@ def test_recorded_images_and_receiver_files_load() -> None:
     )
     assert dark.dataset.frames == 10
     assert dark.flags().tolist() == [1] * 10
+
+
+def test_a_folder_a_pattern_and_a_file_of_images_are_described_alike(tmp_path: Path) -> None:
+    for number in range(3):
+        np.save(tmp_path / f"i_{number}.npy", np.full((4, 6), number, np.uint16))
+    for path, frames in ((tmp_path, 3), (tmp_path / "i_*.npy", 3), (tmp_path / "i_1.npy", 1)):
+        assert load_dataset(path).dataset.frames == frames
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        (".", "the folder has neither dataset.json nor images; give one that has"),
+        ("nope.npy", "no such file; check its name"),
+        ("nope/*.npy", "no such file"),
+        ("nope.h5:/entry/data", "nope.h5"),
+    ],
+)
+def test_frames_that_are_not_there_are_told_with_a_remedy(name: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(_native.FileError, match=re.escape(says)):
+        load_dataset(tmp_path / name)

@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +15,8 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 
 from python.tests.docs.pages import ROOT, blocks_of, developer_pages, pages, spans_of
 from python.tests.docs.typed import commands_of_the_program
+
+from rashpa.control.runfile.reading.older_places import as_placed_now
 
 TROUBLES = ROOT / "docs" / "how-to" / "troubleshooting.md"
 ALL_PAGES = [*pages(), *developer_pages(), *sorted((ROOT / "python" / "rashpa").rglob("*.md"))]
@@ -179,3 +182,16 @@ def test_the_index_of_decisions_lists_all_but_a_few_new_records() -> None:
     assert sorted(listed - files) == []
     unlisted = sorted(files - listed - {"0000-template.md"})  # several may be written at the same time
     assert len(unlisted) <= 4, unlisted
+
+
+def test_run_files_of_pages_and_examples_have_their_keys_where_today_has_them() -> None:
+    texts = {
+        block.where: block.text
+        for page in pages()
+        for block in blocks_of(str(page), page.read_text(encoding="utf-8"))
+        if block.language == "toml" and page.stem != "compatibility"
+    }
+    texts |= {str(path): path.read_text(encoding="utf-8") for path in (ROOT / "examples").rglob("*.toml")}
+    moves = {where: as_placed_now(tomllib.loads(text))[1] for where, text in texts.items()}
+    older = {where: [move.text for move in found if move.cautioned] for where, found in moves.items()}
+    assert {where: found for where, found in older.items() if found} == {}

@@ -140,12 +140,11 @@ def _kind_by_name(path: Path) -> str:
 
 def parse_run_file(path: Path, data: bytes, absent_tables: AbsentTables | None = None) -> tuple[RunFile, RunFileSource]:
     """Parse the run file in `data`, which may come from anywhere; `path` stands in messages. Raise RunFileError, and nothing else, when there is none."""
+    if why := _kind_by_name(path):
+        raise RunFileError(f"{path}: cannot be read: {why}; give a run file (TOML)")
     try:
         text = text_of(data).replace("\r\n", "\n")
     except ValueError as error:
-        why = _kind_by_name(path)
-        if why:
-            raise RunFileError(f"{path}: cannot be read: {why}; give a run file (TOML)") from None
         raise RunFileError(f"{path}: cannot be read as UTF-8 text: {error}") from None
     if beyond := beyond_bounds(text):
         raise RunFileError(f"{path}:{beyond[0]}: {beyond[1]}; a run file has no such thing")

@@ -2,6 +2,7 @@
 """Datasets: made by a simulator, read from recorded files, or from a folder; with the calibration that belongs to them."""
 
 import logging
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from rashpa.data.base.books import DataBooks
 from rashpa.data.base.value_words import faults_of
 from rashpa.data.datasets.calibration import Calibration, load_calibration, simulated_calibration, simulated_rms
 from rashpa.data.datasets.calibration_spec import CalibrationSpec
-from rashpa.data.datasets.dataset_directory import Description, be_new, read_description
+from rashpa.data.datasets.dataset_directory import DESCRIPTION, Description, be_new, read_description
 from rashpa.data.datasets.dataset_spec import (
     AnyDatasetSpec,
     DirectorySpec,
@@ -27,7 +28,7 @@ from rashpa.data.datasets.dataset_spec import (
     StoredSpec,
     parse_dataset_spec,
 )
-from rashpa.data.files.file_names import is_file, is_folder, raw_format
+from rashpa.data.files.file_names import IMAGES, absent, is_file, is_folder, raw_format
 from rashpa.data.files.images import is_image, read_images
 
 if TYPE_CHECKING:
@@ -138,10 +139,15 @@ def calibration_from_spec(
 
 
 def load_dataset(path: Path) -> LoadedDataset:
-    """Load a dataset folder, or one file of frames that says its own shape (.npy, .npy.zst, images)."""
-    if is_folder(path):
+    """Load a dataset folder, or frames that say their own shape (.npy, .npy.zst, images): a file, a folder of files, or a pattern of names."""
+    if is_folder(path) and (path / DESCRIPTION).exists():
         return load_directory(path)
-    return _files(FilesSpec(kind="files", files=[[str(path)]]))
+    spec = FilesSpec(kind="files", files=[[str(path)]]).resolved(Path())
+    if is_folder(Path(spec.files[0][0])):
+        raise _native.FileError(f"dataset: {path}: the folder has neither {DESCRIPTION} nor images; give one that has")
+    if not os.path.lexists(spec.files[0][0]) and ":/" not in str(path):  # an array of an HDF5 file
+        raise _native.FileError(f"dataset: {path}: {absent(path, IMAGES)}")
+    return _files(spec)
 
 
 def load_directory(folder: Path, making: _native.Making | None = None) -> LoadedDataset:
