@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -198,7 +198,16 @@ class Site:
 class View:
     """The page in a browser."""
 
-    def __init__(self, browser: Any, site: Site, patience_s: float, width: int = 1280, **context: Any) -> None:
+    def __init__(
+        self,
+        browser: Any,
+        site: Site,
+        patience_s: float,
+        width: int = 1280,
+        before: Callable[[Any], None] = lambda page: None,
+        **context: Any,
+    ) -> None:
+        """`before`: called with the page before it is opened."""
         self.site = site
         self.foreign: list[str] = []
         self.complaints: list[str] = []
@@ -209,11 +218,13 @@ class View:
         self.page.on("request", self._requested)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
+        before(self.page)
         self.page.goto(site.url)
         self.until_there()
 
-    def until_there(self) -> None:
-        self.page.wait_for_function("() => window.Bokeh?.documents?.length > 0 && window.rashpaImage")
+    def until_there(self, also: str = "true") -> None:
+        """Also after a page that loads itself anew."""
+        self.page.wait_for_function(f"() => {also} && window.Bokeh?.documents?.length > 0 && window.rashpaImage")
 
     def _requested(self, request: Any) -> None:
         if not request.url.startswith((base_of(self.site.url), "data:", "blob:")):

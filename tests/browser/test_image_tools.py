@@ -3,11 +3,13 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.browser.dashboard_site import RUN, Site, View
+from tests.browser.firefox import FIREFOX, opened
 
 from rashpa.dashboard.image_plot import MAPS
 
@@ -360,6 +362,68 @@ def test_axe_finds_nothing_in_any_tab(view: View, scheme: Any) -> None:
         view.tab(tab)
         found = axe.Axe().run(view.page).response["violations"]
         assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], tab
+
+
+def test_a_page_that_was_away_for_an_hour_catches_up(view: View, browser: Any, patience_s: float) -> None:
+    """Its connection is cut, and comes back; then its computer sleeps for an hour."""
+    away: list[bool] = []
+    sockets: list[Any] = []
+
+    def wired(page: Any) -> None:
+        def socket(one: Any) -> None:
+            sockets.append(one)
+            one.connect_to_server()
+
+        page.clock.install()
+        page.route_web_socket("**/ws*", socket)
+        page.route("**/page.css", lambda route: route.abort() if away else route.continue_())
+
+    def frame(one: View) -> int:
+        return int(one.drawn()["frame"] or 0)
+
+    other = View(browser, view.site, patience_s, before=wired)
+    other.until(lambda: frame(other) > 0)
+    other.tab("Books")
+    known = frame(other)
+    away.append(True)
+    sockets[-1].close()
+    lost = other.page.locator("#lost")
+    other.until(lambda: lost.count() == 1)
+    assert "The connection to the page's server is lost" in lost.inner_text()
+    view.until(lambda: frame(view) > known + 200)
+    away.clear()
+    other.until_there("document.getElementById('lost') === null")
+    other.until(lambda: frame(other) > known + 200)
+    assert other.page.locator("#panel_books").is_visible(), "the tab that was open"
+    other.page.evaluate("() => { window.asleep = true }")
+    other.page.clock.fast_forward("01:00:00")
+    other.until_there("window.asleep === undefined")
+    other.until(lambda: other.state == view.state)
+    other.close()
+
+
+@pytest.mark.skipif(FIREFOX is None, reason="Debian's Firefox is not installed (packages-browser.txt)")
+def test_firefox_shows_the_run_and_its_tools(view: View, tmp_path: Path, patience_s: float) -> None:
+    with opened(tmp_path, patience_s) as firefox:
+        firefox.goto(view.site.url)
+        firefox.until("window.Bokeh?.documents?.length > 0 && window.rashpaImage?.number > 2")
+        shown = firefox.value("window.rashpaImage.number")
+        firefox.until(f"window.rashpaImage.number > {shown} + 2")
+        assert firefox.value("document.querySelector('.state').dataset.state") == view.state
+        assert firefox.value("document.querySelectorAll('table.books tbody tr').length") == 4
+        for tab in ("books", "curves", "maps", "nodes", "latencies", "next", "runs", "tools"):
+            firefox.click(f"#tab_{tab}")
+            firefox.until(f"!document.getElementById('panel_{tab}').hidden")
+        firefox.until("Bokeh.documents[0].get_model_by_name('rates').visible")
+        frame = firefox.value("window.rashpaImage.drawnLast.facts.frame")
+        firefox.click("#older")
+        firefox.until("window.rashpaImage.kept.at !== null")
+        firefox.click("#live")
+        firefox.until(f"window.rashpaImage.drawnLast.facts.frame > {frame}")
+        assert firefox.value("document.documentElement.scrollHeight <= window.innerHeight"), (
+            "no scrolling, as in Chromium"
+        )
+        assert firefox.errors == []
 
 
 def test_it_ends_and_no_console_had_an_error(view: View) -> None:

@@ -64,6 +64,8 @@ class Page:
         for root in (*self._told.values(), self._tab, *named.values(), self._image.curve, self._orders.root):
             doc.add_root(root)
         doc.title = "rashpa"
+        # page.js loads itself anew when the server is there again: Bokeh would exchange the models that image.js holds
+        doc.config.reconnect_session = doc.config.notify_connection_status = False
         self._update()
         doc.add_periodic_callback(self._update, _UPDATE_MS)
         doc.on_session_destroyed(self._end)

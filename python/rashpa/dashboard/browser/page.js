@@ -31,6 +31,7 @@ function choose(tab) {
     byId(one.getAttribute("aria-controls")).hidden = !chosen
   }
   tell(tab)
+  sessionStorage.setItem("tab", tab.id)
   window.dispatchEvent(new Event("resize")) // what was hidden had no size
 }
 
@@ -91,6 +92,36 @@ function beep() {
 
 setInterval(beep, 3000)
 
+// ---- a lost connection: the page loads itself anew as soon as the server answers -----------------------------------------------------
+
+const ASK_AGAIN_MS = 2000
+const LOOK_MS = 5000
+const ASLEEP_MS = 90000 // browsers call a page in the background once a minute at least
+let lost = false
+
+async function reloadWhenThere() {
+  if (lost) return
+  lost = true
+  const note = document.createElement("p")
+  note.className = "bad"
+  note.id = "lost"
+  note.textContent = "✖ The connection to the page's server is lost. What you see is old. The page loads itself anew when the server answers."
+  byId("alerts").before(note)
+  for (;;) {
+    const there = await fetch("page.css", { method: "HEAD", cache: "no-store" }).then(() => true, () => false)
+    if (there) break
+    await new Promise((then) => setTimeout(then, ASK_AGAIN_MS))
+  }
+  location.reload()
+}
+
+/** A computer that slept may not know that its connection is gone. */
+let looked = Date.now()
+setInterval(() => {
+  if (Date.now() - looked > ASLEEP_MS) reloadWhenThere()
+  looked = Date.now()
+}, LOOK_MS)
+
 // ---- past runs --------------------------------------------------------------------------------------------------------------------
 
 function search() {
@@ -138,7 +169,8 @@ for (;;) {
       told.properties.tags.change.connect(hear)
       hear()
     }
-    tell(tabs.find((tab) => tab.getAttribute("aria-selected") === "true"))
+    doc.on_event("connection_lost", reloadWhenThere)
+    choose(tabs.find((tab) => tab.id === sessionStorage.getItem("tab")) ?? tabs[0])
     colourAll(doc)
     scheme.addEventListener("change", () => colourAll(doc))
     setInterval(() => colourAll(doc), 2000) // legends come with the first values
