@@ -28,7 +28,7 @@ def words_of_today(command: str, words: Sequence[str]) -> tuple[list[str], tuple
 
 
 def _renamed(command: str, words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield the option as given, as it is today, and its value behind `=`; of other words the word, twice. Nothing is renamed behind `--`."""
+    """Yield, for each word, the word as given, as it is today, and the value behind `=` of an option. Words behind `--` stay as they are."""
     names = OLD_WORDS.get(command, {})
     options = True
     for number, word in enumerate(words):

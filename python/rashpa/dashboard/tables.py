@@ -37,7 +37,7 @@ def head(scene: Scene, course: Course) -> str:
 
 
 def alerts(scene: Scene, alarms: Sequence[Alarm] = ()) -> str:
-    """Return the alarms, and everything a person must know about the end of a run and about one without its manager."""
+    """Return the alarms, and the lines that a person must read: on the end of a run, and on a run without its manager."""
     return html_of("alerts", alarms, scene.going and not scene.managed, scene.ending, scene.state == "ended")
 
 

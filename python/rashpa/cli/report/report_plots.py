@@ -80,7 +80,7 @@ def _legend_beside(plot: Any) -> Any:
 
 
 def share_plot(buffer: PlannedBuffer, table: NDArray[np.uint8], states: Sequence[str], axis: Frames) -> Any:
-    """Plot one area a state, whatever the number of images: bars of less than a pixel would draw patterns that are not in the data."""
+    """Plot one area for each state. With many images, bars narrower than a pixel would show patterns that the data do not have."""
     edges, percent = shares(table, len(states), _BINS)
     frames = axis.at(buffer.section.phase + edges * buffer.section.every)
     plot = _plot(180, axis.name, "% of images")

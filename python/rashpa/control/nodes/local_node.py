@@ -170,7 +170,7 @@ class LocalNode:
 
 
 def _announced(line: bytes) -> str:
-    """Return the URL in a node's announcement, empty for any other line, which a wrapper of the node may print before."""
+    """Return the URL in a node's announcement. Other lines, which a wrapper of the node may print first, give an empty text."""
     if not line.startswith(b"{"):
         return ""
     with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):

@@ -117,7 +117,7 @@ class NodeClient:
         return await self._ask(order, Status)
 
     async def order_unless_finished(self, order: Telegram) -> Status:
-        """Send an order as `order` does; return the status of a node that has finished, which needs no order."""
+        """Send an order as `order` does. A node that has finished needs none: return its status."""
         try:
             return await self.order(order)
         except NodeError as error:

@@ -36,7 +36,7 @@ class Rectangle:
 
 
 class Rectangles:
-    """Holds rectangles of about the same size, in order; at least one. It finds those that meet a place without looking at all of them."""
+    """Finds, among rectangles of about the same size, those that overlap a place; it compares few of the others. There is at least one."""
 
     def __init__(self, rectangles: Sequence[Rectangle]) -> None:
         self.all = tuple(rectangles)

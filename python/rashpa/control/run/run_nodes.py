@@ -64,7 +64,7 @@ class RunNodes:
         return client
 
     async def let_go(self, node: PlannedNode, client: NodeClient) -> None:
-        """Let go of a node that was reached, and is to be no part of the run. Raise NodeError when that fails."""
+        """Free a node that was reached and that the run will not use. Raise NodeError when that fails."""
         if (renewal := self._renewals.pop(node.name, None)) is not None:
             renewal.cancel()
         try:

@@ -75,12 +75,12 @@ class RunNotes:
                 self.caution(f"{text}, or `rashpa attach` will not find this run")
 
     def close(self) -> None:
-        """Leave no journal: the run is over."""
+        """Remove the journal, since the run is over."""
         if self._journal is not None:
             self._journal.remove()
 
     async def keep_log(self, name: str) -> None:
-        """Take the log of a node that ends with the run, as far as it answers; the run needs none."""
+        """Copy the log of a node that ends with the run. A node that does not answer leaves none, and the run goes on."""
         with only_tells(f"the log of {self._fleet.label(name)}", self.caution), contextlib.suppress(NodeError):
             self.outcome.logs[name] = lines_of(await self._fleet.clients[name].log(_LOG_ENTRIES))
 

@@ -146,7 +146,7 @@ class StallWatch:
         return all(self._sent(name, last) for name in group)
 
     def _sent(self, name: str, last: Mapping[str, Status]) -> bool:
-        """Return True when the emulators have sent all images for a receiver; lost ones of the last images are decided after Stop."""
+        """Return True when the emulators have sent all images for a receiver. Losses among the last images are decided after Stop."""
         if group := self._plan.group_of(name):
             source = status_of(last, self._feeders[name][0]).source
             return any(known.settled for known in (source.groups if source else ()) if known.name == group.name)

@@ -205,7 +205,7 @@ def _of(found: Any, column: Column) -> Any:
     if not isinstance(found, Mapping):
         raise TypeError(f"it must return a dict with {column.name}, not {_shown(found)}")
     if column.name not in found:
-        raise ValueError(f"it gives no {column.name}")
+        raise ValueError(f"it gives no {column.name}; return it, or declare no such column")
     return found[column.name]
 
 

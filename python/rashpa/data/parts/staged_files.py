@@ -41,7 +41,9 @@ class Staged:
             for path in made:
                 path.rename(self._target.with_name(path.name))
         except OSError as error:
-            raise StoredRunError(f"{self._target}: its files cannot get their names ({error.strerror})") from None
+            raise StoredRunError(
+                f"{self._target}: finished files cannot be given their names there ({error.strerror}); choose another folder"
+            ) from None
         return self._target.with_name(f"{self._target.name}{MASTER}")
 
 

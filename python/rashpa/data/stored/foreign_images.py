@@ -87,7 +87,9 @@ class Foreign:
         for one in arrays:
             self._check_kind(one)
             if one.shape[1:] != arrays[0].shape[1:] or one.dtype != arrays[0].dtype:
-                raise StoredError(f"{one} has images of another shape or type than the first, {arrays[0]}")
+                raise StoredError(
+                    f"{one}: its images have another shape or type than those of {arrays[0]}; give files of one kind"
+                )
         if not arrays:
             texts = "; ".join(one.text for _, one in found if isinstance(one, Absence))
             raise StoredError(f"{self._path}: none of its images can be reached: {texts}; put it beside it")

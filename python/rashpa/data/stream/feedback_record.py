@@ -208,7 +208,7 @@ def _name(value: Any) -> str:
 
 def _list(value: Any, most: int) -> list[Any]:
     if not isinstance(value, list) or len(value) > most:
-        raise ValueError(f"no list of at most {most}")
+        raise ValueError(f"it is no list of at most {most} entries")
     return value
 
 

@@ -108,7 +108,9 @@ class Start(Message):
         for name, side in (("image_size_x", width), ("image_size_y", height)):
             said = self.fields.get(name)
             if isinstance(said, int) and not isinstance(said, bool) and said != side:
-                raise StreamError(f"channel {channel}: {width} × {height} pixels, and the start says {name} {said}")
+                raise StreamError(
+                    f"channel {channel}: its images have {width} × {height} pixels, and the start message says {name} = {said}; ask the sender for a new series"
+                )
 
     def text(self, name: str) -> str:
         """Return a printable text of at most 1024 letters, empty when it is none."""

@@ -240,7 +240,7 @@ def _bytes(where: str, value: Any) -> bytes:
 
 
 def _icrc(value: Any) -> int:
-    """Return the four bytes of the wire as a big-endian number; text is always hex."""
+    """Return the ICRC as a number; its four bytes on the wire are big-endian. A text is read as hex."""
     if isinstance(value, int) and 0 <= value < 1 << 32:
         return value
     data = _bytes("icrc.value", value)

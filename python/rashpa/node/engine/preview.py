@@ -109,7 +109,7 @@ def viewed(preview: Preview, view: View) -> bytes:
 
 
 def _absent(preview: Preview, image: NDArray[Any], where: tuple[slice, slice], step: int) -> NDArray[np.uint8]:
-    """Return why each block without a value has none, row after row; its first pixel says it for all."""
+    """Return the reason for each block without a value, row after row. The reason of its first pixel stands for the block."""
     none = np.isnan(image) if image.dtype.kind == "f" else image == _none_of(image.dtype)
     rows, columns = np.nonzero(none)
     if not rows.size:

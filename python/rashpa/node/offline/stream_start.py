@@ -201,7 +201,7 @@ def dtp_of(region: Region) -> _native.NxmxDtp:
 
 
 def write_facts(file: h5py.File, start: Start | None, facts: ChannelFacts) -> None:
-    """Add facts to a complete master for which its writer has no names, and remove values that the start never gave. Raise OSError."""
+    """Add facts to a complete master that its writer has no names for. Remove values that the start message never gave. Raise OSError."""
     detector = file[_DETECTOR]
     _put_unknown(file, start)
     if start is None:

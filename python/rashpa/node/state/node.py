@@ -301,7 +301,7 @@ class Node:
     # ---- what happens by itself -------------------------------------------------------------------------------------------------
 
     async def _watch(self, engine: Engine) -> None:
-        """Notice the end of the run."""
+        """Wait for the end of the engine's work, and note it, overruns, and failures of the engine."""
         try:
             overruns = 0
             while not await asyncio.to_thread(engine.wait, _WATCH_S):
