@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """report.html as a browser shows it: from a file, without a network."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,12 @@ def test_nothing_of_a_report_is_cut_on_a_screen_nor_on_paper(report: Path, brows
     static = page.locator("svg.static").first
     assert static.is_visible() is (width < 1000), "a screen has curves that move, paper has those that do not"
     page.screenshot(path=PICTURES / f"report_{width}.png", full_page=True)
+    if width < 1000:
+        printed = page.pdf(prefer_css_page_size=True)
+        sheets = {
+            tuple(map(round, map(float, box.split()))) for box in re.findall(rb"/MediaBox *\[([0-9. ]+)\]", printed)
+        }
+        assert sheets == {(0, 0, 595, 842)}, "A4, in points"
     context.close()
 
 
