@@ -21,7 +21,7 @@ CXX: Mapping[str, frozenset[str]] = {
         "wire": "core",
         "dataset": "core memory",
         "card": "core",
-        "link": "core memory wire card",
+        "link": "core memory wire card kernel",
         "kernel": "core memory",
         "transfer": "core memory link",
         "unit": "core memory kernel card",
@@ -45,13 +45,13 @@ CXX_CONTRACTS = frozenset({"link"})
 CXX_ROOMS: Mapping[str, tuple[str, ...]] = {
     folder: tuple(rooms.split())
     for folder, rooms in {
-        "core": "system time numbers libraries image books frame testing",
+        "core": "system time numbers cbor libraries image books frame testing",
         "memory": "cuda opencl",
         "wire": "packet",
         "dataset": "files jungfrau",
         "scheduler": "lane",
         "emulator": "card",
-        "link": "sending arrivals shim inproc pcie roce fpga verbs sls factory testing",
+        "link": "sending arrivals shim inproc pcie roce fpga verbs sls stream2 factory testing",
         "kernel": "contract device photons rings peaks testing",
         "unit": "split dealt cpu cuda opencl fpga contract",
         "sink": "journal hdf5 raw stores nxmx repair simple stream2 testing",

@@ -16,6 +16,7 @@
 #include "rashpa/core/books/books.hpp"
 #include "rashpa/core/frame/dealt.hpp"
 #include "rashpa/core/frame/frame_record.hpp"
+#include "rashpa/core/image/pixel_type.hpp"
 #include "rashpa/core/image/placement.hpp"
 #include "rashpa/core/image/region.hpp"
 #include "rashpa/link/counters.hpp"
@@ -158,8 +159,10 @@ struct ReceiverDtp {
   std::uint64_t images = 0;  ///< expected in this run; of the whole slice, where they are dealt
   Slice slice{};             ///< so that the record's frame number can be checked
   Placement placement{};
-  std::uint32_t run = 0;  ///< run number that records must carry
-  bool dealt = false;     ///< its images are any of the slice's, in any order: the source deals them among receivers
+  std::uint32_t run = 0;     ///< run number that records must carry
+  bool dealt = false;        ///< its images are any of the slice's, in any order: the source deals them among receivers
+  std::uint32_t module = 0;  ///< of the detector; for links that bring images with their names and types …
+  PixelType pixel = PixelType::u16;  ///< … and the type that the buffer has
   /// The index of each image is below it.
   [[nodiscard]] std::uint64_t most() const noexcept { return most_images(images, dealt); }
 };
@@ -200,6 +203,14 @@ class Registering {
   [[nodiscard]] virtual std::uint64_t base() const noexcept = 0;
   /// How the memory was registered, in words.
   [[nodiscard]] virtual std::string registration() const = 0;
+};
+
+/// A receiver whose sources describe themselves.
+class Describing {
+ public:
+  virtual ~Describing() = default;
+  /// Any thread, though it allocates: what they have said so far, as they have said it.
+  [[nodiscard]] virtual std::vector<std::string> descriptions() const = 0;
 };
 
 /// A receiver that sees writes into slots that are still read. One that places the bytes itself refuses them.

@@ -206,6 +206,8 @@ void Receiver::make_link() {
       destination.placement = layout_.dtps[dtps.size()];
       destination.run = config_.run;
       destination.dealt = buffer.dealt;
+      destination.module = dtp.module;
+      destination.pixel = buffer.pixel;
       dtps.push_back(destination);
       queues_.add(2 * static_cast<std::size_t>(buffer.slots));
     }

@@ -271,7 +271,7 @@ bool Assembly::put_event(std::uint64_t offset, const std::optional<FrameRecord>&
   image.record = *record;
   image.last_packet_ns = now;
   counters_->events.add(1);
-  counters_->payload_bytes.add(FrameRecord::kBytes + (sight_ == Sight::events ? payload_bytes_ : 0));
+  counters_->payload_bytes.add(FrameRecord::kBytes + (whole_at_event() ? payload_bytes_ : 0));
   note_event(index, now);
   return true;
 }
@@ -356,13 +356,14 @@ std::uint32_t Assembly::payload_crc(const Image& image) const noexcept {
 // True when the image's checksum is compared before it is called complete.
 bool Assembly::verified(std::uint64_t index) const noexcept {
   constexpr std::uint64_t kSample = 16;
+  if (sight_ == Sight::images) return false;
   if (sight_ != Sight::events || verify_ == Verify::all) return true;
   return verify_ == Verify::sampled && index % kSample == 0;
 }
 
 // True when the event of image next_ cannot come any more.
 bool Assembly::given_up(std::int64_t now, bool timed) const noexcept {
-  if (!any_event_ || latest_event_ <= next_) return false;
+  if (!any_event_ || latest_event_ <= next_ || sight_ == Sight::images) return false;
   return latest_event_ >= next_ + 2 || packets_ >= latest_event_packet_ + kReorderPackets ||
          (timed && now - latest_event_ns_ > kReorderNs);
 }
@@ -379,7 +380,7 @@ Arrival Assembly::judge(const Image& image, bool event) noexcept {
   arrival.record = record_of(image);
   arrival.last_packet_ns = image.last_packet_ns;
   arrival.completeness = Completeness::partial;
-  const bool lines_lost = sight_ != Sight::events && !image.map.full();
+  const bool lines_lost = !whole_at_event() && !image.map.full();
   if (lines_lost && sight_ == Sight::unchecked_packets) {
     // Only the CRC32C of all lines could prove those that came.
     arrival.loss = Loss::corrupt;
@@ -396,7 +397,8 @@ Arrival Assembly::judge(const Image& image, bool event) noexcept {
     arrival.loss = Loss::corrupt;
   } else {
     arrival.completeness = Completeness::complete;
-    arrival.proof = verified(next_) ? Proof::crc : Proof::none;
+    const Proof unverified = sight_ == Sight::images ? Proof::lines : Proof::none;
+    arrival.proof = verified(next_) ? Proof::crc : unverified;
     arrival.lines_missing = 0;
   }
   return arrival;
@@ -410,7 +412,7 @@ void Assembly::decide_by(std::uint64_t closed, std::uint64_t released, std::int6
     const Image& image = images_[next_slot_];
     const bool event = image.index == next_ && image.event;
     const bool close = next_ < closed;
-    const bool whole = sight_ == Sight::events || image.map.full();
+    const bool whole = whole_at_event() || image.map.full();
     const bool overrun = overrun_[next_slot_] == next_;
     const bool passed = !event && !overrun && next_ < passed_;
     // Without events an image that has begun is as open as one that nobody has heard of: until it is given up.

@@ -25,7 +25,9 @@ enum class Sight : std::uint8_t {
   packets,            ///< each packet, checked one by one, which the link then places itself; then the event's record
   unchecked_packets,  ///< the same, but nobody checks a packet: only the record's CRC32C proves lines
   events,             ///< the event with its record; an RNIC or another engine has already written lines and record
-  lines,  ///< each packet, checked one by one, and nothing else: no event need come, and none brings a record
+  lines,   ///< each packet, checked one by one, and nothing else: no event need come, and none brings a record
+  images,  ///< each image as a whole: the link has unpacked it, which proves it, to its lines; then its record. Images
+           ///< that come no more are named by pass_events() alone
 };
 
 /// Where decided images go.
@@ -140,6 +142,8 @@ class Assembly {
   [[nodiscard]] bool valid(const FrameRecord& record, std::uint64_t offset, std::uint32_t immediate) const noexcept;
   [[nodiscard]] std::uint32_t payload_crc(const Image& image) const noexcept;
   [[nodiscard]] bool verified(std::uint64_t index) const noexcept;
+  /// Lines are there before their event comes, and are not counted one by one.
+  [[nodiscard]] bool whole_at_event() const noexcept { return sight_ == Sight::events || sight_ == Sight::images; }
   void decide_by(std::uint64_t closed, std::uint64_t released, std::int64_t now, bool timed,
                  ArrivalOutput& out) noexcept;
   [[nodiscard]] bool given_up(std::int64_t now, bool timed) const noexcept;

@@ -16,6 +16,8 @@
 #include "rashpa/link/roce/sockets/route.hpp"
 #include "rashpa/link/sls/receiver.hpp"
 #include "rashpa/link/sls/sending/sender.hpp"
+#include "rashpa/link/stream2/receiver.hpp"
+#include "rashpa/link/stream2/sending/sender.hpp"
 
 namespace rashpa::link {
 
@@ -34,10 +36,12 @@ void check(const EndOptions& options) {
     throw ConfigError(fmt::format("link: pcie is memory that both sides map, but one side has {}; choose pcie for both",
                                   name_of(kind == Kind::pcie ? options.peer : kind)));
   }
-  if ((kind == Kind::sls) != (options.peer == Kind::sls)) {
-    throw ConfigError(fmt::format("link: sls is a format of its own, but one side has {}; choose sls for both",
-                                  name_of(kind == Kind::sls ? options.peer : kind)));
+  for (const Kind own : {Kind::sls, Kind::stream2}) {
+    if ((kind == own) == (options.peer == own)) continue;
+    throw ConfigError(fmt::format("link: {0} is a format of its own, but one side has {1}; choose {0} for both",
+                                  name_of(own), name_of(kind == own ? options.peer : kind)));
   }
+  if (const auto* stream = std::get_if<stream2::Options>(&options.link)) stream2::check(*stream);
   if (const auto* detector = std::get_if<sls::Options>(&options.link)) sls::check(*detector);
   if (const auto* card = std::get_if<fpga::Options>(&options.link)) fpga::check(*card);
   const auto needs_uc = [](const auto& link) {
@@ -101,6 +105,17 @@ std::unique_ptr<Receiver> make(const sls::Options& link, const ReceiverOptions& 
                                    .poll = options.end.poll,
                                    .first_processor = options.first_processor};
   return std::make_unique<sls::SlsReceiver>(config, memory, dtps, queues, bell);
+}
+
+std::unique_ptr<Receiver> make(const stream2::Options& link, const ReceiverOptions& options,
+                               const ReceiverMemory& memory, const std::vector<ReceiverDtp>& dtps,
+                               ArrivalQueues& queues, Doorbell& bell) {
+  const stream2::ReceiverConfig config{.bind_address = options.end.address,
+                                       .threads = options.threads,
+                                       .options = link,
+                                       .poll = options.end.poll,
+                                       .first_processor = options.first_processor};
+  return std::make_unique<stream2::Stream2Receiver>(config, memory, dtps, queues, bell);
 }
 
 std::unique_ptr<Receiver> make(const fpga::Options& /*link*/, const ReceiverOptions& /*options*/,
@@ -190,6 +205,16 @@ std::unique_ptr<Sender> Senders::make(const sls::Options& options, const SenderD
                                                             .images = dtp.images,
                                                             .payload_bytes = dtp.payload_bytes,
                                                             .faults = faults_});
+}
+
+std::unique_ptr<Sender> Senders::make(const stream2::Options& options, const SenderDtp& dtp) {
+  return std::make_unique<stream2::Stream2Sender>(stream2::SenderConfig{.bind_address = options_.address,
+                                                                        .destination = dtp.destination,
+                                                                        .options = options,
+                                                                        .dtp = dtp.id,
+                                                                        .images = dtp.images,
+                                                                        .payload_bytes = dtp.payload_bytes,
+                                                                        .faults = faults_});
 }
 
 std::string Senders::registration() const {

@@ -69,6 +69,7 @@ class Senders {
   [[nodiscard]] std::unique_ptr<Sender> make(const pcie::Options& options, const SenderDtp& dtp);
   [[nodiscard]] std::unique_ptr<Sender> make(const fpga::Options& options, const SenderDtp& dtp);
   [[nodiscard]] std::unique_ptr<Sender> make(const sls::Options& options, const SenderDtp& dtp);
+  [[nodiscard]] std::unique_ptr<Sender> make(const stream2::Options& options, const SenderDtp& dtp);
   [[nodiscard]] std::string verbs_registration() const;
 
   EndOptions options_;

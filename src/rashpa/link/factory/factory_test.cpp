@@ -17,7 +17,7 @@ TEST(LinkFactory, kinds_have_names_and_an_unknown_one_is_refused_with_the_choice
     kind_of("pigeon");
     FAIL() << "no such link";
   } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("choose roce, verbs, pcie, fpga or sls"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("choose roce, verbs, pcie, fpga, sls or stream2"), std::string::npos)
         << error.what();
   }
 }

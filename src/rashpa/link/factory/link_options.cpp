@@ -13,8 +13,12 @@ namespace rashpa::link {
 
 namespace {
 
-constexpr std::array<std::pair<Kind, std::string_view>, 5> kKinds{
-    {{Kind::roce, "roce"}, {Kind::verbs, "verbs"}, {Kind::pcie, "pcie"}, {Kind::fpga, "fpga"}, {Kind::sls, "sls"}}};
+constexpr std::array<std::pair<Kind, std::string_view>, 6> kKinds{{{Kind::roce, "roce"},
+                                                                   {Kind::verbs, "verbs"},
+                                                                   {Kind::pcie, "pcie"},
+                                                                   {Kind::fpga, "fpga"},
+                                                                   {Kind::sls, "sls"},
+                                                                   {Kind::stream2, "stream2"}}};
 static_assert(kKinds.size() == std::variant_size_v<LinkOptions>);
 static_assert(
     std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(Kind::verbs), LinkOptions>, verbs::Options>);
@@ -24,6 +28,8 @@ static_assert(
     std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(Kind::fpga), LinkOptions>, fpga::Options>);
 static_assert(
     std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(Kind::sls), LinkOptions>, sls::Options>);
+static_assert(
+    std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(Kind::stream2), LinkOptions>, stream2::Options>);
 
 const std::vector<Parameter>& parameters_of(Kind kind) {
   switch (kind) {
@@ -36,6 +42,8 @@ const std::vector<Parameter>& parameters_of(Kind kind) {
       return pcie::parameters().declared();
     case Kind::sls:
       return sls::parameters().declared();
+    case Kind::stream2:
+      return stream2::parameters().declared();
   }
   return roce::parameters().declared();
 }
@@ -46,7 +54,7 @@ Kind kind_of(std::string_view name) {
   for (const auto& [kind, text] : kKinds) {
     if (text == name) return kind;
   }
-  throw ConfigError(fmt::format("link: no kind '{}'; choose roce, verbs, pcie, fpga or sls", name));
+  throw ConfigError(fmt::format("link: no kind '{}'; choose roce, verbs, pcie, fpga, sls or stream2", name));
 }
 
 std::string_view name_of(Kind kind) noexcept {
@@ -75,6 +83,8 @@ LinkOptions options_named(std::string_view kind, const NamedValues& values) {
       return pcie::parameters().read(values);
     case Kind::sls:
       return sls::parameters().read(values);
+    case Kind::stream2:
+      return stream2::parameters().read(values);
     case Kind::fpga:
       throw ConfigError("link: fpga is no link of a run file; name the card as an emulator's, with engine = \"fpga\"");
   }

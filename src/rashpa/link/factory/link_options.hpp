@@ -12,6 +12,7 @@
 #include "rashpa/link/pcie/options.hpp"
 #include "rashpa/link/roce/options.hpp"
 #include "rashpa/link/sls/options.hpp"
+#include "rashpa/link/stream2/options.hpp"
 #include "rashpa/link/verbs/options.hpp"
 #include "rashpa/memory/buffer.hpp"
 
@@ -19,10 +20,12 @@ namespace rashpa::link {
 
 /// `roce`: RoCE in user space. `verbs`: an RNIC or the kernel's Soft-RoCE. `pcie`: memory that both processes map.
 /// `fpga`: a card that sends what software pushes; it receives nothing. `sls`: UDP of SLS detectors.
-using LinkOptions = std::variant<roce::Options, verbs::Options, pcie::Options, fpga::Options, sls::Options>;
+/// `stream2`: messages of DECTRIS Stream V2.
+using LinkOptions =
+    std::variant<roce::Options, verbs::Options, pcie::Options, fpga::Options, sls::Options, stream2::Options>;
 
 /// In the order of LinkOptions.
-enum class Kind : std::uint8_t { roce, verbs, pcie, fpga, sls };
+enum class Kind : std::uint8_t { roce, verbs, pcie, fpga, sls, stream2 };
 
 [[nodiscard]] constexpr Kind kind_of(const LinkOptions& options) noexcept { return static_cast<Kind>(options.index()); }
 /// Throws ConfigError that lists the kinds when `name` is none of them.

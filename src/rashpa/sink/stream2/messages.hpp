@@ -9,7 +9,7 @@
 #include "rashpa/core/frame/stack.hpp"
 #include "rashpa/sink/nxmx_metadata.hpp"
 #include "rashpa/sink/output.hpp"
-#include "rashpa/sink/stream2/cbor.hpp"
+#include "rashpa/core/cbor/cbor.hpp"
 
 namespace rashpa::sink::stream2 {
 

@@ -13,7 +13,7 @@
 #include "rashpa/sink/nxmx_metadata.hpp"
 #include "rashpa/sink/output.hpp"
 #include "rashpa/sink/sink.hpp"
-#include "rashpa/sink/stream2/cbor.hpp"
+#include "rashpa/core/cbor/cbor.hpp"
 #include "rashpa/sink/stream2/lane.hpp"
 #include "rashpa/sink/stream2/messages.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rashpa/sink/stream2/cbor.hpp"
+#include "rashpa/core/cbor/cbor.hpp"
 
 #include <bit>
 
-namespace rashpa::sink::stream2 {
+namespace rashpa {
 
 void Cbor::big_endian(std::uint64_t value, unsigned size) {
   for (unsigned i = size; i-- > 0;) out_.push_back(static_cast<std::byte>(value >> 8 * i));
@@ -52,4 +52,4 @@ Cbor& Cbor::Map::key(std::string_view name) {
   return cbor_;
 }
 
-}  // namespace rashpa::sink::stream2
+}  // namespace rashpa

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// CBOR (RFC 8949), as far as messages of this sink need it: written at the end of memory that is kept.
+/// CBOR (RFC 8949), as far as messages of streams need it: written at the end of memory that is kept.
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
 
-namespace rashpa::sink::stream2 {
+namespace rashpa {
 
 class Cbor {
  public:
@@ -49,4 +49,4 @@ class Cbor {
   std::vector<std::byte> out_;
 };
 
-}  // namespace rashpa::sink::stream2
+}  // namespace rashpa

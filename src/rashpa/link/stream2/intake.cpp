@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rashpa/link/stream2/intake.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "rashpa/core/error.hpp"
+
+namespace rashpa::link::stream2 {
+
+namespace {
+
+constexpr std::int64_t kWithoutStartNs = 2'000'000'000;  // images wait so long for the start of their series
+constexpr std::uint64_t kFar = 1024;                     // images that may be lost without a second look
+constexpr std::uint32_t kProof = 3;                      // images that agree on a place far ahead
+
+// Which image of the DTP's slice a frame is.
+std::optional<std::uint64_t> image_of(const Slice& slice, std::uint64_t frame) noexcept {
+  if (frame < slice.phase || (frame - slice.phase) % slice.every != 0) return std::nullopt;
+  return (frame - slice.phase) / slice.every;
+}
+
+template <std::size_t N>
+std::size_t keep(std::array<char, N>& room, std::string_view text) noexcept {
+  const std::size_t size = std::min(N, text.size());
+  std::copy_n(text.begin(), size, room.begin());
+  return size;
+}
+
+}  // namespace
+
+StreamDtp::StreamDtp(const ReceiverDtp& one, std::uint32_t list_index, std::uint32_t most_late,
+                     std::span<std::byte> region, StreamCounters& counters)
+    : dtp(one),
+      late(std::min(most_late, one.placement.slots / 4)),
+      pixels(region.data()),
+      assembly(one, list_index, one.placement.line_bytes, region, NotFree::late, counters, Sight::images),
+      taken(one.placement.slots, 0) {}
+
+Intake::Intake(std::vector<StreamDtp*> dtps, bool alone, StreamCounters& counters)
+    : dtps_(std::move(dtps)), alone_(alone), counters_(&counters) {
+  if (dtps_.size() > Parts::kMost) {
+    throw ConfigError(fmt::format("stream2: {} DTPs of one stream; {} at most", dtps_.size(), Parts::kMost));
+  }
+  for (const StreamDtp* dtp : dtps_) {
+    if (alone_ || dtp->dtp.module < kMostChannels) continue;
+    throw ConfigError(fmt::format("stream2: DTP {} is of module {}; a stream has {} channels at most, one a module",
+                                  dtp->dtp.id, dtp->dtp.module, kMostChannels));
+  }
+}
+
+// Of one series: the number and, where both have one, the unique id.
+bool Intake::ours(const Message& message) noexcept {
+  const std::string_view mine(unique_id_.data(), unique_id_size_);
+  const std::string_view other = message.unique_id.substr(0, unique_id_.size());
+  return message.series == series_ && (mine.empty() || other.empty() || mine == other);
+}
+
+void Intake::begin(const Message& message) noexcept {
+  begun_ = true;
+  series_ = message.series;
+  unique_id_size_ = keep(unique_id_, message.unique_id);
+  if (message.type == Type::start) {
+    for (const std::string_view name : message.names()) {
+      channel_sizes_[channels_count_] = keep(channels_[channels_count_], name);
+      ++channels_count_;
+    }
+  }
+  if (channels_count_ != 0) return;
+  for (const Packed& one : message.pixels()) {
+    channel_sizes_[channels_count_] = keep(channels_[channels_count_], one.channel);
+    ++channels_count_;
+  }
+}
+
+Intake::Verdict Intake::offer(const Message& message, std::int64_t now, Parts& parts) noexcept {
+  parts.count = 0;
+  switch (message.type) {
+    case Type::start:
+      if (!begun_) {
+        begin(message);
+      } else if (!ours(message)) {
+        counters_->other_series.add(1);
+      }
+      return Verdict::done;
+    case Type::image:
+      return image(message, now, parts);
+    case Type::end:
+      if (begun_ && ours(message)) {
+        ended_ = true;
+      } else {
+        counters_->other_series.add(1);
+      }
+      return Verdict::done;
+    case Type::other:
+      break;
+  }
+  return Verdict::done;
+}
+
+// The channel of a module: that of the same number, in the order of the start.
+const Packed* Intake::pixels_of(const Message& message, std::uint32_t module) const noexcept {
+  const auto pixels = message.pixels();
+  if (alone_ || channels_count_ <= 1) return pixels.size() == 1 && (alone_ || module == 0) ? pixels.data() : nullptr;
+  if (module >= channels_count_) return nullptr;
+  const std::string_view name(channels_[module].data(), channel_sizes_[module]);
+  const auto found =
+      std::find_if(pixels.begin(), pixels.end(), [&](const Packed& one) { return one.channel.substr(0, 64) == name; });
+  return found == pixels.end() ? nullptr : &*found;
+}
+
+// One wrong number must not end all images up to it: some others have to agree.
+bool Intake::plausible(StreamDtp& dtp, std::uint64_t index) const noexcept {
+  if (index < dtp.seen + kFar) return true;
+  const bool agrees = dtp.far_images != 0 && index >= dtp.far && index - dtp.far <= kFar;
+  dtp.far_images = agrees ? dtp.far_images + 1 : 1;
+  dtp.far = index;
+  if (dtp.far_images < kProof) return false;
+  dtp.far_images = 0;
+  return true;
+}
+
+bool Intake::fits(const StreamDtp& dtp, const Packed& packed) const noexcept {
+  const Placement& p = dtp.dtp.placement;
+  return packed.pixel == dtp.dtp.pixel && packed.rows == p.lines &&
+         packed.columns * pixel_bytes(packed.pixel) == p.line_bytes;
+}
+
+Intake::Verdict Intake::image(const Message& message, std::int64_t now, Parts& parts) noexcept {
+  if (!begun_) {
+    if (waiting_since_ns_ == 0) waiting_since_ns_ = now;
+    if (now - waiting_since_ns_ < kWithoutStartNs) return Verdict::held;
+    begin(message);
+  }
+  if (!ours(message)) {
+    counters_->other_series.add(1);
+    return Verdict::done;
+  }
+  // First whether all can be taken, so that a message that is held changes no count.
+  for (StreamDtp* dtp : dtps_) {
+    const auto index = image_of(dtp->dtp.slice, message.image);
+    if (!index || *index >= dtp->dtp.images || *index >= dtp->seen + kFar) continue;
+    dtp->seen = std::max(dtp->seen, *index + 1);
+    if (*index >= dtp->assembly.granted()) return Verdict::held;
+  }
+  for (StreamDtp* dtp : dtps_) {
+    const auto index = image_of(dtp->dtp.slice, message.image);
+    if (!index) continue;
+    if (*index >= dtp->dtp.images || !plausible(*dtp, *index)) {
+      counters_->no_frame.add(1);
+      continue;
+    }
+    dtp->seen = std::max(dtp->seen, *index + 1);
+    if (message.partial) {
+      counters_->partial_before.add(1);
+      continue;
+    }
+    const Packed* const packed = pixels_of(message, dtp->dtp.module);
+    if (packed == nullptr) {
+      counters_->no_channel.add(1);
+    } else if (!fits(*dtp, *packed)) {
+      counters_->wrong_shape.add(1);
+    } else if (*index < dtp->assembly.undecided()) {
+      counters_->late_packets.add(1);
+    } else if (std::uint64_t& there = dtp->taken[*index % dtp->taken.size()]; there == *index + 1) {
+      counters_->duplicate_packets.add(1);
+    } else if (*index >= dtp->assembly.granted()) {
+      counters_->no_frame.add(1);  // far ahead, and proven: the next ones are taken
+    } else {
+      there = *index + 1;
+      parts.parts[parts.count++] = {.dtp = dtp, .index = *index, .packed = *packed};
+    }
+  }
+  parts.timestamp_ns = message.timestamp_ns;
+  parts.flags = message.flags;
+  return parts.count == 0 ? Verdict::done : Verdict::unpack;
+}
+
+}  // namespace rashpa::link::stream2

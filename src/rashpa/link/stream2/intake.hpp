@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// Which images of the run the messages of one sender bring: series, channels, frames, and where their pixels go.
+/// Without sockets.
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rashpa/link/arrivals/assembly.hpp"
+#include "rashpa/link/arrivals/told.hpp"
+#include "rashpa/link/stream2/message.hpp"
+#include "rashpa/link/stream2/stream_counters.hpp"
+
+namespace rashpa::link::stream2 {
+
+/// One DTP: the images of one channel. Told is written by any thread, the rest by the link's.
+struct StreamDtp : Told {
+  /// `late`: images by which one may come behind a later one.
+  StreamDtp(const ReceiverDtp& dtp, std::uint32_t list_index, std::uint32_t late, std::span<std::byte> region,
+            StreamCounters& counters);
+
+  /// All images below it are not waited for, when those that are unpacked are there.
+  [[nodiscard]] std::uint64_t passed() const noexcept { return seen > late ? seen - late : 0; }
+
+  ReceiverDtp dtp;
+  std::uint32_t late;
+  std::byte* pixels;  // byte 0 of the block in which offsets count
+  Assembly assembly;
+  std::vector<std::uint64_t> taken;  // by slot: 1 + the image that is there, or is being unpacked
+  std::uint64_t seen = 0;            // images below the highest that has come
+  std::uint64_t far = 0;             // the latest image far ahead …
+  std::uint32_t far_images = 0;      // … and how many agree
+};
+
+/// Pixels that are to be unpacked to image `index` of a DTP.
+struct Part {
+  StreamDtp* dtp = nullptr;
+  std::uint64_t index = 0;
+  Packed packed;
+  bool good = false;  // set by who unpacks
+};
+
+/// The parts of one message.
+struct Parts {
+  static constexpr std::size_t kMost = 2 * kMostChannels;
+  std::array<Part, kMost> parts;
+  std::size_t count = 0;
+  std::uint64_t timestamp_ns = 0;
+  std::uint32_t flags = 0;
+  [[nodiscard]] std::span<Part> all() noexcept { return std::span(parts).first(count); }
+};
+
+/// One sender's messages. Used by the link's thread alone.
+class Intake {
+ public:
+  enum class Verdict : std::uint8_t {
+    done,    ///< nothing more is to be done with it
+    held,    ///< not now: a slot is not free, or the series has not begun
+    unpack,  ///< its parts
+  };
+
+  /// `dtps`: those that this sender feeds; `alone`: it feeds no others, and has one channel. Throws ConfigError.
+  Intake(std::vector<StreamDtp*> dtps, bool alone, StreamCounters& counters);
+
+  Verdict offer(const Message& message, std::int64_t now, Parts& parts) noexcept;
+  /// The end of the series has come.
+  [[nodiscard]] bool ended() const noexcept { return ended_; }
+
+ private:
+  [[nodiscard]] bool ours(const Message& message) noexcept;
+  void begin(const Message& message) noexcept;
+  Verdict image(const Message& message, std::int64_t now, Parts& parts) noexcept;
+  [[nodiscard]] const Packed* pixels_of(const Message& message, std::uint32_t module) const noexcept;
+  [[nodiscard]] bool plausible(StreamDtp& dtp, std::uint64_t index) const noexcept;
+  [[nodiscard]] bool fits(const StreamDtp& dtp, const Packed& packed) const noexcept;
+
+  std::vector<StreamDtp*> dtps_;
+  bool alone_;
+  StreamCounters* counters_;
+  bool begun_ = false, ended_ = false;
+  std::int64_t waiting_since_ns_ = 0;  // for a start, since the first image
+  std::uint64_t series_ = 0;
+  std::array<char, 64> unique_id_{};
+  std::size_t unique_id_size_ = 0;
+  std::array<std::array<char, 64>, kMostChannels> channels_{};  // by module
+  std::array<std::size_t, kMostChannels> channel_sizes_{};
+  std::size_t channels_count_ = 0;
+};
+
+}  // namespace rashpa::link::stream2
