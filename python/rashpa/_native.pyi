@@ -782,6 +782,7 @@ class Receiver:
 
     def __init__(self, config: ReceiverConfig) -> None: ...
     def endpoints(self) -> list[Endpoint]: ...  # one per DTP: buffers in order, DTPs in order
+    def descriptions(self) -> list[bytes]: ...  # what the sources have said of themselves so far
     def placements(self) -> list[Placement]: ...  # likewise
     def arm(self, sources: Sequence[Endpoint]) -> None: ...  # likewise; who the DTPs come from, for credits
     def start(self) -> None: ...

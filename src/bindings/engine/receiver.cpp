@@ -349,6 +349,12 @@ void bind_receiver(nb::module_& m) {
           },
           "config"_a)
       .def("endpoints", &Receiver::endpoints)
+      .def("descriptions",
+           [](const Receiver& engine) {
+             nb::list all;
+             for (const std::string& one : engine.descriptions()) all.append(nb::bytes(one.data(), one.size()));
+             return all;
+           })
       .def("placements", [](const Receiver& engine) { return engine.placements(); })
       .def("arm", &Receiver::arm, "sources"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("start", &Receiver::start, nb::call_guard<nb::gil_scoped_release>())

@@ -235,6 +235,11 @@ void Receiver::make_link() {
 
 std::vector<link::Endpoint> Receiver::endpoints() const { return link_->endpoints(); }
 
+std::vector<std::string> Receiver::descriptions() const {
+  const auto* const describing = able<const link::Describing>(*link_);
+  return describing == nullptr ? std::vector<std::string>() : describing->descriptions();
+}
+
 void Receiver::arm(const std::vector<link::Endpoint>& sources) {
   if (state_ != State::configured) throw StateError("receiver: arm is for a configured receiver; reset it first");
   if (sources.size() != layout_.dtps.size()) {

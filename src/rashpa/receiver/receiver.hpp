@@ -79,6 +79,8 @@ class Receiver {
 
   /// One per DTP: buffers in order, DTPs in order.
   [[nodiscard]] std::vector<link::Endpoint> endpoints() const;
+  /// What the sources have said of themselves so far; empty where they say nothing. Any thread.
+  [[nodiscard]] std::vector<std::string> descriptions() const;
   /// The placements for sources: offsets as the link's device counts them.
   [[nodiscard]] const std::vector<Placement>& placements() const noexcept { return placements_; }
   /// The sources of the DTPs, in the same order. Throws ConfigError when the number differs.

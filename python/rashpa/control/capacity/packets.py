@@ -10,6 +10,8 @@ from rashpa.control.runfile import run_file as toml
 _ETHERNET_BYTES = 38  # preamble 8, header 14, check sequence 4, gap 12
 _BTH, _RETH, _DETH, _IMMEDIATE, _ICRC, _UDP, _GRH = 12, 16, 8, 4, 4, 8, 40
 _LINE_HEADER = 16  # schema/line_header.md
+_TCP, _MTU = 32, 1500  # with its time stamps; the usual MTU
+_MESSAGE_BYTES = 512  # of a message of stream2, besides pixels
 _RECORD_BYTES = 128  # schema/frame_record.md
 _UD_REST = 64  # of a datagram, in which the line header lies
 _LONGEST_RUN = 256  # packets that roce makes of one message
@@ -18,7 +20,7 @@ _RNIC_MESSAGE = 1 << 30  # bytes; providers allow as much or more
 
 @dataclass(frozen=True)
 class Traffic:
-    """Holds the traffic of one image of a DTP: packets with the event's, and bytes on the wire; both 0 where there are no packets (pcie)."""
+    """Holds the traffic of one image of a DTP: packets with the event's, and bytes on the wire; both 0 where there are no packets (pcie), or TCP chooses them (stream2)."""
 
     packets: int
     wire_bytes: int
@@ -39,6 +41,8 @@ def traffic_of(lines: Lines, link: toml.Link, address: str) -> Traffic:
         return Traffic(0, 0)
     if link.source_kind == "sls":
         return _datagrams(lines, link, address)
+    if link.source_kind == "stream2":
+        return _stream(lines, link, address)
     datagrams = link.source_kind == "roce" and link.at_source("transport") == "ud"
     payload: int = link.at_source("pmtu") - (_UD_REST if datagrams else 0)
     message = _largest_message(link, payload)
@@ -54,8 +58,8 @@ def traffic_of(lines: Lines, link: toml.Link, address: str) -> Traffic:
 
 
 def longest_packet(link: toml.Link, kind: str, address: str) -> int:
-    """Return the bytes of the longest IP packet of a link of this kind, its headers included; 0 where there are no packets (pcie)."""
-    if kind == "pcie":
+    """Return the bytes of the longest IP packet of a link of this kind, its headers included; 0 where there are no packets (pcie), or TCP chooses them (stream2)."""
+    if kind in ("pcie", "stream2"):
         return 0
     network = _network_bytes(link, address)
     if kind == "sls":
@@ -76,6 +80,14 @@ def _datagrams(lines: Lines, link: toml.Link, address: str) -> Traffic:
     packets = -(-image // port.payload)
     ends = _ETHERNET_BYTES + _network_bytes(link, address) + HEADER_BYTES
     return Traffic(packets, packets * ends + image // _shorter(link))
+
+
+def _stream(lines: Lines, link: toml.Link, address: str) -> Traffic:
+    """Return the traffic of a stream on TCP, as if nothing could be packed: nobody knows how much can."""
+    image = lines.count * lines.line_bytes + _MESSAGE_BYTES
+    headers = _network_bytes(link, address) - _UDP + _TCP
+    packets = -(-image // (_MTU - headers))
+    return Traffic(packets, image + packets * (_ETHERNET_BYTES + headers))
 
 
 def _largest_message(link: toml.Link, payload: int) -> int:

@@ -16,6 +16,7 @@ from rashpa.control.plan.checks.link_check import link_problems, route_problems
 from rashpa.control.plan.checks.pipeline_check import kernel_file_problems, pipeline_problems
 from rashpa.control.plan.checks.run_check import run_problems
 from rashpa.control.plan.checks.sls_check import sls_problems
+from rashpa.control.plan.checks.stream2_check import stream2_problems
 from rashpa.control.plan.emulators import (
     emulator_problems,
     idle_problems,
@@ -145,9 +146,9 @@ def _plan_problems(plan: Plan) -> Iterator[str]:
         for receiver in plan.receivers
     }
     yield from device_images_problems(plan.file, plan.receivers, by_receiver, plan.source)
-    yield from sls_problems(
-        plan.file, plan.receivers, {one.name: plan.buffers_of(one.name) for one in plan.receivers}, plan.source
-    )
+    buffers = {one.name: plan.buffers_of(one.name) for one in plan.receivers}
+    yield from sls_problems(plan.file, plan.receivers, buffers, plan.source)
+    yield from stream2_problems(plan.file, plan.receivers, buffers, plan.source)
 
 
 def joined_plan(plan: Plan, joined: Joined) -> Plan:

@@ -14,7 +14,7 @@ Words = Annotated[
 
 
 class Control(Section):
-    """A detector that sends by itself; with this table nothing is emulated, and [dataset] is left out. Its link is sls."""
+    """A detector that sends by itself; with this table nothing is emulated, and [dataset] is left out. Its link is sls or stream2."""
 
     kind: Literal["none", "command", "slsdet"] = Field(
         description="its starter: somebody else (none), the programs below (command), or the Python package slsdet"

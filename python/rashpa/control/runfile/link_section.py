@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, create_model, model_validator
 
-from rashpa.control.runfile.links import TABLES, LinkName, LinkOptions, options_of
+from rashpa.control.runfile.links import ONE_WAY, TABLES, LinkName, LinkOptions, options_of
 from rashpa.control.runfile.section import Section
 
 
@@ -14,17 +14,18 @@ class LinkSection(Section):
 
     kind: LinkName = Field(
         default="roce",
-        description="of both sides: RoCE in user space, an RNIC or Soft-RoCE by libibverbs, memory that two processes share, or UDP of SLS detectors",
+        description="of both sides: RoCE in user space, an RNIC or Soft-RoCE by libibverbs, memory that two processes share, UDP of SLS detectors, or "
+        "messages of DECTRIS Stream V2",
     )
     source: LinkName | None = Field(
-        default=None, description="of the emulator, where it differs; pcie and sls never do"
+        default=None, description="of the emulator, where it differs; pcie, sls and stream2 never do"
     )
     destination: LinkName | None = Field(
-        default=None, description="of the receiver, where it differs; pcie and sls never do"
+        default=None, description="of the receiver, where it differs; pcie, sls and stream2 never do"
     )
     flow: Literal["credits", "paced"] = Field(
         default="credits",
-        description="credits: a slot is written when the receiver has given it; paced: at the rate, as sls always is",
+        description="credits: a slot is written when the receiver has given it; paced: at the rate, as sls and stream2 always are",
     )
     on_full: Literal["pause", "skip"] = Field(
         default="pause", description="of an emulator without a free slot: it waits, or leaves the image out"
@@ -34,7 +35,7 @@ class LinkSection(Section):
     @classmethod
     def _one_way(cls, values: Any) -> Any:
         """Give the flow of a link that goes one way, where none is given."""
-        if isinstance(values, dict) and values.get("kind") == "sls" and "flow" not in values:
+        if isinstance(values, dict) and values.get("kind") in ONE_WAY and "flow" not in values:
             return {**values, "flow": "paced"}
         return values
 

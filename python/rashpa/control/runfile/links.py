@@ -16,6 +16,9 @@ from rashpa.control.runfile.parameters import Parameter, field_of, made_of
 from rashpa.control.runfile.schemas import schema_path
 from rashpa.control.runfile.section import Section
 
+ONE_WAY = ("sls", "stream2")
+"""Links of detectors that one can buy: nothing goes back to the source, so that flow is paced, and both ends are of the kind."""
+
 DEVICE = "device"
 """The one parameter that emulators and receivers have each their own of: a key of theirs, and none of [link.<kind>]."""
 

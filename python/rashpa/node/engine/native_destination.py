@@ -3,6 +3,7 @@
 
 import contextlib
 import dataclasses
+import logging
 from pathlib import Path
 
 from rashpa import _native
@@ -28,6 +29,8 @@ from rashpa.node.engine.preview import Preview, Shown
 from rashpa.node.engine.simulated_card import SimulatedCard
 from rashpa.node.host.here import rooted
 
+_log = logging.getLogger(__name__)
+
 
 def pictures_of(order: telegram.Destination, config: _native.ReceiverConfig) -> dict[str, Picture]:
     """Return the facts for previews, by buffer."""
@@ -43,6 +46,9 @@ class NativeDestination:
         self._positions = {buffer.name: position for position, buffer in enumerate(order.buffers)}
         self._slots = [buffer.slots for buffer in order.buffers]
         self._files = [master_of(buffer) for buffer in order.buffers]
+        modules = [buffer.dtps[0].module if buffer.dtps else 0 for buffer in order.buffers]
+        described = order.link == "stream2"
+        self._series = list(zip(self._files, modules, strict=True)) if described else []  # until they are written
         self._new_folders = missing_folders_of(order)
         self._cards: dict[str, SimulatedCard] = {}  # by buffer
         with native_errors():
@@ -131,7 +137,18 @@ class NativeDestination:
             return self._engine.status().state == "stopped"
         with native_errors():
             self._engine.stop()  # completes the files; the books stay as they are
+        self._add_series()
         return True
+
+    def _add_series(self) -> None:
+        """Add the detector's own description of its series to complete files, once."""
+        files, self._series = self._series, []
+        if not files or not (said := self._engine.descriptions()):
+            return
+        from rashpa.node.engine.series_facts import write_all  # h5py, for which no node waits
+
+        for text in write_all(said, files):
+            _log.warning("%s", text)
 
     def status(self) -> DestinationStatus:
         status = self._engine.status()

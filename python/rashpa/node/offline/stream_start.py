@@ -19,6 +19,7 @@ from rashpa.control.nodes.version import software_version
 from rashpa.data.geometry.laboratory import HC_KEV_ANGSTROM, Plane
 from rashpa.data.stream.stream2 import Start, StreamError, date_of, text_of
 from rashpa.data.stream.stream_regions import ModuleRegion, Region, modules_of
+from rashpa.node.engine.series_facts import plain_of
 
 Values = dict[str, bool | int | float | str]
 _DETECTOR = "entry/instrument/detector"
@@ -225,7 +226,7 @@ def write_facts(file: h5py.File, start: Start | None, facts: ChannelFacts) -> No
         axis = detector["transformations/translation"]
         axis[()] = length
         axis.attrs["vector"] = np.array(translation) / length
-    text = json.dumps(_plain(start.fields), ensure_ascii=False)
+    text = json.dumps(plain_of(start.fields), ensure_ascii=False)
     file["entry/rashpa"].create_dataset("stream_start", data=text if len(text) <= _MOST_TEXT else "")
 
 
@@ -264,19 +265,3 @@ def _date(value: object) -> str:
     """Return the date in UTC, empty when it is none."""
     date = date_of(value)
     return "" if date is None else date.isoformat().replace("+00:00", "Z")
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of a message as JSON has it: arrays and other tags as a word, bytes as their number."""
-    if isinstance(value, Mapping):
-        return {text_of(str(name), 256): _plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, bool | int | str) or value is None:
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, bytes):
-        return f"{len(value)} bytes"
-    tag = getattr(value, "tag", None)
-    return str(value) if tag is None else f"tag {tag}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rashpa.control.runfile import run_file as toml
 from rashpa.control.runfile.dataset_spec import PatternSpec
+from rashpa.control.runfile.links import ONE_WAY
 from rashpa.control.runfile.pipeline import PIXEL_BYTES
 from rashpa.control.runfile.run_file_reader import RunFileSource
 
@@ -57,9 +58,9 @@ def sls_problems(
         yield from _foreign_problems(file, source)
     for receiver in receivers:
         if "sls" not in (receiver.source_kind, receiver.destination_kind):
-            if foreign:
+            if foreign and receiver.destination_kind not in ONE_WAY:
                 where = source.where(("link", "kind"))
-                yield f'{where}: {receiver.label} has {receiver.destination_kind}; a detector with [detector.control] sends as "sls" does'
+                yield f'{where}: {receiver.label} has {receiver.destination_kind}; a detector with [detector.control] sends as "sls" or "stream2" does'
             continue
         where = source.where(("link", "kind"))
         if receiver.source_kind != receiver.destination_kind:

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the detector's own description of a series, the start of its stream, into the master of a run."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from rashpa import _native
+from rashpa.data.parts.made_hdf5 import made_hdf5
+from rashpa.data.stream.stream2 import Start, StreamError, read_message, text_of
+
+_DETECTOR = "entry/instrument/detector"
+_BEAM = "entry/instrument/beam"
+_NUMBERS = {
+    "beam_center_x": "beam_center_x",
+    "beam_center_y": "beam_center_y",
+    "count_time": "count_time",
+    "frame_time": "frame_time",
+    "pixel_size_x": "x_pixel_size",
+    "pixel_size_y": "y_pixel_size",
+    "sensor_thickness": "sensor_thickness",
+}
+"""A number of the start, and its place in the detector's group: written where the run file leaves it open."""
+_FLAGS = {
+    "countrate_correction_enabled": "countrate_correction_applied",
+    "flatfield_enabled": "flatfield_applied",
+    "virtual_pixel_interpolation_enabled": "virtual_pixel_interpolation_applied",
+}
+_MOST_TEXT = 1 << 20
+_EV_ANGSTROM = 12398.419843320026
+
+
+def starts_of(descriptions: Sequence[bytes]) -> list[Start]:
+    """Return the starts among descriptions of sources; none without cbor2, and none of what cannot be read."""
+    found = []
+    for one in descriptions:
+        try:
+            message = read_message(one)
+        except (StreamError, ImportError):
+            continue
+        if isinstance(message, Start):
+            found.append(message)
+    return found
+
+
+def write_series(master: Path, start: Start, module: int) -> None:
+    """Write what the start says of the channel of this module. Values that the run file gives stay. Raise OSError or ValueError."""
+    channel = start.channels[module] if module < len(start.channels) else ""
+    with made_hdf5(master, master) as file:
+        detector = file[_DETECTOR]
+        for said, name in _NUMBERS.items():
+            if start.has_number(said):
+                _fill(detector, name, start.number(said))
+        _write_beam(file, start)
+        _write_distance(detector, start)
+        _write_channel(detector, start, channel)
+        if serial := start.text("detector_serial_number"):
+            detector.require_dataset("serial_number", (), h5py.string_dtype(), data=serial)
+        for said, name in _FLAGS.items():
+            if isinstance(start.fields.get(said), bool):
+                _put(detector, name, np.int8(start.fields[said]))
+        text = json.dumps(plain_of(start.fields), ensure_ascii=False)
+        file["entry/rashpa"].create_dataset("stream_start", data=text if len(text) <= _MOST_TEXT else "")
+
+
+def _is_open(value: float) -> bool:
+    return not value or not math.isfinite(value)
+
+
+def _fill(group: h5py.Group, name: str, value: float) -> None:
+    """Set a number that the run file has left open."""
+    if name in group and group[name].shape == () and _is_open(float(group[name][()])):
+        group[name][()] = value
+
+
+def _put(group: h5py.Group, name: str, value: Any) -> None:
+    if name in group:
+        del group[name]
+    group[name] = value
+
+
+def _write_beam(file: h5py.File, start: Start) -> None:
+    wavelength, energy = start.number("incident_wavelength"), start.number("incident_energy")
+    if wavelength <= 0 < energy:
+        wavelength = _EV_ANGSTROM / energy
+    beam = file.get(_BEAM)
+    if beam is None or wavelength <= 0 or not _is_open(float(beam["incident_wavelength"][()])):
+        return
+    beam["incident_wavelength"][()] = wavelength
+    if "incident_energy" not in beam:
+        beam["incident_energy"] = _EV_ANGSTROM / wavelength
+        beam["incident_energy"].attrs["units"] = "eV"
+
+
+def _write_distance(detector: h5py.Group, start: Start) -> None:
+    said = start.fields.get("detector_translation")
+    if isinstance(said, list | tuple) and len(said) == 3 and isinstance(said[2], int | float):
+        distance = float(said[2])
+        if math.isfinite(distance) and distance > 0:
+            _fill(detector, "distance", distance)
+            _fill(detector, "transformations/translation", distance)
+
+
+def _write_channel(detector: h5py.Group, start: Start, channel: str) -> None:
+    threshold = start.of_channel("threshold_energy", channel)
+    if threshold is not None:
+        _put(detector, "threshold_energy", threshold)
+        detector["threshold_energy"].attrs["units"] = "eV"
+    mask = _array_of(start.mask, channel)
+    if mask is not None and mask.shape == detector["pixel_mask"].shape:
+        _add_to_mask(detector["pixel_mask"], mask)
+    flatfield = _array_of(start.flatfield, channel)
+    if flatfield is not None and flatfield.shape == detector["pixel_mask"].shape:
+        if "flatfield" in detector:
+            del detector["flatfield"]
+        detector.create_dataset("flatfield", data=flatfield, compression="gzip", shuffle=True)
+
+
+def _array_of(read: Callable[[str], NDArray[Any] | None], channel: str) -> NDArray[Any] | None:
+    try:
+        return read(channel)
+    except StreamError:
+        return None
+
+
+def _add_to_mask(stored: h5py.Dataset, mask: NDArray[np.uint32]) -> None:
+    """Add bits to the mask, which is one chunk of bitshuffle and LZ4."""
+    codec = _native.BitshuffleLz4(4)
+    _, chunk = stored.id.read_direct_chunk((0, 0))
+    bits = np.zeros(mask.shape, np.uint32)
+    if not codec.decompress(np.frombuffer(chunk, np.uint8), bits.reshape(-1).view(np.uint8)):
+        raise ValueError("pixel_mask cannot be read")
+    bits |= mask
+    room = np.empty(codec.bound(bits.nbytes, 4), np.uint8)
+    size = codec.compress(bits.reshape(-1).view(np.uint8), room)
+    stored.id.write_direct_chunk((0, 0), room[:size].tobytes())
+
+
+def plain_of(value: Any) -> Any:
+    """Return a value of a message as JSON has it: arrays and other tags as a word, bytes as their number."""
+    if isinstance(value, Mapping):
+        return {text_of(str(name), 256): plain_of(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_of(one) for one in value]
+    if isinstance(value, bool | int | str) or value is None:
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes"
+    tag = getattr(value, "tag", None)
+    return str(value) if tag is None else f"tag {tag}"
+
+
+def write_all(descriptions: Sequence[bytes], masters: Sequence[tuple[str, int]]) -> Iterator[str]:
+    """Write the first start into masters, each with the module that it is of; yield what could not be written."""
+    starts = starts_of(descriptions)
+    if not starts:
+        return
+    for number, (master, module) in enumerate(masters):
+        start = starts[0] if len(starts) == 1 else starts[min(number, len(starts) - 1)]
+        if not master or not Path(master).is_file():
+            continue
+        try:
+            write_series(Path(master), start, module)
+        except (OSError, LookupError, RuntimeError, ValueError, TypeError) as error:
+            yield f"{master}: what the detector says of its series could not be added ({error})"

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Detectors that send DECTRIS Stream V2: an emulated one with faults, and a sender that is not ours, run as a user runs them."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import rashpa
+from rashpa.testing.free_ports import free_ports
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "17_stream2.toml"
+COMMAND = [sys.executable, "-m", "rashpa.cli.entry", "run"]
+
+
+def run(text: str, folder: Path) -> tuple[int, str, dict[str, Any]]:
+    """Exit code, output and report of one run."""
+    file = folder / "run.toml"
+    file.write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [*COMMAND, str(file), "--output", str(folder / "report"), "--no-page"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    output = done.stdout + done.stderr
+    report = folder / "report" / "report.json"
+    assert report.is_file(), output
+    return done.returncode, output, json.loads(report.read_text())
+
+
+def test_the_example_loses_what_the_injector_says(tmp_path: Path) -> None:
+    text = re.sub(r"(?m)^frames = 600$", "frames = 150", EXAMPLE.read_text(encoding="utf-8"))
+    text = re.sub(r"(?m)^(drop|duplicate|reorder|corrupt) = .*$", r"\1 = 0.03", text)
+    code, output, report = run(text, tmp_path)
+    assert code == 0, output
+    assert "0 unexplained" in output
+    books, injected = report["buffers"][0]["books"], report["injected"]
+    assert books["expected"] == 150
+    assert books["missing"] == injected["drop"] + injected["corrupt"] > 0
+    assert report["link"]["malformed"] == injected["corrupt"]
+
+
+SENDER = '''
+"""A detector of two thresholds, written with the libraries that DECTRIS's own client uses."""
+import sys
+import cbor2, h5py, hdf5plugin, numpy as np, zmq, zstandard
+
+rows, columns, images = 64, 96, 12
+socket = zmq.Context().socket(zmq.PUSH)
+socket.linger = 20000
+socket.bind("tcp://127.0.0.1:" + sys.argv[1])
+
+def chunk_of(array, filter_of):
+    with h5py.File("memory", "w", driver="core", backing_store=False) as file:
+        data = file.create_dataset("data", data=array, chunks=array.shape, **filter_of)
+        return data.id.read_direct_chunk((0, 0))[1]
+
+def tagged(array, packing):
+    if packing == "bslz4":
+        data = chunk_of(array, hdf5plugin.Bitshuffle(cname="lz4"))
+    elif packing == "lz4":
+        data = chunk_of(array, hdf5plugin.LZ4())
+    elif packing == "zstd":
+        data = zstandard.ZstdCompressor().compress(array.tobytes())
+    else:
+        data = array.tobytes()
+    value = cbor2.CBORTag(56500, [packing, array.itemsize, data]) if packing else data
+    return cbor2.CBORTag(40, [list(array.shape), cbor2.CBORTag({"uint16": 69, "uint32": 70, "float32": 85}[array.dtype.name], value)])
+
+def image_of(number, threshold):
+    return np.random.default_rng(100 * threshold + number).poisson(3, (rows, columns)).astype(np.uint16)
+
+mask = np.zeros((rows, columns), np.uint32)
+mask[3, 5] = 1
+flat = np.full((rows, columns), 1.5, np.float32)
+names = ["threshold_1", "threshold_2"]
+common = {"series_id": 7, "series_unique_id": "01ABC"}
+socket.send(cbor2.dumps(cbor2.CBORTag(55799, {
+    "type": "start", **common, "channels": names, "number_of_images": images, "image_dtype": "uint16",
+    "image_size_x": columns, "image_size_y": rows, "incident_energy": 12000.0, "incident_wavelength": 1.0332,
+    "detector_translation": [0.0, 0.0, 0.25], "detector_serial_number": "E-42",
+    "threshold_energy": {"threshold_1": 6000.0, "threshold_2": 9000.0},
+    "pixel_mask": {name: tagged(mask, "bslz4") for name in names},
+    "flatfield": {name: tagged(flat, "lz4") for name in names}, "flatfield_enabled": True,
+})))
+order = [0, 1, 3, 2, 4, 5, 5, 7, 8, 9, 10, 11]
+for place, number in enumerate(order):
+    packing = ("bslz4", "lz4", "zstd", "")[place % 4]
+    socket.send(cbor2.dumps({
+        "type": "image", **common, "image_id": number, "series_date": "2025-03-01T12:00:00Z", "start_time": [number * 10**6, 10**9],
+        "data": {name: tagged(image_of(number, t), packing) for t, name in enumerate(names)},
+    }))
+socket.send(b"\\x81" * 40)
+socket.send(cbor2.dumps({"type": "end", **common}))
+'''
+
+FOREIGN = """
+[run]
+name = "eiger2"
+frames = 12
+output = "."
+existing = "replace"
+[detector]
+width = 96
+height = 64
+pixel = "uint16"
+[detector.control]
+kind = "command"
+start = {words}
+silence_s = 8.0
+[[detector.module]]
+x = 0
+y = 0
+[[detector.module]]
+x = 0
+y = 64
+[link]
+kind = "stream2"
+[link.stream2]
+address = "tcp://127.0.0.1:{port}"
+[[buffer]]
+name = "both"
+slots = 16
+stack = 2
+deadline_ms = 5000
+[[buffer.kernel]]
+name = "total_counts"
+[[buffer.sink]]
+kind = "hdf5"
+"""
+
+
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str, dict[str, Any]]:
+    """A run of a detector that is not ours: folder, exit code, output and report."""
+    for package in ("cbor2", "hdf5plugin", "zmq", "zstandard"):
+        pytest.importorskip(package)
+    folder = tmp_path_factory.mktemp("foreign")
+    (folder / "send.py").write_text(SENDER, encoding="utf-8")
+    port = free_ports(1)
+    words = json.dumps([sys.executable, "send.py", str(port)])
+    return folder, *run(FOREIGN.format(words=words, port=port), folder)
+
+
+def test_images_of_a_foreign_sender_are_those_it_has_made(foreign: tuple[Path, int, str, dict[str, Any]]) -> None:
+    folder, code, output, report = foreign
+    assert code == 0, output
+    books, counts = report["buffers"][0]["books"], report["link"]
+    assert (books["complete"], books["missing"]) == (11, 1), output
+    assert counts["duplicate_packets"] == 2, "image 5 came twice, for two modules"
+    assert counts["malformed"] == 1
+    series = rashpa.open(folder / "eiger2_both_master.h5")
+    frames = [number for number in range(12) if number != 6]
+    for place, number in enumerate(frames):
+        image: NDArray[np.uint16] = np.asarray(series.image(place))
+        for threshold in range(2):
+            made = np.random.default_rng(100 * threshold + number).poisson(3, (64, 96)).astype(np.uint16)
+            part = image[64 * threshold : 64 * threshold + 64]
+            masked = np.ma.getmaskarray(part) if isinstance(part, np.ma.MaskedArray) else np.zeros(part.shape, bool)
+            assert np.array_equal(np.asarray(part)[~masked], made[~masked]), (number, threshold)
+
+
+def test_the_series_describes_itself_in_the_file(foreign: tuple[Path, int, str, dict[str, Any]]) -> None:
+    folder, *_ = foreign
+    with h5py.File(folder / "eiger2_both_master.h5", "r") as file:
+        detector = file["entry/instrument/detector"]
+        assert detector["serial_number"][()] == b"E-42"
+        assert detector["threshold_energy"][()] == 6000.0
+        assert detector["distance"][()] == pytest.approx(0.25)
+        assert file["entry/instrument/beam/incident_wavelength"][()] == pytest.approx(1.0332)
+        assert json.loads(file["entry/rashpa/stream_start"][()])["series_unique_id"] == "01ABC"
