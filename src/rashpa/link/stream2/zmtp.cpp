@@ -25,8 +25,10 @@ bool begins_with(std::span<const std::byte> bytes, std::string_view text) noexce
 
 // A short command frame.
 std::vector<std::byte> command(std::span<const std::byte> body) {
-  std::vector<std::byte> out{static_cast<std::byte>(kCommand), static_cast<std::byte>(body.size())};
-  out.insert(out.end(), body.begin(), body.end());
+  std::vector<std::byte> out(2 + body.size());
+  out[0] = static_cast<std::byte>(kCommand);
+  out[1] = static_cast<std::byte>(body.size());
+  std::copy(body.begin(), body.end(), out.begin() + 2);
   return out;
 }
 

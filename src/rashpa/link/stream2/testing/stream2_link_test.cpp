@@ -165,10 +165,12 @@ TEST_F(Stream2Link, close_emits_what_is_undecided_and_later_images_still_come) {
   receiver_->start();
   Source source(dtp_, *link);
   ASSERT_TRUE(source.write(0, failed));
+  source.drain(failed);
   EXPECT_EQ(next().completeness, Completeness::complete);
   receiver_->close(0, 3);
   for (std::uint64_t k = 1; k < 3; ++k) EXPECT_EQ(next().loss, Loss::deadline);
   ASSERT_TRUE(source.write(3, failed));
+  source.drain(failed);
   EXPECT_EQ(next().completeness, Completeness::complete);
   receiver_->close(0, ~0ULL);
   for (std::uint64_t k = 4; k < 20; ++k) EXPECT_EQ(next().completeness, Completeness::missing);
@@ -242,6 +244,7 @@ TEST_F(Stream2Link, a_sender_that_comes_again_is_found_again) {
   receiver_->start();
   Source source(dtp_, *link);
   ASSERT_TRUE(source.write(0, failed));
+  source.drain(failed);
   EXPECT_EQ(next().completeness, Completeness::complete);
   link.reset();
   ASSERT_EVENTUALLY(receiver_->stats()["reconnects"] > 0);
