@@ -26,6 +26,7 @@ LINKS = {
     "verbs": ("docs/explanations/links.md", "Soft-RoCE in virtual machines; no RNIC"),
     "pcie": ("docs/explanations/links.md", "every CI run; its engine `cuda` on H100"),
     "sls": ("docs/how-to/receive_from_a_detector.md", "its emulator in every CI run; no detector"),
+    "stream2": ("docs/how-to/receive_a_stream.md", "its emulator in every CI run; no detector"),
 }
 UNITS = {
     "cpu": ("docs/explanations/threads.md", "every CI run; AVX2 and AVX-512"),

@@ -14,6 +14,7 @@
 #include "rashpa/core/frame/frame_record.hpp"
 #include "rashpa/core/system/pause.hpp"
 #include "rashpa/core/time/clock.hpp"
+#include "rashpa/link/stream2/json_message.hpp"
 
 namespace rashpa::link::stream2 {
 
@@ -132,6 +133,7 @@ bool ReceiverThread::pump(Source& source, std::size_t number, std::int64_t now) 
 }
 
 bool ReceiverThread::read(const Buffer& buffer, Message& message) noexcept {
+  if (is_json(buffer)) return read_json_message(buffer, message);
   return buffer.frames() == 1 && read_message(buffer.frame(0), message);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "rashpa/link/stream2/json_message.hpp"
 #include "rashpa/link/stream2/message.hpp"
 #include "rashpa/link/stream2/unpack.hpp"
 
@@ -14,9 +15,34 @@ void require(bool ok) {
   if (!ok) std::abort();
 }
 
+// Frames of Stream V1 are cut where a line ends with two dollars.
+void frames_of(std::span<const std::byte> bytes, Buffer& out) {
+  constexpr std::byte kCut{'$'};
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at <= bytes.size() && !out.full(); ++at) {
+    const bool cut = at + 1 < bytes.size() && bytes[at] == kCut && bytes[at + 1] == kCut;
+    if (!cut && at != bytes.size()) continue;
+    const auto room = out.room(at - begin);
+    std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(begin), at - begin, room.begin());
+    out.add_frame(at - begin);
+    begin = at + 2;
+    ++at;
+  }
+}
+
+void check_message(std::span<const std::byte> bytes, const Message& message);
+
 void fuzz_message(std::span<const std::byte> bytes) {
   Message message;
-  if (!read_message(bytes, message)) return;
+  if (read_message(bytes, message)) check_message(bytes, message);
+  Buffer frames;
+  frames_of(bytes, frames);
+  if (is_json(frames) && read_json_message(frames, message)) {
+    check_message({frames.frame(0).data(), frames.size()}, message);
+  }
+}
+
+void check_message(std::span<const std::byte> bytes, const Message& message) {
   const std::byte* const end = bytes.data() + bytes.size();
   require(message.names().size() <= kMostChannels);
   for (const Packed& packed : message.pixels()) {
