@@ -14,21 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa import _native
+from rashpa.control.runfile.run_file import Detector
 from rashpa.data.parts.made_hdf5 import made_hdf5
 from rashpa.data.stream.stream2 import Start, StreamError, read_message, text_of
 
 _DETECTOR = "entry/instrument/detector"
 _BEAM = "entry/instrument/beam"
-_NUMBERS = {
-    "beam_center_x": "beam_center_x",
-    "beam_center_y": "beam_center_y",
-    "count_time": "count_time",
-    "frame_time": "frame_time",
-    "pixel_size_x": "x_pixel_size",
-    "pixel_size_y": "y_pixel_size",
-    "sensor_thickness": "sensor_thickness",
-}
-"""A number of the start, and its place in the detector's group: written where the run file leaves it open."""
+_NUMBERS = {"count_time": "count_time", "frame_time": "frame_time", "sensor_thickness": "sensor_thickness"}
+"""A number of the start, and its place in the detector's group: written where the run file has no value of its own. Beam and size of pixels are those of the run
+file in any case: the places of modules are made of them."""
+_KEYS = {"count_time": "count_time_s", "sensor_thickness": "sensor_thickness_m", "distance": "distance_m"}
+"""Keys of [detector] with a default, by their place in the file."""
 _FLAGS = {
     "countrate_correction_enabled": "countrate_correction_applied",
     "flatfield_enabled": "flatfield_applied",
@@ -71,14 +67,22 @@ def write_series(master: Path, start: Start, module: int) -> None:
         file["entry/rashpa"].create_dataset("stream_start", data=text if len(text) <= _MOST_TEXT else "")
 
 
-def _is_open(value: float) -> bool:
-    return not value or not math.isfinite(value)
+def _standard(key: str) -> float:
+    """Return the default of a key of [detector]."""
+    return float(Detector.model_fields[key].default)
 
 
-def _fill(group: h5py.Group, name: str, value: float) -> None:
-    """Set a number that the run file has left open."""
-    if name in group and group[name].shape == () and _is_open(float(group[name][()])):
-        group[name][()] = value
+def _is_open(value: float, standard: float) -> bool:
+    """Return True for a number that the run file has left open."""
+    return not value or not math.isfinite(value) or math.isclose(value, standard, rel_tol=1e-6)
+
+
+def _fill(group: h5py.Group, name: str, value: float, *places: str) -> None:
+    """Set a number that the run file has left open, in all places."""
+    standard = _standard(_KEYS[name]) if name in _KEYS else 0.0
+    if name in group and group[name].shape == () and _is_open(float(group[name][()]), standard):
+        for place in (name, *places):
+            group[place][()] = value
 
 
 def _put(group: h5py.Group, name: str, value: Any) -> None:
@@ -92,12 +96,12 @@ def _write_beam(file: h5py.File, start: Start) -> None:
     if wavelength <= 0 < energy:
         wavelength = _EV_ANGSTROM / energy
     beam = file.get(_BEAM)
-    if beam is None or wavelength <= 0 or not _is_open(float(beam["incident_wavelength"][()])):
+    standard = _EV_ANGSTROM / (1e3 * _standard("energy_kev"))
+    if beam is None or wavelength <= 0 or not _is_open(float(beam["incident_wavelength"][()]), standard):
         return
     beam["incident_wavelength"][()] = wavelength
-    if "incident_energy" not in beam:
-        beam["incident_energy"] = _EV_ANGSTROM / wavelength
-        beam["incident_energy"].attrs["units"] = "eV"
+    if "incident_energy" in beam:
+        beam["incident_energy"][()] = _EV_ANGSTROM / wavelength
 
 
 def _write_distance(detector: h5py.Group, start: Start) -> None:
@@ -105,8 +109,7 @@ def _write_distance(detector: h5py.Group, start: Start) -> None:
     if isinstance(said, list | tuple) and len(said) == 3 and isinstance(said[2], int | float):
         distance = float(said[2])
         if math.isfinite(distance) and distance > 0:
-            _fill(detector, "distance", distance)
-            _fill(detector, "transformations/translation", distance)
+            _fill(detector, "distance", distance, "transformations/translation")
 
 
 def _write_channel(detector: h5py.Group, start: Start, channel: str) -> None:

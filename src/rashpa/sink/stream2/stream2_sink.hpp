@@ -64,7 +64,7 @@ class Stream2Sink final : public Sink, public RowKeeping, public Sending {
   kernel::bitshuffle_lz4::Compressor compressor_;
   std::vector<std::byte> scratch_;  // of the compressor
   std::vector<std::byte> copy_;     // of an image that may change while it is compressed
-  stream2::Cbor cbor_;
+  Cbor cbor_;
   stream2::Series series_;
   stream2::Tally tally_;
   std::chrono::duration<double> wait_;

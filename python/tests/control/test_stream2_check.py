@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run files whose source is a stream of DECTRIS Stream V2: shapes, traffic, and what cannot be."""
+
+from pathlib import Path
+
+import pytest
+
+from rashpa.control.capacity.packets import Lines, longest_packet, traffic_of
+from rashpa.control.plan.model import Plan
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.runfile.run_file import Link
+from rashpa.control.runfile.run_file_reader import RunFileError
+
+RUN = """
+[run]
+name = "stream"
+frames = 10
+output = "out"
+[detector]
+width = 512
+height = 512
+rate_hz = 100.0
+{control}
+{modules}
+{dataset}
+[link]
+kind = "{kind}"
+{flow}
+[link.stream2]
+{keys}
+{receiver}
+[[buffer]]
+name = "whole"
+{buffer}
+slots = 16
+stack = 2
+deadline_ms = 100
+sink = [{{ kind = "null" }}]
+"""
+MODULES = "[[detector.module]]\nx = 0\ny = 0\n[[detector.module]]\nx = 0\ny = 512"
+
+
+def plan_of(folder: Path, **values: str) -> Plan:
+    """Return the plan of a run file of a detector that sends by itself, but for `values`."""
+    standard = {
+        "control": '[detector.control]\nkind = "none"',
+        "modules": "",
+        "dataset": "",
+        "kind": "stream2",
+        "flow": "",
+        "keys": 'address = "tcp://10.0.0.1:31001"',
+        "receiver": "",
+        "buffer": "",
+    }
+    file = folder / "run.toml"
+    file.write_text(RUN.format(**(standard | values)), encoding="utf-8")
+    return load_plan(file)
+
+
+def test_a_detector_that_streams_has_no_emulator_and_a_dtp_a_channel(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, modules=MODULES, receiver="[receiver]\nthreads = 8")
+    assert plan.emulators == ()
+    assert plan.file.link.flow == "paced"
+    assert [dtp.module for dtp in plan.dtps] == [0, 1]
+
+
+@pytest.mark.parametrize("address", ["tcp://detector:31001", "tcp://[fe80::1]:31001", "tcp://10.0.0.1:1"])
+def test_addresses_of_detectors_are_taken(tmp_path: Path, address: str) -> None:
+    assert plan_of(tmp_path, keys=f'address = "{address}"').file.link.of("stream2").address == address
+
+
+EMULATED = {"control": "", "dataset": '[dataset]\nkind = "pattern"\nwidth = 512\nheight = 512', "keys": ""}
+
+
+def test_an_emulated_one_has_a_dataset(tmp_path: Path) -> None:
+    assert [one.name for one in plan_of(tmp_path, **EMULATED).emulators] == ["emulator"]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"keys": ""}, "link.stream2.address: it is empty"),
+        ({"keys": 'address = "10.0.0.1:31001"'}, "is no address of a stream; tcp://ADDRESS:PORT"),
+        ({"keys": 'address = "tcp://10.0.0.1:70000"'}, "is no address of a stream"),
+        ({"keys": 'address = "tcp://10.0.0.1:31001"\npattern = "pub"\nconnections = 2'}, "link.stream2.connections"),
+        ({"keys": 'address = "tcp://10.0.0.1:31001"\nconnections = 0'}, "connections"),
+        ({**EMULATED, "keys": 'address = "tcp://10.0.0.1:31001"'}, "an emulator sends; take it out"),
+        ({"flow": 'flow = "credits"'}, "nothing goes back to a detector that sends a stream"),
+        ({"flow": 'destination = "roce"'}, "stream2 is a format of its own"),
+        ({"buffer": "bands = 2"}, "takes parts of images"),
+        ({"kind": "roce"}, 'sends as "sls" or "stream2" does'),
+        (
+            {"modules": "\n".join(f"[[detector.module]]\nx = 0\ny = {512 * n}" for n in range(17))},
+            "a module is a channel of the stream, which has 16 at most",
+        ),
+    ],
+)
+def test_impossible_run_files_are_refused_with_the_key(tmp_path: Path, values: dict[str, str], said: str) -> None:
+    with pytest.raises(RunFileError, match=r"run\.toml") as caught:
+        plan_of(tmp_path, **values)
+    assert said in str(caught.value)
+
+
+def test_the_traffic_of_an_image_is_that_of_its_plain_bytes() -> None:
+    link = Link.model_validate({"kind": "stream2"})
+    traffic = traffic_of(Lines(512, 1024, contiguous=True), link, "10.0.0.1")
+    assert 512 * 1024 < traffic.wire_bytes < 1.1 * 512 * 1024
+    assert traffic.packets == -(-(512 * 1024 + 512) // 1448)
+    assert longest_packet(link, "stream2", "10.0.0.1") == 0
