@@ -84,7 +84,7 @@ def test_an_emulated_one_has_a_dataset(tmp_path: Path) -> None:
         ({"bands": 1}, "a UDP port brings 256 rows of 2048 bytes"),
         ({"pixel": "uint32"}, "a UDP port brings 256 rows of 2048 bytes"),
         ({"flow": 'flow = "credits"'}, "nothing goes back to a detector"),
-        ({"kind": "roce"}, 'sends as "sls" does'),
+        ({"kind": "roce"}, 'sends as "sls" or "stream2" does'),
         ({"dataset": '[dataset]\nkind = "pattern"\nmodules = 2'}, "nothing is played beside [detector.control]"),
         ({"more": "[faults]\ndrop = 0.1"}, "faults are made by emulators"),
         ({"more": '[emulator]\naddress = "127.0.0.2"'}, "take the emulators out"),
