@@ -12,7 +12,7 @@
 
 #include "rashpa/link/arrivals/assembly.hpp"
 #include "rashpa/link/arrivals/told.hpp"
-#include "rashpa/link/stream2/message.hpp"
+#include "rashpa/link/stream2/messages/message.hpp"
 #include "rashpa/link/stream2/stream_counters.hpp"
 
 namespace rashpa::link::stream2 {

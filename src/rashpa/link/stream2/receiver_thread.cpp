@@ -14,7 +14,7 @@
 #include "rashpa/core/frame/frame_record.hpp"
 #include "rashpa/core/system/pause.hpp"
 #include "rashpa/core/time/clock.hpp"
-#include "rashpa/link/stream2/json_message.hpp"
+#include "rashpa/link/stream2/messages/json_message.hpp"
 
 namespace rashpa::link::stream2 {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "rashpa/core/error.hpp"
-#include "rashpa/link/stream2/unpack.hpp"
+#include "rashpa/link/stream2/messages/unpack.hpp"
 #include "rashpa/memory/cpu_set.hpp"
 
 namespace rashpa::link::stream2 {

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rashpa.control.plan.model import PlannedBuffer
     from rashpa.control.plan.receivers import PlannedReceiver
 
-_MOST_CHANNELS = 16  # as src/rashpa/link/stream2/message.hpp
+_MOST_CHANNELS = 16  # as src/rashpa/link/stream2/messages/message.hpp
 _MOST_PARTS = 32
 _PORT = re.compile(r"tcp://(\[[^\]]+\]|[^:\[\]]+):([1-9][0-9]{0,4})")
 

@@ -12,7 +12,7 @@
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame/frame_record.hpp"
-#include "rashpa/link/stream2/message.hpp"
+#include "rashpa/link/stream2/messages/message.hpp"
 
 namespace rashpa::link::stream2 {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "rashpa/link/stream2/json_message.hpp"
-#include "rashpa/link/stream2/message.hpp"
-#include "rashpa/link/stream2/unpack.hpp"
+#include "rashpa/link/stream2/messages/json_message.hpp"
+#include "rashpa/link/stream2/messages/message.hpp"
+#include "rashpa/link/stream2/messages/unpack.hpp"
 
 namespace rashpa::link::stream2 {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "rashpa/core/cbor/cbor.hpp"
-#include "rashpa/link/stream2/message.hpp"
+#include "rashpa/link/stream2/messages/message.hpp"
 
 namespace rashpa::link::stream2::testing {
 

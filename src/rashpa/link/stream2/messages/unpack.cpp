@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rashpa/link/stream2/unpack.hpp"
+#include "rashpa/link/stream2/messages/unpack.hpp"
 
 #include <lz4.h>
 #include <zstd.h>

@@ -3,7 +3,7 @@
 /// Messages of EIGER's Stream V1: JSON objects and bytes, each a frame of its own. They are not trusted, as those of
 /// Stream V2, and become the same Message.
 #include "rashpa/link/stream2/buffer.hpp"
-#include "rashpa/link/stream2/message.hpp"
+#include "rashpa/link/stream2/messages/message.hpp"
 
 namespace rashpa::link::stream2 {
 

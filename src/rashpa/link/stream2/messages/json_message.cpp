@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rashpa/link/stream2/json_message.hpp"
+#include "rashpa/link/stream2/messages/json_message.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "rashpa/core/image/placement.hpp"
-#include "rashpa/link/stream2/message.hpp"
+#include "rashpa/link/stream2/messages/message.hpp"
 
 namespace rashpa::link::stream2 {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rashpa/link/stream2/message.hpp"
+#include "rashpa/link/stream2/messages/message.hpp"
 
 #include <gtest/gtest.h>
 #include <lz4.h>
@@ -9,8 +9,8 @@
 
 #include "rashpa/core/time/leap_seconds.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
+#include "rashpa/link/stream2/messages/unpack.hpp"
 #include "rashpa/link/stream2/testing/testing.hpp"
-#include "rashpa/link/stream2/unpack.hpp"
 
 namespace rashpa::link::stream2 {
 namespace {

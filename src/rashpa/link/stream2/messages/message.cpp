@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rashpa/link/stream2/message.hpp"
+#include "rashpa/link/stream2/messages/message.hpp"
 
 #include "rashpa/core/cbor/cbor_reader.hpp"
 #include "rashpa/core/time/iso_time.hpp"
