@@ -209,7 +209,7 @@ class Registering {
 class Describing {
  public:
   virtual ~Describing() = default;
-  /// Any thread, though it allocates: what they have said so far, as they have said it.
+  /// Any thread, though it allocates: their words so far, as they have said them.
   [[nodiscard]] virtual std::vector<std::string> descriptions() const = 0;
 };
 

@@ -79,7 +79,7 @@ class Receiver {
 
   /// One per DTP: buffers in order, DTPs in order.
   [[nodiscard]] std::vector<link::Endpoint> endpoints() const;
-  /// What the sources have said of themselves so far; empty where they say nothing. Any thread.
+  /// The words of sources about themselves so far; empty where they say nothing. Any thread.
   [[nodiscard]] std::vector<std::string> descriptions() const;
   /// The placements for sources: offsets as the link's device counts them.
   [[nodiscard]] const std::vector<Placement>& placements() const noexcept { return placements_; }

@@ -35,7 +35,7 @@ _EV_ANGSTROM = 12398.419843320026
 
 
 def starts_of(descriptions: Sequence[bytes]) -> list[Start]:
-    """Return the starts among descriptions of sources; none without cbor2, and none of what cannot be read."""
+    """Return the starts among descriptions of sources; none without cbor2, and none that cannot be read."""
     found = []
     for one in descriptions:
         try:

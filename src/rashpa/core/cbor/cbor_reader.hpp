@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// CBOR (RFC 8949) of strangers: a cursor over a message that takes no memory. Lengths, depth and the number of items
-/// are bounded; what does not fit makes the whole message bad, and nothing more is read of it.
+/// are bounded; an item that does not fit makes the whole message bad, and nothing more is read of it.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -42,7 +42,7 @@ class CborReader {
   void skip() noexcept { skip(0); }
 
   /// Calls `entry(name)` for each entry of the map that comes next; it reads the value or leaves it. Entries with
-  /// another key than a text are passed over. False: no map comes, and what comes is passed over.
+  /// another key than a text are passed over. False: no map comes, and the next item is passed over.
   template <typename Entry>
   bool map(const Entry& entry) noexcept {
     return each(Kind::map, [&] {

@@ -41,7 +41,7 @@ struct Part {
   StreamDtp* dtp = nullptr;
   std::uint64_t index = 0;
   Packed packed;
-  bool good = false;  // set by who unpacks
+  bool good = false;  // set by the thread that unpacks
 };
 
 /// The parts of one message.

@@ -21,7 +21,7 @@ struct ReceiverConfig {
 };
 
 /// Destination side of detectors that send a stream of messages: it connects to their sockets, and unpacks images to
-/// their places. What it does not read waits at the sender, so that no image is lost for want of a slot.
+/// their places. Unread messages wait at the sender, so that no image is lost for want of a slot.
 class Stream2Receiver final : public ThreadedReceiver, public Describing {
  public:
   /// DTP d is the whole image of channel `module`. One queue per DTP. The memory, the queues and the bell must outlive

@@ -137,7 +137,7 @@ bool ReceiverThread::read(const Buffer& buffer, Message& message) noexcept {
   return buffer.frames() == 1 && read_message(buffer.frame(0), message);
 }
 
-// The connection's message: done with, given to who unpacks, or held. True when it is not held.
+// The connection's message: done with, given to those that unpack, or held. True when it is not held.
 bool ReceiverThread::offer(Source& source, std::size_t number, std::int64_t now) noexcept {
   Connection& connection = *source.connections[number];
   const auto hold = [&](bool held) {
@@ -216,7 +216,7 @@ void ReceiverThread::pass(std::int64_t now) noexcept {
   }
 }
 
-// What has been read and not unpacked would be lost by an order to close.
+// Messages that are read and not unpacked would be lost by an order to close.
 void ReceiverThread::decide(std::int64_t now) noexcept {
   const Taken taken = all_taken() ? Taken::all : Taken::some;
   for (const auto& dtp : *dtps_) dtp->apply_to(dtp->assembly, now, output_, taken);

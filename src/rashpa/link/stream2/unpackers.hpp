@@ -34,7 +34,7 @@ class Unpackers {
 
   /// Room for the next message; null: all are at work.
   [[nodiscard]] Work* room() noexcept;
-  /// What room() gave is filled.
+  /// The place that room() gave is filled.
   void publish() noexcept;
   /// The oldest message, when it is unpacked; null: it is not, or there is none. Then retire().
   [[nodiscard]] Work* oldest() noexcept;

@@ -54,7 +54,7 @@ def route_problems(
 ) -> Iterator[str]:
     """Yield faults of the routes of DTPs. `dtps`: their number, by receiver; `routes`: pairs of emulator and receiver."""
     for receiver in receivers:
-        if receiver.threads > dtps[receiver.name] and receiver.destination_kind != "stream2":  # whose threads unpack
+        if receiver.threads > dtps[receiver.name] and receiver.destination_kind != "stream2":  # its threads unpack
             yield (
                 f"{source.where(receiver.key('threads'))}: {receiver.threads} threads for {dtps[receiver.name]} DTPs at {receiver.label}; a DTP is "
                 f"received by one thread: at most {dtps[receiver.name]}"

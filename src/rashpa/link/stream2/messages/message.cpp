@@ -50,7 +50,7 @@ std::optional<std::string_view> date_text(CborReader& in) noexcept {
   return in.text();
 }
 
-/// What an image says of its time.
+/// The time of an image, as its message has it.
 struct Times {
   std::string_view date;  // of the first image
   std::uint64_t since = 0;

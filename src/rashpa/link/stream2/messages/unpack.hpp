@@ -9,7 +9,7 @@
 
 namespace rashpa::link::stream2 {
 
-/// Memory that one thread unpacks with; it grows to what the largest image needs.
+/// Memory that one thread unpacks with; it grows to the size of the largest image.
 struct Scratch {
   std::vector<std::byte> lines;
 };

@@ -23,7 +23,7 @@ class MessageQueue final : public Fates {
 
   /// The message of image `index`, which leaves behind those that are there, or not at all.
   void add_image(std::uint64_t index, std::span<const std::byte> message);
-  /// Another message, to which no fault happens. `last`: nothing follows, and what is late goes before it.
+  /// Another message, to which no fault happens. `last`: nothing follows, and late messages go before it.
   void add(std::span<const std::byte> message, bool last);
 
   /// The message that leaves next; empty: there is none.

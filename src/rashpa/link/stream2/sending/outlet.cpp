@@ -35,7 +35,7 @@ bool Outlet::write(std::span<const std::byte> bytes) noexcept {
   return ::send(client_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
 }
 
-// Lets a client in, and hears its greeting; what it says behind that changes nothing.
+// Lets a client in, and hears its greeting; its words behind that change nothing.
 void Outlet::look() noexcept {
   const int came = ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (came >= 0) {

@@ -26,7 +26,7 @@ struct SenderConfig {
 };
 
 /// Source side of one DTP: a detector that pushes DECTRIS Stream V2, with one channel. Nothing comes back: every image
-/// is granted, and what the receiver does not read holds the sender up. Lines are copied before they are packed.
+/// is granted, and unread messages hold the sender up. Lines are copied before they are packed.
 class Stream2Sender final : public Sender, public Injecting {
  public:
   /// Throws ConfigError or ResourceError.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// libFuzzer: any bytes as a message of Stream V2. What is read fits its own sizes, and unpacking writes nothing beside
-/// the image.
+/// libFuzzer: any bytes as a message of Stream V2. A message that is read fits its own sizes, and unpacking writes
+/// nothing beside the image.
 #include <algorithm>
 #include <cstdlib>
 
