@@ -184,12 +184,7 @@ class Hostile {
   [[nodiscard]] Endpoint endpoint() const {
     return {.address = outlet_.local().text(), .port = outlet_.local().port()};
   }
-  void send(const Bytes& message) {
-    const std::int64_t until = now_ns() + 10'000'000'000;
-    while (!outlet_.send(message)) {
-      ASSERT_LT(now_ns(), until);
-      std::this_thread::sleep_for(std::chrono::microseconds(100));
-    }
+  void send(const Bytes& message) { ASSERT_EVENTUALLY(outlet_.send(message)); }
   }
 
  private:
