@@ -6,10 +6,10 @@
 #include <string>
 
 #include "rashpa/core/books/books.hpp"
+#include "rashpa/core/cbor/cbor.hpp"
 #include "rashpa/core/frame/stack.hpp"
 #include "rashpa/sink/nxmx_metadata.hpp"
 #include "rashpa/sink/output.hpp"
-#include "rashpa/core/cbor/cbor.hpp"
 
 namespace rashpa::sink::stream2 {
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "rashpa/core/cbor/cbor.hpp"
 #include "rashpa/kernel/bitshuffle_lz4/bitshuffle_lz4.hpp"
 #include "rashpa/sink/chunk_board.hpp"
 #include "rashpa/sink/nxmx_metadata.hpp"
 #include "rashpa/sink/output.hpp"
 #include "rashpa/sink/sink.hpp"
-#include "rashpa/core/cbor/cbor.hpp"
 #include "rashpa/sink/stream2/lane.hpp"
 #include "rashpa/sink/stream2/messages.hpp"
 

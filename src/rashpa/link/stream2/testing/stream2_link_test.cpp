@@ -185,7 +185,6 @@ class Hostile {
     return {.address = outlet_.local().text(), .port = outlet_.local().port()};
   }
   void send(const Bytes& message) { ASSERT_EVENTUALLY(outlet_.send(message)); }
-  }
 
  private:
   Outlet outlet_;
