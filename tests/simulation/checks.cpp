@@ -38,6 +38,14 @@ std::uint64_t silent_from(const std::vector<const PathLog*>& logs, std::uint32_t
   return first;
 }
 
+std::int64_t longest_of_calm(const Scenario& scenario) noexcept {
+  std::int64_t put_ns = 0;
+  for (const SinkHabit& sink : scenario.sinks) put_ns += sink.put_ns;
+  const auto images = static_cast<std::int64_t>(scenario.frames);
+  const double span = scenario.rate_hz > 0 ? static_cast<double>(images) * 1e9 / scenario.rate_hz : 0;
+  return static_cast<std::int64_t>(span) + images * (put_ns + 8 * scenario.network.delay_ns + kMs) + 60 * kMs;
+}
+
 Promised promised_of(const Scenario& scenario, std::int64_t disturbed_ns, bool aborted, bool in_error, bool killed) {
   Promised promised;
   const bool reliable = scenario.roce.transport == link::Transport::rc;

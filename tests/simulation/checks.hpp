@@ -23,6 +23,8 @@ Promised promised_of(const Scenario& scenario, std::int64_t disturbed_ns, bool a
 /// The first image from which on a DTP may have been silent for a whole stack: nobody waits for it then until it is
 /// heard again. UINT64_MAX: none was.
 [[nodiscard]] std::uint64_t silent_from(const std::vector<const PathLog*>& logs, std::uint32_t stack) noexcept;
+/// The longest that a calm run may take: nobody sleeps past what wakes it.
+[[nodiscard]] std::int64_t longest_of_calm(const Scenario& scenario) noexcept;
 /// The books add up: of the buffer, of its DTPs, by image.
 std::vector<std::string> books_wrong(const receiver::Status& status, const std::vector<Completeness>& fates,
                                      const std::vector<Decision>& decisions);

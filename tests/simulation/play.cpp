@@ -312,6 +312,10 @@ void Player::check() {
   receiver_->stop();
   stop_sources();
   result_.ns = since - begun_ns_;
+  if (scenario_.calm() && result_.ns > longest_of_calm(scenario_)) {
+    wrong(fmt::format("nothing goes wrong, and {} images take {:.1f} ms", scenario_.frames,
+                      static_cast<double>(result_.ns) * 1e-6));
+  }
   const receiver::Status status = receiver_->status();
   sent_.assign(parts_.size(), 0);
   for (std::size_t e = 0; e < emulators_.size(); ++e) {

@@ -215,6 +215,15 @@ bool Scenario::has(Deed deed) const noexcept {
   return std::any_of(orders.begin(), orders.end(), [&](const Order& order) { return order.deed == deed; });
 }
 
+bool Scenario::calm() const noexcept {
+  const NetworkFaults& net = network;
+  const bool wrong = net.drop > 0 || net.drop_answers > 0 || net.corrupt > 0 || net.duplicate > 0 || net.reorder > 0 ||
+                     net.full > 0 || raw || on_full == transfer::OnFull::skip || flow != link::Flow::credits;
+  return !wrong &&
+         std::all_of(orders.begin(), orders.end(), [](const Order& order) { return order.deed == Deed::look; }) &&
+         std::none_of(sinks.begin(), sinks.end(), [](const SinkHabit& sink) { return sink.lazy > 0; });
+}
+
 std::string_view name_of(Deed deed) noexcept {
   constexpr std::array<std::string_view, 16> kNames{
       "freeze_source", "freeze_receiver", "part",        "pause", "pace", "end_here",

@@ -79,6 +79,8 @@ struct Scenario {
   std::optional<GroupShape> group{};  ///< none: one receiver has all images
 
   [[nodiscard]] bool has(Deed deed) const noexcept;
+  /// Nothing goes wrong, and nobody is slow.
+  [[nodiscard]] bool calm() const noexcept;
   [[nodiscard]] std::string describe() const;
 };
 
