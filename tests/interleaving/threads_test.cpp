@@ -131,13 +131,16 @@ TEST(Interleavings, each_task_of_a_team_is_done_once_and_waited_for) {
   expect_good(
       [] {
         Plain done[4];
+        Plain told;
         memory::Team team(1, -1, "team");
-        for (std::uint32_t phase = 0; phase < 2; ++phase) {
+        for (int phase = 0; phase < 2; ++phase) {
+          told = Plain(phase);
+          Plain* const of_phase = done + 2 * phase;
           team.run(2, [&](unsigned, std::uint32_t task) {
-            done[2 * phase + task] = Plain(done[2 * phase + task].read() + 1);
+            check(told.read() == phase, "a task has the words of another phase");
+            of_phase[task] = Plain(of_phase[task].read() + 1);
           });
-          for (std::uint32_t task = 0; task < 2; ++task)
-            check(done[2 * phase + task].read() == 1, "a task was not done once");
+          for (int task = 0; task < 2; ++task) check(of_phase[task].read() == 1, "a task was not done once");
         }
       },
       {.deviations = 3});

@@ -49,6 +49,20 @@ TEST(Ledger, what_is_taken_back_is_dealt_again_in_order_and_once) {
   EXPECT_TRUE(books.take_back(1, 1));
 }
 
+TEST(Ledger, images_of_all_members_slots_have_room_to_wait_in) {
+  Ledger books({.name = "farm", .slice = {1, 0}, .images = 100, .replay_frames = 4});
+  books.widen(books.room_for(8));
+  for (int i = 0; i < 3; ++i) books.give_fresh(0);
+  books.give_fresh(1);
+  ASSERT_TRUE(books.take_back(1, 3));  // the first to be dealt again, and the last to leave the window
+  for (std::uint32_t image = 0; image < 3; ++image) ASSERT_TRUE(books.take_back(0, image));
+  for (int i = 0; i < 3; ++i) books.give_fresh(2);
+  for (std::uint32_t image = 4; image < 7; ++image) ASSERT_TRUE(books.take_back(2, image));
+  EXPECT_EQ(books.counts().waiting, 7U) << "more than the window has";
+  EXPECT_EQ(given_again(books, 1), (std::vector<std::uint32_t>{3, 4, 5, 6}));
+  EXPECT_EQ(books.counts().lost, 3U);
+}
+
 TEST(Ledger, an_image_that_two_members_have_done_is_a_duplicate_of_the_second) {
   Ledger books = ledger();
   books.give_fresh(0);

@@ -60,6 +60,18 @@ TEST(MemberWatch, credits_prove_nothing_of_what_was_not_sent) {
   EXPECT_TRUE(one.watch.owes());
 }
 
+TEST(MemberWatch, bytes_without_an_answer_are_silence_from_when_they_were_open) {
+  Watched one;
+  one.look(0);
+  one.give(1);
+  const std::int64_t open_ns = one.now;
+  one.now += 100 * kMs;
+  EXPECT_EQ(one.look(0, open_ns).news, News::nothing);
+  one.now += kMs;
+  EXPECT_EQ(one.look(0, open_ns).news, News::late);
+  EXPECT_EQ(one.watch.silent_ns(), 101 * kMs);
+}
+
 TEST(MemberWatch, a_first_stack_may_take_longer) {
   Watched one;
   one.look(0);
