@@ -75,7 +75,7 @@ def test_a_pattern_and_a_single_file_are_described(tmp_path: Path) -> None:
         (["info", "{tmp}/none"], "no such file"),
         (["info", "{tmp}"], "dataset.json"),
         (["preview", "{folder}", "--frame", "4"], "frames 0 to 3"),
-        (["preview", "{folder}", "--output", "{tmp}/no/where.png"], "no such file"),
+        (["preview", "{folder}", "--output", "{tmp}/no/where.png"], "No such file"),
         (["make", "{folder}"], "not empty"),
         (["make", "{tmp}/x", "--hit-fraction", "2"], "--hit-fraction"),
         (["make", "{tmp}/x", "--modules", "65"], "--modules"),
