@@ -14,8 +14,7 @@ class LinkSection(Section):
 
     kind: LinkName = Field(
         default="roce",
-        description="of both sides: RoCE in user space, an RNIC or Soft-RoCE by libibverbs, memory that two processes share, UDP of SLS detectors, or "
-        "messages of DECTRIS Stream V2",
+        description="of both sides: RoCE in user space, an RNIC or Soft-RoCE by libibverbs, shared memory, UDP of SLS detectors, messages of DECTRIS Stream V2",
     )
     source: LinkName | None = Field(
         default=None, description="of the emulator, where it differs; pcie, sls and stream2 never do"

@@ -23,7 +23,7 @@ class Unpackers {
 
    private:
     friend class Unpackers;
-    std::atomic<bool> done{false};
+    std::atomic<bool> done{false};  // release by the thread that unpacked, acquire by the giver: the pixels
   };
 
   /// `threads` ≥ 1. `on_done` is called by each of them, behind a message. Throws ResourceError.
@@ -56,8 +56,8 @@ class Unpackers {
   std::function<void()> on_done_;
   Doorbell bell_;
   std::atomic<bool> stop_{false};
-  std::uint64_t retired_ = 0;  // the giver's
-  alignas(64) std::atomic<std::uint64_t> published_{0};
+  std::uint64_t retired_ = 0;                            // the giver's
+  alignas(64) std::atomic<std::uint64_t> published_{0};  // seq_cst by the giver, acquire by threads before they sleep
   alignas(64) std::atomic<std::uint64_t> claimed_{0};
   std::vector<std::jthread> threads_;  // last: they use all of the above
 };
