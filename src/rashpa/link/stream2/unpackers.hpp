@@ -55,7 +55,7 @@ class Unpackers {
   std::vector<Work> works_;
   std::function<void()> on_done_;
   Doorbell bell_;
-  std::atomic<bool> stop_{false};
+  std::atomic<bool> stop_{false};                        // relaxed: the owner sets it, wakes and joins
   std::uint64_t retired_ = 0;                            // the giver's
   alignas(64) std::atomic<std::uint64_t> published_{0};  // seq_cst by the giver, acquire by threads before they sleep
   alignas(64) std::atomic<std::uint64_t> claimed_{0};
