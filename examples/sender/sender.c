@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A detector in 150 lines: sends images to `rashpa receiver` by docs/reference/protocol.md, with POSIX alone.
+ * A detector in less than 150 lines: sends images to `rashpa receiver` by docs/reference/protocol.md, with POSIX alone.
  *
  *   cc -O2 -o sender sender.c && ./sender [PORT of the receiver's HTTP] [IMAGES]
  *
@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kWidth = 256, kHeight = 128, kSlots = 16, kPmtu = 1024, kLine = 2 * kWidth, kQpn = 77, kRun = 1 };
+enum { kWidth = 256, kHeight = 128, kPmtu = 1024, kLine = 2 * kWidth, kQpn = 77, kRun = 1 };
 static const char kOwner[] = "00000000000000000000000000c0ffee"; /* a secret of yours, 32 hexadecimal digits */
 static uint32_t g_key, g_psn, g_peer_qpn, g_peer_key;
 static int g_socket, g_http_port = 4781;
@@ -104,42 +104,41 @@ int main(int argc, char** argv) {
   char owner[64], attributes[128], text[4096];
   if (getrandom(&g_key, sizeof g_key, 0) != sizeof g_key) return 1;
   snprintf(owner, sizeof owner, "owner=\"%s\"", kOwner);
-  snprintf(attributes, sizeof attributes, "%s run=\"%d\" name=\"mine\"", owner, kRun);
+  snprintf(attributes, sizeof attributes, "%s run=\"%d\"", owner, kRun);
   snprintf(text, sizeof text,
-           "<Destination receiver=\"receiver\" peer_link=\"roce\" bind_address=\"127.0.0.1\" port=\"0\" link_threads=\"1\" flow=\"credits\" poll=\"event\" memory=\"pageable\" first_processor=\"-1\" modules=\"1\" module_width=\"%d\" module_height=\"%d\"><Dataset kind=\"pattern\"/>"
-           "<Buffer name=\"full\" width=\"%d\" height=\"%d\" pixel=\"uint16\" slots=\"%d\" stack=\"1\" every=\"1\" phase=\"0\" images=\"%llu\" deadline_ms=\"1000\" partial=\"keep\" keep_darks=\"false\" threads=\"1\" unit=\"cpu\" trigger=\"auto\" device=\"0\">"
-           "<DestinationDtp id=\"0\" module=\"0\" x=\"0\" y=\"0\" width=\"%d\" height=\"%d\" source_x=\"0\" source_y=\"0\"/><Sink><null/></Sink></Buffer><LinkOptions><roce pmtu=\"%d\"/></LinkOptions></Destination>",
-           kWidth, kHeight, kWidth, kHeight, kSlots, (unsigned long long)images, kWidth, kHeight, kPmtu);
+           "<Destination><Buffer name=\"full\" width=\"%d\" height=\"%d\" images=\"%llu\">"
+           "<DestinationDtp id=\"0\" width=\"%d\" height=\"%d\"/><Sink><null/></Sink></Buffer></Destination>",
+           kWidth, kHeight, (unsigned long long)images, kWidth, kHeight);
   const char* answer = order("Configure", attributes, text);
   g_peer = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)number(answer, "<Endpoint", "port")), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   g_peer_qpn = (uint32_t)number(answer, "<Endpoint", "qpn"), g_peer_key = (uint32_t)number(answer, "<Endpoint", "rkey");
   g_psn = g_key & 0xFFFFFF;
   const uint64_t pixels_at = number(answer, "<Placement", "pixels_offset"), slot_bytes = number(answer, "<Placement", "slot_bytes");
   const uint64_t first = number(answer, "<Placement", "first_line_offset"), pitch = number(answer, "<Placement", "pitch");
-  const uint64_t records = number(answer, "<Placement", "records_offset");
+  const uint64_t records = number(answer, "<Placement", "records_offset"), slots = number(answer, "<Placement", "slots");
   g_socket = socket(AF_INET, SOCK_DGRAM, 0); /* unconnected and never cut, so that the identification is 0 */
   setsockopt(g_socket, IPPROTO_IP, IP_MTU_DISCOVER, &(int){IP_PMTUDISC_DO}, sizeof(int));
   g_self = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   bind(g_socket, (struct sockaddr*)&g_self, sizeof g_self);
   getsockname(g_socket, (struct sockaddr*)&g_self, &(socklen_t){sizeof g_self});
-  snprintf(text, sizeof text, "<Endpoint address=\"127.0.0.1\" port=\"%d\" qpn=\"%d\" rkey=\"%u\" credit_offset=\"0\" psn=\"%u\"/>", ntohs(g_self.sin_port), kQpn, g_key, g_psn);
+  snprintf(text, sizeof text, "<Endpoint address=\"127.0.0.1\" port=\"%d\" qpn=\"%d\" rkey=\"%u\" psn=\"%u\"/>", ntohs(g_self.sin_port), kQpn, g_key, g_psn);
   order("Arm", owner, text);
   order("Start", owner, "");
   static uint8_t pixels[kHeight * kLine];
   for (uint64_t k = 0; k < images; ++k) {
     for (uint32_t at = 0; at < kWidth * kHeight; ++at) little(pixels + 2 * at, (k + at) & 0x3FFF, 2);
     wait_for_credit(k);
-    const uint64_t slot = pixels_at + k % kSlots * slot_bytes + first;
-    for (uint64_t line = 0; line < kHeight; ++line) put(slot + line * pitch, pixels + line * kLine, kLine, -1);
+    const uint64_t slot = k % slots, start = pixels_at + slot * slot_bytes + first;
+    for (uint64_t line = 0; line < kHeight; ++line) put(start + line * pitch, pixels + line * kLine, kLine, -1);
     uint8_t record[128] = {'R', 'S', 'P', 'A', 1, 0, 128};
     struct timespec now;
     clock_gettime(CLOCK_TAI, &now);
     little(record + 24, (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec, 8);
-    little(record + 16, k, 8), little(record + 32, k, 8), little(record + 40, k % kSlots, 4); /* frame, image, slot */
+    little(record + 16, k, 8), little(record + 32, k, 8), little(record + 40, slot, 4); /* frame, image, slot */
     little(record + 44, kHeight, 4), little(record + 48, sizeof pixels, 8), little(record + 60, kRun, 4);
     little(record + 56, crc_of(0x82F63B78, pixels, sizeof pixels), 4);
     little(record + 124, crc_of(0x82F63B78, record, 124), 4);
-    put(records + k % kSlots * 128, record, 128, (int64_t)(k & 0xFFFFFF));
+    put(records + slot * 128, record, 128, (int64_t)(k & 0xFFFFFF));
     usleep(10000);
   }
   snprintf(text, sizeof text, "<DtpEnd dtp=\"0\" images=\"%llu\"/>", (unsigned long long)images);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A detector in 150 lines: sends images to `rashpa receiver` by docs/reference/protocol.md, with Python's standard library alone.
+"""A detector in less than 150 lines: sends images to `rashpa receiver` by docs/reference/protocol.md, with Python's standard library alone.
 
 Usage: sender.py [http://127.0.0.1:4781] [IMAGES] [OUTPUT]. It configures the receiver, sends at 100 images a second, and prints the receiver's books.
 """
@@ -16,15 +16,11 @@ import urllib.request
 import zlib
 from xml.etree import ElementTree
 
-WIDTH, HEIGHT, SLOTS, PMTU = 256, 128, 16, 1024
+WIDTH, HEIGHT, PMTU = 256, 128, 1024
 LINE = 2 * WIDTH
 UC_WRITE_ONLY, UC_WRITE_ONLY_IMMEDIATE = 0x2A, 0x2B
 NAMESPACE = "urn:rashpa:telegram:2"
 QPN, KEY, RUN = 77, random.getrandbits(31), 1
-METADATA = f"""<metadata detector_name="mine" description="" instrument_name="" source_name="" sample_name="" distance_m="0.1"
-  beam_center_x="{WIDTH / 2}" beam_center_y="{HEIGHT / 2}" energy_kev="12.4" wavelength_angstrom="0.99987" pixel_size_m="7.5e-05"
-  sensor_material="Si" sensor_thickness_m="0.00032" count_time_s="0.01" frame_time_s="0.01" bit_depth_readout="16" receiver="receiver">
-  <modules name="m0" x="0" y="0" width="{WIDTH}" height="{HEIGHT}"/><dtps id="0" module="0" x="0" y="0" width="{WIDTH}" height="{HEIGHT}"/></metadata>"""
 TABLE = []
 for byte in range(256):
     for _ in range(8):
@@ -102,29 +98,25 @@ class QueuePair:
                 self.granted = max(self.granted, struct.unpack_from("<Q", packet, 28)[0])
 
 
-def record(frame: int, crc: int) -> bytes:
+def record(frame: int, slot: int, crc: int) -> bytes:
     """Return the frame record of an image: 128 bytes."""
-    head = struct.pack("<IHHIIQQQIIQII", 0x41505352, 1, 128, 0, 0, frame, time.time_ns(), frame, frame % SLOTS, HEIGHT, LINE * HEIGHT, crc, RUN)  # fmt: skip
+    head = struct.pack("<IHHIIQQQIIQII", 0x41505352, 1, 128, 0, 0, frame, time.time_ns(), frame, slot, HEIGHT, LINE * HEIGHT, crc, RUN)  # fmt: skip
     return head + bytes(60) + struct.pack("<I", crc32c(head + bytes(60)))
 
 
 def main() -> None:
     url, images, output = [*sys.argv[1:], *("http://127.0.0.1:4781", "100", "")[len(sys.argv) - 1 :]][:3]
     node, count = Node(url.rstrip("/")), int(images)
-    sink = f'<hdf5 prefix="{output}" existing="refuse">{METADATA}</hdf5>' if output else "<null/>"
+    sink = f'<hdf5 prefix="{output}"/>' if output else "<null/>"
     configured = node.order(
         "Configure",
-        f"""<Destination receiver="receiver" peer_link="roce" bind_address="127.0.0.1" port="0" link_threads="1" flow="credits" poll="event"
-          memory="pageable" first_processor="-1" modules="1" module_width="{WIDTH}" module_height="{HEIGHT}"><Dataset kind="pattern"/>
-        <Buffer name="full" width="{WIDTH}" height="{HEIGHT}" pixel="uint16" slots="{SLOTS}" stack="1" every="1" phase="0" images="{count}"
-          deadline_ms="1000" partial="keep" keep_darks="false" threads="1" unit="cpu" trigger="auto" device="0">
-        <DestinationDtp id="0" module="0" x="0" y="0" width="{WIDTH}" height="{HEIGHT}" source_x="0" source_y="0"/><Sink>{sink}</Sink></Buffer>
-        <LinkOptions><roce pmtu="{PMTU}"/></LinkOptions></Destination>""",
-        f'run="{RUN}" name="mine"',
+        f"""<Destination><Buffer name="full" width="{WIDTH}" height="{HEIGHT}" images="{count}">
+        <DestinationDtp id="0" width="{WIDTH}" height="{HEIGHT}"/><Sink>{sink}</Sink></Buffer></Destination>""",
+        f'run="{RUN}"',
     )
     endpoint, place = configured[0], {key: int(value) for key, value in configured[1].attrib.items()}
     pair = QueuePair(endpoint, "127.0.0.1")
-    own = f'<Endpoint address="127.0.0.1" port="{pair.port}" qpn="{QPN}" rkey="{KEY}" credit_offset="0" psn="{pair.psn}"/>'
+    own = f'<Endpoint address="127.0.0.1" port="{pair.port}" qpn="{QPN}" rkey="{KEY}" psn="{pair.psn}"/>'
     node.order("Arm", own)
     node.order("Start")
     began = time.monotonic()
@@ -132,12 +124,13 @@ def main() -> None:
         time.sleep(max(0.0, began + frame / 100 - time.monotonic()))
         pixels = struct.pack(f"<{WIDTH * HEIGHT}H", *((frame + place) & 0x3FFF for place in range(WIDTH * HEIGHT)))
         pair.wait_for_credit(frame)
-        slot = place["pixels_offset"] + frame % SLOTS * place["slot_bytes"] + place["first_line_offset"]
+        slot = frame % place["slots"]
+        first = place["pixels_offset"] + slot * place["slot_bytes"] + place["first_line_offset"]
         for line in range(HEIGHT):
             for start in range(0, LINE, PMTU):
                 part = pixels[line * LINE + start : line * LINE + min(start + PMTU, LINE)]
-                pair.write(slot + line * place["pitch"] + start, part)
-        pair.write(place["records_offset"] + frame % SLOTS * 128, record(frame, crc32c(pixels)), frame & 0xFFFFFF)
+                pair.write(first + line * place["pitch"] + start, part)
+        pair.write(place["records_offset"] + slot * 128, record(frame, slot, crc32c(pixels)), frame & 0xFFFFFF)
     node.order("Stop", f'<DtpEnd dtp="0" images="{count}"/>')
     while (status := node.order("GetStatus")).get("state") != "finished":
         time.sleep(0.05)

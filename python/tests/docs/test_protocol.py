@@ -62,7 +62,7 @@ def test_credits_of_the_page_grant_sixteen_images() -> None:
 
 def test_telegrams_of_the_page_are_telegrams() -> None:
     found = [type(decode_telegram(text.encode())).__name__ for text in blocks("xml")]
-    assert found == ["Configure", "Configured", "Arm", "Stop"]
+    assert found == ["Configure", "Configure", "Configured", "Arm", "Stop"]
 
 
 def test_each_counter_of_the_page_is_counted_by_the_link() -> None:
@@ -121,15 +121,18 @@ def test_the_sender_in_c_is_received_whole(receiver: tuple[str, Path], tmp_path:
 
 
 def test_senders_stay_as_short_as_the_page_says() -> None:
-    assert [len((SENDERS / name).read_text().splitlines()) for name in ("sender.py", "sender.c")] == [150, 150]
+    lines = {name: len((SENDERS / name).read_text().splitlines()) for name in ("sender.py", "sender.c")}
+    assert {name: count for name, count in lines.items() if count > 150} == {}
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('pixel="uint16"', 'pixel="uint12"', "uint12"),
-        ('slots="{SLOTS}"', 'slots="0"', "slots"),
-        ('peer_link="roce"', 'peer_link="rice"', "rice"),
+        ('images="{count}">', 'images="{count}" pixel="uint12">', "uint12"),
+        ('images="{count}">', 'images="{count}" slots="0">', "slots"),
+        ("<Destination>", '<Destination peer_link="rice">', "rice"),
+        ('images="{count}">', 'images="0" slots="1">', "'images'"),
+        ('images="{count}">', 'images="0" slots="1">', "'slots'"),
     ],
 )
 def test_a_refusal_names_the_attribute_and_the_sender_ends(

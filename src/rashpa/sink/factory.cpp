@@ -105,7 +105,7 @@ const Parameters<Hdf5Options>& parameters(const Hdf5Options& /*of*/) {
   static const auto declared =
       Parameters<Hdf5Options>("sink hdf5")
           .add({.name = "prefix"}, &Hdf5Options::prefix, Need::needed)
-          .add({.name = "existing", .choices = {"refuse", "replace"}}, &Hdf5Options::existing, Need::needed)
+          .add({.name = "existing", .choices = {"refuse", "replace"}}, &Hdf5Options::existing)
           .add({.name = "images_per_file", .least = 1, .most = 4294967295}, &Hdf5Options::images_per_file)
           .add({.name = "threads", .least = 1, .most = 64}, &Hdf5Options::threads)
           .add({.name = "compress", .choices = {"auto", "host"}}, &Hdf5Options::compress)
@@ -117,7 +117,7 @@ const Parameters<RawOptions>& parameters(const RawOptions& /*of*/) {
   static const auto declared =
       Parameters<RawOptions>("sink raw")
           .add({.name = "prefix"}, &RawOptions::prefix, Need::needed)
-          .add({.name = "existing", .choices = {"refuse", "replace"}}, &RawOptions::existing, Need::needed)
+          .add({.name = "existing", .choices = {"refuse", "replace"}}, &RawOptions::existing)
           .add({.name = "images_per_file", .least = 1, .most = 4294967295}, &RawOptions::images_per_file)
           .add({.name = "series_images", .least = 0, .most = 2147483648}, &RawOptions::series_images)
           .add({.name = "io", .choices = {"auto", "io_uring", "threads"}}, &RawOptions::io)

@@ -82,6 +82,11 @@ def options_of(keys: Section, link: str, device: str) -> LinkOptions:
     return options
 
 
+def default_options(link: str) -> LinkOptions:
+    """Return the options of a link of which nothing is said."""
+    return options_of(TABLES[link](), link, "")
+
+
 def parameters_of(options: LinkOptions) -> dict[str, Any]:
     """Return the values of a link's parameters, by name."""
     values = options.model_dump(mode="json")

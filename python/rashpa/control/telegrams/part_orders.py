@@ -48,30 +48,31 @@ class DtpPlace(Section):
 
 
 class FileMetadata(Section):
-    """The experiment as the output file describes it; names and units as in src/rashpa/sink/nxmx_metadata.hpp."""
+    """The experiment as the output file describes it; names and units as in src/rashpa/sink/nxmx_metadata.hpp. An absent field has the default of its key in
+    a run file. Of the buffer are then: the beam, in the middle of its image; `bit_depth_readout`, of its pixels; `modules` and `dtps`, where its DTPs lie."""
 
-    detector_name: Text
-    description: Text
-    instrument_name: Text
-    source_name: Text
-    sample_name: Text
-    distance_m: float
-    beam_center_x: float
-    beam_center_y: float
-    energy_kev: float
-    wavelength_angstrom: float
-    pixel_size_m: float
-    sensor_material: Text
-    sensor_thickness_m: float
-    count_time_s: float
-    frame_time_s: float
-    bit_depth_readout: int = Field(ge=0, le=64)
-    labels: list[Text] = Field(max_length=64)
+    detector_name: Text = "detector"
+    description: Text = ""
+    instrument_name: Text = ""
+    source_name: Text = ""
+    sample_name: Text = ""
+    distance_m: float = 0.1
+    beam_center_x: float | None = None
+    beam_center_y: float | None = None
+    energy_kev: float = 12.4
+    wavelength_angstrom: float = Field(default=0.0, description="0: by energy_kev")
+    pixel_size_m: float = 75e-6
+    sensor_material: Text = "Si"
+    sensor_thickness_m: float = 320e-6
+    count_time_s: float = 0.0
+    frame_time_s: float = 0.0
+    bit_depth_readout: int = Field(default=0, ge=0, le=64)
+    labels: list[Text] = Field(default=[], max_length=64)
     image_fast: Direction = "-x"
     image_slow: Direction = "-y"
-    modules: list[ModulePlace] = Field(max_length=MOST_PLACES)
-    dtps: list[DtpPlace] = Field(max_length=256)
-    receiver: Text
+    modules: list[ModulePlace] = Field(default=[], max_length=MOST_PLACES)
+    dtps: list[DtpPlace] = Field(default=[], max_length=256)
+    receiver: Text = ""
     start_time: Text = ""
     saturation_value: float = 0.0
     pixel_units: Text = ""
@@ -86,24 +87,24 @@ class Hdf5Order(sink_sections.Hdf5Sink):
     """The order to a receiver for a sink hdf5."""
 
     prefix: str = Field(max_length=4096)
-    existing: Literal["refuse", "replace"]
+    existing: Literal["refuse", "replace"] = "refuse"
     series_images: int = Field(default=0, ge=0, le=2**31)
-    metadata: FileMetadata
+    metadata: FileMetadata = FileMetadata()
 
 
 class Stream2Order(sink_sections.Stream2Sink):
     """The order to a receiver for a sink stream2."""
 
-    metadata: FileMetadata
+    metadata: FileMetadata = FileMetadata()
 
 
 class RawOrder(sink_sections.RawSink):
     """The order to a receiver for a sink raw."""
 
     prefix: str = Field(max_length=4096)
-    existing: Literal["refuse", "replace"]
+    existing: Literal["refuse", "replace"] = "refuse"
     series_images: int = Field(default=0, ge=0, le=2**31)
-    metadata: FileMetadata
+    metadata: FileMetadata = FileMetadata()
 
 
 FILE_ORDERS = (Hdf5Order, RawOrder)

@@ -44,8 +44,8 @@ class Configure(Order):
     """Gives a node its part of a run: `source` to an emulator, `destination` to a receiver. It claims a node without an owner. `orphaned`: absent, the run
     ends when the owner is gone."""
 
-    run: int
-    name: str
+    run: int = 1
+    name: str = "run"
     source: Source | None = None
     destination: Destination | None = None
     orphaned: Orphaned | None = None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from rashpa.control.runfile.engine_keys import FaultsKeys, GroupKeys, RunKeys
 from rashpa.control.runfile.kernels import Kernel
-from rashpa.control.runfile.links import LinkOptions
+from rashpa.control.runfile.links import LinkOptions, default_options
 from rashpa.control.telegrams.part_orders import SinkOrder
 from rashpa.data.geometry.orientation import Orientation
 
@@ -24,7 +24,7 @@ class Endpoint:
     port: int
     qpn: int
     rkey: int
-    credit_offset: int
+    credit_offset: int = 0
     window_bytes: int = 0
     psn: int = 0
 
@@ -113,8 +113,8 @@ class SourceDtp:
     y: int
     width: int
     height: int
-    every: int
-    phase: int
+    every: int = 1
+    phase: int = 0
     images: int
     placement: Placement
     destination: Endpoint
@@ -149,18 +149,18 @@ class Source:
     """The whole task of an emulator. `emulator`: its name in the run file. `options`: of each link that its DTPs take. `modules`: of the whole detector.
     `card`: none where threads play the DTPs. `end`: "told", `frames` come at most, and Stop says how many. `run`: keys of [run]."""
 
-    bind_address: str
+    bind_address: str = "127.0.0.1"
     frames: int
     modules: int
     width: int
     height: int
-    pixel: str
-    rate_hz: float
-    flow: str
-    on_full: str
-    first_processor: int
+    pixel: str = "uint16"
+    rate_hz: float = 0.0
+    flow: str = "credits"
+    on_full: str = "pause"
+    first_processor: int = -1
     dataset: Dataset
-    faults: Faults
+    faults: Faults = Faults()
     dtps: tuple[SourceDtp, ...]
     options: tuple[LinkOptions, ...] = field(metadata={PART: "LinkOptions"})
     emulator: str = "emulator"
@@ -177,13 +177,13 @@ class DestinationDtp:
     """A DTP from the receiver's side: pixels (x, y, width, height) of the buffer's image, from (source_x, source_y) of the module as it was turned."""
 
     id: int
-    module: int
-    x: int
-    y: int
+    module: int = 0
+    x: int = 0
+    y: int = 0
     width: int
     height: int
-    source_x: int
-    source_y: int
+    source_x: int = 0
+    source_y: int = 0
     turn: int = 0
     flip: bool = False
 
@@ -230,19 +230,19 @@ class Buffer:
     name: str
     width: int
     height: int
-    pixel: str
-    slots: int
-    stack: int
-    every: int
-    phase: int
+    pixel: str = "uint16"
+    slots: int = 40
+    stack: int = 1
+    every: int = 1
+    phase: int = 0
     images: int
-    deadline_ms: int
-    partial: str
-    keep_darks: bool
-    threads: int
-    unit: str
-    trigger: str
-    device: str
+    deadline_ms: int = 1000
+    partial: str = "keep"
+    keep_darks: bool = False
+    threads: int = 1
+    unit: str = "cpu"
+    trigger: str = "auto"
+    device: str = "0"
     dtps: tuple[DestinationDtp, ...]
     kernels: tuple[Kernel, ...] = field(default=(), metadata={PART: "Kernel"})
     sinks: tuple[SinkOrder, ...] = field(default=(), metadata={PART: "Sink"})
@@ -259,26 +259,40 @@ class Buffer:
 
 @dataclass(frozen=True, kw_only=True)
 class Destination:
-    """The whole task of a receiver. `receiver`: its name in the run file. `modules`, `module_width`, `module_height`: the shape of the calibration.
-    `peer_link`: the emulators'."""
+    """The whole task of a receiver. `receiver`: its name in the run file. `modules`, `module_width`, `module_height`: the shape of the calibration, by the
+    DTPs where it is not given. `peer_link`: the emulators', its own where it is not given. `port`: 0, any free one, which the answer tells."""
 
-    receiver: str
-    peer_link: str
-    bind_address: str
-    port: int
-    link_threads: int
-    flow: str
-    poll: str
-    memory: str
-    first_processor: int
-    modules: int
-    module_width: int
-    module_height: int
-    dataset: Dataset
+    receiver: str = "receiver"
+    peer_link: str = ""
+    bind_address: str = "127.0.0.1"
+    port: int = 0
+    link_threads: int = 1
+    flow: str = "credits"
+    poll: str = "event"
+    memory: str = "huge"
+    first_processor: int = -1
+    modules: int = 0
+    module_width: int = 0
+    module_height: int = 0
+    dataset: Dataset = Dataset(kind="pattern")
     buffers: tuple[Buffer, ...]
-    options: LinkOptions = field(metadata={PART: "LinkOptions"})
+    options: LinkOptions = field(default=default_options("roce"), metadata={PART: "LinkOptions"})
     numa: str = "auto"
     calibration: Calibration | None = None
+
+    def __post_init__(self) -> None:
+        """Fill what is not said: the other side has the same link, and the detector has the modules that the DTPs tell of."""
+        dtps = [dtp for buffer in self.buffers for dtp in buffer.dtps]
+        sides = [dtp.orientation.sides(dtp.source_x + dtp.width, dtp.source_y + dtp.height) for dtp in dtps]
+        derived = {
+            "peer_link": self.options.kind,
+            "modules": max((dtp.module + 1 for dtp in dtps), default=1),
+            "module_width": max((width for width, _ in sides), default=1),
+            "module_height": max((height for _, height in sides), default=1),
+        }
+        for name, value in derived.items():
+            if not getattr(self, name):
+                object.__setattr__(self, name, value)
 
     @property
     def link(self) -> str:

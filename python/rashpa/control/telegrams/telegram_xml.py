@@ -98,27 +98,32 @@ def _value_of(text: str, kind: Any) -> Any:
 
 
 def _part_of(element: Any, cls: type) -> Any:
+    """Return the part in an element that the schema has checked. Absent fields have their default. Raise TelegramError with all faults of the parts in it."""
     values: dict[str, Any] = {}
+    faults: list[TelegramError] = []
     for name, kind, how in _parts(cls):
-        if how == "attribute":
+        if how in ("attribute", "list"):
             text = element.get(name)
             if text is not None:  # the schema has said which may be absent: those with a default
-                values[name] = _value_of(text, kind)
-        elif how == "list":
-            text = element.get(name)
-            if text is not None:
-                values[name] = tuple(_value_of(part, kind) for part in text.split())
+                whole = how == "attribute"
+                values[name] = _value_of(text, kind) if whole else tuple(_value_of(one, kind) for one in text.split())
         elif how == "keys":
             values[name] = keys_of(element, kind)
-        elif how in ("part", "parts"):
-            parts = tuple(part_of(child, kind) for child in element.iterchildren(f"{{{NAMESPACE}}}{kind.element}"))
-            values[name] = parts if how == "parts" else parts[0]
         else:
-            found = [_part_of(child, kind) for child in element.iterchildren(f"{{{NAMESPACE}}}{kind.__name__}")]
-            if how == "children":
+            of_model = how in ("part", "parts")
+            tag = kind.element if of_model else kind.__name__
+            found = []
+            for child in element.iterchildren(f"{{{NAMESPACE}}}{tag}"):
+                try:
+                    found.append(part_of(child, kind) if of_model else _part_of(child, kind))
+                except TelegramError as error:
+                    faults.append(error)
+            if how in ("parts", "children"):
                 values[name] = tuple(found)
-            else:
-                values[name] = found[0] if found else None
+            elif found:
+                values[name] = found[0]
+    if faults:
+        raise TelegramError("\n".join(map(str, faults)), faults[0].code)
     return cls(**values)
 
 

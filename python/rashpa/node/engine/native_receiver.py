@@ -55,6 +55,7 @@ from rashpa.node.engine.output_files import prepare_output
 from rashpa.node.engine.provenance import CalibrationFact, calibration_facts, sha256_of
 from rashpa.node.engine.python_kernel import load_python_kernel
 from rashpa.node.engine.stored_mask import stored_masks
+from rashpa.node.engine.told_metadata import told_metadata
 
 _NO_MASKS: Mapping[str, NDArray[np.uint32]] = MappingProxyType({})
 
@@ -146,7 +147,7 @@ class _Image:
     def _plane(self, said: ModulePlace, metadata: FileMetadata, first: tuple[int, int]) -> Plane:
         """Return the plane of the module, in m: as it is given, or by the beam."""
         if not (said.corner or said.fast or said.slow):
-            beam, pitch = (metadata.beam_center_x, metadata.beam_center_y), metadata.pixel_size_m
+            beam, pitch = (metadata.beam_center_x or 0.0, metadata.beam_center_y or 0.0), metadata.pixel_size_m
             return Axes(metadata.image_fast, metadata.image_slow).plane(beam, pitch).starting(first)
         return Plane(*(_vector(said.name, key, getattr(said, key)) for key in ("corner", "fast", "slow")))
 
@@ -271,7 +272,7 @@ def _buffer_config(
     code = {code: sha256_of(folders.kernel_file(code)) for one in kernels if (code := code_of(one))}
     origin = replace(origin, code=code, reasons=[one.veto_reasons for one in made])
     image = _Image(_native.Reshaping(made, buffer.width, buffer.height), mask)
-    config.sinks = [_sink(sink, kernels, image, origin) for sink in buffer.sinks]
+    config.sinks = [_sink(sink, buffer, image, origin) for sink in buffer.sinks]
     return config
 
 
@@ -311,25 +312,26 @@ def _python_kernel(kernel: PythonKernel, folders: Folders) -> _native.Kernel:
     return native_kernel(function, name, loaded.origin, loaded.declared)
 
 
-def _sink(sink: SinkOrder, kernels: Sequence[Kernel], image: _Image, origin: _Origin) -> _native.SinkConfig:
+def _sink(sink: SinkOrder, buffer: telegram.Buffer, image: _Image, origin: _Origin) -> _native.SinkConfig:
     values = sink.model_dump(mode="json", exclude={"kind", "metadata"})
     if not isinstance(sink, (*FILE_ORDERS, Stream2Order)):
         return _native.SinkConfig(sink.kind, values)
-    metadata = _metadata(sink.metadata, image, origin.proof)
-    _add_origin(metadata, kernels, origin)
+    mask = image.mask()
+    metadata = _metadata(told_metadata(sink.metadata, buffer, mask.shape), image, mask, origin.proof)
+    _add_origin(metadata, buffer.kernels, origin)
     if isinstance(sink, FILE_ORDERS):
         prepare_output(Path(sink.prefix), sink.existing)
     return _native.SinkConfig(sink.kind, values, metadata)
 
 
-def _metadata(said: FileMetadata, image: _Image, proof: str) -> _native.NxmxMetadata:
+def _metadata(said: FileMetadata, image: _Image, mask: NDArray[np.uint32], proof: str) -> _native.NxmxMetadata:
     plain = said.model_dump(mode="json", exclude={"labels", "modules", "dtps", "image_fast", "image_slow"})
     plain |= {"software_version": software_version(), "proof": proof}
     metadata = _native.NxmxMetadata(plain)
     metadata.labels = said.labels
     metadata.modules = [image.module(module, said) for module in said.modules]
     metadata.dtps = [image.dtp(dtp) for dtp in said.dtps]
-    metadata.pixel_mask = image.mask()
+    metadata.pixel_mask = mask
     return metadata
 
 

@@ -26,7 +26,7 @@ from rashpa.testing.warm_nodes import WarmNodes
 
 SENDERS = Path(__file__).resolve().parents[4] / "examples" / "sender"
 SMALL = (
-    ("HEIGHT, SLOTS, PMTU = 256, 128, 16, 1024", "HEIGHT, SLOTS, PMTU = 256, 6, 4, 256"),
+    ("HEIGHT, PMTU = 256, 128, 1024", "HEIGHT, PMTU = 256, 6, 256"),
     ("frame / 100", "frame / 1000"),
 )
 IMAGES = 8
@@ -103,13 +103,13 @@ MUTANTS: dict[str, tuple[tuple[str, str], str, str]] = {
     "one ahead of credits": (("while self.granted <= image", "while self.granted < image"), "credits", "are granted"),
     "reads credits once": (("while self.granted <= image:", "if self.granted <= image:"), "credits", "are granted"),
     "record before lines": (
-        ('        for line in range(HEIGHT):\n', '        pair.write(place["records_offset"] + frame % SLOTS * 128, record(frame, crc32c(pixels)), frame)\n        for line in range(HEIGHT):\n'),
+        ('        for line in range(HEIGHT):\n', '        pair.write(place["records_offset"] + slot * 128, record(frame, slot, crc32c(pixels)), frame)\n        for line in range(HEIGHT):\n'),
         "lines",
         "when its record comes",
     ),
     "last line left out": (("for line in range(HEIGHT)", "for line in range(HEIGHT - 1)"), "lines", "lacks 512 bytes"),
     "lines taken for contiguous": (('line * place["pitch"]', "line * LINE"), "bounds", "lie in no line"),
-    "slots taken for contiguous": (('frame % SLOTS * place["slot_bytes"]', "frame % SLOTS * HEIGHT * LINE"), "bounds", "lie in no line"),
+    "slots taken for contiguous": (('slot * place["slot_bytes"]', "slot * HEIGHT * LINE"), "bounds", "lie in no line"),
     "first line forgotten": ((' + place["first_line_offset"]\n', "\n"), "bounds", "lie in no line"),
     "key of its own": (("int(place.get(\"rkey\", 0))", "KEY"), "key", "key "),
     "wrong queue pair": (("self.qpn, self.psn)\n", "self.qpn + 1, self.psn)\n"), "packet", "queue pair"),
@@ -117,7 +117,7 @@ MUTANTS: dict[str, tuple[tuple[str, str], str, str]] = {
     "sequence by two": (("self.psn + 1 &", "self.psn + 2 &"), "sequence", "is next"),
     "record of another run": (("crc, RUN)", "crc, RUN + 1)"), "record", "run 2 in the record; 1"),
     "record without own crc": (("crc32c(head + bytes(60))", "0"), "record", "own CRC32C"),
-    "checksum of other lines": (("record(frame, crc32c(pixels))", "record(frame, crc32c(pixels[:-1]))"), "checksum", "by its record"),
+    "checksum of other lines": (("record(frame, slot, crc32c(pixels))", "record(frame, slot, crc32c(pixels[:-1]))"), "checksum", "by its record"),
     "immediate without index": (("frame & 0xFFFFFF)", "0)"), "record", "immediate 0x00000000; 0x00000001"),
     "version of the header": (("0x40 | pad", "0x41 | pad"), "packet", "version 1"),
     "partition key": (("pad << 4, 0xFFFF", "pad << 4, 0x7FFF"), "packet", "partition key 0x7fff"),

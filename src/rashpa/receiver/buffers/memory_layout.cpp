@@ -2,8 +2,11 @@
 #include "rashpa/receiver/buffers/memory_layout.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
+#include <string>
+#include <vector>
 
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame/dtp_id.hpp"
@@ -20,37 +23,54 @@ bool overlap(const DtpConfig& a, const DtpConfig& b) {
   return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 }
 
-void check(const BufferConfig& buffer) {
-  if (buffer.width == 0 || buffer.height == 0) {
-    throw ConfigError(
-        fmt::format("buffer '{}': an image of {} x {} pixels has no pixel", buffer.name, buffer.width, buffer.height));
+/// Collects what is wrong, so that a writer of orders mends all of it at once.
+class LayoutFaults {
+ public:
+  template <typename... Args>
+  void add(bool wrong, fmt::format_string<const Args&...> text, const Args&... args) {
+    if (wrong && ++count_ <= kMost) texts_.push_back(fmt::format(text, args...));
   }
-  if (buffer.stack == 0 || buffer.slots < 2 * buffer.stack || buffer.slots % buffer.stack != 0) {
-    throw ConfigError(fmt::format(
-        "buffer '{}': slots = {} must be a multiple of stack = {} and hold at least two stacks; try slots = {}",
-        buffer.name, buffer.slots, buffer.stack, 4 * std::max(buffer.stack, 1U)));
+  void raise() const {
+    if (texts_.empty()) return;
+    const std::string more = count_ > kMost ? fmt::format("\nand {} more", count_ - kMost) : "";
+    throw ConfigError(fmt::format("{}{}", fmt::join(texts_, "\n"), more));
   }
-  if (buffer.images == 0)
-    throw ConfigError(fmt::format("buffer '{}': its time slice holds no image of the run", buffer.name));
-  if (buffer.deadline_ns <= 0) throw ConfigError(fmt::format("buffer '{}': deadline_ms must be above 0", buffer.name));
-  if (buffer.quiet_ns < 0) throw ConfigError(fmt::format("buffer '{}': quiet_ms must not be negative", buffer.name));
-  if (buffer.sinks.empty())
-    throw ConfigError(
-        fmt::format("buffer '{}': give it a sink, kind = \"null\" if nothing is to be kept", buffer.name));
-  if (buffer.dtps.empty()) throw ConfigError(fmt::format("buffer '{}': no DTP writes into it", buffer.name));
+
+ private:
+  static constexpr std::size_t kMost = 16;  // are told in words
+  std::vector<std::string> texts_;
+  std::size_t count_ = 0;
+};
+
+void check_places(const BufferConfig& buffer, LayoutFaults& faults) {
   for (std::size_t i = 0; i < buffer.dtps.size(); ++i) {
     const DtpConfig& dtp = buffer.dtps[i];
-    if (!inside({dtp.x, dtp.y, dtp.width, dtp.height}, buffer.width, buffer.height)) {
-      throw ConfigError(
-          fmt::format("buffer '{}': DTP {} at x={} y={} with {} x {} pixels is not inside the image of {} x {}",
-                      buffer.name, dtp.id, dtp.x, dtp.y, dtp.width, dtp.height, buffer.width, buffer.height));
-    }
+    faults.add(!inside({dtp.x, dtp.y, dtp.width, dtp.height}, buffer.width, buffer.height),
+               "buffer '{}': DTP {} at x={} y={} with {} x {} pixels is not inside the image of {} x {}", buffer.name,
+               dtp.id, dtp.x, dtp.y, dtp.width, dtp.height, buffer.width, buffer.height);
     for (std::size_t other = 0; other < i; ++other) {
-      if (overlap(dtp, buffer.dtps[other])) {
-        throw ConfigError(fmt::format("buffer '{}': DTPs {} and {} overlap in the image", buffer.name,
-                                      buffer.dtps[other].id, dtp.id));
-      }
+      faults.add(overlap(dtp, buffer.dtps[other]), "buffer '{}': DTPs {} and {} overlap in the image", buffer.name,
+                 buffer.dtps[other].id, dtp.id);
     }
+  }
+}
+
+void check(const BufferConfig& buffer, std::set<std::uint32_t>& ids, LayoutFaults& faults) {
+  faults.add(buffer.width == 0 || buffer.height == 0, "buffer '{}': an image of {} x {} pixels has no pixel",
+             buffer.name, buffer.width, buffer.height);
+  faults.add(buffer.stack == 0 || buffer.slots < 2 * buffer.stack || buffer.slots % buffer.stack != 0,
+             "buffer '{}': slots = {} must be a multiple of stack = {} and hold at least two stacks; try slots = {}",
+             buffer.name, buffer.slots, buffer.stack, 4 * std::max(buffer.stack, 1U));
+  faults.add(buffer.images == 0, "buffer '{}': its time slice holds no image of the run", buffer.name);
+  faults.add(buffer.deadline_ns <= 0, "buffer '{}': deadline_ms must be above 0", buffer.name);
+  faults.add(buffer.quiet_ns < 0, "buffer '{}': quiet_ms must not be negative", buffer.name);
+  faults.add(buffer.sinks.empty(), "buffer '{}': give it a sink, kind = \"null\" if nothing is to be kept",
+             buffer.name);
+  faults.add(buffer.dtps.empty(), "buffer '{}': no DTP writes into it", buffer.name);
+  check_places(buffer, faults);
+  for (const DtpConfig& dtp : buffer.dtps) {
+    faults.add(dtp.id > kLargestDtpId || !ids.insert(dtp.id).second, "buffer '{}': DTP id {} is used twice or above {}",
+               buffer.name, dtp.id, kLargestDtpId);
   }
 }
 
@@ -59,9 +79,11 @@ void check(const BufferConfig& buffer) {
 MemoryLayout lay_out(const std::vector<BufferConfig>& buffers, unit::ImagesIn images) {
   if (buffers.empty()) throw ConfigError("receiver: no buffer is configured");
   MemoryLayout layout;
+  LayoutFaults faults;
   std::set<std::uint32_t> ids;
+  for (const BufferConfig& buffer : buffers) check(buffer, ids, faults);
+  faults.raise();
   for (const BufferConfig& buffer : buffers) {
-    check(buffer);
     const std::uint64_t pixel = pixel_bytes(buffer.pixel);
     const std::uint64_t pitch = buffer.width * pixel;
     std::uint64_t& end = images == unit::ImagesIn::device ? layout.device_bytes : layout.bytes;
@@ -69,10 +91,6 @@ MemoryLayout lay_out(const std::vector<BufferConfig>& buffers, unit::ImagesIn im
     layout.buffers.push_back(ring);
     end += ring.slot_bytes * buffer.slots;
     for (const DtpConfig& dtp : buffer.dtps) {
-      if (dtp.id > kLargestDtpId || !ids.insert(dtp.id).second) {
-        throw ConfigError(
-            fmt::format("buffer '{}': DTP id {} is used twice or above {}", buffer.name, dtp.id, kLargestDtpId));
-      }
       layout.dtps.push_back({.pixels_offset = ring.pixels_offset,
                              .slot_bytes = ring.slot_bytes,
                              .slots = buffer.slots,

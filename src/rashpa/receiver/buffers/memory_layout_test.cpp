@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "rashpa/core/error.hpp"
 
 namespace rashpa::receiver {
@@ -71,6 +74,39 @@ TEST(MemoryLayout, what_cannot_work_is_refused) {
   refused([](BufferConfig& b) { b.dtps[1].id = 65536; });
   EXPECT_THROW(lay_out({}), ConfigError);
   EXPECT_NO_THROW(lay_out({buffer()}));
+}
+
+TEST(MemoryLayout, all_faults_of_all_buffers_are_told_at_once) {
+  BufferConfig bad = buffer();
+  bad.slots = 6;
+  bad.images = 0;
+  bad.dtps[1].x = 7;
+  BufferConfig other = buffer();
+  other.name = "other";
+  other.dtps[1].y = 7;
+  try {
+    lay_out({bad, other});
+    ADD_FAILURE() << "not refused";
+  } catch (const ConfigError& error) {
+    const std::string text = error.what();
+    for (const char* words :
+         {"slots = 6", "holds no image", "DTP 1 at x=7", "DTPs 0 and 1 overlap", "DTP id 0 is used"}) {
+      EXPECT_NE(text.find(words), std::string::npos) << words << " is not in: " << text;
+    }
+  }
+}
+
+TEST(MemoryLayout, of_very_many_faults_the_first_are_told_and_the_number_of_the_others) {
+  BufferConfig bad = buffer();
+  for (std::uint32_t id = 2; id < 60; ++id) bad.dtps.push_back({.id = id, .module = id, .width = 1024, .height = 8});
+  try {
+    lay_out({bad});
+    ADD_FAILURE() << "not refused";
+  } catch (const ConfigError& error) {
+    const std::string text = error.what();
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 16) << text;
+    EXPECT_NE(text.find(" more"), std::string::npos) << text;
+  }
 }
 
 }  // namespace
