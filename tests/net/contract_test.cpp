@@ -64,9 +64,10 @@ Pair make_full_icrc(const memory::Buffer& region, const std::vector<ReceiverDtp>
 
 namespace rashpa::link {
 
-INSTANTIATE_TEST_SUITE_P(PacketSockets, LinkContract,
-                         ::testing::Values(std::pair{"roce1", &net::make_roce1},
-                                           std::pair{"roce_full_icrc", &net::make_full_icrc}),
-                         [](const auto& param) { return param.param.first; });
+const auto kLinks =
+    ::testing::Values(ContractLink{"roce1", &net::make_roce1}, ContractLink{"roce_full_icrc", &net::make_full_icrc});
+const auto kNamed = [](const auto& param) { return std::string(param.param.name); };
+INSTANTIATE_TEST_SUITE_P(PacketSockets, LinkContract, kLinks, kNamed);
+INSTANTIATE_TEST_SUITE_P(PacketSockets, LinkCreditContract, kLinks, kNamed);
 
 }  // namespace rashpa::link

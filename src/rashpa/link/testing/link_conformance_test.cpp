@@ -5,6 +5,8 @@
 #include "rashpa/link/pcie/sender.hpp"
 #include "rashpa/link/roce/receiver.hpp"
 #include "rashpa/link/roce/sender.hpp"
+#include "rashpa/link/sls/receiver.hpp"
+#include "rashpa/link/sls/sending/sender.hpp"
 #include "rashpa/link/testing/link_contract.hpp"
 
 namespace rashpa::link {
@@ -85,13 +87,51 @@ Pair make_pcie_spin(const memory::Buffer& region, const std::vector<ReceiverDtp>
   return make_pcie(region, dtps, queues, bell, Poll::spin);
 }
 
-INSTANTIATE_TEST_SUITE_P(Links, LinkContract,
-                         ::testing::Values(std::pair{"inproc", &make_inproc}, std::pair{"roce", &make_roce_only},
-                                           std::pair{"roce_first_middle_last", &make_roce_fml},
-                                           std::pair{"roce_rc", &make_roce_rc}, std::pair{"roce_ud", &make_roce_ud},
-                                           std::pair{"pcie", &make_pcie_event},
-                                           std::pair{"pcie_spinning", &make_pcie_spin}),
-                         [](const auto& param) { return param.param.first; });
+constexpr std::uint32_t kSlsRows = 4;
+constexpr std::uint32_t kSlsRowBytes = 512;
+
+// EIGER with few rows, of which a frame is two packets a port.
+Pair make_sls(const memory::Buffer& region, const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues,
+              Doorbell& bell) {
+  sls::ReceiverConfig config;
+  config.options.detector = sls::Detector::eiger;
+  config.options.bits = 8;
+  config.options.gigabits = 1;
+  config.options.read_rows = kSlsRows;
+  config.options.first_frame = 1;
+  config.threads = static_cast<std::uint32_t>(dtps.size());
+  auto receiver = std::make_unique<sls::SlsReceiver>(config, region.bytes(), dtps, queues, bell);
+  Pair pair;
+  std::vector<Endpoint> sources;
+  const std::vector<Endpoint> endpoints = receiver->endpoints();
+  for (std::size_t d = 0; d < dtps.size(); ++d) {
+    sls::SenderConfig source;
+    source.destination = endpoints[d];
+    source.options = config.options;
+    source.dtp = dtps[d].id;
+    source.images = dtps[d].images;
+    source.payload_bytes = dtps[d].placement.payload_bytes();
+    pair.senders.push_back(std::make_unique<sls::SlsSender>(source));
+    sources.push_back(pair.senders.back()->endpoint());
+  }
+  receiver->connect(sources);
+  pair.receiver = std::move(receiver);
+  return pair;
+}
+
+const auto kLinks =
+    ::testing::Values(ContractLink{"inproc", &make_inproc}, ContractLink{"roce", &make_roce_only},
+                      ContractLink{"roce_first_middle_last", &make_roce_fml}, ContractLink{"roce_rc", &make_roce_rc},
+                      ContractLink{"roce_ud", &make_roce_ud}, ContractLink{"pcie", &make_pcie_event},
+                      ContractLink{"pcie_spinning", &make_pcie_spin});
+const auto kNamed = [](const auto& param) { return std::string(param.param.name); };
+INSTANTIATE_TEST_SUITE_P(Links, LinkContract, kLinks, kNamed);
+INSTANTIATE_TEST_SUITE_P(Links, LinkCreditContract, kLinks, kNamed);
+INSTANTIATE_TEST_SUITE_P(
+    OneWay, LinkContract,
+    ::testing::Values(ContractLink{
+        .name = "sls", .make = &make_sls, .lines = kSlsRows, .line_bytes = kSlsRowBytes, .credits = false}),
+    kNamed);
 
 }  // namespace
 }  // namespace rashpa::link

@@ -49,8 +49,10 @@ Pair make_changing(const memory::Buffer& region, const std::vector<ReceiverDtp>&
   return pair;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, LinkContract, ::testing::Values(std::pair{"changing_frames", &make_changing}),
-                         [](const auto& param) { return param.param.first; });
+const auto kLinks = ::testing::Values(ContractLink{"changing_frames", &make_changing});
+const auto kNamed = [](const auto& param) { return std::string(param.param.name); };
+INSTANTIATE_TEST_SUITE_P(Cuda, LinkContract, kLinks, kNamed);
+INSTANTIATE_TEST_SUITE_P(Cuda, LinkCreditContract, kLinks, kNamed);
 
 class CudaEngine : public ::testing::Test {
  protected:
