@@ -16,6 +16,7 @@
 #include "rashpa/core/books/books.hpp"
 #include "rashpa/core/frame/dealt.hpp"
 #include "rashpa/core/frame/frame_record.hpp"
+#include "rashpa/core/frame/results.hpp"
 #include "rashpa/core/image/pixel_type.hpp"
 #include "rashpa/core/image/placement.hpp"
 #include "rashpa/core/image/region.hpp"
@@ -193,6 +194,14 @@ class Receiver {
   /// Any thread, though it allocates: the link's counters, by name (counters.hpp). Bad data is counted and never
   /// thrown.
   [[nodiscard]] virtual Counts stats() const = 0;
+};
+
+/// A receiver whose detector says more of an image than its pixels: words of the frame record, FrameRecord::user.
+class Describing {
+ public:
+  virtual ~Describing() = default;
+  /// Their names in their order, all Column::of_header and i64; does not change.
+  [[nodiscard]] virtual std::vector<Column> header_columns() const = 0;
 };
 
 /// A receiver with a device that writes the memory, which must be registered.

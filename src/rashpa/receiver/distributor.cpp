@@ -130,6 +130,7 @@ void Distributor::distribute(Stack& stack) {
     if (image.decision == Decision::errored && unsaid) image.fail(ErrorReason::unit);
   }
   lane_.refuse_overwritten(stack, comparison_.changed(stack));
+  tell_headers(stack);
   if (feedback_) feedback_->publish(stack);
   last_decided_ns_.store(stack.decided_ns, std::memory_order_relaxed);
   decided_ns_.record(stack.decided_ns - stack.ready_ns);
@@ -153,6 +154,18 @@ void Distributor::distribute(Stack& stack) {
     }
   }
   let_go(stack);
+}
+
+// Behind the unit, which has cleared all numbers.
+void Distributor::tell_headers(Stack& stack) const noexcept {
+  const std::vector<Column>& columns = output_.results.columns;
+  const auto first = std::find_if(columns.begin(), columns.end(), [](const Column& one) { return one.of_header; });
+  for (StackImage& image : stack.view()) {
+    auto word = image.header.begin();
+    for (auto at = static_cast<std::size_t>(first - columns.begin()); at < columns.size(); ++at) {
+      image.scalars[at] = image.has_header ? Scalar::of_count(*word++) : Scalar::of_integer(kNoHeader);
+    }
+  }
 }
 
 // Sinks may be through in any order; the link takes slots back in the order of images.

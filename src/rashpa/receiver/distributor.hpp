@@ -89,6 +89,7 @@ class Distributor final : private LineOwner {
   void run(int processor);
   void end(std::uint64_t taken) noexcept;
   void distribute(Stack& stack);
+  void tell_headers(Stack& stack) const noexcept;
   void count(const StackImage& image);
   [[nodiscard]] std::string why_errored(const StackImage& image) const;
   void note_errored(std::uint64_t index, std::uint64_t frame, ErrorReason reason, const std::string& text) noexcept;

@@ -50,6 +50,24 @@ std::string_view words_of(link::Loss loss) noexcept {
   }
 }
 
+/// Adds the numbers that the detector says of each image behind those of the kernels.
+void add_header(const std::vector<Column>& columns, const std::string& buffer, Results& results) {
+  if (results.columns.size() + columns.size() > kMostColumns) {
+    throw ConfigError(
+        fmt::format("receiver: buffer {}: its kernels make {} numbers an image, and the detector tells {}; leave "
+                    "kernels out, so that there are {} at most",
+                    buffer, results.columns.size(), columns.size(), kMostColumns));
+  }
+  for (const Column& column : columns) {
+    if (results.column(column.name) != results.columns.size()) {
+      throw ConfigError(
+          fmt::format("receiver: buffer {}: a kernel makes the number {}, which the detector tells, too; rename it",
+                      buffer, column.name));
+    }
+    results.columns.push_back(column);
+  }
+}
+
 /// Whether sources may write over images while units have them. With credits they do not, and those of them that lie in
 /// memory of a device are copied by nobody.
 bool may_change(const Config& config, const link::Receiver& link) noexcept {
@@ -129,7 +147,10 @@ Receiver::Receiver(Config config)
     }
     one->lane = std::make_unique<scheduler::Lane>(std::move(lane), *one->unit, *link_);
     const std::shared_ptr<sink::SpecialMask> mask = special_mask_of(buffer);
-    const Output output = output_of(buffer, made, config_.run, mask);
+    Output output = output_of(buffer, made, config_.run, mask);
+    if (const auto* describing = able<const link::Describing>(*link_)) {
+      add_header(describing->header_columns(), buffer.name, output.results);
+    }
     one->distributor = std::make_unique<Distributor>(buffer, output, *one->lane, *one->unit, one->done_bell, bell_,
                                                      mask, link_->sources_write() ? config_.link_threads : 1);
     log::write(log::Level::info, {.run = config_.run, .buffer = buffer.name},

@@ -15,6 +15,8 @@ COMPLETENESS = ("open", "complete", "partial", "missing")
 DECISIONS = ("none", "accepted", "vetoed", "errored")
 OF_METHOD = frozenset({"empty_rings"})
 """Columns of kernels that tell of their method, and of no hit."""
+OF_HEADER = frozenset({"detector_frame", "bunch_id", "detector_time", "exposure", "daq_info", "module_id"})
+"""Columns that a detector tells with its packets (src/rashpa/link/sls/header.cpp)."""
 ERROR_REASONS = ("none", "unit", "overwritten", "storage", "dropped")
 
 
@@ -179,4 +181,4 @@ class RunSummary:
 
 def hit_column_of(scalars: Iterable[str]) -> str | None:
     """Return the name of the number that a hit curve shows: the last one of the pipeline that counts hits, which is the verdict's where there is one."""
-    return next((name for name in reversed(list(scalars)) if name not in OF_METHOD), None)
+    return next((name for name in reversed(list(scalars)) if name not in OF_METHOD | OF_HEADER), None)

@@ -10,6 +10,7 @@ namespace rashpa {
 
 /// The event's payload (schema/frame_record.md): the facts of one image from one DTP, in 128 bytes.
 struct FrameRecord {
+  using Words = std::array<std::uint64_t, 6>;
   static constexpr std::size_t kBytes = 128;
   static constexpr std::uint32_t kMagic = 0x41505352;  // "RSPA" in memory
   static constexpr std::uint16_t kVersion = 1;
@@ -31,7 +32,7 @@ struct FrameRecord {
   std::uint64_t payload_bytes = 0;   ///< lines × bytes of a line
   std::uint32_t payload_crc32c = 0;  ///< of the lines in order, without the gaps between them
   std::uint32_t run = 0;             ///< run number, so that a stray record of an earlier run is recognised
-  std::array<std::uint64_t, 6> user{};
+  Words user{};                      ///< of skip events, or what a detector says of an image (link::Describing)
   friend bool operator==(const FrameRecord&, const FrameRecord&) = default;
 };
 

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,8 +47,13 @@ struct Column {
   Type type = Type::u32;
   std::string unit{};  ///< "pixels", "photons", …
   std::string doc{};
+  bool of_header =
+      false;  ///< said by the detector with its packets, and not found in pixels: known of every image that came
   friend bool operator==(const Column&, const Column&) = default;
 };
+
+/// The value of a column of the header, of which all are i64, for an image of which nothing came.
+inline constexpr std::int64_t kNoHeader = std::numeric_limits<std::int64_t>::min();
 
 constexpr std::string_view name_of(Column::Type type) noexcept {
   constexpr std::string_view names[] = {"uint32", "uint64", "int64", "float64"};

@@ -11,6 +11,7 @@
 
 #include "rashpa/core/books/books.hpp"
 #include "rashpa/core/frame/decision.hpp"
+#include "rashpa/core/frame/frame_record.hpp"
 #include "rashpa/core/frame/results.hpp"
 #include "rashpa/core/numbers/payload_sum.hpp"
 
@@ -50,6 +51,8 @@ struct StackImage {
   bool proved = false;   ///< `raw` is a copy meanwhile that nobody writes over, and it was intact when it was made
   bool refused = false;  ///< it was written over before that: nothing is made of it
   std::span<const PayloadSum> sums{};  ///< one for each DTP; none where nobody says it. Of the scheduler
+  FrameRecord::Words header{};         ///< of the first DTP that brought something: the link knows their meaning …
+  bool has_header = false;             ///< … if one has
 
   // results
   Decision decision = Decision::none;

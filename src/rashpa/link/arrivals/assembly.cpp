@@ -166,6 +166,7 @@ Assembly::Image& Assembly::open_image(std::uint64_t index) noexcept {
     image.crc = 0;
     image.event = false;
     image.bare = false;
+    image.described = false;
     image.begun = false;
   }
   return image;
@@ -318,6 +319,13 @@ void Assembly::put_bare_event(std::uint64_t index, std::int64_t now) noexcept {
   note_event(index, now);
 }
 
+void Assembly::describe(std::uint64_t index, const FrameRecord::Words& words) noexcept {
+  Image& image = images_[index % placement_.slots];
+  if (image.index != index || image.described || index < next_) return;
+  image.described = true;
+  image.record.user = words;
+}
+
 void Assembly::note_event(std::uint64_t index, std::int64_t now) noexcept {
   if (any_event_ && index <= latest_event_) return;
   any_event_ = true;
@@ -337,6 +345,7 @@ FrameRecord Assembly::record_of(const Image& image) const noexcept {
   record.lines = placement_.lines;
   record.payload_bytes = payload_bytes_;
   record.run = dtp_.run;
+  if (image.described) record.user = image.record.user;
   return record;
 }
 

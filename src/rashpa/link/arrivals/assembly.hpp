@@ -83,6 +83,8 @@ class Assembly {
   /// An event that brings no record, of a sender that has none, about an image that locate() has named: its map of
   /// lines is all that is known of it. A record that comes after all counts as ever.
   void put_bare_event(std::uint64_t index, std::int64_t now) noexcept;
+  /// What the header of a packet says of an image, of a sender without records; the first one of each image counts.
+  void describe(std::uint64_t index, const FrameRecord::Words& words) noexcept;
   /// An event with the record that was written to the skip record's place: images up to the one that it names are not
   /// waited for. Says whether it was one.
   bool put_skip(const std::optional<FrameRecord>& record, std::uint32_t immediate, std::int64_t now) noexcept;
@@ -117,7 +119,8 @@ class Assembly {
     std::uint64_t crc_bytes = 0;  // payload bytes from 0 that crc covers
     std::uint32_t crc = 0;
     bool event = false;
-    bool bare = false;            // the event brought no record
+    bool bare = false;            // the event brought no record …
+    bool described = false;       // … but a packet has said something of the image: record.user
     bool begun = false;           // line_psn is known
     std::uint64_t line_psn = 0;   // of the latest of its lines
     std::uint64_t event_psn = 0;  // where packets are numbered

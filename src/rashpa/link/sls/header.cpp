@@ -57,4 +57,16 @@ void store(const Header& header, std::span<std::byte, kHeaderBytes> out) noexcep
   put(to, header.version);
 }
 
+std::vector<Column> header_columns() {
+  const auto column = [](const char* name, const char* unit, const char* doc) {
+    return Column{name, Column::Type::i64, unit, doc, true};
+  };
+  return {column("detector_frame", "", "frameNumber of the detector's header"),
+          column("bunch_id", "", "detSpec1: bunch id of JUNGFRAU, train id of GOTTHARD2"),
+          column("detector_time", "100 ns", "timestamp since a start that is each module's own"),
+          column("exposure", "100 ns", "expLength; of EIGER the number of the sub-frame"),
+          column("daq_info", "", "detSpec3; of JUNGFRAU bits of gain, bits 8 to 11 the storage cell"),
+          column("module_id", "", "modId of the first module that came")};
+}
+
 }  // namespace rashpa::link::sls

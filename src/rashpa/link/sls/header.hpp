@@ -4,7 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
+#include "rashpa/core/frame/frame_record.hpp"
+#include "rashpa/core/frame/results.hpp"
 #include "rashpa/link/sls/options.hpp"
 
 namespace rashpa::link::sls {
@@ -42,6 +45,12 @@ struct Header {
   }
   return 0;
 }
+
+/// The words of a header that differ from image to image, for the record of an image; header_columns() names them.
+constexpr FrameRecord::Words words_of(const Header& header) noexcept {
+  return {header.frame_number, header.bunch_id, header.timestamp, header.exposure, header.daq_info, header.module};
+}
+std::vector<Column> header_columns();
 
 /// Reads a header; nothing of it is checked.
 Header load_header(std::span<const std::byte, kHeaderBytes> bytes) noexcept;

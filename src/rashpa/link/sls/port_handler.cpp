@@ -76,7 +76,7 @@ void PortHandler::handle(std::span<const std::byte> datagram, std::int64_t now) 
   const std::optional<std::uint64_t> frame = count_.frame(header.frame_number);
   if (count_.falls() != falls) counters_->number_falls.add(1);
   if (!frame) return counters_->no_frame.add(1);
-  put(*frame, pieces, widened(datagram.subspan(kHeaderBytes)), now);
+  put(*frame, pieces, widened(datagram.subspan(kHeaderBytes)), header, now);
 }
 
 std::span<const std::byte> PortHandler::widened(std::span<const std::byte> payload) noexcept {
@@ -93,11 +93,12 @@ std::span<const std::byte> PortHandler::widened(std::span<const std::byte> paylo
 }
 
 void PortHandler::put(std::uint64_t frame, std::span<const Piece> pieces, std::span<const std::byte> payload,
-                      std::int64_t now) noexcept {
+                      const Header& header, std::int64_t now) noexcept {
   ++packet_;
   for (const Piece& piece : pieces) {
     TileDtp& tile = *tiles_[piece.tile];
-    if (std::exchange(tile.packet, packet_) != packet_) tile.assembly.begin_packet();
+    const bool first = std::exchange(tile.packet, packet_) != packet_;
+    if (first) tile.assembly.begin_packet();
     const ReceiverDtp& dtp = tile.assembly.dtp();
     const std::optional<std::uint64_t> index = image_of(dtp.slice, frame);
     if (!index) continue;
@@ -106,6 +107,7 @@ void PortHandler::put(std::uint64_t frame, std::span<const Piece> pieces, std::s
     const std::uint64_t offset = place.image_offset(*index) + piece.line * place.pitch + piece.column;
     const std::uint64_t linear = std::uint64_t{piece.line} * place.line_bytes + piece.column;
     tile.assembly.put_lines(*index, offset, linear, payload.subspan(piece.at, piece.bytes), std::nullopt, now);
+    if (first) tile.assembly.describe(*index, words_of(header));
     tile.touched = true;
   }
 }

@@ -54,7 +54,7 @@ class PortHandler {
 
  private:
   [[nodiscard]] bool ours(const Header& header) noexcept;
-  void put(std::uint64_t frame, std::span<const Piece> pieces, std::span<const std::byte> payload,
+  void put(std::uint64_t frame, std::span<const Piece> pieces, std::span<const std::byte> payload, const Header& header,
            std::int64_t now) noexcept;
   [[nodiscard]] std::span<const std::byte> widened(std::span<const std::byte> payload) noexcept;
 

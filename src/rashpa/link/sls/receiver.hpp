@@ -8,6 +8,7 @@
 #include "rashpa/core/system/doorbell.hpp"
 #include "rashpa/link/arrivals/receiver_memory.hpp"
 #include "rashpa/link/arrivals/threaded_receiver.hpp"
+#include "rashpa/link/sls/header.hpp"
 #include "rashpa/link/sls/options.hpp"
 
 namespace rashpa::link::sls {
@@ -23,7 +24,7 @@ struct ReceiverConfig {
 
 /// Destination side of detectors that send SLS datagrams: pixels go from the socket to their place in the image.
 /// Nothing goes back to them: flow is paced, whatever is configured.
-class SlsReceiver final : public ThreadedReceiver {
+class SlsReceiver final : public ThreadedReceiver, public Describing {
  public:
   /// The DTPs in their order are the tiles of the detector's ports in theirs (packet_map.hpp), all of one size. One
   /// queue per DTP. The memory, the queues and the bell must outlive the link. Throws ConfigError, or ResourceError
@@ -37,6 +38,7 @@ class SlsReceiver final : public ThreadedReceiver {
   /// Detectors say nothing of themselves before they send.
   void connect(std::span<const Endpoint> senders) override { check_senders(senders.size()); }
   [[nodiscard]] bool sources_write() const noexcept override { return false; }
+  [[nodiscard]] std::vector<Column> header_columns() const override { return sls::header_columns(); }
 
  private:
   struct Impl;

@@ -104,6 +104,11 @@ void StackRing::take(std::size_t dtp, const link::Arrival& arrival) noexcept {
     image.flags |= arrival.record.flags;
     if (image.timestamp_ns == 0) image.timestamp_ns = arrival.record.timestamp_ns;
     image.last_packet_ns = std::max(image.last_packet_ns, arrival.last_packet_ns);
+    if (!image.has_header || dtp < seen.header_dtp) {  // whichever came first: the same one in every run
+      image.header = arrival.record.user;
+      image.has_header = true;
+      seen.header_dtp = dtp;
+    }
   }
 }
 

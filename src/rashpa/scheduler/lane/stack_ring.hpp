@@ -73,6 +73,7 @@ class StackRing {
  private:
   struct ImageState {  // beside the StackImage
     std::uint32_t complete = 0, missing = 0;
+    std::size_t header_dtp = 0;
     FirstLoss first;
   };
   void open(std::uint64_t number, std::uint64_t limit) noexcept;

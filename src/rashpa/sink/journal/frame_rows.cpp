@@ -150,7 +150,9 @@ void FrameRows::append(const SkippedImage& image) {
   row.reason = image.reason;
   row.error = image.error;
   rows_.push_back(row);
-  scalars_.resize(rows_.size() * columns());
+  for (const Column& column : header_.results.columns) {
+    scalars_.push_back(column.of_header ? Scalar::of_integer(kNoHeader) : Scalar());
+  }
   if (is_raw()) raw_.emplace_back();
 }
 

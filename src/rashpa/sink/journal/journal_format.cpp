@@ -59,7 +59,7 @@ std::vector<std::byte> block_of(const Results& results) {
   const auto line_of = [&](const char* what, const Column& column) {
     text += fmt::format("{}\t{}\t{}\t{}\t{}\n", what, column.name, name_of(column.type), column.unit, column.doc);
   };
-  for (const Column& column : results.columns) line_of("column", column);
+  for (const Column& column : results.columns) line_of(column.of_header ? "of_header" : "column", column);
   for (const Table& table : results.tables) {
     text += fmt::format("table\t{}\t{}\n", table.name, table.capacity);
     for (const Column& column : table.columns) line_of("of_table", column);
@@ -108,13 +108,14 @@ bool read_block(std::span<const std::byte> block, Results& results) {
       continue;
     }
     const bool of_table = parts.front() == "of_table";
-    if ((!of_table && parts.front() != "column") || parts.size() != 5) continue;
+    const bool of_header = parts.front() == "of_header";
+    if ((!of_table && !of_header && parts.front() != "column") || parts.size() != 5) continue;
     if (of_table && (results.tables.empty() || results.tables.back().columns.size() == kMostTableColumns)) return false;
     const auto type =
         std::find_if(kTypes.begin(), kTypes.end(), [&](Column::Type one) { return name_of(one) == parts[2]; });
     if (type == kTypes.end() || (!of_table && results.columns.size() == kMostColumns)) return false;
     auto& columns = of_table ? results.tables.back().columns : results.columns;
-    columns.push_back({parts[1], *type, parts[3], parts[4]});
+    columns.push_back({parts[1], *type, parts[3], parts[4], of_header});
   }
   return true;
 }

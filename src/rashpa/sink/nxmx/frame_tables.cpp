@@ -49,7 +49,8 @@ void write_scalars(hid_t group, const FrameRows& rows, std::size_t number, Read 
   const T none = not_counted<T>();
   h5::Column column = h5::column<T>(group, facts.name, kRows);
   for (std::size_t image = 0; image < rows.size(); ++image) {
-    const T one = rows.rows()[image].measured != 0 ? read(rows.scalar(image, number)) : none;
+    const bool known = facts.of_header || rows.rows()[image].measured != 0;
+    const T one = known ? read(rows.scalar(image, number)) : none;
     column.append(&one, 1);
   }
   column.flush();
