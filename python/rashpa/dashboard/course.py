@@ -4,6 +4,7 @@
 from dataclasses import dataclass, field
 
 from rashpa.control.nodes.pace import Pace
+from rashpa.control.nodes.standstill import Standstill
 from rashpa.dashboard.scene import BufferScene, Scene
 
 _MOST = 600
@@ -43,10 +44,14 @@ class Course:
     def __init__(self) -> None:
         self.curves: dict[tuple[str, str], Curve] = {}
         self.changes = 0
+        self.standing: tuple[str, ...] = ()
+        self._standstill = Standstill()
 
     def add(self, scene: Scene) -> None:
-        """Add the newest values of each buffer."""
+        """Add the newest values of each buffer. `standing` then has a sentence for each place at which nothing passes."""
         self.changes += 1
+        known = [node.status for node in scene.nodes if node.status is not None and not node.problem]
+        self.standing = tuple(text for status in known for text in self._standstill.look(status))
         for buffer in scene.buffers:
             self._add(buffer)
 

@@ -40,6 +40,7 @@ def state_parts(scene: Scene, course: Course) -> list[Part]:
         parts.append(Part("number", f"run {scene.plan.file.run.number}"))
     flows = list(_flows(scene, course))
     if scene.going:
+        parts += [Part("standing", f"✖ {text}", "bad") for text in course.standing]
         parts += _progress(scene, course, flows)
     books = _books(scene)
     if settled := books.accepted + books.vetoed + books.errored:

@@ -15,6 +15,7 @@ from rashpa.cli.summary_text import summary_text
 from rashpa.control.books.run_summary import SummaryFacts, summary_lines
 from rashpa.control.nodes.node_client import NodeClient, NodeError
 from rashpa.control.nodes.node_progress import Receiving, Sending, progress_of
+from rashpa.control.nodes.standstill import Standstill
 from rashpa.control.telegrams.telegram import Books, Status
 
 _STYLES = {"running": "green", "fault": "red", "paused": "yellow"}
@@ -25,7 +26,7 @@ _MOST_PICTURES = 4
 
 @dataclass(frozen=True)
 class NodeStatus:
-    """Holds a snapshot of one node; `parts`: an emulator, or the buffers of a receiver."""
+    """Holds a snapshot of one node; `parts`: an emulator, or the buffers of a receiver; `standing`: the places at which nothing passes."""
 
     node: str
     role: str
@@ -33,7 +34,9 @@ class NodeStatus:
     holder: str
     message: str
     parts: tuple[Sending | Receiving, ...]
+    standing: tuple[str, ...]
     said: Status = field(repr=False)
+    watch: Standstill = field(repr=False)
 
 
 def status(
@@ -66,7 +69,9 @@ async def _show_image(nodes: list[Watched[NodeStatus]]) -> None:
 async def _look(client: NodeClient, before: NodeStatus | None) -> NodeStatus:
     now = await client.status()
     parts = progress_of(before.said if before else None, now)
-    return NodeStatus(now.node, now.role, now.state, now.holder, now.message, parts, now)
+    standstill = before.watch if before else Standstill()
+    standing = standstill.look(now)
+    return NodeStatus(now.node, now.role, now.state, now.holder, now.message, parts, standing, now, standstill)
 
 
 def _drawn(nodes: list[Watched[NodeStatus]]) -> RenderableType:
@@ -118,6 +123,8 @@ def _add_node(table: Fitted, node: Watched[NodeStatus]) -> None:
     for part in known.parts:
         table.add_row(*head, *(_sending(part) if isinstance(part, Sending) else _receiving(part)))
         head = (Text(""), Text(""))
+    for text in known.standing:
+        table.add_row(*head, Text(text, "bold red"))
     if known.parts and known.message:
         table.add_row(*head, Text(known.message, "red" if known.state == "fault" else ""))
 

@@ -74,7 +74,8 @@ class Watched(Generic[View]):
     def document(self) -> dict[str, object]:
         """Return the view for programs, without the status from which it was made."""
         known = {} if self.view is None or self.problem else asdict(self.view)
-        known.pop("said", None)
+        for inner in ("said", "watch"):
+            known.pop(inner, None)
         return {"url": self.client.url, "problem": self.problem, **known}
 
 

@@ -4,20 +4,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rashpa.control.nodes.standstill import REFUSED
 from rashpa.control.telegrams.telegram import BufferStatus, SourceStatus, Status, count_of
 from rashpa.node.doctor.finding import Host
 from rashpa.node.doctor.sockets import drops_of
-
-_REFUSED = {
-    "refused_key": "have a wrong key, or lie out of bounds: sender and receiver are not of one run",
-    "refused_alignment": "do not lie on the line map's units: set unit_bytes of the link",
-    "wrong_source": "come from an address or queue pair that is not connected",
-    "unknown_qp": "are for a queue pair that does not exist: the receiver was configured anew",
-    "malformed": "are no packets of this link: another program sends to this port",
-    "icrc_bad": "have a wrong ICRC: a device on the way changes them",
-    "bad_records": "are events without a frame record of this run; a source without records needs records = false",
-    "sequence_drops": "are dropped by the state of their connection: earlier ones were lost",
-}
 
 
 @dataclass(frozen=True)
@@ -91,10 +81,10 @@ def _way(before: Look, now: Look, receivers: Sequence[Status]) -> str:
     if not receivers:
         return "no receiver answers: nobody takes the data"
     taken = sum(_link(before, status, "packets") for status in receivers)
-    refused = {name: sum(_link(before, status, name) for status in receivers) for name in _REFUSED}
+    refused = {name: sum(_link(before, status, name) for status in receivers) for name in REFUSED}
     worst = max(refused, key=refused.__getitem__)
     if refused[worst] and not sum(_link(before, status, "payload_bytes") for status in receivers):
-        return f"packets come and are refused: {refused[worst]:,} {_REFUSED[worst]}"
+        return f"packets come and are refused: {refused[worst]:,} {REFUSED[worst]}"
     if taken or sum(_link(before, status, "events") for status in receivers):
         return ""
     dropped = {port: value - before.dropped.get(port, 0) for port, value in now.dropped.items()}
