@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from rashpa.cli.bench.sender_verdicts import judge_sender
+from rashpa.cli.bench.protocol_verdicts import judge_receiver, judge_sender
 from rashpa.cli.completion import kernels, units
 from rashpa.cli.fitted import Fitted, print_table
 from rashpa.control.nodes.machine import machine_facts
@@ -23,6 +23,7 @@ from rashpa.data.kernels.pipeline import available_units, kernel_declarations
 from rashpa.node.engine.engine import EngineError
 from rashpa.node.engine.simulated_card import SimulatedCard
 
+_MOST_ANSWER_S = 5.0  # for an answer of a receiver, where no less is given
 _STYLES = {
     "identical": "green",
     "within": "green",
@@ -49,9 +50,18 @@ def conformance(
             help="In place of a unit, judge a sender: the URL of its node, or a port of this machine for the sender's own orders."
         ),
     ] = "",
+    receiver: Annotated[
+        str, typer.Option(help="In place of a unit, judge a receiver: the URL of its node, which must be idle.")
+    ] = "",
     runs: Annotated[int, typer.Option(min=1, max=1000, help="Runs of the sender that are judged.")] = 1,
     timeout: Annotated[
-        float, typer.Option("--timeout", min=0.1, max=86400.0, help="Seconds to wait for the next run of the sender.")
+        float,
+        typer.Option(
+            "--timeout",
+            min=0.1,
+            max=86400.0,
+            help="Seconds to wait for the next run of the sender, or for each answer of the receiver.",
+        ),
     ] = 60.0,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the results into this JSON file, too.")
@@ -63,8 +73,16 @@ def conformance(
 ) -> None:
     """Compare a unit with the public vectors: integers must be identical, floating point numbers within what each vector states.
 
-    With `--sender` judge a sender by the protocol of packets and telegrams instead, rule by rule.
+    With `--sender` or `--receiver` judge that side by the protocol of packets and telegrams instead, rule by rule.
     """
+    if sender and receiver:
+        errors = Console(stderr=True, style="red", soft_wrap=True)
+        errors.print(
+            "rashpa conformance: --sender and --receiver exclude each other; judge one after the other", highlight=False
+        )
+        raise typer.Exit(ExitCode.BAD_INPUT)
+    if receiver:
+        raise typer.Exit(judge_receiver(receiver, min(timeout, _MOST_ANSWER_S), as_json))
     if sender:
         raise typer.Exit(judge_sender(sender, runs, timeout, as_json))
     errors = Console(stderr=True, style="red", soft_wrap=True)

@@ -230,6 +230,13 @@ class NodeClient:
             )
         return reply
 
+    async def raw(self, body: bytes) -> bytes:
+        """Send bytes that need be no telegram, and return those of the answer. Raise NodeError when none comes."""
+        try:
+            return (await self._post(body, _SILENCE_S, 1)).content
+        except httpx.HTTPError as error:
+            raise self._lost(error, "telegram") from None
+
     async def _post(self, body: bytes, deadline_s: float, attempts: int) -> httpx.Response:
         """Send the body. All attempts together take twice the deadline at most: an answer of a byte now and then would never end."""
         try:

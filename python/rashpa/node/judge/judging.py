@@ -46,9 +46,8 @@ sink = [{{ kind = "null" }}]
 
 
 @contextlib.asynccontextmanager
-async def _served(factory: JudgeFactory, port: int) -> AsyncIterator[tuple[Node, str]]:
-    """Yield the judge's node and its URL while it answers. Raise OSError when the port is taken."""
-    node = Node("judge", "receiver", factory)
+async def served(node: Node, port: int) -> AsyncIterator[str]:
+    """Yield the node's URL while it answers at this machine's loopback. Raise OSError when the port is taken."""
     app = NodeApp(node, software_version()).starlette()
     config = uvicorn.Config(app, log_level="error", lifespan="off", ws="none")
     server = uvicorn.Server(config)
@@ -57,13 +56,17 @@ async def _served(factory: JudgeFactory, port: int) -> AsyncIterator[tuple[Node,
     try:
         while not server.started:  # noqa: ASYNC110  (uvicorn has no event for it)
             await asyncio.sleep(_LOOK_S)
-        yield node, f"http://127.0.0.1:{taken.getsockname()[1]}"
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
     finally:
         server.should_exit = True
         with contextlib.suppress(asyncio.CancelledError, SystemExit):
             await serving
         await node.close()
         taken.close()
+
+
+def _judge_of(factory: JudgeFactory) -> Node:
+    return Node("judge", "receiver", factory)
 
 
 def _bound(port: int) -> socket.socket:
@@ -82,7 +85,8 @@ async def judge_orders(
     factory: JudgeFactory, port: int, runs: int, patience_s: float, announce: Callable[[str], None]
 ) -> str:
     """Wait for a sender that gives its own orders, `runs` times from Configure to Reset. `announce` gets the URL once the judge answers. Return a sentence when it does not come, or does not end."""
-    async with _served(factory, port) as (node, url):
+    node = _judge_of(factory)
+    async with served(node, port) as url:
         announce(url)
         loop = asyncio.get_running_loop()
         until = loop.time() + patience_s
@@ -104,7 +108,7 @@ async def judge_orders(
 
 async def judge_node(factory: JudgeFactory, url: str) -> str:
     """Carry out one run from the emulator at `url` to a judge. Return the manager's problem, where there is one."""
-    async with _served(factory, 0) as (_, receiver):
+    async with served(_judge_of(factory), 0) as receiver:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "judged.toml"
             file.write_text(_RUN.format(emulator=url, receiver=receiver), encoding="utf-8")

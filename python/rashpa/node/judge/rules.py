@@ -2,6 +2,7 @@
 """The rules of the protocol of a sender, and the count of their keeping."""
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -44,9 +45,10 @@ class Verdict:
 class Verdicts:
     """Collects the verdicts of all rules. Any thread may call."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: Mapping[str, str] = RULES) -> None:
         self._lock = threading.Lock()
-        self.by_rule = {rule: Verdict() for rule in RULES}
+        self.rules = rules
+        self.by_rule = {rule: Verdict() for rule in rules}
 
     def keep(self, *rules: str) -> None:
         with self._lock:

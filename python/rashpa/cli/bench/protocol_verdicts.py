@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`rashpa conformance --sender URL|PORT`: judges a sender of another maker by the protocol, rule by rule."""
+"""`rashpa conformance --sender URL|PORT` and `--receiver URL`: judge a sender or a receiver of another maker by the protocol, rule by rule."""
 
 import asyncio
 import json
@@ -12,7 +12,8 @@ from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.data.base.exit_code import ExitCode
 from rashpa.node.judge.judge_engine import JudgeFactory
 from rashpa.node.judge.judging import judge_node, judge_orders
-from rashpa.node.judge.rules import RULES, Verdicts
+from rashpa.node.judge.receiver_judge import ReceiverJudge
+from rashpa.node.judge.rules import Verdicts
 
 _SILENT_S = 3.0
 _PORTS = range(1, 1 << 16)
@@ -26,7 +27,23 @@ def judge_sender(sender: str, runs: int, patience_s: float, as_json: bool) -> in
     except (NodeError, RunFileError, OSError, ValueError) as error:
         sys.stderr.write(f"rashpa conformance: {error}\n")
         return ExitCode.BAD_INPUT
-    verdicts = factory.verdicts
+    return _print(factory.verdicts, problem, as_json)
+
+
+def judge_receiver(url: str, patience_s: float, as_json: bool) -> int:
+    """Judge the receiver at `url` and print the verdicts. Return the exit code as `judge_sender` does."""
+    try:
+        if not url.startswith(("http://", "https://")):
+            raise ValueError(f"--receiver {url}: no URL of a node; give one such as http://127.0.0.1:4781")
+        judge = ReceiverJudge(url, patience_s)
+        problem = asyncio.run(judge.judge())
+    except (NodeError, OSError, ValueError) as error:
+        sys.stderr.write(f"rashpa conformance: {error}\n")
+        return ExitCode.BAD_INPUT
+    return _print(judge.verdicts, problem, as_json)
+
+
+def _print(verdicts: Verdicts, problem: str, as_json: bool) -> int:
     if as_json:
         typer.echo(json.dumps(_document(verdicts, problem)))
     else:
@@ -61,7 +78,7 @@ def _lines(verdicts: Verdicts, problem: str) -> list[str]:
     lines: list[str] = []
     for rule, one in verdicts.by_rule.items():
         times = f" ({one.broken} times)" if one.broken else f" ({one.kept} times)" if one.kept else ""
-        lines.append(f"{one.word:9}{rule}: {RULES[rule]}{times}")
+        lines.append(f"{one.word:9}{rule}: {verdicts.rules[rule]}{times}")
         lines += [f"{'':9}{fault}" for fault in one.faults]
     if problem:
         lines.append(f"problem  {problem}")
