@@ -14,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 import rashpa
+from rashpa.data.stored.run_facts import COMPLETENESS
 from rashpa.testing.free_ports import free_ports
 
 ROOT = Path(__file__).parents[2]
@@ -107,6 +108,11 @@ def test_an_eiger_500k_loses_what_the_injector_says(tmp_path: Path, bits: int, p
     assert code == 0, output
     assert "0 unexplained" in output
     assert report["buffers"][0]["books"]["expected"] == 40
+    tables = rashpa.open(tmp_path / "eiger_whole_master.h5").tables
+    came = tables.completeness != COMPLETENESS.index("missing")
+    for name in ("detector_frame", "bunch_id"):
+        expected = np.where(came, np.arange(1, 41), np.iinfo(np.int64).min)
+        np.testing.assert_array_equal(tables.scalars[name], expected)
 
 
 SENDER = """
@@ -139,3 +145,9 @@ def test_recorded_datagrams_of_an_eiger_become_its_images(tmp_path: Path) -> Non
     for index, frame in enumerate(expected["frames"]):
         image: NDArray[np.uint32] = np.ascontiguousarray(series.image(index), np.uint32)
         assert hashlib.sha256(image.tobytes()).hexdigest() == frame["sha256_le_u32_c_order"]
+    header = series.tables.scalars
+    assert header["exposure"].tolist() == [376, 752]  # sub-frames, counted on
+    assert header["module_id"].tolist() == [60] * 2
+    assert header["daq_info"].tolist() == [0x6AE1] * 2
+    assert np.diff(header["detector_frame"]).tolist() == [1]
+    assert series.hit_column is None

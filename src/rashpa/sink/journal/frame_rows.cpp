@@ -150,10 +150,15 @@ void FrameRows::append(const SkippedImage& image) {
   row.reason = image.reason;
   row.error = image.error;
   rows_.push_back(row);
+  add_no_scalars();
+  if (is_raw()) raw_.emplace_back();
+}
+
+// Of an image of which nobody knows any.
+void FrameRows::add_no_scalars() {
   for (const Column& column : header_.results.columns) {
     scalars_.push_back(column.of_header ? Scalar::of_integer(kNoHeader) : Scalar());
   }
-  if (is_raw()) raw_.emplace_back();
 }
 
 void FrameRows::add_record(std::size_t image, const LostRun* lost) {
@@ -213,8 +218,8 @@ void FrameRows::fill_up() {
     row.index = rows_.size();
     row.frame_number = header_.slice.frame(row.index);
     rows_.push_back(row);
+    add_no_scalars();
   }
-  scalars_.resize(rows_.size() * columns());
   if (is_raw()) raw_.resize(rows_.size());
 }
 

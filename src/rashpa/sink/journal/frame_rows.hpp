@@ -110,6 +110,7 @@ class FrameRows {
  private:
   static constexpr std::uint64_t kBlock = 65536;  // images
   void add_record(std::size_t image, const LostRun* lost);
+  void add_no_scalars();
   [[nodiscard]] std::uint64_t room_of(std::uint64_t images) const noexcept;
   [[nodiscard]] int take_room(std::uint64_t images) noexcept;
   [[nodiscard]] std::size_t columns() const noexcept { return header_.results.columns.size(); }

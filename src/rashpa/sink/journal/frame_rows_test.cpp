@@ -95,6 +95,28 @@ TEST(FrameRows, numbers_and_reasons_are_read_again_as_they_were_noted) {
   EXPECT_EQ(read.scalar(2, 0), Scalar{});
 }
 
+TEST(FrameRows, columns_of_the_header_say_nothing_of_images_that_nobody_had) {
+  const File journal;
+  Results made = results();
+  made.columns.push_back({.name = "bunch_id", .type = Column::Type::i64, .of_header = true});
+  {
+    FrameRows rows(journal.number(), {.images = 3, .width = 8, .height = 4, .results = made}, {});
+    StackImage image;
+    image.scalars[3] = Scalar::of_integer(77);
+    rows.append(image, ErrorReason::none, {});
+    rows.append(SkippedImage{.index = 1});
+    ASSERT_TRUE(rows.note());
+    rows.give_back_reserve();
+  }
+  FrameRows read(journal.number());
+  EXPECT_EQ(read.header().results.columns, made.columns);
+  read.fill_up();
+  EXPECT_EQ(read.scalar(0, 3).integer(), 77);
+  EXPECT_EQ(read.scalar(1, 3).integer(), kNoHeader);
+  EXPECT_EQ(read.scalar(2, 3).integer(), kNoHeader);
+  EXPECT_EQ(read.scalar(1, 0), Scalar{});
+}
+
 /// As versions before this wrote it: three numbers in the row, no columns behind the header.
 TEST(FrameRows, a_journal_of_an_earlier_version_is_read) {
   struct OldHeader {

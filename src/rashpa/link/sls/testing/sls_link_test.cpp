@@ -113,6 +113,9 @@ TEST(SlsLink, each_image_of_each_port_arrives_once_in_order_with_its_pixels) {
       ASSERT_EQ(arrival.completeness, Completeness::complete);
       EXPECT_EQ(arrival.proof, Proof::lines);
       EXPECT_EQ(arrival.record.frame_number, k);
+      EXPECT_EQ(arrival.record.user[0], k + 1) << "frameNumber of the header";
+      EXPECT_EQ(arrival.record.user[1], k + 1) << "bunch id";
+      EXPECT_EQ(arrival.record.user[5], 1 + arrival.dtp / 2) << "modId";
       link.expect_pixels(arrival);
       link.receiver->release(arrival.dtp, k + 1);
     }
