@@ -41,7 +41,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' 'src/*.cl' \
   'tests/*.cpp' 'tests/*.hpp' '*CMakeLists.txt' cmake schema 2>/dev/null))
 
-.PHONY: build packages demo test-demo test test-quick test-system test-cpp test-python test-beamline test-chaos test-nth test-sim test-strangers test-vm test-slurm test-rtl synth pythons wheel test-wheel changelog release device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference stub lock clean distclean help
+.PHONY: build packages peers demo test-demo test test-quick test-system test-cpp test-python test-beamline test-chaos test-nth test-sim test-strangers test-vm test-slurm test-rtl synth pythons wheel test-wheel changelog release device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference stub lock clean distclean help
 
 build: build/.installed  ## the command .venv/bin/rashpa, the C++ tests and the benchmarks
 
@@ -146,6 +146,10 @@ test-nth: build  ## every call for a thread, memory, a file, a name, a sync or a
 
 test-strangers: build  ## each door under STRANGERS_S seconds of hostile traffic during a run at 500 Hz
 	RASHPA_STRANGERS_S=$(STRANGERS_S) $(BIN)/python -m pytest -s tests/strangers python/tests/node/test_strangers.py $(PYTEST_ARGS)
+
+peers: build  ## foreign programs from sources in PEERS (../peers), and tests of both ways; says what is absent
+	JOBS=$(JOBS) tools/build_peers.sh $(or $(PEERS),../peers) build/peers
+	RASHPA_PEERS=build/peers $(BIN)/python -m pytest tests/peers $(PYTEST_ARGS)
 
 test-vm: build  ## the links against Soft-RoCE and an IOMMU, in virtual machines; packages of packages-vm.txt
 	@tools/install_packages.sh packages-vm.txt

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folders of foreign programs, which `make peers` builds. Where one is absent its tests are left out, with the reason."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def sls_programs() -> Path:
+    folder = Path(os.environ.get("RASHPA_PEERS", "/nowhere")).resolve() / "slsDetectorPackage" / "bin"
+    if not (folder / "slsReceiver").is_file():
+        pytest.skip(
+            "slsDetectorPackage is not built; put its source into ../peers/slsDetectorPackage and run make peers"
+        )
+    return folder
