@@ -301,6 +301,7 @@ std::uint64_t Assembly::sent_up_to(std::uint64_t index) const noexcept {
 }
 
 void Assembly::put_bare_event(std::uint64_t index, std::int64_t now) noexcept {
+  if (index < next_ && sight_ == Sight::lines) return;  // its lines have ended it
   if (index < next_ || index >= most_) return counters_->late_packets.add(1);
   if (index >= granted()) {
     count_not_free(index);

@@ -169,7 +169,9 @@ void PacketHandler::deliver(PacketDtp& port, const AcceptedWrite& write, std::op
         port.assembly.put_event(write.offset, write.payload, write.immediate, now);
         settle(port, now, out);
       } else {
-        port.lines_of = port.target.index;
+        // An image without records is decided by its last line: its event then names the image a ring ahead.
+        const std::uint32_t slots = port.assembly.dtp().placement.slots;
+        if (!port.lines_of || *port.lines_of % slots != port.target.index % slots) port.lines_of = port.target.index;
         bare_event(port, now, out);
       }
       break;

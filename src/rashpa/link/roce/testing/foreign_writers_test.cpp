@@ -38,6 +38,7 @@ class ForeignWriter : public ::testing::Test, public ArrivalOutput {
     std::uint32_t bytes = 0;    ///< of the packet
     std::uint32_t message = 0;  ///< 0: as the packet
     std::optional<std::uint32_t> immediate{};
+    bool record = false;  ///< to the place of the image's record
   };
   void give(std::uint64_t image, const Sent& sent) {
     wire::Packet made;
@@ -48,7 +49,8 @@ class ForeignWriter : public ::testing::Test, public ArrivalOutput {
     made.bth.destination_qp = kQpn;
     made.bth.psn = psn_++;
     if (sent.opcode != wire::write_middle && sent.opcode != wire::write_last && sent.opcode != wire::write_last_imm) {
-      made.reth = wire::RethHeader{dtp_.placement.image_offset(image) + sent.linear, kKey,
+      const std::uint64_t record = dtp_.placement.record_offset(image);
+      made.reth = wire::RethHeader{sent.record ? record : dtp_.placement.image_offset(image) + sent.linear, kKey,
                                    sent.message != 0 ? sent.message : sent.bytes};
     }
     made.immediate = sent.immediate;
@@ -218,6 +220,19 @@ TEST_F(WithoutRecords, an_image_is_complete_when_its_last_line_has_come) {
   lines(0, 1408);
   expect_whole(0, 0);
   EXPECT_EQ(stats()["events"], 0U);
+}
+
+// As Holoscan Sensor Bridge does: metadata of its own behind each frame.
+TEST_F(WithoutRecords, events_behind_whole_images_end_none_a_ring_ahead) {
+  make(4, 2048);
+  for (std::uint64_t image = 0; image < 30; ++image) {
+    lines(image, 1408);
+    give(image, {.opcode = wire::write_only_imm, .bytes = 128, .immediate = 5, .record = true});
+    ASSERT_EQ(arrivals_.size(), image + 1);
+    expect_whole(image, image);
+    port_->release(image + 1);
+  }
+  EXPECT_EQ(stats()["late_packets"], 0U);
 }
 
 TEST_F(WithoutRecords, one_with_lost_lines_waits_for_late_packets_and_then_is_partial) {
