@@ -29,7 +29,7 @@ from rashpa.control.nodes.poll_while import poll_while
 from rashpa.control.plan.groups import Joined
 from rashpa.control.run.configuring import Ends, configure_emulator, configure_receiver
 from rashpa.control.run.end import EndOfRun, end_sources, never_early
-from rashpa.control.run.foreign_detector import UNKNOWN, ForeignDetector
+from rashpa.control.run.foreign_detector import ForeignDetector, end_of
 from rashpa.control.run.joining import Joining
 from rashpa.control.run.looks import next_look_s, shortest_run_s
 from rashpa.control.run.run_nodes import RunNodes
@@ -158,10 +158,13 @@ class Course:
             answers = (configure_emulator(fleet.plan, one, fleet.clients[one.name], ends) for one in emulators)
             for sent_from in await gather_all(answers):
                 sources.update(sent_from)
+        if self._detector is not None:
+            self._detector.know(ends)
+        elsewhere = end_of(fleet.plan.file.detector.control)
         dtps = {name: fleet.plan.dtps_of(name) for name in fleet.receivers}
         await fleet.order_each(
             {
-                name: telegram.Arm(endpoints=tuple(sources.get(dtp.id, UNKNOWN) for dtp in own))
+                name: telegram.Arm(endpoints=tuple(sources.get(dtp.id, elsewhere) for dtp in own))
                 for name, own in dtps.items()
             }
         )

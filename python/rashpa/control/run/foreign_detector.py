@@ -4,18 +4,27 @@
 import asyncio
 import contextlib
 import importlib
+import json
+import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rashpa.control.nodes.node_client import NodeError
 from rashpa.control.nodes.running_time import RunningClock
 from rashpa.control.plan.model import Plan
 from rashpa.control.runfile.control_section import Control
-from rashpa.control.telegrams.telegram import Endpoint, Status
+from rashpa.control.telegrams.telegram import Endpoint, Placement, Status
 
 _LABEL = "detector.control"
 _LONGEST_STEP_S = 2.0
-UNKNOWN = Endpoint(address="0.0.0.0", port=0, qpn=0, rkey=0, credit_offset=0)  # noqa: S104 (where it sends from is not known)
+_ENDPOINTS = "RASHPA_ENDPOINTS"
+
+
+def end_of(control: Control | None) -> Endpoint:
+    """Return the end of a detector, of which no more is known than its address, if that."""
+    address = control.address if control is not None else ""
+    return Endpoint(address=address or "0.0.0.0", port=4791, qpn=0, rkey=0)  # noqa: S104 (where it sends from is not known)
 
 
 class ForeignDetector:
@@ -26,6 +35,7 @@ class ForeignDetector:
         self._clock = clock or RunningClock(_LONGEST_STEP_S).look
         self._started: asyncio.subprocess.Process | None = None
         self._detector: Any = None
+        self._endpoints = ""
         self._arrived = 0
         self._since = 0.0
         self.cautions: tuple[str, ...] = ()
@@ -36,6 +46,11 @@ class ForeignDetector:
             await self._carry_out("prepare", self._control.prepare)
         elif self._control.kind == "slsdet":
             await asyncio.to_thread(self._load_slsdet)
+
+    def know(self, ends: Mapping[int, tuple[Endpoint, Placement]]) -> None:
+        """Take the memory to which its DTPs write, by id."""
+        told = ({"dtp": dtp, **asdict(end), **asdict(place)} for dtp, (end, place) in ends.items())
+        self._endpoints = json.dumps(list(told))
 
     async def start(self) -> None:
         """Start it, and do not wait for its end. Raise NodeError when that fails."""
@@ -75,7 +90,12 @@ class ForeignDetector:
     async def _begin(self, key: str, words: Sequence[str]) -> asyncio.subprocess.Process:
         folder = self._plan.source.path.resolve().parent
         try:
-            return await asyncio.create_subprocess_exec(*words, stdin=asyncio.subprocess.DEVNULL, cwd=folder)
+            return await asyncio.create_subprocess_exec(
+                *words,
+                stdin=asyncio.subprocess.DEVNULL,
+                cwd=folder,
+                env={**os.environ, **({_ENDPOINTS: self._endpoints} if self._endpoints else {})},
+            )
         except OSError as error:
             where = self._plan.source.where(("detector", "control", key))
             raise NodeError(_LABEL, f"{where}: {words[0]} cannot be run: {error.strerror or error}", "config") from None

@@ -14,7 +14,8 @@ Words = Annotated[
 
 
 class Control(Section):
-    """A detector that sends by itself; with this table nothing is emulated, and [dataset] is left out. Its link is sls or stream2."""
+    """A detector that sends by itself; with this table nothing is emulated, and [dataset] is left out. Its link is sls, stream2, or roce: then its program learns
+    from the environment where to write."""
 
     kind: Literal["none", "command", "slsdet"] = Field(
         description="its starter: somebody else (none), the programs below (command), or the Python package slsdet"
@@ -22,8 +23,16 @@ class Control(Section):
     prepare: Words = Field(
         default=[], description="command: program and arguments, run before the receivers wait for packets"
     )
-    start: Words = Field(default=[], description="command: run when the receivers wait; it may go on until the end")
+    start: Words = Field(
+        default=[],
+        description="command: run when the receivers wait; it may go on until the end. With roce its variable RASHPA_ENDPOINTS has the ends, keys and places of all DTPs as JSON",
+    )
     stop: Words = Field(default=[], description="command: run at the end, whatever has become of the run")
+    address: str = Field(
+        default="",
+        max_length=255,
+        description="roce: the IP address from which it sends; packets from others are refused",
+    )
     config: str = Field(
         default="", json_schema_extra=PATH, description="slsdet: configuration file that it loads first; empty: none"
     )

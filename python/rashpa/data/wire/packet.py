@@ -6,6 +6,7 @@ The bytes are read and written by the native codec (src/rashpa/wire/packet/packe
 
 import ipaddress
 import re
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -20,7 +21,11 @@ ROCE_PORT: Final = 4791
 _HEADERS = ("ethernet", "vlan", "ipv4", "ipv6", "grh", "udp", "bth", "deth", "reth", "atomiceth", "aeth")
 _NUMBERS = ("atomicacketh", "immdt", "ieth")
 _KEYS = frozenset((*_HEADERS, *_NUMBERS, "payload", "pad", "icrc", "trailing"))
-_INFORMATIONAL = frozenset({"layer", "payload_length", "pad_length", "frame_record", "bytes"})
+_INFORMATIONAL = frozenset({"layer", "payload_length", "pad_length", "frame_record", "hsb_metadata", "bytes"})
+_HSB = struct.Struct(">IIIQIQHHQI")
+_HSB_FIELDS = ("flags", "psn", "crc", "timestamp_s", "timestamp_ns", "bytes_written", "reserved", "frame_number", "metadata_s", "metadata_ns")  # fmt: skip
+_HSB_BYTES: Final = 128
+_BILLION: Final = 10**9
 _MAC_BYTES: Final = 6
 
 
@@ -43,7 +48,21 @@ def decode(data: bytes, layer: Layer | None = None, flow: Flow | None = None) ->
     fields = _decode(data, start)
     if start == "udp_payload" and flow is not None:
         fields["icrc"] = _check_with(fields, flow)
-    return {"layer": start, **_to_text(fields)}
+    metadata = (
+        hsb_metadata(fields.get("payload") or b"") if "immdt" in fields and "frame_record" not in fields else None
+    )
+    return {"layer": start, **_to_text(fields), **({"hsb_metadata": metadata} if metadata else {})}
+
+
+def hsb_metadata(payload: bytes) -> dict[str, int] | None:
+    """Return the metadata that a Holoscan Sensor Bridge sends behind a frame, in an event of 128 bytes, big endian. None where the bytes are none: their seconds
+    have more nanoseconds than a second, or the reserved bytes are not 0."""
+    if len(payload) != _HSB_BYTES:
+        return None
+    found = dict(zip(_HSB_FIELDS, _HSB.unpack_from(payload), strict=True))
+    if max(found["timestamp_ns"], found["metadata_ns"]) >= _BILLION or found.pop("reserved") or not any(payload):
+        return None
+    return found
 
 
 def find_layer(data: bytes) -> Layer:

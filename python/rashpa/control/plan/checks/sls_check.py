@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ports of SLS detectors, as src/rashpa/link/sls/port_shape.hpp: the pixels that each UDP port brings, and the DTPs that must fill it."""
 
+import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -59,8 +60,7 @@ def sls_problems(
     for receiver in receivers:
         if "sls" not in (receiver.source_kind, receiver.destination_kind):
             if foreign and receiver.destination_kind not in ONE_WAY:
-                where = source.where(("link", "kind"))
-                yield f'{where}: {receiver.label} has {receiver.destination_kind}; a detector with [detector.control] sends as "sls" or "stream2" does'
+                yield from _writer_problems(file, receiver, source)
             continue
         where = source.where(("link", "kind"))
         if receiver.source_kind != receiver.destination_kind:
@@ -88,6 +88,28 @@ def _foreign_problems(file: toml.RunFile, source: RunFileSource) -> Iterator[str
         if not module.orientation.upright:
             where = source.where(("detector", "module", number))
             yield f"{where}: a detector does not turn its frames in memory; take turn and flip out (rows are flipped by link.sls.flip)"
+
+
+def _writer_problems(file: toml.RunFile, receiver: "PlannedReceiver", source: RunFileSource) -> Iterator[str]:
+    """Yield faults of a detector of another maker that writes by itself, with RoCEv2: a sensor bridge, an FPGA, an RNIC."""
+    control, link = file.detector.control, file.link
+    where = source.where(("link", "kind"))
+    if control is None or (receiver.source_kind, receiver.destination_kind) != ("roce", "roce"):
+        yield f'{where}: {receiver.label} has {receiver.destination_kind}; a detector with [detector.control] sends as "sls", "stream2" or "roce" does'
+        return
+    if link.of("roce").transport != "uc":
+        yield f"{source.where(('link', 'roce', 'transport'))}: a detector with [detector.control] writes without a connection; use uc"
+    if link.flow != "paced":
+        yield f'{source.where(("link", "flow"))}: no credits go back to a detector with [detector.control]; use "paced"'
+    if control.kind != "command":
+        yield (
+            f'{source.where(("detector", "control", "kind"))}: {control.kind}; a detector with roce must learn keys and places of each run: use "command"'
+        )
+    try:
+        ipaddress.ip_address(control.address)
+    except ValueError:
+        said = f'"{control.address}" is no IP address' if control.address else "it is missing"
+        yield f"{source.where(('detector', 'control', 'address'))}: {said}; give that of the detector"
 
 
 def _shape_problems(
