@@ -136,7 +136,7 @@ MUTANTS: dict[str, tuple[tuple[str, str], str, str]] = {
 def test_a_broken_rule_is_named(tmp_path: Path, name: str) -> None:
     change, rule, words = MUTANTS[name]
     command = small(tmp_path, change)
-    verdicts, said = judged(command, silent_s=0.5, patience_s=1.5)
+    verdicts, said = judged(command, silent_s=0.5, patience_s=3.0)
     assert verdicts.broken, said
     assert verdicts.by_rule[rule].broken, (said, verdicts.by_rule)
     assert any(words in fault for fault in verdicts.by_rule[rule].faults), verdicts.by_rule[rule].faults
