@@ -131,8 +131,8 @@ def test_senders_stay_as_short_as_the_page_says() -> None:
         ('images="{count}">', 'images="{count}" pixel="uint12">', "uint12"),
         ('images="{count}">', 'images="{count}" slots="0">', "slots"),
         ("<Destination>", '<Destination peer_link="rice">', "rice"),
-        ('images="{count}">', 'images="0" slots="1">', "'images'"),
-        ('images="{count}">', 'images="0" slots="1">', "'slots'"),
+        ('images="{count}">', 'images="0" slots="1">', "Buffer.images"),
+        ('images="{count}">', 'images="0" slots="1">', "Buffer.slots"),
     ],
 )
 def test_a_refusal_names_the_attribute_and_the_sender_ends(
