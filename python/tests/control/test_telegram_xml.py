@@ -347,7 +347,10 @@ def test_all_faults_of_a_short_document_are_told_at_once() -> None:
         decode(text.encode())
     assert caught.value.code == "config"
     said = str(caught.value)
-    assert all(word in said for word in ('port: it is "70000"', 'peer_link: it is "rice"', "an element in it is missing; add", "Buffer"))
+    assert all(
+        word in said
+        for word in ('port: it is "70000"', 'peer_link: it is "rice"', "an element in it is missing; add", "Buffer")
+    )
     assert len(said.splitlines()) == len(set(said.splitlines())) <= 17
 
 
