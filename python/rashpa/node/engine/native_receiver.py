@@ -52,10 +52,10 @@ from rashpa.node.engine.dataset_parts import calibration_spec_of, spec_of
 from rashpa.node.engine.engine import EngineError
 from rashpa.node.engine.folders import Folders
 from rashpa.node.engine.output_files import prepare_output
+from rashpa.node.engine.places.told_metadata import told_metadata
 from rashpa.node.engine.provenance import CalibrationFact, calibration_facts, sha256_of
 from rashpa.node.engine.python_kernel import load_python_kernel
 from rashpa.node.engine.stored_mask import stored_masks
-from rashpa.node.engine.told_metadata import told_metadata
 
 _NO_MASKS: Mapping[str, NDArray[np.uint32]] = MappingProxyType({})
 
