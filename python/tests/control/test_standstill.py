@@ -134,7 +134,7 @@ def test_packets_of_another_run_are_red_within_a_second(tmp_path: Path) -> None:
             while not said and time.monotonic() - began < 30.0:
                 sender.line(0, 0, bytes(256), Spoilt(key=1))
                 said = standstill.look(await client.status())
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.05)  # wait: looks of a page are apart
             return time.monotonic() - began, "".join(said)
         finally:
             await client.order(telegram.Reset())
