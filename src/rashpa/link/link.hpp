@@ -197,9 +197,9 @@ class Receiver {
 };
 
 /// A receiver whose detector says more of an image than its pixels: words of the frame record, FrameRecord::user.
-class Describing {
+class Heading {
  public:
-  virtual ~Describing() = default;
+  virtual ~Heading() = default;
   /// Their names in their order, all Column::of_header and i64; does not change.
   [[nodiscard]] virtual std::vector<Column> header_columns() const = 0;
 };

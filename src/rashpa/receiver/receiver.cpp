@@ -148,8 +148,8 @@ Receiver::Receiver(Config config)
     one->lane = std::make_unique<scheduler::Lane>(std::move(lane), *one->unit, *link_);
     const std::shared_ptr<sink::SpecialMask> mask = special_mask_of(buffer);
     Output output = output_of(buffer, made, config_.run, mask);
-    if (const auto* describing = able<const link::Describing>(*link_)) {
-      add_header(describing->header_columns(), buffer.name, output.results);
+    if (const auto* heading = able<const link::Heading>(*link_)) {
+      add_header(heading->header_columns(), buffer.name, output.results);
     }
     one->distributor = std::make_unique<Distributor>(buffer, output, *one->lane, *one->unit, one->done_bell, bell_,
                                                      mask, link_->sources_write() ? config_.link_threads : 1);

@@ -32,7 +32,7 @@ struct FrameRecord {
   std::uint64_t payload_bytes = 0;   ///< lines × bytes of a line
   std::uint32_t payload_crc32c = 0;  ///< of the lines in order, without the gaps between them
   std::uint32_t run = 0;             ///< run number, so that a stray record of an earlier run is recognised
-  Words user{};                      ///< of skip events, or of the detector about an image (link::Describing)
+  Words user{};                      ///< of skip events, or of the detector about an image (link::Heading)
   friend bool operator==(const FrameRecord&, const FrameRecord&) = default;
 };
 

@@ -24,7 +24,7 @@ struct ReceiverConfig {
 
 /// Destination side of detectors that send SLS datagrams: pixels go from the socket to their place in the image.
 /// Nothing goes back to them: flow is paced, whatever is configured.
-class SlsReceiver final : public ThreadedReceiver, public Describing {
+class SlsReceiver final : public ThreadedReceiver, public Heading {
  public:
   /// The DTPs in their order are the tiles of the detector's ports in theirs (packet_map.hpp), all of one size. One
   /// queue per DTP. The memory, the queues and the bell must outlive the link. Throws ConfigError, or ResourceError
