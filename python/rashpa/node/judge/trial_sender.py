@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One data transfer process of a trial: makes its packets, whole or spoiled on purpose, and judges the credits that come to it."""
+"""The data transfer process of a trial: makes its packets, whole or spoiled on purpose, and judges the credits that come to it."""
 
 import secrets
 import socket
