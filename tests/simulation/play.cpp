@@ -325,6 +325,11 @@ void Player::check() {
       sent_[source.ids[i]] = source.dtps[i].images_sent;
       skipped_ += source.dtps[i].images_skipped;
       if (source.dtps[i].link["send_errors"] != 0) in_error_ = true;
+      const std::uint64_t end = ends_.empty() ? 0 : ends_[source.ids[i]].images;  // 0: it was through before
+      if (sources_done_ && source.dtps[i].images_due() < end) {
+        wrong(fmt::format("DTP {} was to end after {} images, and had {}", source.ids[i], end,
+                          source.dtps[i].images_due()));
+      }
     }
   }
   result_.complete = status.buffers[0].books.complete;
