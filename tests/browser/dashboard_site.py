@@ -318,8 +318,8 @@ class View:
         return {row[0]: row[1] for row in self._rows("table.nodes")}
 
     def data(self, name: str) -> dict[str, list[Any]]:
-        """Of a source of Bokeh's."""
-        said = """name => Object.fromEntries(Object.entries(Bokeh.documents[0].get_model_by_name(name).data)
+        """Of a source of Bokeh's; empty where there is none yet."""
+        said = """name => Object.fromEntries(Object.entries(Bokeh.documents[0].get_model_by_name(name)?.data ?? {})
             .map(([key, values]) => [key, Array.from(values)]))"""
         return dict(self.page.evaluate(said, name))
 
