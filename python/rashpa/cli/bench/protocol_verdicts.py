@@ -8,6 +8,7 @@ import sys
 import typer
 
 from rashpa.control.nodes.node_client import NodeError
+from rashpa.control.nodes.node_url import is_node_url
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.data.base.exit_code import ExitCode
 from rashpa.node.judge.judge_engine import JudgeFactory
@@ -52,7 +53,7 @@ def _print(verdicts: Verdicts, problem: str, as_json: bool) -> int:
 
 
 async def _judge(factory: JudgeFactory, sender: str, runs: int, patience_s: float) -> str:
-    if sender.startswith(("http://", "https://")):
+    if is_node_url(sender):
         return await judge_node(factory, sender)
     if not sender.isdecimal() or int(sender) not in _PORTS:
         raise ValueError(

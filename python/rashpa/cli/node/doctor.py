@@ -11,7 +11,9 @@ from typing import Annotated
 
 import typer
 
+from rashpa.control.nodes.named_nodes import clients_of_plan, clients_of_urls, nodes_elsewhere
 from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.nodes.node_url import is_node_url
 from rashpa.control.plan.model import Plan
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.run_file_reader import RunFileError
@@ -77,17 +79,18 @@ def doctor(
 
 def _given(names: Sequence[str], authority: str) -> tuple[Plan | None, list[NodeClient]]:
     """Return the plan of the run file, where one is given, and clients of the nodes."""
-    urls = [name for name in names if name.startswith(("http://", "https://"))]
+    urls = [name for name in names if is_node_url(name)]
     files = [name for name in names if name not in urls]
     if len(files) > 1:
         raise TokenError(f"{files[1]}: a second run file; give one run file, and URLs of nodes")
     plan = load_plan(Path(files[0])) if files else None
-    token = plan.file.nodes.token if plan else ""
-    own = [(node.label, node.node) for node in plan.nodes if node.node != "local"] if plan else []
-    known = [*((url, url) for url in urls), *own]
-    certificate = authority or (plan.authority if plan else "")
-    token = token or (token_of_environment() if known else "")
-    return plan, [NodeClient(label, url, token, certificate) for label, url in known]
+    if plan is None:
+        return None, clients_of_urls(urls, token_of_environment(), authority) if urls else []
+    if not urls and not nodes_elsewhere(plan):
+        return plan, []
+    token = plan.file.nodes.token or token_of_environment()
+    of_urls = clients_of_urls(urls, token, authority or plan.authority)
+    return plan, [*of_urls, *clients_of_plan(plan, token, authority)]
 
 
 async def _hop(clients: Sequence[NodeClient], needs: Needs) -> str:

@@ -21,7 +21,9 @@ from rich.text import Text
 from rashpa.cli.completion import nodes_or_run_files
 from rashpa.control.handover.journal import SUFFIX, JournalError, find_journal, journal_path
 from rashpa.control.handover.runs_here import clients_at, going_on, journals_here
+from rashpa.control.nodes.named_nodes import clients_of_plan, clients_of_urls
 from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.nodes.node_url import is_node_url
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.runfile.token import TokenError, token_of_environment
@@ -109,19 +111,14 @@ def _clients_of(named: Sequence[str], authority: str) -> list[NodeClient]:
     token = token_of_environment()
     clients: list[NodeClient] = []
     for one in named:
-        if one.startswith(("http://", "https://")):
-            clients.append(NodeClient(one, one, token, authority))
+        if is_node_url(one):
+            clients += clients_of_urls([one], token, authority)
         elif one.lower().endswith(".toml"):
             plan = load_plan(Path(one))
             if going_on(plan, journal_path(plan)):
                 clients += clients_at(journal_path(plan), token, authority)
-                continue
-            of_file = plan.file.nodes
-            clients += [
-                NodeClient(node.label, node.node, of_file.token or token, authority or plan.authority)
-                for node in plan.nodes
-                if node.node != "local"
-            ]
+            else:
+                clients += clients_of_plan(plan, token, authority)
         elif Path(one).exists() or one.endswith(SUFFIX):
             clients += clients_at(find_journal(Path(one)), token, authority)
         else:
