@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import base64
-import html
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +15,20 @@ from rashpa.data.figures import picture
 from rashpa.data.figures.image_values import unit_of
 
 if TYPE_CHECKING:
+    from jinja2 import Template
+
     from rashpa.data.stored.reader import Run
 
 _SIDE = 400  # values of a picture's longer side, at most
+_BOOKS = (
+    "<p><b>{{ title }}</b></p>{% for line in lines %}<p>{{ line }}</p>{% endfor %}"
+    "<table><tr><th></th>{% for column in columns %}<th>{{ column }}</th>{% endfor %}</tr>"
+    "{% for name in names %}<tr><td>{{ name }}</td>"
+    "{% for column in columns.values() %}<td>{{ '{:,}'.format(column[name]) }}</td>{% endfor %}</tr>{% endfor %}</table>"
+)
+_FIGURE = (
+    '<figure><img alt="{{ text }}" src="data:image/png;base64,{{ data }}"><figcaption>{{ text }}</figcaption></figure>'
+)
 
 
 def image_html(pixels: NDArray[Any], text: str) -> str:
@@ -35,16 +46,17 @@ def run_html(run: Run) -> str:
 
 def books_html(title: str, columns: Mapping[str, Mapping[str, int]], lines: Iterable[str] = ()) -> str:
     """Return the books of images, a column each, and further lines."""
-    books = next(iter(columns.values()), {})
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in ("", *columns))
-    body = "".join(
-        f"<tr><td>{name}</td>{''.join(f'<td>{column[name]:,}</td>' for column in columns.values())}</tr>"
-        for name in books
-    )
-    said = "".join(f"<p>{html.escape(line)}</p>" for line in lines if line)
-    return f"<p><b>{html.escape(title)}</b></p>{said}<table><tr>{head}</tr>{body}</table>"
+    names = list(next(iter(columns.values()), {}))
+    return _template(_BOOKS).render(title=title, columns=columns, names=names, lines=[line for line in lines if line])
 
 
 def _figure(drawn: picture.Picture, text: str) -> str:
-    data = base64.b64encode(drawn.png()).decode("ascii")
-    return f'<figure><img alt="{html.escape(text)}" src="data:image/png;base64,{data}"><figcaption>{html.escape(text)}</figcaption></figure>'
+    return _template(_FIGURE).render(text=text, data=base64.b64encode(drawn.png()).decode("ascii"))
+
+
+@cache
+def _template(text: str) -> Template:
+    """Return a template that escapes every text. Jinja2 is imported where a notebook asks for HTML, and nowhere else."""
+    from jinja2 import Environment, StrictUndefined
+
+    return Environment(autoescape=True, undefined=StrictUndefined).from_string(text)
