@@ -156,10 +156,10 @@ void stages(Trigger trigger, const Quick& one, std::uint32_t side, std::uint64_t
     if (resident) {
       times[0].push_back(until([&] { return seen.load(std::memory_order_acquire) == ticket; }) - start);
       if (options.tells_first) {
-        times[1].push_back(until([&] { return work.decided(slot) == ticket; }) - start);
+        times[1].push_back(until([&] { return work.results().decided(slot) == ticket; }) - start);
       }
     }
-    times[2].push_back(until([&] { return work.done(slot) == ticket; }) - start);
+    times[2].push_back(until([&] { return work.results().done(slot) == ticket; }) - start);
     if (!resident) continue;
     const cuda::ResidentClocks found = *clocks.as<const cuda::ResidentClocks>();
     const std::array ends{found.read - found.taken, found.counted - found.read, found.decided - found.counted,

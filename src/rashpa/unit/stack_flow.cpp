@@ -17,11 +17,12 @@ StackFlow::StackFlow(const Steps& steps, std::uint32_t stack, std::uint32_t stac
       in_(stacks),
       out_(stacks) {}
 
-void StackFlow::submit(Stack* stack) noexcept {
-  const bool ended = this->ended();
-  const std::span<std::uint8_t> work = asked(*stack);
-  for (std::uint32_t i = 0; i < stack->count; ++i)
-    work[i] = settle_without_work(steps_, ended, stack->images[i]) ? 0 : 1;
+void StackFlow::settle(Stack& stack, bool ended) noexcept {
+  const std::span<std::uint8_t> work = asked(stack);
+  for (std::uint32_t i = 0; i < stack.count; ++i) work[i] = settle_without_work(steps_, ended, stack.images[i]) ? 0 : 1;
+}
+
+void StackFlow::pass_on(Stack* stack) noexcept {
   in_.push_must(stack);
   submitted_.ring();
 }
@@ -68,7 +69,7 @@ std::string StackFlow::error() const {
 
 void StackFlow::stop() noexcept {
   stopping_.store(true, std::memory_order_release);
-  submitted_.ring();
+  wake();
 }
 
 }  // namespace rashpa::unit

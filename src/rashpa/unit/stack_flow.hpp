@@ -27,7 +27,13 @@ class StackFlow {
   StackFlow(const Steps& steps, std::uint32_t stack, std::uint32_t stacks, std::string name, Doorbell& done_bell);
 
   /// As Unit::submit(). Images that need no work are settled; all others, too, when it has ended.
-  void submit(Stack* stack) noexcept;
+  void submit(Stack* stack) noexcept {
+    settle(*stack, ended());
+    pass_on(stack);
+  }
+  /// Its two halves, for a unit that has something to do between them. `ended`: nothing more is to be begun.
+  void settle(Stack& stack, bool ended) noexcept;
+  void pass_on(Stack* stack) noexcept;
   /// As Unit::take().
   [[nodiscard]] Stack* take() noexcept;
 
@@ -53,6 +59,7 @@ class StackFlow {
   [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   /// The same, without a reason; wakes the thread that rests.
   void stop() noexcept;
+  void wake() noexcept { submitted_.ring(); }
   /// Nothing more is to be begun.
   [[nodiscard]] bool ended() const noexcept { return failed() || stopping_.load(std::memory_order_acquire); }
 

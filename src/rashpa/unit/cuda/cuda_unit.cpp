@@ -87,10 +87,8 @@ CudaUnit::CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
     : device_(device_number(choice.device)),
       steps_(steps_of(pipeline, layout)),
       seat_(seat),
-      done_bell_(done_bell),
-      asked_(std::size_t{layout.stacks} * layout.stack),
-      in_(layout.stacks),
-      out_(layout.stacks) {
+      flow_(steps_, layout.stack, layout.stacks, fmt::format("unit cuda, device {}: ", device_), done_bell),
+      flights_(layout.stacks) {
   const DeviceScope scope(device_);
   const Chosen chosen = choose(choice.trigger, steps_, layout);
   how_ = fmt::format("trigger {} on {}: {}; {}", name_of(chosen.trigger), name_of_device(device_), chosen.why,
@@ -105,7 +103,7 @@ CudaUnit::CudaUnit(const Choice& choice, const Pipeline& pipeline, const Layout&
   const std::uint32_t benches = resident ? 1 : std::min(kBenches, layout.stacks);
   work_ = std::make_unique<StackWork>(steps_, layout, benches, resident ? Input::in_place : Input::copied,
                                       choice.windows_on_device, seat);
-  for (const std::string& words : work_->words()) how_ += "; " + words;
+  for (const std::string& words : work_->passes().words()) how_ += "; " + words;
   check(cudaStreamSynchronize(nullptr), "prepare the device");
   dispatch_ = make_dispatch(chosen.trigger, *work_, layout.stacks, device_);
   device_bytes_ = DeviceMemory::taken() - taken;
@@ -127,101 +125,75 @@ void CudaUnit::fail(cudaError_t code, const char* what) noexcept {
 
 void CudaUnit::fail(const std::string& why) noexcept {
   if (seat_) seat_->joint->end();
-  const std::lock_guard lock(error_lock_);
-  if (failed()) return;
-  error_ = fmt::format("unit cuda, device {}: {}", device_, why);
-  failed_.store(true, std::memory_order_release);
-}
-
-std::string CudaUnit::error() const {
-  if (!failed()) return {};
-  const std::lock_guard lock(error_lock_);
-  return error_;
+  flow_.fail(why);
 }
 
 void CudaUnit::submit(Stack* stack) noexcept {
-  Order& order = work_->order(stack->slot);
-  const bool ended = stopping_.load(std::memory_order_acquire) || failed() || over() != Over::no;
-  for (std::uint32_t i = 0; i < stack->count; ++i) {
-    order.work()[i] = settle_without_work(steps_, ended, stack->images[i]) ? 0 : 1;
-    const bool dark = (stack->images[i].flags & FrameRecord::dark) != 0;
-    order.dark(work_->stack())[i] = dark ? order.work()[i] : std::uint8_t{0};
-    if (order.work()[i] != 0) work_->prepare(stack->slot, i, stack->images[i]);
-  }
-  std::copy_n(order.work(), stack->count, asked_.begin() + std::ptrdiff_t{stack->slot} * work_->stack());
-  for (std::uint32_t i = stack->count; i < work_->stack(); ++i) order.work()[i] = order.dark(work_->stack())[i] = 0;
-  order.images = stack->count;
-  work_->order_windows(*stack);
+  const bool ended = flow_.ended() || over() != Over::no;
+  flow_.settle(*stack, ended);
   ticket_ = next_ticket(ticket_);
-  order.ticket = ticket_;
-  in_.push_must({stack, ticket_, !ended});
+  work_->give_order(*stack, flow_.asked(*stack), ticket_);
+  flights_[stack->slot] = {ticket_, !ended};
   if (!ended) {
     if (const cudaError_t code = dispatch_->submit(stack->slot, ticket_); code != cudaSuccess) fail(code, "submit");
   }
-  submitted_.ring();
+  flow_.pass_on(stack);
 }
 
 Accumulated CudaUnit::conclude() noexcept {
   Accumulated all{};
-  if (failed()) return all;
+  if (flow_.failed()) return all;
   cudaError_t code = cudaSetDevice(device_);
   if (code == cudaSuccess) code = work_->conclude(all);
   if (code != cudaSuccess) fail(code, "end windows");
   return all;
 }
 
-Stack* CudaUnit::take() noexcept {
-  Stack* stack = nullptr;
-  return out_.try_pop(stack) ? stack : nullptr;
-}
-
 void CudaUnit::stop() noexcept {
   if (!thread_.joinable()) return;
-  stopping_.store(true, std::memory_order_release);
+  flow_.stop();
   if (seat_) seat_->joint->end();
   dispatch_->stop();
   thread_.request_stop();
-  submitted_.ring();
+  flow_.wake();
   thread_.join();
 }
 
 // True when the ticket has come back; false when it never will.
-bool CudaUnit::wait_for(const InFlight& flight, const std::stop_token& ending) noexcept {
+bool CudaUnit::wait_for(std::uint32_t slot, const std::stop_token& ending) noexcept {
+  const std::uint32_t ticket = flights_[slot].ticket;
   const std::int64_t start = now_ns();
   std::int64_t looked = start;
   for (;;) {
-    if (work_->done(flight.stack->slot) == flight.ticket) return true;
+    if (work_->results().done(slot) == ticket) return true;
     const std::int64_t now = now_ns();
     if (now - start < kSpinNs) {
       pause_spinning();
       continue;
     }
     // After stop() the device is idle: a stack that has not come by then does not come.
-    if (failed() || ending.stop_requested()) return work_->done(flight.stack->slot) == flight.ticket;
+    if (flow_.failed() || ending.stop_requested()) return work_->results().done(slot) == ticket;
     if (now - looked > kLookNs) {
       looked = now;
-      const cudaError_t code = dispatch_->look(flight.stack->slot);
+      const cudaError_t code = dispatch_->look(slot);
       if (code != cudaSuccess && code != cudaErrorNotReady) fail(code, "processing a stack");
     }
     std::this_thread::sleep_for(kNap);
   }
 }
 
-void CudaUnit::settle(StackImage& image, std::uint32_t slot, std::uint32_t place, bool finished) noexcept {
-  if (!finished) {
-    image.decision = Decision::errored;
-    return;
-  }
+void CudaUnit::settle(StackImage& image, std::uint32_t slot, std::uint32_t place) noexcept {
   if (steps_.only_learned(image)) {
     image.decision = Decision::vetoed;
     image.reason = VetoReason::dark;
     return;
   }
   image.measured = true;
-  std::copy_n(work_->scalars(slot, place), steps_.output.results.columns.size(), image.scalars.begin());
-  const DeviceFinding& finding = work_->finding(slot, place);
+  const SlotResults& results = work_->results();
+  std::copy_n(results.scalars(slot, place), steps_.output.results.columns.size(), image.scalars.begin());
+  const DeviceFinding& finding = results.finding(slot, place);
   for (std::size_t step = 0; step < steps_.steps.size(); ++step) {
-    if (!work_->got_past(step, finding)) continue;
+    if (!work_->passes().got_past(step, finding)) continue;
     const PlannedStep& planned = steps_.steps[step];
     if (planned.profile) image.profiles[*planned.profile] = work_->profile(step, slot, place);
     if (planned.table) image.tables[*planned.table] = work_->table(step, slot, place);
@@ -242,22 +214,20 @@ void CudaUnit::settle(StackImage& image, std::uint32_t slot, std::uint32_t place
     const kernel::cuda::HostList list = work_->list(slot, place);
     image.sparse = {list.index, list.value, finding.entries};
   }
-  if (steps_.output.pixels) image.pixels = work_->pixels(slot, place);
-  if (steps_.output.chunked) image.chunk = work_->chunk(slot, place);
+  if (steps_.output.pixels) image.pixels = results.pixels(slot, place);
+  if (steps_.output.chunked) image.chunk = results.chunk(slot, place);
 }
 
-void CudaUnit::hand_back(const InFlight& flight, bool finished) noexcept {
-  Stack& stack = *flight.stack;
+void CudaUnit::hand_back(Stack& stack, bool finished) noexcept {
   // Not from the order, which a dispatch that ends may have changed.
-  const std::uint8_t* const work = asked_.data() + std::size_t{stack.slot} * work_->stack();
-  for (std::uint32_t i = 0; i < stack.count; ++i) {
-    if (work[i] != 0) settle(stack.images[i], stack.slot, i, finished);
+  const std::span<const std::uint8_t> asked = flow_.asked(stack);
+  for (std::uint32_t i = 0; i < stack.count && finished; ++i) {
+    if (asked[i] != 0) settle(stack.images[i], stack.slot, i);
   }
   if (over() == Over::silent) fail("the counts of another device have not come in 10 s");
   work_->account(stack, finished);
   stack.decided_ns = now_ns();
-  out_.push_must(&stack);
-  done_bell_.ring();
+  flow_.hand_back(stack, !finished);
 }
 
 std::optional<Busy> CudaUnit::busy() const {
@@ -271,21 +241,20 @@ void CudaUnit::run(const std::stop_token& ending, int processor) noexcept {
   cudaSetDevice(device_);
   std::int64_t busy = 0;
   for (;;) {
-    const std::uint32_t seen = submitted_.count();
-    InFlight flight;
-    if (in_.try_pop(flight)) {
-      const StackImage& image = flight.stack->images.front();
+    const std::uint32_t woken = flow_.woken();
+    if (Stack* const stack = flow_.begin(); stack != nullptr) {
+      const StackImage& image = stack->images.front();
       std::optional<StepWatch::Turn> turn(std::in_place, watch_, 0, 0, image.index, image.frame_number);
-      const bool finished = flight.dispatched && wait_for(flight, ending);
+      const bool finished = flights_[stack->slot].dispatched && wait_for(stack->slot, ending);
       turn.reset();
-      hand_back(flight, finished);
+      hand_back(*stack, finished);
       busy = now_ns();
     } else if (ending.stop_requested()) {
       return;
     } else if (now_ns() - busy < kSpinNs) {
       pause_spinning();
     } else {
-      submitted_.wait(seen, std::chrono::milliseconds(100));
+      flow_.rest(woken, std::chrono::milliseconds(100));
     }
   }
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -12,6 +10,7 @@
 #include "rashpa/unit/cuda/dispatch.hpp"
 #include "rashpa/unit/cuda/stack_work.hpp"
 #include "rashpa/unit/factory.hpp"
+#include "rashpa/unit/stack_flow.hpp"
 #include "rashpa/unit/steps.hpp"
 
 namespace rashpa::unit::cuda {
@@ -29,52 +28,45 @@ class CudaUnit final : public Unit, public Accumulating, public OnDevice, public
   CudaUnit& operator=(const CudaUnit&) = delete;
 
   void submit(Stack* stack) noexcept override;
-  Stack* take() noexcept override;
+  Stack* take() noexcept override { return flow_.take(); }
   void stop() noexcept override;
   Accumulated conclude() noexcept override;
   [[nodiscard]] const Output& output() const noexcept override { return steps_.output; }
   [[nodiscard]] std::string how() const override { return how_; }
   [[nodiscard]] std::size_t device_bytes() const noexcept override { return device_bytes_; }
-  [[nodiscard]] std::string error() const override;
-  [[nodiscard]] std::string notice() const override { return work_->notice(); }
-  [[nodiscard]] std::string failure(std::uint8_t failed_in) const override { return work_->failure(failed_in); }
+  [[nodiscard]] std::string error() const override { return flow_.error(); }
+  [[nodiscard]] std::string notice() const override { return work_->passes().notice(); }
+  [[nodiscard]] std::string failure(std::uint8_t failed_in) const override {
+    return work_->passes().failure(failed_in);
+  }
   [[nodiscard]] std::optional<Busy> busy() const override;
 
  private:
+  /// Of the stack in a slot, from submit() on.
   struct InFlight {
-    Stack* stack = nullptr;
     std::uint32_t ticket = 0;
     bool dispatched = false;  // else nothing comes back of it
   };
   void run(const std::stop_token& ending, int processor) noexcept;
-  bool wait_for(const InFlight& flight, const std::stop_token& ending) noexcept;
-  void hand_back(const InFlight& flight, bool finished) noexcept;
-  void settle(StackImage& image, std::uint32_t slot, std::uint32_t place, bool finished) noexcept;
+  bool wait_for(std::uint32_t slot, const std::stop_token& ending) noexcept;
+  void hand_back(Stack& stack, bool finished) noexcept;
+  void settle(StackImage& image, std::uint32_t slot, std::uint32_t place) noexcept;
   void fail(cudaError_t code, const char* what) noexcept;
   void fail(const std::string& why) noexcept;
   /// Whether members with strips of the same images still wait for one another.
   [[nodiscard]] Over over() const noexcept { return seat_ ? seat_->joint->over() : Over::no; }
-  [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
 
   const int device_;
   Steps steps_;  // not changed after the constructor
   const std::optional<Seat> seat_;
-  Doorbell& done_bell_;
+  StackFlow flow_;
   std::string how_;
   std::size_t device_bytes_ = 0;
   std::unique_ptr<StackWork> work_;
   std::unique_ptr<Dispatch> dispatch_;
   std::uint32_t ticket_ = 0;
-  StepWatch watch_{1};               // of the stack that is waited for
-  std::vector<std::uint8_t> asked_;  // [slot][image]: the device was asked to process it
-
-  memory::Ring<InFlight> in_;
-  memory::Ring<Stack*> out_;
-  Doorbell submitted_;
-  std::atomic<bool> stopping_{false};  // release by the owner or a failing thread, acquire by the others of the unit
-  std::atomic<bool> failed_{false};
-  mutable std::mutex error_lock_;
-  std::string error_;
+  std::vector<InFlight> flights_;  // by slot
+  StepWatch watch_{1};             // of the stack that is waited for
   std::jthread thread_;
 };
 

@@ -64,35 +64,35 @@ class Resident final : public Dispatch {
       : work_(work),
         watchers_(options.watchers),
         state_(sizeof(ResidentState)),
-        go_(work.layout_.stacks * sizeof(std::uint64_t)),
-        counts_(std::size_t{kCountSets} * work.layout_.stack * sizeof(ResidentCounts)) {
-    const StackWork::Bench& bench = work.bench_.front();
-    const auto& conversion = static_cast<const kernel::jungfrau::cuda::Pass&>(*work.passes_.front());
-    const Steps& steps = work.steps_;
+        go_(work.layout().stacks * sizeof(std::uint64_t)),
+        counts_(std::size_t{kCountSets} * work.layout().stack * sizeof(ResidentCounts)) {
+    const auto& conversion = static_cast<const kernel::jungfrau::cuda::Pass&>(*work.passes().pass(0));
+    const Steps& steps = work.steps();
+    const SlotResults& results = work.results();
     ResidentTask task{};
     task.tables = conversion.tables();
     task.output = conversion.output();
     task.taps = conversion.taps();
-    task.columns = work.columns_;
+    task.columns = work.places().columns;
     task.first_column = static_cast<std::uint32_t>(steps.steps.front().first_column);
     for (std::size_t i = 1; i < steps.steps.size(); ++i) task.steps[task.step_count++] = step_of(i, task);
-    task.stack = work.layout_.stack;
-    task.stacks = work.layout_.stacks;
+    task.stack = work.layout().stack;
+    task.stacks = work.layout().stacks;
     task.watchers = watchers_;
     task.even = options.even;
     task.one_block = options.one_block;
     task.tells_first = options.tells_first;
     task.control = &work.control();
-    task.triggers = work.triggers_.as<SlotTrigger>();
-    task.images = work.layout_.images;
-    task.image_stride = work.layout_.image_stride;
-    task.out = bench.made.front().as<std::byte>();
-    task.host_out = steps.output.pixels ? work.images_.as<std::byte>() : nullptr;
-    task.out_stride = work.out_bytes_;
-    task.host_findings = work.findings_.as<DeviceFinding>();
-    task.host_scalars = work.scalars_.as<Scalar>();
-    task.host_decided = work.decided_.as<Word>();
-    task.host_done = work.done_.as<Word>();
+    task.triggers = work.triggers();
+    task.images = work.layout().images;
+    task.image_stride = work.layout().image_stride;
+    task.out = work.memory().made(0, 0);
+    task.host_out = steps.output.pixels ? results.first_image() : nullptr;
+    task.out_stride = work.places().leaving_stride;
+    task.host_findings = results.first_finding();
+    task.host_scalars = results.first_scalar();
+    task.host_decided = results.first_decided();
+    task.host_done = results.first_done();
     task.host_clocks = options.clocks;
     task.counts = counts_.as<ResidentCounts>();
     task.peaks = peaks_ ? peaks_->as<ResidentPeaks>() : nullptr;
@@ -104,11 +104,11 @@ class Resident final : public Dispatch {
   }
   cudaError_t submit(std::uint32_t slot, std::uint32_t ticket) noexcept override {
     if (slot != next_slot_) return cudaErrorInvalidValue;
-    next_slot_ = slot + 1 == work_.layout_.stacks ? 0 : slot + 1;
+    next_slot_ = slot + 1 == work_.layout().stacks ? 0 : slot + 1;
     Order& order = work_.order(slot);
     std::uint32_t work = 0;
     for (std::uint32_t i = 0; i < order.images; ++i) work |= std::uint32_t{order.work()[i]} << i;
-    SlotTrigger& trigger = work_.triggers_.as<SlotTrigger>()[slot];
+    SlotTrigger& trigger = work_.triggers()[slot];
     for (std::uint32_t watcher = 0; watcher < watchers_; ++watcher) {
       // release: the device acquires, and sees the order
       std::atomic_ref(trigger.copies[watcher].value).store(slot_trigger(ticket, work), std::memory_order_release);
@@ -129,7 +129,7 @@ class Resident final : public Dispatch {
  private:
   /// Step `number` of the pipeline as the kernel does it; the further needs of a list go into `task`.
   ResidentStep step_of(std::size_t number, ResidentTask& task) {
-    const PlannedStep& planned = work_.steps_.steps[number];
+    const PlannedStep& planned = work_.steps().steps[number];
     ResidentStep step{};
     step.number = static_cast<std::uint8_t>(number);
     step.column = static_cast<std::uint32_t>(planned.first_column);
@@ -139,19 +139,19 @@ class Resident final : public Dispatch {
     } else if (planned.makes_list) {
       step.kind = ResidentStep::Kind::list;
       const kernel::csr::cuda::Lists lists =
-          static_cast<const kernel::csr::cuda::Pass&>(*work_.passes_[number]).lists();
+          static_cast<const kernel::csr::cuda::Pass&>(*work_.passes().pass(number)).lists();
       task.index = lists.index;
       task.value = reinterpret_cast<std::int16_t*>(lists.value);
       task.list_stride = lists.stride;
       task.list_capacity = static_cast<std::uint32_t>(lists.capacity);
-      chunks_.emplace(std::size_t{2} * work_.layout_.stack * resident_chunks(task.tables.pixels) *
+      chunks_.emplace(std::size_t{2} * work_.layout().stack * resident_chunks(task.tables.pixels) *
                       sizeof(std::uint32_t));
     } else if (planned.table) {
       step.kind = ResidentStep::Kind::peaks;
-      peaks_pass_ = static_cast<const kernel::peakfinder8::cuda::Pass*>(work_.passes_[number].get());
-      peaks_.emplace(work_.layout_.stack * sizeof(ResidentPeaks));
+      peaks_pass_ = static_cast<const kernel::peakfinder8::cuda::Pass*>(work_.passes().pass(number));
+      peaks_.emplace(work_.layout().stack * sizeof(ResidentPeaks));
     } else {
-      const auto& rule = static_cast<const kernel::veto::cuda::Pass&>(*work_.passes_[number]);
+      const auto& rule = static_cast<const kernel::veto::cuda::Pass&>(*work_.passes().pass(number));
       step.kind = ResidentStep::Kind::rule;
       step.operation = rule.operations();
       step.operations = rule.operation_count();

@@ -40,7 +40,7 @@ class StreamWait final : public Dispatch {
     // the same slot is still under way, its order is needed until it is done.
     const std::int64_t end = now_ns() + kStopNs;
     for (std::uint32_t i = 0, slot = first_waiting(); i < ahead_; ++i, slot = after(slot)) {
-      while (work_.done(slot) != work_.order(slot).ticket && now_ns() < end) {
+      while (work_.results().done(slot) != work_.order(slot).ticket && now_ns() < end) {
         std::this_thread::sleep_for(std::chrono::microseconds(50));
       }
       work_.order(slot).images = 0;

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rashpa/kernel/contract/device_pass.hpp"
+#include "rashpa/unit/steps.hpp"
+
+namespace rashpa::unit::cuda {
+
+using kernel::cuda::DeviceFinding;
+
+/// The kernels of a pipeline on a CUDA device: a pass for each step that does not ride, and which of them are done for
+/// one stack at a time. Owns no images and waits for nothing. One thread, but for failure() and notice().
+class StepPasses {
+ public:
+  /// Made while the device is the current one. Throws ConfigError when a kernel makes nothing for CUDA.
+  StepPasses(const Steps& steps, const Layout& layout, std::uint32_t benches);
+
+  /// Null: the step rides.
+  [[nodiscard]] kernel::cuda::DevicePass* pass(std::size_t step) const noexcept { return passes_[step].get(); }
+  /// The step that makes lists; the number of steps: none does.
+  [[nodiscard]] std::size_t lister() const noexcept { return lister_; }
+  /// Whether some steps are done for one stack at a time, and which is the first and the last of them.
+  [[nodiscard]] bool take_turns() const noexcept { return first_in_turn_.has_value(); }
+  [[nodiscard]] bool begins_turn(std::size_t step) const noexcept { return first_in_turn_ == step; }
+  [[nodiscard]] bool ends_turn(std::size_t step) const noexcept { return take_turns() && last_in_turn_ == step; }
+
+  /// Of the image of that place, before its stack is submitted.
+  void prepare(std::uint32_t place, const StackImage& image) const noexcept {
+    for (auto* const pass : preparing_) pass->prepare(place, image);
+  }
+  /// Whether step `step` and those before it have kept the image.
+  [[nodiscard]] bool got_past(std::size_t step, const DeviceFinding& finding) const noexcept {
+    return (finding.verdict == 0 || finding.step > step) && (finding.failed == 0 || finding.failed > step + 1) &&
+           (finding.entries != kernel::cuda::kListOverflow || lister_ > step);
+  }
+
+  /// The remarks of steps on how they work.
+  [[nodiscard]] std::vector<std::string> words() const;
+  /// As those of Unit. Any thread.
+  [[nodiscard]] std::string failure(std::uint8_t failed_in) const;
+  [[nodiscard]] std::string notice() const;
+
+ private:
+  std::vector<std::unique_ptr<kernel::cuda::DevicePass>> passes_;  // by step; null: it rides
+  std::vector<kernel::cuda::Preparing*> preparing_;                // those of them that prepare images
+  std::size_t lister_;
+  std::optional<std::size_t> first_in_turn_;
+  std::size_t last_in_turn_ = 0;
+};
+
+}  // namespace rashpa::unit::cuda
