@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes schema/kernels.json and links.json, the declarations of the native module's kernels and links. It then writes telegram_parts.xsd, which follows from
-them and from the models of the run file. It also writes python/rashpa/kernel.pyi, the kernels as functions, and conformance vectors of kernels that have
-none.
+"""Writes schema/kernels.json, links.json and sections.json, the declarations of the native module's kernels, links and sections. It then writes
+telegram_parts.xsd, which follows from them and from the models of the run file. It also writes two stubs: kernel.pyi, the kernels as functions, and
+engine_keys.pyi, the keys of sections. Kernels without conformance vectors get some.
 
 Usage: make_kernels.py [--check]. With --check nothing is written; exit 1 when a file is out of date.
 """
@@ -52,8 +52,10 @@ def main() -> int:
     """Exit status."""
     stale = [_stale("schema/kernels.json", _native.kernels_json()), _stale("schema/links.json", _native.links_json())]
     stale.append(_stale("schema/sections.json", _native.sections_json()))
-    from rashpa.control.telegrams.part_schema import schema_text  # its models are made of the two files
+    from rashpa.control.runfile import engine_keys  # models are made of these files
+    from rashpa.control.telegrams.part_schema import schema_text
 
+    stale.append(_stale("python/rashpa/control/runfile/engine_keys.pyi", engine_keys.stub_text()))
     stale.append(_stale("schema/telegram_parts.xsd", schema_text()))
     from rashpa.data.kernels.kernel_functions import stub_text
 

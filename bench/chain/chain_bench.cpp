@@ -123,7 +123,7 @@ receiver::Config config_of(const Arguments& arguments) {
   buffer.slots = arguments.slots;
   buffer.stack = arguments.stack;
   buffer.images = arguments.detector.frames;
-  buffer.deadline_ns = 5'000'000'000;
+  buffer.deadline_ms = 5'000;
   buffer.unit = arguments.unit;
   buffer.pipeline.kernels = kernels_of(arguments, buffer.width, buffer.height);
   buffer.sinks.emplace_back([](const receiver::Output& output) {

@@ -60,7 +60,7 @@ receiver::Config config_of(const Arguments& arguments, std::uint64_t frames, con
   buffer.slots = 40 * arguments.stack;
   buffer.stack = arguments.stack;
   buffer.images = frames;
-  buffer.deadline_ns = 5'000'000'000;
+  buffer.deadline_ms = 5'000;
   buffer.pipeline.kernels = {
       jungfrau::synthetic::config(Detector::kWidth, Detector::kHeight, jungfrau::Output::photons, 0),
       kernel::bragg_count::Config{20, 60}};

@@ -554,27 +554,19 @@ class BufferConfig:
     pixel: str
     special: list[SpecialValue]
     masked: str  # which values are no counts: "delivered", as the detector's, or as for Pipeline
-    slots: int  # images in the ring; a multiple of stack, at least 2 stacks
-    stack: int
-    slice: Slice
     images: int  # so many are due, or at most so many
     end: str  # "known" | "told": by Receiver.finish
     dealt: bool  # one of several among which images are dealt: records tell their frames
-    deadline_ms: int
     quiet_ms: int  # how long a stack that has begun waits for images that nobody has sent; 0: until the end
-    partial: str  # "keep" | "veto"
-    keep_darks: bool
     dtps: list[DestinationDtp]
     kernels: list[Kernel]
     sinks: list[SinkConfig]  # at least one
     feedback: FeedbackOptions | None
-    threads: int
-    unit: str  # "cpu" | "cuda" | "opencl"
-    trigger: str  # "auto" | "launch" | "graph" | "stream" | "persistent"
     device: str  # its number, several with commas between; opencl: or a part of its name
-    share: str  # of several devices: stacks, rows
     images_copied: bool  # opencl: also to a device that could work on them where they are
-    def __init__(self) -> None: ...
+    def __init__(
+        self, keys: dict[str, bool | int | float | str]
+    ) -> None: ...  # those of [[buffer]], as schema/sections.json has them
 
 def available_units() -> list[tuple[str, bool, str]]: ...  # name, usable, which device or why not
 def available_devices() -> list[

@@ -18,6 +18,7 @@ void bind_emulator(nanobind::module_& m);
 void bind_feedback(nanobind::module_& m);
 void bind_journal(nanobind::module_& m);
 void bind_receiver(nanobind::module_& m);
+void bind_sections(nanobind::module_& m);
 void bind_offline(nanobind::module_& m);
 void bind_packet(nanobind::module_& m);
 

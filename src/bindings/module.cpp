@@ -18,6 +18,7 @@ NB_MODULE(_native, m) {
   bind_feedback(m);
   bind_journal(m);
   bind_receiver(m);
+  bind_sections(m);
   bind_offline(m);
   bind_packet(m);
 }

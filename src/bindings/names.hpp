@@ -59,8 +59,6 @@ inline constexpr Names<scheduler::Poll, 2> kPolls{
     "poll", {{{scheduler::Poll::spin, "spin"}, {scheduler::Poll::event, "event"}}}};
 inline constexpr Names<receiver::FirstOf, 2> kFirstOf{
     "first image", {{{receiver::FirstOf::vetoed, "vetoed"}, {receiver::FirstOf::partial, "partial"}}}};
-inline constexpr Names<unit::PartialPolicy, 2> kPartial{
-    "partial", {{{unit::PartialPolicy::keep, "keep"}, {unit::PartialPolicy::veto, "veto"}}}};
 inline constexpr Names<PixelType, 6> kPixels{"pixel type",
                                              {{{PixelType::u8, "uint8"},
                                                {PixelType::u16, "uint16"},

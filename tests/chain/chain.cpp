@@ -36,9 +36,9 @@ Chain::Chain(const Plan& plan) : dtps(plan.modules * plan.bands) {
   buffer.slice = slice;
   buffer.images = images;
   buffer.pixel = plan.pixel;
-  buffer.deadline_ns = plan.deadline_ms * 1'000'000;
+  buffer.deadline_ms = plan.deadline_ms;
   if (plan.flow == link::Flow::credits && plan.on_full == transfer::OnFull::pause)
-    buffer.quiet_ns = 2 * buffer.deadline_ns;
+    buffer.quiet_ms = 2 * buffer.deadline_ms;
   buffer.unit = plan.unit;
   buffer.pipeline = plan.pipeline;
   buffer.sinks = plan.sinks;

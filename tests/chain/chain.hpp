@@ -28,7 +28,7 @@ struct Plan {
   std::uint64_t frames = 200;
   std::uint32_t stack = 4;
   std::uint32_t slots = 16;
-  std::int64_t deadline_ms = 2000;
+  std::uint32_t deadline_ms = 2000;
   std::string link = "roce";  ///< of both ends
   link::roce::Options roce{};
   link::pcie::Options pcie{};

@@ -23,7 +23,7 @@ receiver::Config receiver_of(std::uint32_t first_id, std::uint32_t modules, Slic
   buffer.stack = 4;
   buffer.slice = slice;
   buffer.images = slice.images(kFrames);
-  buffer.deadline_ns = 5'000'000'000;
+  buffer.deadline_ms = 5'000;
   buffer.sinks.emplace_back([](const receiver::Output&) { return std::make_unique<sink::NullSink>(2048); });
   for (std::uint32_t m = 0; m < modules; ++m) {
     buffer.dtps.push_back(

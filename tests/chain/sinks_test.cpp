@@ -262,7 +262,7 @@ TEST(Sinks, a_buffer_without_one_is_refused) {
   buffer.slots = 8;
   buffer.stack = 4;
   buffer.images = 10;
-  buffer.deadline_ns = 1'000'000;
+  buffer.deadline_ms = 1;
   buffer.dtps = {{.id = 0, .module = 0, .x = 0, .y = 0, .width = 16, .height = 16}};
   try {
     const receiver::Receiver receiver(config);

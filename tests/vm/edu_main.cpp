@@ -39,7 +39,7 @@ receiver::BufferConfig buffer_config() {
   config.slots = 4;
   config.stack = 2;
   config.images = kImages;
-  config.deadline_ns = 20'000'000'000;
+  config.deadline_ms = 20'000;
   config.dtps = {{.id = 0, .module = 0, .x = 150, .y = 6, .width = 128, .height = 4},
                  {.id = 1, .module = 1, .x = 320, .y = 14, .width = 128, .height = 4}};
   config.sinks.emplace_back(
@@ -129,7 +129,7 @@ class Acquisition {
                                .stack = config_.stack,
                                .images = kImages,
                                .slice = {},
-                               .deadline_ns = config_.deadline_ns,
+                               .deadline_ns = std::int64_t{config_.deadline_ms} * 1'000'000,
                                .dtps = {}};
     for (std::uint32_t d = 0; d < config_.dtps.size(); ++d) {
       const Placement& placement = layout_.dtps[d];

@@ -57,7 +57,7 @@ receiver::Config receiver_config(const Arguments& arguments) {
   buffer.slots = arguments.slots;
   buffer.stack = arguments.stack;
   buffer.images = arguments.frames;
-  buffer.deadline_ns = arguments.deadline_ms * 1'000'000;
+  buffer.deadline_ms = static_cast<std::uint32_t>(arguments.deadline_ms);
   buffer.sinks.emplace_back([](const receiver::Output& output) {
     return std::make_unique<sink::NullSink>(static_cast<std::uint64_t>(output.width) * output.height * 2);
   });

@@ -74,7 +74,7 @@ class FakeDestination:
             Placement(
                 pixels_offset=0,
                 slot_bytes=buffer.width * buffer.height * 2,
-                slots=buffer.slots,
+                slots=buffer.keys.slots,
                 first_line_offset=0,
                 pitch=buffer.width * 2,
                 line_bytes=dtp.width * 2,
@@ -217,7 +217,7 @@ class FakeDestination:
         for buffer in self._order.buffers:
             bad = np.flatnonzero(self._tables_of(buffer)[0] != COMPLETE)
             if bad.size and not first:
-                first = f"buffer {buffer.name} image {bad[0]} (frame {buffer.phase + bad[0] * buffer.every}) is not complete"
+                first = f"buffer {buffer.name} image {bad[0]} (frame {buffer.keys.phase + bad[0] * buffer.keys.every}) is not complete"
         events = sum(int((table != OPEN).sum()) for table in self._arrived.values())
         return DestinationStatus(
             receiver=self._order.receiver,
@@ -286,7 +286,7 @@ class FakeDestination:
                 )
                 for sink in buffer.sinks
             ),
-            slots=buffer.slots,
+            slots=buffer.keys.slots,
             end_known=buffer.name not in self._told,
         )
 
@@ -301,7 +301,7 @@ class FakeDestination:
             if buffer.name == key:
                 pixels = np.arange(buffer.width * buffer.height, dtype=np.int16).reshape(buffer.height, buffer.width)
                 if of == "accepted":
-                    return Preview(0, buffer.phase, 0, False, pixels, Masked())
+                    return Preview(0, buffer.keys.phase, 0, False, pixels, Masked())
                 return None
         raise KeyError(f"no buffer {key} here")
 

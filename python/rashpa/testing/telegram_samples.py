@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from rashpa.control.runfile.engine_keys import FaultsKeys
+from rashpa.control.runfile.engine_keys import BufferKeys, FaultsKeys
 from rashpa.control.runfile.kernels import Kernel
 from rashpa.control.runfile.run_file import Link
 from rashpa.control.runfile.sink_sections import NullSink
@@ -205,17 +205,8 @@ def _destination() -> t.Destination:
         width=1024,
         height=512,
         pixel="uint16",
-        slots=40,
-        stack=10,
-        every=1,
-        phase=0,
+        keys=BufferKeys(unit="cuda", trigger="graph"),
         images=2400,
-        deadline_ms=1000,
-        partial="keep",
-        keep_darks=False,
-        threads=1,
-        unit="cuda",
-        trigger="graph",
         device="0",
         dtps=(t.DestinationDtp(id=2, module=1, x=0, y=256, width=1024, height=256, source_x=0, source_y=256),),
         kernels=(

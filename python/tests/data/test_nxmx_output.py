@@ -89,9 +89,9 @@ def placed(part: Any, key: str, value: Any, module: int) -> Any:
 
 
 def receiver_for(prefix: Path, mask: NDArray[np.uint32]) -> Any:
-    buffer = native.BufferConfig()
+    buffer = native.BufferConfig({"slots": 8, "stack": 4, "deadline_ms": 2000})
     buffer.name, buffer.width, buffer.height, buffer.pixel = "full", WIDTH, ROWS, "uint16"
-    buffer.slots, buffer.stack, buffer.images, buffer.deadline_ms = 8, 4, FRAMES, 2000
+    buffer.images = FRAMES
     buffer.dtps = [native.DestinationDtp(m, m, 0, m * (HEIGHT + GAP), WIDTH, HEIGHT) for m in range(2)]
     buffer.sinks = [native.SinkConfig("hdf5", {**SINK, "prefix": str(prefix)}, metadata(mask))]
     config = native.ReceiverConfig()

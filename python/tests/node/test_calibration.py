@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+from rashpa.control.runfile.engine_keys import BufferKeys
 from rashpa.control.telegrams.telegram import Buffer, DestinationDtp
 from rashpa.node.engine.calibration import GAP, Maps, gaps_of_buffer, maps_of_buffer
 from rashpa.node.engine.engine import EngineError
@@ -13,18 +14,9 @@ def _buffer(*dtps: DestinationDtp) -> Buffer:
         width=6,
         height=5,
         pixel="uint16",
-        slots=4,
-        stack=2,
-        every=1,
-        phase=0,
+        keys=BufferKeys(slots=4, stack=2),
         images=9,
-        deadline_ms=100,
-        partial="keep",
-        keep_darks=False,
-        threads=1,
-        unit="cpu",
-        trigger="auto",
-        device=0,
+        device="0",
         dtps=dtps,
     )
 

@@ -1,20 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """A key of a section that is the engine's is declared once, in C++: run file, telegram, its schema and the native call have it by that, with its bounds."""
 
+import dataclasses
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from lxml import etree
+from pydantic import ValidationError
 
 native = pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
-from rashpa.control.runfile.engine_keys import MODELS, FaultsKeys, keys_of  # noqa: E402
-from rashpa.control.runfile.run_file import Faults, Group, Run  # noqa: E402
+from rashpa.control.runfile import engine_keys  # noqa: E402
+from rashpa.control.runfile.engine_keys import MODELS, BufferKeys, FaultsKeys, keys_of, stub_text  # noqa: E402
+from rashpa.control.runfile.run_file import Buffer, Faults, Group, Run  # noqa: E402
 from rashpa.control.runfile.schemas import schema_path  # noqa: E402
 from rashpa.control.telegrams import telegram  # noqa: E402
+from rashpa.control.telegrams.telegram_xml import encode  # noqa: E402
 from rashpa.node.engine.native_emulator import _fault_plan  # noqa: E402
+from rashpa.node.engine.native_receiver import WORKED_OUT  # noqa: E402
+from rashpa.testing.telegram_samples import telegram_samples  # noqa: E402
 
 DECLARED = json.loads(native.sections_json())
 
@@ -22,11 +29,11 @@ DECLARED = json.loads(native.sections_json())
 def test_the_schema_of_sections_is_what_the_native_module_declares() -> None:
     assert json.loads(schema_path("sections.json").read_text(encoding="utf-8")) == DECLARED
     assert [tuple(model.model_fields) for model in MODELS] == [
-        tuple(one["name"] for one in DECLARED[section]) for section in ("run", "faults", "group")
+        tuple(one["name"] for one in DECLARED[section]) for section in ("run", "faults", "group", "buffer")
     ]
-    assert {one["name"] for one in DECLARED["faults"]} <= set(Faults.model_fields)
-    assert {one["name"] for one in DECLARED["run"]} <= set(Run.model_fields)
-    assert {one["name"] for one in DECLARED["group"]} <= set(Group.model_fields)
+    for section, model in {"run": Run, "faults": Faults, "group": Group, "buffer": Buffer}.items():
+        assert {one["name"] for one in DECLARED[section]} <= set(model.model_fields), section
+    assert stub_text() == (Path(engine_keys.__file__).with_suffix(".pyi")).read_text(encoding="utf-8")
 
 
 def test_every_key_of_faults_reaches_the_native_plan_and_a_wrong_one_is_refused_there() -> None:
@@ -44,13 +51,59 @@ def test_every_key_of_faults_reaches_the_native_plan_and_a_wrong_one_is_refused_
         native.RunKeys({"example_key": 1})
 
 
+def test_every_key_of_a_buffer_is_in_its_telegram_or_worked_out_by_the_plan() -> None:
+    by_the_plan = {"receiver", "group", "region", "bands", "device", "devices"}
+    parts = {"dtp", "kernel", "sink"}
+    named = {field.name for field in dataclasses.fields(telegram.Buffer)} | set(BufferKeys.model_fields)
+    assert set(Buffer.model_fields) - named == (by_the_plan | parts) - {"device"}
+    plain = {field.name for field in dataclasses.fields(telegram.Buffer) if field.type in (bool, int, float, str)}
+    assert plain - set(WORKED_OUT) == {"card"}, "the node makes a device of it"
+    assert all(hasattr(native.BufferConfig, name) for name in WORKED_OUT)
+
+
+BEYOND = {
+    "every": (0, 2**32),
+    "phase": (-1, 2**32),
+    "slots": (1, (1 << 20) + 1),
+    "stack": (0, (1 << 16) + 1),
+    "deadline_ms": (0, 600_001),
+    "partial": ("drop",),
+    "keep_darks": (1, "yes"),
+    "threads": (0, 257),
+    "unit": ("gpu",),
+    "trigger": ("soon",),
+    "share": ("columns",),
+}
+
+
+def test_every_key_of_a_buffer_is_refused_beyond_its_bounds_by_run_file_telegram_and_node() -> None:
+    assert set(BEYOND) == {one["name"] for one in DECLARED["buffer"]}
+    schema = etree.XMLSchema(etree.parse(str(schema_path("telegram.xsd"))))
+    good = etree.fromstring(encode(telegram_samples()["configure_destination"]))
+    (element,) = good.iter("{*}Buffer")
+    assert schema.validate(good)
+    for name, values in BEYOND.items():
+        for value in values:
+            with pytest.raises(ValidationError):
+                Buffer.model_validate({"name": "b", "sink": [{"kind": "null"}], name: value})
+            with pytest.raises(native.ConfigError, match=f"buffer: {name}: "):
+                native.BufferConfig({name: value})
+            kept = element.get(name)
+            element.set(name, str(value))
+            refused = not schema.validate(good)
+            element.set(name, kept)
+            assert refused or value == 1, (name, value)  # 1 is true in XML
+    assert schema.validate(good)
+
+
 ADDED = """
 import json, sys
 from pathlib import Path
 from rashpa.control.runfile import schemas
 
 declared = json.loads(schemas.schema_path("sections.json").read_text())
-declared["run"].append({"name": "example_key", "kind": "integer", "least": 1, "most": 9, "default": 3, "doc": "an example"})
+for section in ("run", "buffer"):
+    declared[section].append({"name": "example_key", "kind": "integer", "least": 1, "most": 9, "default": 3, "doc": "an example"})
 path = Path(sys.argv[1]) / "sections.json"
 path.write_text(json.dumps(declared))
 found = schemas.schema_path
@@ -65,9 +118,14 @@ from lxml import etree
 run = Run(name="a", frames=1, example_key=5)
 keys = keys_of(run, RunKeys)
 assert keys.model_dump() == {"example_key": 5}, "the order has it"
-assert '<xs:attribute name="example_key">' in schema_text(), "the schema has it"
+assert schema_text().count('<xs:attribute name="example_key">') == 2, "the schema has both"
 element = etree.Element("Source", example_key="7")
 assert read(element, RunKeys).example_key == 7, "the node has it"
+from rashpa.control.runfile.engine_keys import BufferKeys, stub_text
+from rashpa.control.runfile.run_file import Buffer
+buffer = Buffer(name="b", sink=[{"kind": "null"}], example_key=5)
+assert keys_of(buffer, BufferKeys).example_key == 5, "the order to the receiver has it"
+assert "    example_key: int = ..." in stub_text(), "mypy knows it"
 try:
     Run(name="a", frames=1, example_key=10)
 except ValueError:
@@ -75,6 +133,6 @@ except ValueError:
 """
 
 
-def test_a_new_key_of_run_is_in_run_file_telegram_and_native_call_by_its_declaration(tmp_path: Path) -> None:
+def test_a_new_key_of_run_or_buffer_is_in_run_file_telegram_and_native_call_by_its_declaration(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", ADDED, str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.stdout == "followed", done.stderr

@@ -17,10 +17,9 @@ import faulthandler, os, pathlib, time
 from rashpa import _native
 faulthandler.dump_traceback_later(20, exit=True)
 armed = pathlib.Path(os.environ["FEW_ARMED"])
-buffer = _native.BufferConfig()
+buffer = _native.BufferConfig({"slots": 8, "stack": 2, "deadline_ms": 100, "threads": THREADS})
 buffer.name, buffer.width, buffer.height, buffer.pixel = "full", 64, 64, "uint16"
-buffer.slots, buffer.stack, buffer.images, buffer.deadline_ms, buffer.threads = 8, 2, 100, 100, THREADS
-buffer.slice = _native.Slice(1, 0)
+buffer.images = 100
 buffer.dtps = [_native.DestinationDtp(0, 0, 0, 0, 64, 64)]
 buffer.sinks = [_native.SinkConfig("null", {})] * 2
 config = _native.ReceiverConfig()

@@ -98,7 +98,6 @@ void bind_config(nb::module_& m) {
             new (self) RunKeys(emulator::run_parameters().read(values_of("run", values)));
           },
           "values"_a);
-  m.def("sections_json", &emulator::sections_json);
 
   const auto dtp = [](auto member) {
     return std::pair{[member](const SourceDtp& s) { return s.dtp.*member; },

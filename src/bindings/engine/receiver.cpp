@@ -21,6 +21,7 @@
 #include "bindings/engine/tables.hpp"
 #include "bindings/kernel.hpp"
 #include "bindings/link.hpp"
+#include "bindings/named_values.hpp"
 #include "bindings/names.hpp"
 #include "bindings/preview.hpp"
 #include "rashpa/receiver/buffers/device_buffers.hpp"
@@ -144,7 +145,12 @@ void bind_config(nb::module_& m) {
         }};
   };
   nb::class_<BufferSpec> buffer(m, "BufferConfig");
-  buffer.def(nb::init<>());
+  buffer.def(
+      "__init__",
+      [](BufferSpec* self, const nb::dict& keys) {
+        new (self) BufferSpec{receiver::buffer_parameters().read(values_of("buffer", keys))};
+      },
+      "keys"_a);
   const auto property = [&](const char* name, auto pointer) {
     const auto pair = member(pointer);
     buffer.def_prop_rw(name, pair.first, pair.second);
@@ -158,9 +164,6 @@ void bind_config(nb::module_& m) {
       [](BufferSpec& s, const std::string& name) {
         s.config.masked = name == "delivered" ? std::nullopt : std::optional(kMasked.value(name));
       });
-  property("slots", &receiver::BufferConfig::slots);
-  property("stack", &receiver::BufferConfig::stack);
-  property("slice", &receiver::BufferConfig::slice);
   property("images", &receiver::BufferConfig::images);
   buffer.def_prop_rw(
       "end", [](const BufferSpec& s) { return kEnds.name(s.config.end); },
@@ -170,20 +173,8 @@ void bind_config(nb::module_& m) {
   property("feedback", &receiver::BufferConfig::feedback);
   buffer
       .def_prop_rw(
-          "threads", [](const BufferSpec& s) { return s.config.unit.cores.threads; },
-          [](BufferSpec& s, unsigned threads) { s.config.unit.cores.threads = threads; })
-      .def_prop_rw(
-          "unit", [](const BufferSpec& s) { return std::string(unit::name_of(s.config.unit.kind)); },
-          [](BufferSpec& s, const std::string& name) { s.config.unit.kind = unit::kind_of(name); })
-      .def_prop_rw(
-          "trigger", [](const BufferSpec& s) { return std::string(unit::name_of(s.config.unit.trigger)); },
-          [](BufferSpec& s, const std::string& name) { s.config.unit.trigger = unit::trigger_of(name); })
-      .def_prop_rw(
           "device", [](const BufferSpec& s) { return s.config.unit.device; },
           [](BufferSpec& s, const std::string& device) { s.config.unit.device = device; })
-      .def_prop_rw(
-          "share", [](const BufferSpec& s) { return std::string(unit::name_of(s.config.unit.share)); },
-          [](BufferSpec& s, const std::string& name) { s.config.unit.share = unit::share_of(name); })
       .def_prop_rw(
           "images_copied", [](const BufferSpec& s) { return s.config.unit.transfer == unit::Transfer::copied; },
           [](BufferSpec& s, bool copied) {
@@ -193,17 +184,8 @@ void bind_config(nb::module_& m) {
           "pixel", [](const BufferSpec& s) { return kPixels.name(s.config.pixel); },
           [](BufferSpec& s, const std::string& name) { s.config.pixel = kPixels.value(name); })
       .def_prop_rw(
-          "deadline_ms", [](const BufferSpec& s) { return s.config.deadline_ns / 1'000'000; },
-          [](BufferSpec& s, std::int64_t ms) { s.config.deadline_ns = ms * 1'000'000; })
-      .def_prop_rw(
-          "quiet_ms", [](const BufferSpec& s) { return s.config.quiet_ns / 1'000'000; },
-          [](BufferSpec& s, std::int64_t ms) { s.config.quiet_ns = ms * 1'000'000; })
-      .def_prop_rw(
-          "partial", [](const BufferSpec& s) { return kPartial.name(s.config.pipeline.partial); },
-          [](BufferSpec& s, const std::string& name) { s.config.pipeline.partial = kPartial.value(name); })
-      .def_prop_rw(
-          "keep_darks", [](const BufferSpec& s) { return s.config.pipeline.keep_darks; },
-          [](BufferSpec& s, bool keep) { s.config.pipeline.keep_darks = keep; })
+          "quiet_ms", [](const BufferSpec& s) { return s.config.quiet_ms; },
+          [](BufferSpec& s, std::uint32_t ms) { s.config.quiet_ms = ms; })
       .def_prop_rw(
           "kernels",
           [](const BufferSpec& s) {

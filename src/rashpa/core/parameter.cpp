@@ -157,4 +157,12 @@ std::string json_of(const std::vector<Parameter>& parameters) {
   return "[" + out + "]";
 }
 
+std::string sections_json(const std::vector<std::pair<std::string, std::vector<Parameter>>>& sections) {
+  std::vector<std::string> lines;
+  for (const auto& [name, keys] : sections) {
+    lines.push_back(fmt::format("  {}: {}", json_of(std::string_view(name)), json_of(keys)));
+  }
+  return fmt::format("{{\n{}\n}}\n", fmt::join(lines, ",\n"));
+}
+
 }  // namespace rashpa

@@ -54,6 +54,8 @@ std::string json_of(std::string_view text);
 std::string json_of(const ParameterValue& value);
 std::string json_of(const Parameter& parameter);
 std::string json_of(const std::vector<Parameter>& parameters);
+/// Of sections of the run file with their declared keys: the content of schema/sections.json.
+std::string sections_json(const std::vector<std::pair<std::string, std::vector<Parameter>>>& sections);
 
 enum class Need : std::uint8_t { optional, needed };
 
@@ -64,13 +66,16 @@ class Parameters {
   /// `owner`: the beginning of messages, "kernel csr".
   explicit Parameters(std::string owner) : owner_(std::move(owner)) {}
 
-  template <typename T>
-  Parameters&& add(Parameter parameter, T Config::*member, Need need = Need::optional) && {
-    parameter.kind = kind_of<T>();
-    if (need == Need::optional) parameter.standard = value_of(parameter, Config{}.*member);
+  /// `member`: pointer to a member of Config, or a function from Config& to the reference of one that lies deeper.
+  template <typename Member>
+  Parameters&& add(Parameter parameter, Member member, Need need = Need::optional) && {
+    Config standard{};
+    auto& held = std::invoke(member, standard);
+    parameter.kind = kind_of<std::remove_reference_t<decltype(held)>>();
+    if (need == Need::optional) parameter.standard = value_of(parameter, held);
     declared_.push_back(std::move(parameter));
     set_.push_back([member](Config& config, const Parameter& declared, const ParameterValue& value) {
-      assign(config.*member, declared, value);
+      assign(std::invoke(member, config), declared, value);
     });
     return std::move(*this);
   }

@@ -73,7 +73,4 @@ inline const Parameters<Group>& group_parameters() {
   return declared;
 }
 
-/// The declared keys of each section, as JSON: the content of schema/sections.json.
-std::string sections_json();
-
 }  // namespace rashpa::emulator

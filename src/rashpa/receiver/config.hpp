@@ -14,6 +14,7 @@
 #include "rashpa/core/image/pixel_type.hpp"
 #include "rashpa/core/image/region.hpp"
 #include "rashpa/core/image/special_value.hpp"
+#include "rashpa/core/parameter.hpp"
 #include "rashpa/feedback/publisher.hpp"
 #include "rashpa/link/factory/link_options.hpp"
 #include "rashpa/memory/buffer.hpp"
@@ -72,7 +73,7 @@ struct SinkConfig {
   std::int64_t patience_ns = 30'000'000'000;
 };
 
-/// One RASHPA buffer with all that hangs on it.
+/// One RASHPA buffer with all that hangs on it. What a key of [[buffer]] sets is declared below.
 struct BufferConfig {
   std::string name;
   std::uint32_t width = 0;
@@ -80,14 +81,14 @@ struct BufferConfig {
   PixelType pixel = PixelType::u16;
   std::vector<SpecialValue> special{};     ///< of the detector's pixels
   std::optional<kernel::Masked> masked{};  ///< see unit::Layout
-  std::uint32_t slots = 0;
-  std::uint32_t stack = 0;
+  std::uint32_t slots = 40;
+  std::uint32_t stack = 10;
   Slice slice{};
   std::uint64_t images = 0;  ///< so many are due, or at most so many; of the whole slice, where they are dealt
   End end = End::known;
   bool dealt = false;  ///< it is one of several among which images are dealt: their records tell their frames
-  std::int64_t deadline_ns = 0;
-  std::int64_t quiet_ns = 0;  ///< scheduler::Lane; 0: for ever
+  std::uint32_t deadline_ms = 1000;
+  std::uint32_t quiet_ms = 0;  ///< scheduler::Lane; 0: for ever
   std::vector<DtpConfig> dtps;
   unit::Pipeline pipeline;
   std::vector<SinkConfig> sinks;                ///< at least one
@@ -96,6 +97,56 @@ struct BufferConfig {
   /// The index of each image that comes is below it.
   [[nodiscard]] std::uint64_t most() const noexcept { return most_images(images, dealt); }
 };
+
+/// Keys of [[buffer]] that the receiver carries out, each declared once. The model of the run file, telegrams, their
+/// schema, the reference page and the reading of values follow from the declaration (tools/make_kernels.py). Keys that
+/// a plan works out (region, device, card …) are not among them.
+inline const Parameters<BufferConfig>& buffer_parameters() {
+  using Buffer = BufferConfig;
+  static const auto declared =
+      Parameters<Buffer>("buffer")
+          .add(
+              {.name = "every", .doc = "takes every n-th frame …", .least = 1, .most = 4'294'967'295},
+              [](Buffer & buffer) -> auto& { return buffer.slice.every; })
+          .add(
+              {.name = "phase", .doc = "… beginning with this one", .least = 0, .most = 4'294'967'295},
+              [](Buffer & buffer) -> auto& { return buffer.slice.phase; })
+          .add({.name = "slots",
+                .doc = "images in the ring; a multiple of stack, at least 2 stacks",
+                .least = 2,
+                .most = 1 << 20},
+               &Buffer::slots)
+          .add({.name = "stack", .doc = "images processed as a whole", .least = 1, .most = 1 << 16}, &Buffer::stack)
+          .add({.name = "deadline_ms",
+                .doc = "an image of which some is missing is given up so long after it was sent, or part of it, or one "
+                       "after it",
+                .least = 1,
+                .most = 600'000},
+               &Buffer::deadline_ms)
+          .add(
+              {.name = "partial", .choices = {"keep", "veto"}},
+              [](Buffer & buffer) -> auto& { return buffer.pipeline.partial; })
+          .add(
+              {.name = "keep_darks"}, [](Buffer & buffer) -> auto& { return buffer.pipeline.keep_darks; })
+          .add(
+              {.name = "threads", .doc = "of the unit cpu", .least = 1, .most = 256},
+              [](Buffer & buffer) -> auto& { return buffer.unit.cores.threads; })
+          .add(
+              {.name = "unit", .doc = "the processor of the kernels", .choices = unit::kind_names()},
+              [](Buffer & buffer) -> auto& { return buffer.unit.kind; })
+          .add(
+              {.name = "trigger",
+               .doc = "cuda: how a stack is started; auto: the fastest that fits",
+               .choices = unit::trigger_names()},
+              [](Buffer & buffer) -> auto& { return buffer.unit.trigger; })
+          .add(
+              {.name = "share",
+               .doc = "of several devices: each stack goes to the one with the least to do; rows: each has a strip of "
+                      "every image, for images that one device cannot take in time (cuda)",
+               .choices = unit::share_names()},
+              [](Buffer & buffer) -> auto& { return buffer.unit.share; });
+  return declared;
+}
 
 struct Config {
   std::vector<BufferConfig> buffers;

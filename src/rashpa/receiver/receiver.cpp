@@ -136,8 +136,8 @@ Receiver::Receiver(Config config)
                                .images = buffer.most(),
                                .end = buffer.end,
                                .slice = buffer.dealt ? kToldByRecords : buffer.slice,
-                               .deadline_ns = buffer.deadline_ns,
-                               .quiet_ns = buffer.quiet_ns,
+                               .deadline_ns = std::int64_t{buffer.deadline_ms} * 1'000'000,
+                               .quiet_ns = std::int64_t{buffer.quiet_ms} * 1'000'000,
                                .dtps = {},
                                .run = config_.run};
     for (const DtpConfig& dtp : buffer.dtps) {

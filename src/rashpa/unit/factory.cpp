@@ -53,6 +53,13 @@ std::string_view text_of(const Table& table, Value value) noexcept {
   return "unknown";
 }
 
+template <typename Table>
+std::vector<std::string> names_of(const Table& table) {
+  std::vector<std::string> names;
+  for (const auto& entry : table) names.emplace_back(entry.first);
+  return names;
+}
+
 std::unique_ptr<Joiner> make_joiner(const Choice& choice, const std::vector<std::string>& devices,
                                     const Sharing& sharing) {
 #ifdef RASHPA_HAVE_CUDA
@@ -98,10 +105,12 @@ std::unique_ptr<Unit> make_dealt(const Choice& choice, const std::vector<std::st
 
 Kind kind_of(std::string_view name) { return value_of(kKinds, name, "kind"); }
 std::string_view name_of(Kind kind) noexcept { return text_of(kKinds, kind); }
-Share share_of(std::string_view name) { return value_of(kShares, name, "share"); }
+std::vector<std::string> kind_names() { return names_of(kKinds); }
 std::string_view name_of(Share share) noexcept { return text_of(kShares, share); }
+std::vector<std::string> share_names() { return names_of(kShares); }
 Trigger trigger_of(std::string_view name) { return value_of(kTriggers, name, "trigger"); }
 std::string_view name_of(Trigger trigger) noexcept { return text_of(kTriggers, trigger); }
+std::vector<std::string> trigger_names() { return names_of(kTriggers); }
 
 std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
                                 Doorbell& done_bell) {

@@ -17,6 +17,8 @@ enum class Kind : std::uint8_t { cpu, cuda, opencl, fpga };
 /// Throws ConfigError that lists the kinds when `name` is none of them.
 Kind kind_of(std::string_view name);
 std::string_view name_of(Kind kind) noexcept;
+/// In the order of the enumeration's values, as those below.
+std::vector<std::string> kind_names();
 
 /// How work on an accelerator is started (docs/explanations/gpu.md).
 enum class Trigger : std::uint8_t {
@@ -30,6 +32,7 @@ enum class Trigger : std::uint8_t {
 /// Throws ConfigError that lists the triggers when `name` is none of them.
 Trigger trigger_of(std::string_view name);
 std::string_view name_of(Trigger trigger) noexcept;
+std::vector<std::string> trigger_names();
 
 /// How raw images get to a device of OpenCL.
 enum class Transfer : std::uint8_t {
@@ -44,9 +47,8 @@ enum class Share : std::uint8_t {
   rows,    ///< a strip of every image
 };
 
-/// Throws ConfigError that lists them when `name` is none of them.
-Share share_of(std::string_view name);
 std::string_view name_of(Share share) noexcept;
+std::vector<std::string> share_names();
 
 struct Choice {
   Kind kind = Kind::cpu;

@@ -5,7 +5,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from rashpa.control.orders.same_fields import same_fields
 from rashpa.control.plan.checks.dataset_check import resolved_calibration, resolved_dataset
 from rashpa.control.plan.emulators import SIMULATED, PlannedEmulator
 from rashpa.control.plan.groups import PlannedGroup
@@ -16,7 +15,7 @@ from rashpa.control.plan.pixel_words import arriving_units, units_behind
 from rashpa.control.plan.receivers import PlannedReceiver
 from rashpa.control.plan.series import images_of_series
 from rashpa.control.plan.source_plan import makes_pixels
-from rashpa.control.runfile.engine_keys import FaultsKeys, RunKeys, keys_of
+from rashpa.control.runfile.engine_keys import BufferKeys, FaultsKeys, RunKeys, keys_of
 from rashpa.control.runfile.kernels import Kernel, declaration, files_of
 from rashpa.control.runfile.pipeline import PIXEL_BYTES
 from rashpa.control.runfile.run_file import MOST_PATIENCE_S, Feedback
@@ -183,7 +182,8 @@ def _buffer(plan: Plan, buffer: PlannedBuffer, receiver: PlannedReceiver, run_id
     file, section = plan.file, buffer.section
     dealt = plan.group_of(receiver.name) is not None
     return telegram.Buffer(
-        **same_fields(section, telegram.Buffer, but=("card", "device")),
+        name=section.name,
+        keys=keys_of(section, BufferKeys),
         width=buffer.width,
         height=buffer.height,
         pixel=file.detector.pixel,

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sections `[[buffer]]` of a run file."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from rashpa.control.runfile.engine_keys import BufferKeys
 from rashpa.control.runfile.kernels import Kernel
 from rashpa.control.runfile.key_types import ModuleNumber, Position, Rectangle
 from rashpa.control.runfile.section import Section
@@ -48,8 +49,8 @@ class Feedback(Section):
         return self
 
 
-class Buffer(Section):
-    """A RASHPA buffer: the pixels and frames that go there, and their processing."""
+class _Place(Section):
+    """The place of a buffer, and the pixels that go there."""
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_\-]{0,31}$")
     receiver: str | None = Field(default=None, description="where it lies; the first receiver when not given")
@@ -61,25 +62,11 @@ class Buffer(Section):
     )
     bands: int = Field(default=1, ge=1, le=255, description="DTPs a module, one above the other")
     dtp: list[Dtp] = Field(default=[], description="DTPs by hand, in place of region and bands")
-    every: int = Field(default=1, ge=1, le=2**32 - 1, description="takes every n-th frame …")
-    phase: int = Field(default=0, ge=0, le=2**32 - 1, description="… beginning with this one")
-    slots: int = Field(
-        default=40, ge=2, le=1 << 20, description="images in the ring; a multiple of stack, at least 2 stacks"
-    )
-    stack: int = Field(default=10, ge=1, le=1 << 16, description="images processed as a whole")
-    deadline_ms: int = Field(
-        default=1000,
-        ge=1,
-        le=600_000,
-        description="an image of which some is missing is given up so long after it was sent, or part of it, or one after it",
-    )
-    partial: Literal["keep", "veto"] = "keep"
-    keep_darks: bool = False
-    threads: int = Field(default=1, ge=1, le=256, description="of the unit cpu")
-    unit: Literal["cpu", "cuda", "opencl", "fpga"] = Field(default="cpu", description="the processor of the kernels")
-    trigger: Literal["auto", "launch", "graph", "stream", "persistent"] = Field(
-        default="auto", description="cuda: how a stack is started; auto: the fastest that fits"
-    )
+
+
+class Buffer(BufferKeys, _Place):
+    """A RASHPA buffer: the pixels and frames that go there, and their processing."""
+
     device: Annotated[int, Field(ge=0, le=255)] | Annotated[str, Field(pattern=r"^[ -~]{1,64}$")] = Field(
         default=0, description="cuda, opencl: number of the device; opencl: or a part of its name, whatever the case"
     )
@@ -87,10 +74,6 @@ class Buffer(Section):
         default=[],
         max_length=16,
         description="in place of device: numbers of several, which share the work",
-    )
-    share: Literal["stacks", "rows"] = Field(
-        default="stacks",
-        description="of several devices: each stack goes to the idlest; rows: each has a strip of every image, where one device is too slow (cuda)",
     )
     card: Annotated[str, Field(min_length=1, max_length=256)] | None = Field(
         default=None,

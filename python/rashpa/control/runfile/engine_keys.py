@@ -1,19 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys of sections that are an engine's alone, as src/rashpa/emulator/section_keys.hpp declares them: schema/sections.json, which the native module writes for
-`tools/make_kernels.py`.
+"""Keys of sections that are an engine's alone, as src/rashpa/emulator/section_keys.hpp and src/rashpa/receiver/config.hpp declare them: schema/sections.json,
+which the native module writes for `tools/make_kernels.py`.
 
-The declaration is the only place of such a key. The model of its section has it as a base; telegrams, their schema and the native call follow.
+The declaration is the only place of such a key. The model of its section has it as a base; telegrams, their schema and the native call follow. Types for
+mypy are in engine_keys.pyi, which the same tool writes.
 """
 
 import json
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from pydantic import create_model
 
 from rashpa.control.runfile.parameters import Parameter, field_of, made_of
 from rashpa.control.runfile.schemas import schema_path
 from rashpa.control.runfile.section import Section
+
+_STUB = """\
+# SPDX-License-Identifier: Apache-2.0
+\"\"\"Keys of sections that are an engine's alone; written by tools/make_kernels.py.\"\"\"
+
+from typing import Literal, TypeVar
+
+from rashpa.control.runfile.section import Section
+
+class EngineKeys(Section): ...
+
+{models}
+
+MODELS: tuple[type[EngineKeys], ...]
+_Keys = TypeVar("_Keys", bound=EngineKeys)
+
+def keys_of(section: EngineKeys, model: type[_Keys]) -> _Keys: ...
+def stub_text() -> str: ...
+"""
 
 
 @cache
@@ -30,32 +50,29 @@ def _model_of(section: str) -> type[Section]:
     return model
 
 
-if TYPE_CHECKING:
-
-    class EngineKeys(Section):
-        """Keys of a section; their names are declared in C++."""
-
-        def __init__(self, **values: Any) -> None: ...
-        def __getattr__(self, name: str) -> Any: ...
-
-    class RunKeys(EngineKeys):
-        """The keys of [run] that are the engine's."""
-
-    class FaultsKeys(EngineKeys):
-        """The keys of [faults] that are the engine's."""
-
-    class GroupKeys(EngineKeys):
-        """The keys of [[group]] that are the engine's."""
-
-else:
-    EngineKeys = Section
-    RunKeys, FaultsKeys, GroupKeys = map(_model_of, ("run", "faults", "group"))
-
-MODELS: tuple[type[EngineKeys], ...] = (RunKeys, FaultsKeys, GroupKeys)
+EngineKeys = Section
+RunKeys, FaultsKeys, GroupKeys, BufferKeys = map(_model_of, ("run", "faults", "group", "buffer"))
+MODELS = (RunKeys, FaultsKeys, GroupKeys, BufferKeys)
 """The keys of each section, for telegrams."""
-_Keys = TypeVar("_Keys", bound=EngineKeys)
 
 
-def keys_of(section: EngineKeys, model: type[_Keys]) -> _Keys:
-    """Return those keys of a section that are the engine's."""
-    return model(**{name: getattr(section, name) for name in model.model_fields})
+def keys_of(section: Section, model: type[Section]) -> Section:
+    """Return those keys of a section that are the engine's, as they are: telegrams and the engine check them."""
+    return model.model_construct(**{name: getattr(section, name) for name in model.model_fields})
+
+
+def stub_text() -> str:
+    """Return the text of engine_keys.pyi."""
+    models = []
+    for section, keys in _declared().items():
+        lines = [f"    {key.name}: {_type_text(key)} = ..." for key in keys]
+        head = f"class {section.capitalize()}Keys(EngineKeys):"
+        models.append("\n".join([head, *lines]) if lines else f"{head} ...")
+    return _STUB.format(models="\n\n".join(models))
+
+
+def _type_text(key: Parameter) -> str:
+    """Return the type of a key's values as the stub writes it."""
+    if key.kind == "choice":
+        return "Literal[" + ", ".join(json.dumps(choice) for choice in key.choices) + "]"
+    return {"flag": "bool", "integer": "int", "number": "float", "text": "str"}[key.kind]

@@ -11,7 +11,6 @@ from pydantic import Field, model_validator
 from rashpa.control.runfile.buffer_section import Buffer, Dtp, Feedback
 from rashpa.control.runfile.dataset_spec import DatasetSpec
 from rashpa.control.runfile.detector_section import Detector, Module, SpecialValue
-from rashpa.control.runfile.fault_section import DeadModule, Faults
 from rashpa.control.runfile.key_types import (
     MOST_MODULES,
     ModuleNumber,
@@ -27,7 +26,7 @@ from rashpa.control.runfile.node_sections import (
     Receiver,
     Receivers,
 )
-from rashpa.control.runfile.run_section import MOST_PATIENCE_S, Alarms, Run
+from rashpa.control.runfile.run_section import MOST_PATIENCE_S, Alarms, DeadModule, Faults, Run
 from rashpa.control.runfile.section import Section
 
 __all__ = [

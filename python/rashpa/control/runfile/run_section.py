@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sections `[run]` and `[alarms]` of a run file."""
+"""The sections `[run]`, `[faults]` and `[alarms]` of a run file."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field, Strict, field_validator
 from pydantic_core import PydanticKnownError
 
-from rashpa.control.runfile.engine_keys import RunKeys
+from rashpa.control.runfile.engine_keys import FaultsKeys, RunKeys
+from rashpa.control.runfile.key_types import ModuleNumber
 from rashpa.control.runfile.section import Section
 from rashpa.data.datasets.spec import PATH
 from rashpa.data.files.file_names import expanded
@@ -153,3 +154,17 @@ class Alarms(Section):
             self.temperature_c,
         )
         return any(limit is not None for limit in limits)
+
+
+class DeadModule(Section):
+    """A module that sends nothing from frame `from_frame` on."""
+
+    module: ModuleNumber
+    from_frame: int = Field(ge=0, le=2**40)
+
+
+class Faults(FaultsKeys):
+    """Faults that the emulator injects; probabilities per packet, `stall` per image of a DTP."""
+
+    seed: int = Field(default=1, ge=0, le=2**64 - 1, description="the same seed means the same faults")
+    dead_modules: list[DeadModule] = Field(default=[])

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass, field
 
-from rashpa.control.runfile.engine_keys import FaultsKeys, GroupKeys, RunKeys
+from rashpa.control.runfile.engine_keys import BufferKeys, FaultsKeys, GroupKeys, RunKeys
 from rashpa.control.runfile.kernels import Kernel
 from rashpa.control.runfile.links import LinkOptions, default_options
 from rashpa.control.telegrams.part_orders import SinkOrder
@@ -224,24 +224,15 @@ class Feedback:
 class Buffer:
     """A RASHPA buffer with its pipeline and sinks. `end`: "known", `images` are due; "told", at most so many, and Stop says how many. `dealt`: it is one of
     several among which images are dealt, and records tell their frames. `quiet_ms`: how long a begun stack waits for images that were not sent, although
-    its sources may wait for its slots; 0: until the end. `share`: the share of each of several devices, stacks or rows of every image. `masked`: the
-    pixels that hold no count, as the run file describes them."""
+    its sources may wait for its slots; 0: until the end. `masked`: the pixels that hold no count, as the run file describes them. `keys`: those of
+    [[buffer]] that the receiver carries out."""
 
     name: str
     width: int
     height: int
     pixel: str = "uint16"
-    slots: int = 40
-    stack: int = 1
-    every: int = 1
-    phase: int = 0
+    keys: BufferKeys = field(default=BufferKeys(), metadata={KEYS: BufferKeys})
     images: int
-    deadline_ms: int = 1000
-    partial: str = "keep"
-    keep_darks: bool = False
-    threads: int = 1
-    unit: str = "cpu"
-    trigger: str = "auto"
     device: str = "0"
     dtps: tuple[DestinationDtp, ...]
     kernels: tuple[Kernel, ...] = field(default=(), metadata={PART: "Kernel"})
@@ -253,7 +244,6 @@ class Buffer:
     dealt: bool = False
     card: str = ""
     quiet_ms: int = 0
-    share: str = "stacks"
     masked: str = "delivered"
 
 

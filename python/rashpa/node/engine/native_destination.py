@@ -44,7 +44,7 @@ class NativeDestination:
         order = rooted(order, Path())
         self._receiver = order.receiver
         self._positions = {buffer.name: position for position, buffer in enumerate(order.buffers)}
-        self._slots = [buffer.slots for buffer in order.buffers]
+        self._slots = [buffer.keys.slots for buffer in order.buffers]
         self._files = [master_of(buffer) for buffer in order.buffers]
         modules = [buffer.dtps[0].module if buffer.dtps else 0 for buffer in order.buffers]
         described = order.link == "stream2"

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from rashpa import _native
 from rashpa.control.books.proof import proof_of
 from rashpa.control.nodes.version import software_version
-from rashpa.control.orders.same_fields import plain_fields
 from rashpa.control.plan.module_shapes import shape_troubles
 from rashpa.control.runfile import links
 from rashpa.control.runfile.kernels import (
@@ -221,8 +220,8 @@ def _calibration_of(order: telegram.Destination, folders: Folders) -> tuple[list
     return used, calibration_facts(spec, used)
 
 
-NOT_NATIVE = frozenset({"every", "phase", "card"})
-"""Plain fields of a telegram's buffer that its native configuration has in another form."""
+WORKED_OUT = ("name", "width", "height", "pixel", "images", "end", "dealt", "device", "quiet_ms", "masked")
+"""Facts of a buffer that its plan has worked out, under one name in telegram and native configuration."""
 
 
 def _buffer_config(
@@ -244,11 +243,9 @@ def _buffer_config(
         width, height = _turned_sides(buffer, module)
         invalid = maps.mask | np.where(bad_pixels(known), known, 0)
         native_maps = _native.Calibration(maps.pedestal, maps.gain, invalid, maps.rms, width, height, parts)
-    config = _native.BufferConfig()
-    for name, value in plain_fields(buffer):
-        if name not in NOT_NATIVE:
-            setattr(config, name, value)
-    config.slice = _native.Slice(buffer.every, buffer.phase)
+    config = _native.BufferConfig(buffer.keys.model_dump(mode="json"))
+    for name in WORKED_OUT:
+        setattr(config, name, getattr(buffer, name))
     config.dtps = [
         _native.DestinationDtp(dtp.id, dtp.module, dtp.x, dtp.y, dtp.width, dtp.height) for dtp in buffer.dtps
     ]

@@ -332,7 +332,7 @@ def _places_of(order: telegram.Destination) -> list[Placement]:
         pixel = PIXEL_BYTES[buffer.pixel]
         pitch = buffer.width * pixel + _GAP
         slot = buffer.height * pitch + _FIRST_OFFSET
-        records = begin + buffer.slots * slot + _GAP
+        records = begin + buffer.keys.slots * slot + _GAP
         for number, dtp in enumerate(buffer.dtps):
             if dtp.turn or dtp.flip:
                 raise EngineError("config", "the judge takes modules as they are, not turned; leave out turn and flip")
@@ -340,15 +340,15 @@ def _places_of(order: telegram.Destination) -> list[Placement]:
                 Placement(
                     pixels_offset=begin,
                     slot_bytes=slot,
-                    slots=buffer.slots,
+                    slots=buffer.keys.slots,
                     first_line_offset=_GAP + dtp.y * pitch + dtp.x * pixel,
                     pitch=pitch,
                     line_bytes=dtp.width * pixel,
                     lines=dtp.height,
-                    records_offset=records + number * (buffer.slots + 1) * _RECORD_BYTES,
+                    records_offset=records + number * (buffer.keys.slots + 1) * _RECORD_BYTES,
                 )
             )
-        begin = records + len(buffer.dtps) * (buffer.slots + 1) * _RECORD_BYTES + _FIRST_OFFSET
+        begin = records + len(buffer.dtps) * (buffer.keys.slots + 1) * _RECORD_BYTES + _FIRST_OFFSET
     return places
 
 

@@ -56,11 +56,10 @@ class ChannelFile:
         if options.existing == "refuse" and (old := older_files(prefix)):
             raise EngineError("file", f"{old[0]} exists; move it, choose another name, or give --replace")
         height, width = first.shape
-        config = _native.BufferConfig()
+        together = max(1, min(_TOGETHER, _TOGETHER_BYTES // first.nbytes))
+        config = _native.BufferConfig({"stack": 1, "slots": 2 * together})
         config.name = channel
         config.width, config.height, config.pixel = width, height, first.dtype.name
-        together = max(1, min(_TOGETHER, _TOGETHER_BYTES // first.nbytes))
-        config.stack, config.slots = 1, 2 * together
         config.images, config.end = images, "told"
         values: dict[str, bool | int | float | str] = {
             "prefix": str(prefix),

@@ -282,7 +282,7 @@ def _processed(job: Job, here: Path, progress: Callable[[int], None] | None) -> 
             begun = True
             for one in older:
                 one.remove()
-            _feed(recorder, stored, buffer.stack, progress)
+            _feed(recorder, stored, buffer.keys.stack, progress)
             recorder.finish()
             status = buffer_status(recorder.status())
             if prefix:

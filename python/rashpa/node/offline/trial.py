@@ -72,7 +72,7 @@ def _try_receiver(plan: Plan, receiver: PlannedReceiver) -> None:
         there = _folders(plan, "receiver", folder)
         configs = buffer_configs(replace(order, buffers=buffers), there, "tried")
         for buffer, config in zip(buffers, configs, strict=True):
-            if buffer.unit == "cpu":  # their node says which devices are there, and their capabilities
+            if buffer.keys.unit == "cpu":  # their node says which devices are there, and their capabilities
                 _native.Recorder(config, plan.file.run.number)
 
 

@@ -62,8 +62,7 @@ void check(const BufferConfig& buffer, std::set<std::uint32_t>& ids, LayoutFault
              "buffer '{}': slots = {} must be a multiple of stack = {} and hold at least two stacks; try slots = {}",
              buffer.name, buffer.slots, buffer.stack, 4 * std::max(buffer.stack, 1U));
   faults.add(buffer.images == 0, "buffer '{}': its time slice holds no image of the run", buffer.name);
-  faults.add(buffer.deadline_ns <= 0, "buffer '{}': deadline_ms must be above 0", buffer.name);
-  faults.add(buffer.quiet_ns < 0, "buffer '{}': quiet_ms must not be negative", buffer.name);
+  faults.add(buffer.deadline_ms == 0, "buffer '{}': deadline_ms must be above 0", buffer.name);
   faults.add(buffer.sinks.empty(), "buffer '{}': give it a sink, kind = \"null\" if nothing is to be kept",
              buffer.name);
   faults.add(buffer.dtps.empty(), "buffer '{}': no DTP writes into it", buffer.name);

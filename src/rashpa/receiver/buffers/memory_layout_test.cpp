@@ -19,7 +19,7 @@ BufferConfig buffer() {
   config.slots = 8;
   config.stack = 4;
   config.images = 100;
-  config.deadline_ns = 1;
+  config.deadline_ms = 1;
   config.dtps = {{.id = 0, .module = 0, .x = 0, .y = 0, .width = 1024, .height = 8},
                  {.id = 1, .module = 1, .x = 6, .y = 10, .width = 1024, .height = 8}};
   config.sinks.emplace_back([](const Output&) -> std::unique_ptr<sink::Sink> { return nullptr; });
@@ -65,7 +65,7 @@ TEST(MemoryLayout, what_cannot_work_is_refused) {
   refused([](BufferConfig& b) { b.slots = 4; });
   refused([](BufferConfig& b) { b.stack = 0; });
   refused([](BufferConfig& b) { b.images = 0; });
-  refused([](BufferConfig& b) { b.deadline_ns = 0; });
+  refused([](BufferConfig& b) { b.deadline_ms = 0; });
   refused([](BufferConfig& b) { b.sinks.clear(); });
   refused([](BufferConfig& b) { b.dtps.clear(); });
   refused([](BufferConfig& b) { b.dtps[1].x = 7; });

@@ -247,8 +247,7 @@ TEST(SplitUnit, only_several_devices_of_unit_cuda_split_images) {
         Choice{.kind = Kind::cuda, .share = Share::rows}}) {
     EXPECT_THROW(make_unit(choice, {.kernels = {kernel::csr::Config{}}}, ring.layout, bell), ConfigError);
   }
-  EXPECT_EQ(share_of(name_of(Share::rows)), Share::rows);
-  EXPECT_THROW(share_of("columns"), ConfigError);
+  EXPECT_EQ(share_names(), (std::vector<std::string>{"stacks", std::string(name_of(Share::rows))}));
 }
 
 }  // namespace

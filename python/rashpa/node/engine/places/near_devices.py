@@ -22,7 +22,7 @@ def near_source(order: telegram.Source) -> Iterator[Device]:
 def near_destination(order: telegram.Destination) -> Iterator[Device]:
     """Yield the devices that read a receiver's buffers, the GPUs of its units, and then the network card that brings its images."""
     for buffer in order.buffers:
-        if buffer.unit == "cuda":
+        if buffer.keys.unit == "cuda":
             yield from _gpus([int(device) for device in buffer.device.split(",") if device.strip().isdigit()])
     if order.link != "pcie":
         yield from network_card(order.bind_address, str(parameters_of(order.options).get(DEVICE, "")))
