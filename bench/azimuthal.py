@@ -4,7 +4,6 @@
 .venv/bin/python bench/azimuthal.py bench/results/azimuthal.json
 """
 
-import json
 import statistics
 import sys
 import tempfile
@@ -18,7 +17,7 @@ import pyFAI
 from pyFAI.detectors import Detector
 from pyFAI.integrator.azimuthal import AzimuthalIntegrator
 
-from rashpa.control.nodes.machine import machine_facts
+from rashpa.control.nodes.machine import measured, write_measured
 from rashpa.data.kernels.pipeline import Pipeline
 
 BINS, IMAGES, ROUNDS = 1000, 16, 3
@@ -94,9 +93,8 @@ def main(out: Path) -> None:
     rows += compare("0.5M, split over bins, corrections and poisson errors", (512, 1024), split, corrected)
     for row in rows:
         print(row)
-    command = ".venv/bin/python bench/azimuthal.py bench/results/azimuthal.json"
-    facts = {"command": command, "bins": BINS, "pixel": "uint16", "peer": f"pyFAI {pyFAI.version}"}
-    out.write_text(json.dumps({**facts, "machine": machine_facts(), "rows": rows}, indent=1) + "\n")
+    facts = {"bins": BINS, "pixel": "uint16", "peer": f"pyFAI {pyFAI.version}"}
+    write_measured(out, measured("azimuthal", rows, **facts))
 
 
 if __name__ == "__main__":

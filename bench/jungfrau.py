@@ -8,7 +8,6 @@ import argparse
 import json
 import statistics
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rashpa.control.nodes.machine import machine_facts
+from rashpa.control.nodes.machine import measured, write_measured
 from rashpa.data.datasets.calibration import Calibration
 from rashpa.data.datasets.datasets import dataset_from_spec
 from rashpa.data.kernels.pipeline import Pipeline
@@ -146,14 +145,7 @@ def main() -> None:
             f"{row['what']}: {row['value']:.2f} {row['unit']}, {row['against']} {row['against_value']:.2f}, ratio {row['ratio']:.3f}"
         )
     if chosen.json:
-        document = {
-            "name": "jungfrau beside its floor and aare",
-            "command": "python bench/jungfrau.py " + " ".join(sys.argv[1:]),
-            "bars": BARS,
-            "machine": machine_facts(),
-            "rows": rows,
-        }
-        chosen.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        write_measured(chosen.json, measured("jungfrau beside its floor and aare", rows, bars=BARS))
 
 
 def _json(command: list[object]) -> dict[str, list[dict[str, float]]]:

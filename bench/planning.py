@@ -9,7 +9,6 @@ Usage: planning.py [--modules 1000] [--receivers 100] [--emulators 100] [--fan 1
 import argparse
 import asyncio
 import contextlib
-import json
 import multiprocessing
 import socket
 import tempfile
@@ -26,7 +25,7 @@ import uvicorn
 from rashpa.control.books.outcome import Progress
 from rashpa.control.capacity.capacity import overloads
 from rashpa.control.capacity.limits import limits_of
-from rashpa.control.nodes.machine import machine_facts
+from rashpa.control.nodes.machine import measured, write_measured
 from rashpa.control.orders.plan_telegrams import destination_telegram, source_telegram
 from rashpa.control.plan.model import Plan
 from rashpa.control.plan.run_plan import load_plan, plan_run
@@ -261,9 +260,7 @@ def main() -> None:
         measure_run(plan, nodes, rows)
     if chosen.json:
         name = f"planning {chosen.modules} modules, {chosen.emulators} emulators, {chosen.receivers} receivers, each module to {chosen.fan}"
-        chosen.json.write_text(
-            json.dumps({"name": name, "machine": machine_facts(), "rows": rows.rows}, indent=2) + "\n"
-        )
+        write_measured(chosen.json, measured(name, rows.rows))
 
 
 if __name__ == "__main__":

@@ -10,12 +10,11 @@ Usage: plans_hold.py [--systems 50] [--part 0.8] [--times 1.5] [--json OUT.json]
 
 import argparse
 import dataclasses
-import json
 import sys
 import tempfile
 from pathlib import Path
 
-from rashpa.control.nodes.machine import machine_facts
+from rashpa.control.nodes.machine import measured, write_measured
 from rashpa.testing.random_systems import Trial, try_out
 
 
@@ -44,15 +43,9 @@ def main() -> int:
         f"{len(overran)} overran as refused"
     )
     if chosen.json:
-        facts = {
-            "name": f"{len(trials)} random systems, accepted at {chosen.part:g} of the rate that fits, refused at {chosen.times:g} × the fastest",
-            "machine": machine_facts(),
-            "accepted_and_held": len(held),
-            "the_first_time": len(at_once),
-            "refused_and_overran": len(overran),
-            "rows": [dataclasses.asdict(one) for one in trials],
-        }
-        chosen.json.write_text(json.dumps(facts, indent=2) + "\n")
+        name = f"{len(trials)} random systems, accepted at {chosen.part:g} of the rate that fits, refused at {chosen.times:g} × the fastest"
+        facts = {"accepted_and_held": len(held), "the_first_time": len(at_once), "refused_and_overran": len(overran)}
+        write_measured(chosen.json, measured(name, map(dataclasses.asdict, trials), **facts))
     return 0 if len(held) == len(overran) == len(trials) else 1
 
 

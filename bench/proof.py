@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from rashpa.control.nodes.machine import machine_facts
+from rashpa.control.nodes.machine import measured, write_measured
 
 SIDE = 1024
 RUN = """\
@@ -109,13 +109,7 @@ def main() -> None:
         print("{what:60} {value:8} {unit} ({from} … {to}), {processor_ms} ms of processors an image".format(**rows[-1]))
     load.append(os.getloadavg()[0])
     if chosen.json:
-        facts = {
-            "command": " ".join(["bench/proof.py", *sys.argv[1:]]),
-            "load": [round(value, 1) for value in load],
-            "machine": machine_facts(),
-            "rows": rows,
-        }
-        chosen.json.write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+        write_measured(chosen.json, measured("proof", rows, load=[round(value, 1) for value in load]))
 
 
 if __name__ == "__main__":

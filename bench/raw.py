@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from rashpa.control.nodes.machine import machine_facts
+from rashpa.control.nodes.machine import measured, write_measured
 from rashpa.control.nodes.native_program import native_program
 
 FIO = ["--name=seq", "--rw=write", "--bs=4M", "--iodepth=16", "--ioengine=io_uring", "--direct=1", "--end_fsync=1"]
@@ -90,16 +90,11 @@ def main() -> int:
         }
         for name, rates in sorted(cases.items(), key=lambda one: one[0].startswith("before"))
     ]
-    result = {
-        "command": " ".join(["bench/raw.py", *sys.argv[1:]]),
-        "machine": machine_facts(),
-        "fio": {"mb_per_s": round(peer / 1e6, 1), "rounds": [round(rate / 1e6, 1) for rate in peers], "options": FIO},
-        "rows": rows,
-    }
+    fio = {"mb_per_s": round(peer / 1e6, 1), "rounds": [round(rate / 1e6, 1) for rate in peers], "options": FIO}
     for row in rows:
         print(f"{row['case']}: {row['mb_per_s']} MB/s, {row['of_fio']} of fio's {peer / 1e6:.0f} MB/s")
     if asked.json is not None:
-        asked.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        write_measured(asked.json, measured("sink raw beside fio", rows, fio=fio))
     return 0 if rows[0]["of_fio"] >= asked.least else 1
 
 

@@ -7,7 +7,6 @@ Usage: series.py [--series 20] [--frames 640] [--rate 0] [--folder FOLDER] [--js
 """
 
 import argparse
-import json
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rashpa
-from rashpa.control.nodes.machine import machine_facts
+from rashpa.control.nodes.machine import measured, write_measured
 
 WIDTH, HEIGHT, SLOTS, STACK = 512, 256, 128, 16
 
@@ -72,11 +71,8 @@ def main() -> None:
         rows.append({"what": f"images a second, {what}", "value": round(1e3 / float(values.mean()), 1), "unit": "1/s"})
         print(f"{rows[-1]['what']:55} {rows[-1]['value']:12.1f} 1/s")
     if chosen.json:
-        facts = {
-            "name": f"series: {chosen.series} of {chosen.frames} frames of {WIDTH} x {HEIGHT}",
-            "machine": machine_facts(),
-        }
-        chosen.json.write_text(json.dumps({**facts, "rows": rows}, indent=2) + "\n")
+        name = f"series: {chosen.series} of {chosen.frames} frames of {WIDTH} x {HEIGHT}"
+        write_measured(chosen.json, measured(name, rows))
 
 
 if __name__ == "__main__":

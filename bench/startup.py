@@ -9,7 +9,6 @@ Usage: startup.py [--runs 5] [--frames 200] [--rate 100] [--json OUT.json]
 """
 
 import argparse
-import json
 import os
 import resource
 import statistics
@@ -20,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rashpa.control.nodes.machine import machine_facts
+from rashpa.control.nodes.machine import measured, write_measured
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "01_first_light.toml"
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
@@ -104,15 +103,8 @@ def main() -> None:
     load.append(os.getloadavg()[0])
     print(f"load of the last minute: {load[0]:.1f} before, {load[1]:.1f} after")
     if chosen.json:
-        facts = {
-            "command": " ".join(["bench/startup.py", *sys.argv[1:]]),
-            "frames": chosen.frames,
-            "rate_hz": chosen.rate,
-            "load": [round(value, 1) for value in load],
-            "machine": machine_facts(),
-            "rows": rows,
-        }
-        chosen.json.write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+        facts = {"frames": chosen.frames, "rate_hz": chosen.rate, "load": [round(value, 1) for value in load]}
+        write_measured(chosen.json, measured("startup", rows, **facts))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ Usage: stream.py [--frames 1500] [--rounds 5] [--folder FOLDER] [--json OUT.json
 """
 
 import argparse
-import json
 import multiprocessing
 import os
 import signal
@@ -25,7 +24,7 @@ import zmq
 import rashpa
 from rashpa import _native
 from rashpa.control.books.outcome import Outcome
-from rashpa.control.nodes.machine import machine_facts
+from rashpa.control.nodes.machine import measured, write_measured
 from rashpa.data.stored.reader import open_run
 from rashpa.testing.free_ports import free_ports
 
@@ -177,13 +176,9 @@ def main() -> None:
         rows.append({"what": what, "value": round(ms, 3), "unit": "ms of a processor"})
         print(f"{what:50} {ms:8.3f} ms of a processor")
     if chosen.json:
-        facts = {
-            "name": f"stream: {chosen.frames} images of {SIDE} x {SIDE} photons, medians of {chosen.rounds}",
-            "bytes of a message": packing[-1][1],
-            "load when it began": round(load, 1),
-            "machine": machine_facts(),
-        }
-        chosen.json.write_text(json.dumps({**facts, "rows": rows}, indent=2) + "\n")
+        name = f"stream: {chosen.frames} images of {SIDE} x {SIDE} photons, medians of {chosen.rounds}"
+        facts = {"bytes of a message": packing[-1][1], "load when it began": round(load, 1)}
+        write_measured(chosen.json, measured(name, rows, **facts))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ byte of an image to the feedback ring."""
 
 import argparse
 import asyncio
-import json
 import os
 import signal
 import statistics
@@ -23,7 +22,7 @@ import numpy as np
 from playwright.sync_api import Page, sync_playwright
 
 import rashpa
-from rashpa.control.nodes.machine import machine_facts
+from rashpa.control.nodes.machine import measured, write_measured
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.dashboard.nodes import Nodes
 from rashpa.dashboard.views import Views
@@ -117,7 +116,7 @@ def phase(seconds: float, count: Callable[[], int]) -> tuple[float, float, float
     return begin, end, (count() - first) / (end - begin)
 
 
-def measured(
+def measured_rounds(
     page: Page, url: str, elsewhere: Elsewhere, latencies: Latencies, rounds: int, seconds: float
 ) -> Mapping[str, list[Any]]:
     found: dict[str, list[Any]] = defaultdict(list)
@@ -192,10 +191,7 @@ def main() -> None:
         print(f"{kind:10} p50 {half:7.2f} ms, p99 {most:7.2f} ms ({most / alone[1]:.2f} x), {shown:.1f} shown/s")
     if chosen.json:
         name = f"watching: 2054 x 2054 pixels at {chosen.rate:g} Hz, medians of {chosen.rounds} rounds of {chosen.seconds:g} s"
-        chosen.json.write_text(
-            json.dumps({"name": name, "load": os.getloadavg()[0], "machine": machine_facts(), "rows": rows}, indent=2)
-            + "\n"
-        )
+        write_measured(chosen.json, measured(name, rows, load=os.getloadavg()[0]))
 
 
 if __name__ == "__main__":

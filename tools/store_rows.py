@@ -12,24 +12,24 @@ from pathlib import Path
 from typing import Any
 
 
-def _machine() -> dict[str, Any]:
-    """Return the facts that `rashpa bench` writes, from the file alone."""
+def _measured(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the document that `rashpa bench` writes, from the file alone."""
     path = Path(__file__).resolve().parents[1] / "python" / "rashpa" / "control" / "nodes" / "machine.py"
     spec = importlib.util.spec_from_file_location("machine", path)
     if spec is None or spec.loader is None:
         raise SystemExit(f"store_rows: {path} is no module")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    facts: dict[str, Any] = module.machine_facts()
-    return facts
+    document: dict[str, Any] = module.measured(name, rows)
+    return document
 
 
 def main() -> int:
     """Exit status."""
     name, build, rows_file, out = sys.argv[1:5]
     rows = [json.loads(line) for line in Path(rows_file).read_text(encoding="utf-8").splitlines() if line.strip()]
-    machine = _machine() | json.loads(Path(build).read_text(encoding="utf-8"))
-    document = {"name": name, "machine": machine, "rows": rows}
+    document = _measured(name, rows)
+    document["machine"] |= json.loads(Path(build).read_text(encoding="utf-8"))
     Path(out).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     for row in rows:
         against = f"  {row['ratio']:6.2f} x {row['against']}" if row["against_value"] else ""

@@ -134,10 +134,9 @@ def compare(python: str, output: Path | None) -> None:
     for row in rows:
         print(f"{row['what']:52} {row['value']:7.2f} GB/s, {row['ratio']:5.2f} × {row['against']}")
     if output is not None:
-        from rashpa.control.nodes.machine import machine_facts
+        from rashpa.control.nodes.machine import measured, write_measured
 
-        text = json.dumps({"name": "bitshuffle_lz4", "machine": machine_facts(), "rows": rows}, indent=2)
-        output.write_text(text + "\n", encoding="utf-8")
+        write_measured(output, measured("bitshuffle_lz4", rows))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../rows.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/azimuthal/azimuthal.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
@@ -48,14 +49,7 @@ struct Arguments {
 };
 
 void row(bool json, const std::string& what, double value, const char* unit) {
-  if (json) {
-    fmt::print(
-        "{{\"what\": \"{}\", \"value\": {:.3f}, \"unit\": \"{}\", \"against\": \"none\", \"against_value\": 0.0, "
-        "\"ratio\": 0.0}}\n",
-        what, value, unit);
-  } else {
-    fmt::print("{:<70} {:>12.2f} {}\n", what, value, unit);
-  }
+  measured::print({.what = what, .value = value, .unit = unit}, json);
 }
 
 /// The calibration of all modules, one above the other.

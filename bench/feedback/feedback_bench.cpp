@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "../chain/source_process.hpp"
+#include "../rows.hpp"
 #include "inside.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/time/clock.hpp"
@@ -45,11 +46,7 @@ struct Arguments {
 };
 
 void row(bool json, const std::string& what, double value, const char* unit) {
-  if (json) {
-    fmt::print("{{\"what\": \"{}\", \"value\": {:.3f}, \"unit\": \"{}\"}}\n", what, value, unit);
-  } else {
-    fmt::print("{:<70} {:>12.2f} {}\n", what, value, unit);
-  }
+  measured::print({.what = what, .value = value, .unit = unit}, json);
 }
 
 receiver::Config config_of(const Arguments& arguments, std::uint64_t frames, const feedback::Options& feedback) {

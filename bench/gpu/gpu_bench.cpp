@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "../rows.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/device/device_array.hpp"
 #include "rows.hpp"
@@ -132,27 +133,11 @@ Arguments parse(int count, char** values) {
   return arguments;
 }
 
-void print(const Row& row, bool json) {
-  const double ratio = row.against_value > 0 ? row.value / row.against_value : 0;
-  if (json) {
-    fmt::print(
-        "{{\"what\": \"{}\", \"value\": {:.3f}, \"unit\": \"{}\", \"against\": \"{}\", \"against_value\": {:.3f}, "
-        "\"ratio\": {:.3f}}}\n",
-        row.what, row.value, row.unit, row.against, row.against_value, ratio);
-  } else if (row.against_value > 0) {
-    fmt::print("{:<72} {:>9.2f} {:<9} {:>6.2f} x {} ({:.2f})\n", row.what, row.value, row.unit, ratio, row.against,
-               row.against_value);
-  } else {
-    fmt::print("{:<72} {:>9.2f} {}\n", row.what, row.value, row.unit);
-  }
-}
-
 void run(const Arguments& arguments) {
   const auto& only = arguments.only;
   for (const auto& [name, rows] : kParts) {
     if (!only.empty() && std::find(only.begin(), only.end(), name) == only.end()) continue;
-    for (const Row& row : rows(arguments)) print(row, arguments.json);
-    std::fflush(stdout);
+    for (const Row& row : rows(arguments)) measured::print(row, arguments.json);
   }
 }
 

@@ -8,16 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "../row.hpp"
+
 namespace rashpa::kernel::gpu_bench {
 
-/// One measured value, and that of a peer from the same run; the ratio is value / against_value.
-struct Row {
-  std::string what;
-  double value;
-  std::string unit;
-  std::string against = "none";
-  double against_value = 0;
-};
+using measured::Row;
 using Rows = std::vector<Row>;
 
 /// Enqueues work in the stream.

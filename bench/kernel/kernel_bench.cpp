@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "../rows.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/kernel/csr/csr.hpp"
 #include "rashpa/kernel/jungfrau/jungfrau.hpp"
@@ -24,6 +25,8 @@
 
 namespace rashpa::kernel {
 namespace {
+
+using measured::Row;
 
 struct Options {
   std::string kernel = "jungfrau";
@@ -162,14 +165,7 @@ std::vector<double> medians(std::size_t repeats, const std::vector<std::function
   return result;
 }
 
-std::string row(const std::string& what, double value, const char* unit, const std::string& against, double peer,
-                double ratio) {
-  return fmt::format(
-      R"({{"what": "{}", "value": {:.4f}, "unit": "{}", "against": "{}", "against_value": {:.4f}, "ratio": {:.4f}}})",
-      what, value, unit, against, peer, ratio);
-}
-
-std::vector<std::string> rows_of(const Options& options) {
+std::vector<Row> rows_of(const Options& options) {
   Bench bench(options);
   const std::string data =
       fmt::format("stack of {}, {} module(s), {:g} % switched", options.stack, options.modules, options.switched * 100);
@@ -178,8 +174,8 @@ std::vector<std::string> rows_of(const Options& options) {
     const auto s = medians(options.repeats, {[&] { bench.copy(); }, [&] { bench.convert({}); },
                                              [&] { bench.convert_one_by_one(); }, [&] { bench.convert_kev(); }});
     const auto line = [&](const char* name, double seconds) {
-      return row(fmt::format("{}, {}, raw bytes a second", name, data), speed(seconds), "GB/s",
-                 "memcpy of the raw bytes", speed(s[0]), s[0] / seconds);
+      return Row{fmt::format("{}, {}, raw bytes a second", name, data), speed(seconds), "GB/s",
+                 "memcpy of the raw bytes", speed(s[0])};
     };
     return {line("jungfrau to photons", s[1]), line("jungfrau to photons, image by image", s[2]),
             line("jungfrau to keV", s[3])};
@@ -196,17 +192,17 @@ std::vector<std::string> rows_of(const Options& options) {
                                              if (csr) bench.compact();
                                            }});
   const std::string kept = csr ? fmt::format(", {:.2f} % of the pixels kept", bench.density() * 100) : "";
-  return {row(fmt::format("jungfrau + {}, {}{}, time", options.kernel, data, kept), s[1] * 1e3, "ms", "jungfrau alone",
-              s[0] * 1e3, s[1] / s[0])};
+  return {{fmt::format("jungfrau + {}, {}{}, time", options.kernel, data, kept), s[1] * 1e3, "ms", "jungfrau alone",
+           s[0] * 1e3}};
 }
 
-std::vector<std::string> all_rows(Options options) {
+std::vector<Row> all_rows(Options options) {
   if (options.given) return rows_of(options);
-  std::vector<std::string> rows;
+  std::vector<Row> rows;
   for (const auto& [stack, switched] : kCases) {
     options.stack = stack;
     options.switched = switched;
-    for (std::string& line : rows_of(options)) rows.push_back(std::move(line));
+    for (Row& line : rows_of(options)) rows.push_back(std::move(line));
   }
   return rows;
 }
@@ -217,9 +213,7 @@ std::vector<std::string> all_rows(Options options) {
 int main(int argc, char** argv) {
   try {
     const auto rows = rashpa::kernel::all_rows(rashpa::kernel::parse(argc, argv));
-    std::string document = "{\"rows\": [";
-    for (std::size_t i = 0; i < rows.size(); ++i) document += (i == 0 ? "\n  " : ",\n  ") + rows[i];
-    std::cout << document << "\n]}\n";
+    rashpa::measured::print_document(rows);
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
     return EXIT_FAILURE;

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "../rows.hpp"
 #include "rashpa/core/system/pause.hpp"
 #include "rashpa/core/time/clock.hpp"
 #include "rashpa/link/pcie/cuda/cuda_images.hpp"
@@ -42,16 +43,7 @@ bool only_device = false;
 
 void row(const std::string& what, double value, const char* unit, const std::string& against = "none",
          double against_value = 0) {
-  const double ratio = against_value > 0 ? value / against_value : 0;
-  if (json) {
-    fmt::print(
-        "{{\"what\": \"{}\", \"value\": {:.3f}, \"unit\": \"{}\", \"against\": \"{}\", \"against_value\": {:.3f}, "
-        "\"ratio\": {:.3f}}}\n",
-        what, value, unit, against, against_value, ratio);
-  } else {
-    fmt::print("{:<66} {:>9.2f} {:<5} {:>5.2f} x {} ({:.2f})\n", what, value, unit, ratio, against, against_value);
-  }
-  std::fflush(stdout);
+  measured::print({what, value, unit, against, against_value}, json);
 }
 
 /// Lines of a module side by side in its frame; in the image another module's lie between them.

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "../rows.hpp"
 #include "peers.hpp"
 #include "rashpa/core/error.hpp"
 
@@ -113,17 +114,7 @@ Arguments parse(int count, char** values) {
 
 void row(bool json, const std::string& what, double value, const char* unit, const char* against,
          double against_value) {
-  const double ratio = against_value > 0 ? value / against_value : 0;
-  if (json) {
-    fmt::print(
-        "{{\"what\": \"{}\", \"value\": {:.3f}, \"unit\": \"{}\", \"against\": \"{}\", \"against_value\": {:.3f}, "
-        "\"ratio\": {:.3f}}}\n",
-        what, value, unit, against, against_value, ratio);
-  } else if (against_value > 0) {
-    fmt::print("{:<40} {:>9.2f} {:<6} {:>6.2f} x {} ({:.2f})\n", what, value, unit, ratio, against, against_value);
-  } else {
-    fmt::print("{:<40} {:>9.2f} {}\n", what, value, unit);
-  }
+  measured::print({what, value, unit, against, against_value}, json);
 }
 
 void measure(const Arguments& arguments, std::vector<Contestant>& contestants) {

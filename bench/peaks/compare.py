@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial import cKDTree
 
-from rashpa.control.nodes.machine import machine_facts
+from rashpa.control.nodes.machine import measured, write_measured
 from rashpa.data.kernels.pipeline import Pipeline
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -156,9 +156,7 @@ def main() -> int:
             rows.append(compare(options.kernel, what, images, (beam[0], beam[1]), Path(folder)))
         print(json.dumps(rows[-1]))
     if options.json:
-        command = f"bench/peaks/compare.py {options.kernel}"
-        text = json.dumps({"command": command, "machine": machine_facts(), "rows": rows}, indent=2)
-        options.json.write_text(text + "\n", encoding="utf-8")
+        write_measured(options.json, measured(f"peaks {options.kernel}", rows))
     return int(any(min(row["same"]) < LEAST for row in rows))
 
 

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../rows.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame/frame_record.hpp"
 #include "rashpa/core/time/clock.hpp"
@@ -33,6 +34,7 @@ namespace rashpa::unit {
 namespace {
 
 namespace jungfrau = kernel::jungfrau;
+using measured::Row;
 
 constexpr std::uint32_t kModuleWidth = 1024;
 constexpr std::uint32_t kModuleHeight = 512;
@@ -195,15 +197,8 @@ std::vector<double> medians(std::size_t repeats, const std::vector<std::function
   return result;
 }
 
-std::string row(const std::string& what, double value, const char* unit, const std::string& against, double peer,
-                double ratio) {
-  return fmt::format(
-      R"({{"what": "{}", "value": {:.4f}, "unit": "{}", "against": "{}", "against_value": {:.4f}, "ratio": {:.4f}}})",
-      what, value, unit, against, peer, ratio);
-}
-
 /// To photons, as modules send them and assembled.
-std::vector<std::string> conversions(const Options& options) {
+std::vector<Row> conversions(const Options& options) {
   Data data(options, kModuleHeight);
   Data apart(options, kPitch);
   auto kev = data.config();
@@ -220,16 +215,16 @@ std::vector<std::string> conversions(const Options& options) {
   const double raw = static_cast<double>(options.stack) * options.modules * kModuleWidth * kModuleHeight * 2;
   const auto speed = [&](double seconds) { return raw / seconds * 1e-9; };
   const auto line = [&](const char* what, double seconds) {
-    return row(fmt::format("{}, {} module(s), stack of {}, {} threads, raw bytes a second", what, options.modules,
+    return Row{fmt::format("{}, {} module(s), stack of {}, {} threads, raw bytes a second", what, options.modules,
                            options.stack, options.threads),
-               speed(seconds), "GB/s", "copy past the caches of the raw bytes", speed(s[0]), s[0] / seconds);
+               speed(seconds), "GB/s", "copy past the caches of the raw bytes", speed(s[0])};
   };
   return {line("jungfrau to photons", s[1]), line("jungfrau to keV", s[2]),
           line("jungfrau to photons, assembled with gaps, counts shared", s[3])};
 }
 
 /// What it costs to follow darks: one image of the stack is dark, in both cases.
-std::vector<std::string> tracking(const Options& options, std::uint32_t stacks_a_dark) {
+std::vector<Row> tracking(const Options& options, std::uint32_t stacks_a_dark) {
   Data data(options, kModuleHeight);
   auto tracked = data.config();
   tracked.tracking.from = jungfrau::Tracking::From::darks;
@@ -242,10 +237,10 @@ std::vector<std::string> tracking(const Options& options, std::uint32_t stacks_a
     }
   };
   const auto s = medians(options.repeats, {[&] { rounds(plain); }, [&] { rounds(follows); }});
-  return {row(fmt::format("jungfrau with pedestals that follow darks, one in {} images, {} module(s), stack of {}, {} "
-                          "threads, time",
-                          options.stack * stacks_a_dark, options.modules, options.stack, options.threads),
-              s[1] * 1e3, "ms", "without", s[0] * 1e3, s[1] / s[0])};
+  return {{fmt::format("jungfrau with pedestals that follow darks, one in {} images, {} module(s), stack of {}, {} "
+                       "threads, time",
+                       options.stack * stacks_a_dark, options.modules, options.stack, options.threads),
+           s[1] * 1e3, "ms", "without", s[0] * 1e3}};
 }
 
 /// Rings around the middle of the image, every pixel in one.
@@ -265,7 +260,7 @@ kernel::azimuthal::Config rings(const Layout& layout) {
 }
 
 /// Conversion, integration and a count as one pipeline, and as three that each go over the whole stack.
-std::vector<std::string> stages(const Options& options) {
+std::vector<Row> stages(const Options& options) {
   Data data(options, kModuleHeight);
   const auto azimuthal = rings(data.layout());
   const kernel::bragg_count::Config bragg{.threshold = 5, .min_pixels = 0};
@@ -280,9 +275,9 @@ std::vector<std::string> stages(const Options& options) {
                                            [&] { together.once(); }});
   const double raw = static_cast<double>(options.stack) * static_cast<double>(data.image_bytes());
   const auto line = [&](const char* what, double seconds, const char* against, double other) {
-    return row(fmt::format("{}, {} module(s), stack of {}, {} threads, raw bytes a second", what, options.modules,
+    return Row{fmt::format("{}, {} module(s), stack of {}, {} threads, raw bytes a second", what, options.modules,
                            options.stack, options.threads),
-               raw / seconds * 1e-9, "GB/s", against, raw / other * 1e-9, other / seconds);
+               raw / seconds * 1e-9, "GB/s", against, raw / other * 1e-9};
   };
   return {line("convert + integrate + count in one pipeline", s[3], "three passes over whole images", s[2]),
           line("convert + integrate + count in one pipeline", s[3], "copy past the caches of the raw bytes", s[0]),
@@ -301,9 +296,7 @@ int main(int argc, char** argv) {
       if (!options.tracking) break;
       for (auto& line : rashpa::unit::tracking(options, stacks)) rows.push_back(std::move(line));
     }
-    std::string document = "{\"rows\": [";
-    for (std::size_t i = 0; i < rows.size(); ++i) document += (i == 0 ? "\n  " : ",\n  ") + rows[i];
-    std::cout << document << "\n]}\n";
+    rashpa::measured::print_document(rows);
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
     return EXIT_FAILURE;

@@ -74,9 +74,9 @@ Pipeline pipeline_of(const Quick& one, const jungfrau::Config& config) {
 
 void rows(const std::string& what, std::vector<std::int64_t>& times) {
   std::sort(times.begin(), times.end());
-  row(what + ", p50", percentile(times, 0.5), "us", "", 0);
-  row(what + ", p99", percentile(times, 0.99), "us", "", 0);
-  row(what + ", max", percentile(times, 1), "us", "", 0);
+  row(what + ", p50", percentile(times, 0.5), "us");
+  row(what + ", p99", percentile(times, 0.99), "us");
+  row(what + ", max", percentile(times, 1), "us");
 }
 
 /// The unit as the pipeline uses it: its thread sees that the device is done and hands the stack back.
@@ -180,7 +180,7 @@ void stages(Trigger trigger, const Quick& one, std::uint32_t side, std::uint64_t
   for (std::size_t stage = 0; stage < cycles.size(); ++stage) {
     if (cycles[stage].empty()) continue;
     std::sort(cycles[stage].begin(), cycles[stage].end());
-    row(what + kWork[stage] + ", p50", at_clock(cycles[stage][cycles[stage].size() / 2]), "us", "", 0);
+    row(what + kWork[stage] + ", p50", at_clock(cycles[stage][cycles[stage].size() / 2]), "us");
   }
 }
 
@@ -241,7 +241,7 @@ void full_rate(Trigger trigger, std::uint32_t stack, std::uint64_t images, bool 
   const std::string what = fmt::format("{}: JUNGFRAU 4M, stack {}, convert + count{}, {} images, {} kept",
                                        name_of(trigger), stack, sparse ? " + CSR" : "", processed, accepted);
   row(what, rate, "GB/s", "pinned host to device, mean of before and after", (before + after) / 2);
-  row(what + ", unexplained", static_cast<double>(processed - explained), "images", "", 0);
+  row(what + ", unexplained", static_cast<double>(processed - explained), "images");
 }
 
 struct Kept {
@@ -321,7 +321,7 @@ void chunks(double switched, std::uint64_t images) {
   const double bus = (before + copy_rate(ring, 2000)) / 2;
   const std::string against = "pinned host to device, mean of before and after";
   row(what + ": pixels out", pixels.rate, "GB/s", against, bus);
-  row(what + ": pixels out, of an image", pixels.image_bytes, "B", "", 0);
+  row(what + ": pixels out, of an image", pixels.image_bytes, "B");
   row(what + ": chunks out", packed.rate, "GB/s", against, bus);
   row(what + ": chunks out, of an image", packed.image_bytes, "B", "pixels", static_cast<double>(kBytes));
   for (const auto& [threads, one] : host) {

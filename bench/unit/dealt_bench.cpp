@@ -83,8 +83,8 @@ void windows_row(const std::string& what, Rate& rate) {
     const auto last = static_cast<double>(rate.window_ns.size() - 1);
     return static_cast<double>(rate.window_ns[static_cast<std::size_t>(part * last)]) / 1000;
   };
-  row(what + ": take() of a stack that ends a window, p50", at(0.5), "us", "", 0);
-  row(what + ": take() of a stack that ends a window, max", at(1), "us", "", 0);
+  row(what + ": take() of a stack that ends a window, p50", at(0.5), "us");
+  row(what + ": take() of a stack that ends a window, max", at(1), "us");
 }
 
 }  // namespace
@@ -120,7 +120,7 @@ void dealt(std::uint64_t images) {
     const std::string on_all = fmt::format("{}: {} devices", what, count);
     row(on_all, several.gigabytes, "GB/s", "one device", one.gigabytes);
     row(on_all + ", of copies", several.gigabytes, "GB/s", copied_to_all, all_copies);
-    row(on_all + ", unexplained", static_cast<double>(one.unexplained + several.unexplained), "images", "", 0);
+    row(on_all + ", unexplained", static_cast<double>(one.unexplained + several.unexplained), "images");
     windows_row(on_all, several);
   }
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "../rows.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/time/clock.hpp"
 #include "rashpa/kernel/bragg_count/bragg_count.hpp"
@@ -35,18 +36,9 @@ struct Arguments {
 
 bool json_rows = false;
 
-void row(const std::string& what, double value, const char* unit, const std::string& against, double against_value) {
-  const double ratio = against_value > 0 ? value / against_value : 0;
-  if (json_rows) {
-    fmt::print(
-        "{{\"what\": \"{}\", \"value\": {:.3f}, \"unit\": \"{}\", \"against\": \"{}\", \"against_value\": {:.3f}, "
-        "\"ratio\": {:.3f}}}\n",
-        what, value, unit, against.empty() ? "none" : against, against_value, ratio);
-  } else {
-    fmt::print("{:<64} {:>10.2f} {:<6} {}\n", what, value, unit,
-               against_value > 0 ? fmt::format("{:.3f} x {} ({:.2f})", ratio, against, against_value) : "");
-  }
-  std::fflush(stdout);
+void row(const std::string& what, double value, const char* unit, const std::string& against = "none",
+         double against_value = 0) {
+  measured::print({what, value, unit, against, against_value}, json_rows);
 }
 
 Stack* take(Unit& unit, Doorbell& bell) {
@@ -133,7 +125,7 @@ void compare(const Arguments& arguments, const std::string& what, const Pipeline
                                      arguments.stack, cores.accepted, arguments.images);
   row(of + ", as the device does it best", median(rates[0]), "GB/s", "unit cpu, 2 threads", median(rates[2]));
   row(of + ", images copied", median(rates[1]), "GB/s", "unit cpu, 2 threads", median(rates[2]));
-  row(of + ", unit ready after", ready, "s", "", 0);
+  row(of + ", unit ready after", ready, "s");
 }
 
 Arguments parse(int count, char** values) {

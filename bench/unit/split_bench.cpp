@@ -40,9 +40,9 @@ void rows_of(const std::string& what, const Choice& choice, Ring& ring, const Pi
   };
   const std::string name = "JUNGFRAU 16M, stack 1, convert + count, " + what;
   row(name, rate, "GB/s", "pinned host to one device", copied);
-  row(name + ": submit to decision and image in host memory, p50", at(0.5), "us", "", 0);
-  row(name + ": submit to decision and image in host memory, p99", at(0.99), "us", "", 0);
-  row(name + ", unexplained", static_cast<double>(unexplained), "images", "", 0);
+  row(name + ": submit to decision and image in host memory, p50", at(0.5), "us");
+  row(name + ": submit to decision and image in host memory, p99", at(0.99), "us");
+  row(name + ", unexplained", static_cast<double>(unexplained), "images");
 }
 
 }  // namespace

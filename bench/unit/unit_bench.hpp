@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "../rows.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/system/pause.hpp"
 #include "rashpa/core/time/clock.hpp"
@@ -34,19 +35,9 @@ void split(std::uint64_t images);
 /// Rows as JSON.
 inline bool json_rows = false;
 
-inline void row(const std::string& what, double value, const char* unit, const std::string& against,
-                double against_value) {
-  const double ratio = against_value > 0 ? value / against_value : 0;
-  if (json_rows) {
-    fmt::print(
-        "{{\"what\": \"{}\", \"value\": {:.3f}, \"unit\": \"{}\", \"against\": \"{}\", \"against_value\": {:.3f}, "
-        "\"ratio\": {:.3f}}}\n",
-        what, value, unit, against.empty() ? "none" : against, against_value, ratio);
-  } else {
-    fmt::print("{:<64} {:>10.2f} {:<6} {}\n", what, value, unit,
-               against_value > 0 ? fmt::format("{:.3f} x {} ({:.2f})", ratio, against, against_value) : "");
-  }
-  std::fflush(stdout);
+inline void row(const std::string& what, double value, const char* unit, const std::string& against = "none",
+                double against_value = 0) {
+  measured::print({what, value, unit, against, against_value}, json_rows);
 }
 
 constexpr double kAllWithSpots = 0.02;

@@ -199,6 +199,7 @@ class Measured(Form):
     """Holds the rows of a benchmark."""
 
     name: str
+    command: str
     machine: dict[str, Any]
     rows: list[dict[str, Any]]
 

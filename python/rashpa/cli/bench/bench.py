@@ -18,7 +18,7 @@ from rich.text import Text
 
 from rashpa.cli.completion import kernels, links
 from rashpa.cli.fitted import Fitted, print_table
-from rashpa.control.nodes.machine import machine_facts
+from rashpa.control.nodes.machine import measured
 from rashpa.control.nodes.native_program import native_program
 from rashpa.data.base.exit_code import ExitCode
 from rashpa.data.files.regular_file import write_named
@@ -215,12 +215,11 @@ def _rows(program: str, arguments: list[str], output: Path | None = None) -> tup
 
 
 def _show_and_store(title: str, rows: list[dict[str, Any]], output: Path | None, as_json: bool) -> None:
-    machine = machine_facts()
-    result = {"name": title, "machine": machine, "rows": rows}
+    result = measured(title, rows)
     if as_json:
         sys.stdout.write(json.dumps(result) + "\n")
     else:
-        _show(title, machine, rows)
+        _show(title, result["machine"], rows)
     if output is not None:
         write_named(output, (json.dumps(result, indent=2) + "\n").encode())
 

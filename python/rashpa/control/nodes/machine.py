@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts about this machine that go beside every measured figure."""
+"""Facts about this machine that go beside every measured figure, and the document that every benchmark writes. Imports nothing of rashpa."""
 
+import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +27,17 @@ _FLAGS = (
     "sve",
     "crc32",
 )
+
+
+def measured(name: str, rows: Iterable[Mapping[str, Any]], **facts: object) -> dict[str, Any]:
+    """Return the document of a benchmark: name, command, machine, facts of all rows, rows. A row has `what`, `value` and `unit`, and may have more."""
+    command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+    return {"name": name, "command": command, "machine": machine_facts(), **facts, "rows": [dict(row) for row in rows]}
+
+
+def write_measured(path: Path, document: Mapping[str, Any]) -> None:
+    """Write the document as it is stored in bench/results."""
+    path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def machine_facts() -> dict[str, Any]:
