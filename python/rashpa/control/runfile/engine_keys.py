@@ -24,7 +24,8 @@ from typing import Literal, TypeVar
 
 from rashpa.control.runfile.section import Section
 
-class EngineKeys(Section): ...
+class EngineKeys(Section):
+    \"\"\"Keys of a section.\"\"\"
 
 {models}
 
@@ -66,8 +67,8 @@ def stub_text() -> str:
     models = []
     for section, keys in _declared().items():
         lines = [f"    {key.name}: {_type_text(key)} = ..." for key in keys]
-        head = f"class {section.capitalize()}Keys(EngineKeys):"
-        models.append("\n".join([head, *lines]) if lines else f"{head} ...")
+        head = [f"class {section.capitalize()}Keys(EngineKeys):", f'    """Keys of [{section}]."""']
+        models.append("\n".join([*head, *([""] if lines else []), *lines]))
     return _STUB.format(models="\n\n".join(models))
 
 
