@@ -49,9 +49,9 @@ receiver::BufferConfig buffer_of(const Scenario& scenario, const std::vector<Par
   buffer.stack = scenario.stack;
   buffer.slice = {scenario.every, scenario.phase};
   buffer.images = buffer.slice.images(scenario.frames);
-  buffer.deadline_ns = scenario.deadline_ms * kMs;
+  buffer.deadline_ms = static_cast<std::uint32_t>(scenario.deadline_ms);
   if (scenario.flow == link::Flow::credits && scenario.on_full == transfer::OnFull::pause) {
-    buffer.quiet_ns = 2 * buffer.deadline_ns;
+    buffer.quiet_ms = 2 * buffer.deadline_ms;
   }
   for (const Part& part : parts) {
     buffer.dtps.push_back(

@@ -141,8 +141,8 @@ inline const Parameters<BufferConfig>& buffer_parameters() {
               [](Buffer & buffer) -> auto& { return buffer.unit.trigger; })
           .add(
               {.name = "share",
-               .doc = "of several devices: each stack goes to the one with the least to do; rows: each has a strip of "
-                      "every image, for images that one device cannot take in time (cuda)",
+               .doc = "of several devices: each stack goes to the idlest; rows: each has a strip of every image, where "
+                      "one device is too slow (cuda)",
                .choices = unit::share_names()},
               [](Buffer & buffer) -> auto& { return buffer.unit.share; });
   return declared;
