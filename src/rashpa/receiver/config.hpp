@@ -73,7 +73,7 @@ struct SinkConfig {
   std::int64_t patience_ns = 30'000'000'000;
 };
 
-/// One RASHPA buffer with all that hangs on it. What a key of [[buffer]] sets is declared below.
+/// One RASHPA buffer with all its parts. Members that keys of [[buffer]] set are declared below.
 struct BufferConfig {
   std::string name;
   std::uint32_t width = 0;

@@ -65,7 +65,7 @@ class StackWork {
   void give_order(const Stack& stack, std::span<const std::uint8_t> asked, std::uint32_t ticket) const noexcept;
   [[nodiscard]] Control& control() const noexcept { return *control_.as<Control>(); }
 
-  // What a kernel that does these steps by itself must know.
+  // For a kernel that does these steps by itself.
   [[nodiscard]] const Steps& steps() const noexcept { return steps_; }
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   [[nodiscard]] const Places& places() const noexcept { return places_; }

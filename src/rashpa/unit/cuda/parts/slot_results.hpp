@@ -52,7 +52,7 @@ class SlotResults {
   [[nodiscard]] Word* first_done() const noexcept { return done_.as<Word>(); }
 
  private:
-  static std::uint32_t word(const PinnedMemory& words, std::uint32_t slot) noexcept {  // acquire: what the device wrote
+  static std::uint32_t word(const PinnedMemory& words, std::uint32_t slot) noexcept {  // acquire: the device's results
     return std::atomic_ref(words.as<Word>()[slot].value).load(std::memory_order_acquire);
   }
 
