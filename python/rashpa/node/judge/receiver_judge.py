@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from rashpa.control.nodes.node_client import NodeClient, NodeError
+from rashpa.control.runfile.engine_keys import BufferKeys
 from rashpa.control.runfile.links import default_options
 from rashpa.control.runfile.sink_sections import NullSink
 from rashpa.control.telegrams import telegram, telegram_xml
@@ -120,9 +121,8 @@ class ReceiverJudge:
             name="judged",
             width=_WIDTH,
             height=_MODULES * _HEIGHT,
-            slots=_SLOTS,
+            keys=BufferKeys(slots=_SLOTS, stack=1, deadline_ms=_DEADLINE_MS),
             images=images,
-            deadline_ms=_DEADLINE_MS,
             dtps=tuple(
                 telegram.DestinationDtp(id=3 + n, module=n, y=n * _HEIGHT, width=_WIDTH, height=_HEIGHT)
                 for n in range(_MODULES)
