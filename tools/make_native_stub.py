@@ -28,6 +28,7 @@ def plain(annotation: str) -> str:
     text = re.sub(r"(?:numpy\.|np\.)", "", text)
     text = re.sub(r"NDArray\[(?:[^\[\]]|\[[^\]]*\])*\]", "NDArray", text)
     text = re.sub(r"dict\[(?:[^\[\]]|\[[^\]]*\])*\]", "dict", text)
+    text = text.replace("list[bytes]", "list")  # a list of bytes is made without its type
     return text.replace(" ", "")
 
 
