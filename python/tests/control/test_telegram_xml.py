@@ -181,7 +181,7 @@ def test_an_order_has_the_defaults_of_the_run_file() -> None:
         telegram.Destination: OnlyReceiver,
         telegram.Source: OnlyEmulator,
     }
-    own = {("Buffer", "stack"), ("Destination", "port"), ("Buffer", "card")}  # as protocol.md says; "": none
+    own = {("Destination", "port"), ("Buffer", "card")}  # as protocol.md says; "": none
     for part, model in of_file.items():
         for item in dataclasses.fields(part):
             key = model.model_fields.get(item.name)
