@@ -72,12 +72,12 @@ def test_who_has_the_cookie_sees_the_page_by_each_of_its_names(served: Served, c
         "[::1]:4790",
     ):
         for origin in ({}, {"origin": f"http://{host}"}):
-            answer = httpx.get(served.base, headers={**cookie, "host": host, **origin})
+            answer = httpx.get(served.base, headers={**cookie, "host": host, **origin}, timeout=60)
             assert answer.status_code == 200, host
             assert "Bokeh" in answer.text
-            script = httpx.get(f"{served.base}page.js", headers={**cookie, "host": host, **origin})
+            script = httpx.get(f"{served.base}page.js", headers={**cookie, "host": host, **origin}, timeout=60)
             assert script.status_code == 200, host
-            opened = httpx.get(f"{served.base}ws", headers={**cookie, **WEB_SOCKET, "host": host, **origin})
+            opened = httpx.get(f"{served.base}ws", headers={**cookie, **WEB_SOCKET, "host": host, **origin}, timeout=60)
             assert opened.status_code == 101, host
 
 
