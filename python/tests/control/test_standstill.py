@@ -15,6 +15,7 @@ from rashpa.cli.run.watch import Watched
 from rashpa.control.nodes.node_client import NodeClient
 from rashpa.control.nodes.node_progress import progress_of
 from rashpa.control.nodes.standstill import Standstill
+from rashpa.control.runfile.engine_keys import BufferKeys
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import (
     Books,
@@ -123,7 +124,13 @@ def test_packets_of_another_run_are_red_within_a_second(tmp_path: Path) -> None:
         client = NodeClient("receiver", url, owner=secrets.token_hex(16))
         dtp = telegram.DestinationDtp(id=0, width=64, height=2)
         buffer = telegram.Buffer(
-            name="full", width=64, height=2, slots=4, images=1000, dtps=(dtp,), sinks=(NullSink(kind="null"),)
+            name="full",
+            width=64,
+            height=2,
+            keys=BufferKeys(slots=4, stack=1),
+            images=1000,
+            dtps=(dtp,),
+            sinks=(NullSink(kind="null"),),
         )
         answer = await client.configure(telegram.Configure(destination=telegram.Destination(buffers=(buffer,))))
         sender = TrialSender(0, 1, answer.endpoints[0], answer.placements[0], "127.0.0.1", Verdicts(), True)
