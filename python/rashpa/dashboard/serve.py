@@ -4,6 +4,7 @@
 import asyncio
 import logging
 import signal
+import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -130,6 +131,47 @@ def _use_of(nodes: Nodes, starter: Starter) -> Callable[[Plan], str]:
     return use
 
 
+class _Pages:
+    """Opens pages, at most so many at a time. `name`: of the run."""
+
+    def __init__(self, watch: Watch, past: PastRuns, keys: Keys, starter: Starter, name: str) -> None:
+        self._watch = watch
+        self._past = past
+        self._keys = keys
+        self._starter = starter
+        self._name = name
+        self._template = (BROWSER / _PAGE).read_text(encoding="utf-8")
+        self._count = 0
+
+    def open(self, doc: Document) -> None:
+        """Fill the document of a page. Raise RuntimeError when too many are open."""
+        doc.template = self._template
+        request = doc.session_context.request
+        session: Session = getattr(request, SESSION)
+        way, operator = self._keys.way, session.may_order
+        doc.template_variables.update(
+            run=self._name, way=way, operator=operator, maps=list(MAPS), absent=ABSENT_COLOURS, tabs=_TABS
+        )
+        if self._count >= _MOST_PAGES:
+            raise RuntimeError(f"{self._count} pages are open already; close some")
+        Page(doc, self._watch, self._past, way, self._starter, session, str(request.remote_ip))
+        self._count += 1
+        doc.on_session_destroyed(self._left)
+
+    def _left(self, _context: object) -> None:
+        self._count -= 1
+
+
+def _bound(place: Place) -> tuple[list[socket.socket], int]:
+    """Return the sockets of the page and their port. Raise ServeError when the address is not available."""
+    try:
+        sockets, port = bind_sockets(place.host, place.port)
+    except OSError as error:
+        reason = f"{place.host} port {place.port}: {error.strerror or error}"
+        raise ServeError(f"{reason}; take another --port, or 0 for any free one") from None
+    return sockets, port
+
+
 async def serve(
     place: Place,
     nodes: Nodes,
@@ -139,44 +181,20 @@ async def serve(
     ready: Callable[[str], None],
     next_run: NextRun | None = None,
 ) -> None:
-    """Serve the page until SIGTERM or SIGINT. `next_run`: makes the run files of the form. `ready` gets the page's address for viewers. Raise ServeError when the address is not available."""
+    """Serve the page until SIGTERM or SIGINT. `next_run`: makes the run files of the form. `ready` gets the page's address for viewers. Raise ServeError when
+    the address is not available."""
     board = AlarmBoard(starter.reports)
     watch, past = Watch(nodes, board=board), PastRuns(reports)
     if nodes.plan is not None and nodes.plan.file.alarms.some:
         watch.join()  # as a page that is always open
-    template = (BROWSER / _PAGE).read_text(encoding="utf-8")
-    name = nodes.plan.file.run.name if nodes.plan is not None else ""
-    pages = 0
-
-    def open_page(doc: Document) -> None:
-        nonlocal pages
-        doc.template = template
-        request = doc.session_context.request
-        session: Session = getattr(request, SESSION)
-        doc.template_variables.update(
-            run=name, way=keys.way, operator=session.may_order, maps=list(MAPS), absent=ABSENT_COLOURS, tabs=_TABS
-        )
-        if pages >= _MOST_PAGES:
-            raise RuntimeError(f"{pages} pages are open already; close some")
-        Page(doc, watch, past, keys.way, starter, session, str(request.remote_ip))
-        pages += 1
-        doc.on_session_destroyed(left)
-
-    def left(_context: object) -> None:
-        nonlocal pages
-        pages -= 1
-
-    try:
-        sockets, port = bind_sockets(place.host, place.port)
-    except OSError as error:
-        reason = f"{place.host} port {place.port}: {error.strerror or error}"
-        raise ServeError(f"{reason}; take another --port, or 0 for any free one") from None
+    pages = _Pages(watch, past, keys, starter, nodes.plan.file.run.name if nodes.plan is not None else "")
+    sockets, port = _bound(place)
     public = place.public
     names = names_of(place.host, (*place.aliases, *([public.host] if public is not None else [])))
     gate = Gate(keys, names, port, secure=place.secure is not None, public=public)
     application = _Site(
         gate,
-        {"/": Application(FunctionHandler(open_page))},
+        {"/": Application(FunctionHandler(pages.open))},
         extra_websocket_origins=["*"],  # the gate has looked at it
         extra_patterns=[
             *patterns(keys, past, watch, Views()),

@@ -7,12 +7,14 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from rashpa.data.base.rashpa_error import RashpaError
+
 _DELETE = "\x7f"  # which JSON leaves as it is, and TOML forbids
 Key = tuple[str, str]
 """A table at the top of the file, and a key of it."""
 
 
-class TextError(ValueError):
+class TextError(RashpaError, ValueError):
     """Reports a text in which a key cannot be changed line by line."""
 
 
