@@ -96,7 +96,7 @@ MISSING = [
     (("convert", "nope", "-o", "made"), "no such file"),
     (("process", "nope.npy", "-p", "run.toml"), "no such file; there are "),
     (("process", "frames.npy", "-p", "nope.toml"), "no such file; there is run.toml"),
-    (("dataset", "info", "nope.npy"), "No such file"),
+    (("dataset", "info", "nope.npy"), "nope.npy: no such file; there is frames.npy"),
     (("run", "other.h5"), "it is an HDF5 file, which `rashpa inspect other.h5` shows; give a run file (TOML)"),
     (("run", "frames.npy"), "it is a file of images by its name (.npy); give a run file (TOML)"),
     (("convert", "other.h5", "-o", "made"), "it is no master of a run, whose name ends in _master.h5"),
