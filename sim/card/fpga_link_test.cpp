@@ -131,10 +131,11 @@ Pair make_first_middle_last(const memory::Buffer& region, const std::vector<Rece
                    bell);
 }
 
-INSTANTIATE_TEST_SUITE_P(Card, LinkContract,
-                         ::testing::Values(std::pair{"only", &make_only},
-                                           std::pair{"first_middle_last", &make_first_middle_last}),
-                         [](const auto& param) { return param.param.first; });
+const auto kLinks = ::testing::Values(ContractLink{.name = "only", .make = &make_only},
+                                      ContractLink{.name = "first_middle_last", .make = &make_first_middle_last});
+const auto kNamed = [](const auto& param) { return std::string(param.param.name); };
+INSTANTIATE_TEST_SUITE_P(Card, LinkContract, kLinks, kNamed);
+INSTANTIATE_TEST_SUITE_P(Card, LinkCreditContract, kLinks, kNamed);
 
 /// DTPs with their memory, a receiver, and senders of the card.
 class Acquisition {

@@ -160,11 +160,12 @@ class Course:
                 sources.update(sent_from)
         if self._detector is not None:
             self._detector.know(ends)
-        elsewhere = end_of(fleet.plan.file.detector.control)
+        control = fleet.plan.file.detector.control
+        elsewhere = {one.name: end_of(control, one.destination_kind) for one in receivers}
         dtps = {name: fleet.plan.dtps_of(name) for name in fleet.receivers}
         await fleet.order_each(
             {
-                name: telegram.Arm(endpoints=tuple(sources.get(dtp.id, elsewhere) for dtp in own))
+                name: telegram.Arm(endpoints=tuple(sources.get(dtp.id, elsewhere[name]) for dtp in own))
                 for name, own in dtps.items()
             }
         )

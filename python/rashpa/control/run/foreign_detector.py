@@ -18,13 +18,16 @@ from rashpa.control.telegrams.telegram import Endpoint, Placement, Status
 
 _LABEL = "detector.control"
 _LONGEST_STEP_S = 2.0
+_ROCE_PORT = 4791
 _ENDPOINTS = "RASHPA_ENDPOINTS"
 
 
-def end_of(control: Control | None) -> Endpoint:
-    """Return the end of a detector, of which no more is known than its address, if that."""
+def end_of(control: Control | None, link: str) -> Endpoint:
+    """Return the end of a detector on this kind of link, of which no more is known than its address, if that. RoCEv2 fixes its port; other links know a
+    detector by port 0."""
     address = control.address if control is not None else ""
-    return Endpoint(address=address or "0.0.0.0", port=4791, qpn=0, rkey=0)  # noqa: S104 (where it sends from is not known)
+    port = _ROCE_PORT if link == "roce" else 0
+    return Endpoint(address=address or "0.0.0.0", port=port, qpn=0, rkey=0)  # noqa: S104 (where it sends from is not known)
 
 
 class ForeignDetector:
