@@ -86,7 +86,7 @@ DOORS: dict[str, tuple[Callable[[Path], None], str]] = {
     "run, missing": (of_run("run", {}), "run: run.frames: this key is needed and not there: "),
     "telegram, attribute": (of_telegram('slots="40"', 'slots="x"'), 'Buffer.slots: it is "x"; it must be a whole number'),
     "telegram, choice": (of_telegram('pmtu="4096"', 'pmtu="1500"'), 'verbs.pmtu: it is "1500"; it must be "256", "512"'),
-    "telegram, missing": (of_telegram('slots="40" ', ""), "Buffer.slots: it is needed and not there; give it"),
+    "telegram, missing": (of_telegram('images="2400" ', ""), "Buffer.images: it is needed and not there; give it"),
     "telegram, unknown": (of_telegram('slots="40"', 'slots="40" a="1"'), "Buffer.a: no such attribute; leave it out"),
     "telegram, element": (of_telegram("<null ", "<tape "), "tape: it has no place here; the next one is hdf5, raw, memory"),
     "telegram, value of several kinds": (
