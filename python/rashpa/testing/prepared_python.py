@@ -23,6 +23,7 @@ from typing import Any
 from rashpa.testing import prepared_server
 
 VARIABLE = "RASHPA_TEST_EXEC"
+_INTERPRETER = sys.executable  # tests put other programs in its place
 _ordinary: Any = subprocess.Popen._execute_child  # type: ignore[attr-defined]
 _PARAMETERS = tuple(inspect.signature(_ordinary).parameters)
 # Interpreters and libraries read variables that begin so when they start.
@@ -74,7 +75,7 @@ class _Server:
         with there:
             process = subprocess.Popen(  # noqa: S603  our own module
                 [
-                    sys.executable,
+                    _INTERPRETER,
                     "-P",
                     "-m",
                     prepared_server.__name__,
@@ -159,9 +160,9 @@ def _is_ours(words: object) -> bool:
         return False
     if sum(len(os.fsencode(word)) + 1 for word in words) > _LONGEST:
         return False
-    if words[0] == str(Path(sys.executable).with_name("rashpa")):
+    if words[0] == str(Path(_INTERPRETER).with_name("rashpa")):
         return True
-    return words[0] == sys.executable and any(list(words[1 : 1 + len(one)]) == one for one in _COMMANDS)
+    return words[0] == _INTERPRETER and any(list(words[1 : 1 + len(one)]) == one for one in _COMMANDS)
 
 
 def _umask() -> int:
@@ -170,10 +171,10 @@ def _umask() -> int:
 
 
 def _order(words: Sequence[str], given: Mapping[str, Any], environment: Mapping[str, str]) -> prepared_server.Order:
-    script = words[0] != sys.executable
+    script = words[0] != _INTERPRETER
     return prepared_server.Order(
         arguments=list(words if script else words[1:]),
-        name=sys.executable,
+        name=_INTERPRETER,
         environment=dict(environment),
         folder=str(Path(os.fspath(given["cwd"] or ".")).absolute()),
         umask=_umask(),

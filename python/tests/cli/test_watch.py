@@ -92,7 +92,7 @@ def test_status_says_the_same_to_programs(nodes: tuple[str, str]) -> None:
     assert part["name"] == "full"
     assert part["books"]["expected"] == 2400
     assert part["free_slots"] == 1.0
-    assert set(store) == {"url", "problem", "node", "role", "state", "holder", "message", "parts"}
+    assert set(store) == {"url", "problem", "node", "role", "state", "holder", "message", "parts", "standing"}
 
 
 def test_top_shows_processors_memory_and_threads(nodes: tuple[str, str]) -> None:

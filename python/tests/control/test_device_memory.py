@@ -280,7 +280,7 @@ def test_a_telegram_says_that_images_are_split(tmp_path: Path) -> None:
         plan = plan_of(tmp_path, keys + JUNGFRAU)
         told = destination_telegram(plan, plan.receivers[0]).destination
         assert told is not None
-        assert [buffer.share for buffer in told.buffers] == [share]
+        assert [buffer.keys.share for buffer in told.buffers] == [share]
 
 
 def test_strips_are_those_of_the_unit() -> None:

@@ -88,7 +88,8 @@ def test_an_emulated_one_has_a_dataset(tmp_path: Path) -> None:
         ({"flow": 'flow = "credits"'}, "nothing goes back to a detector that sends a stream"),
         ({"flow": 'destination = "roce"'}, "stream2 is a format of its own"),
         ({"buffer": "bands = 2"}, "takes parts of images"),
-        ({"kind": "roce"}, 'sends as "sls" or "stream2" does'),
+        ({"kind": "pcie"}, 'sends as "sls", "stream2" or "roce" does'),
+        ({"kind": "roce"}, "detector.control.address: it is missing"),
         (
             {"modules": "\n".join(f"[[detector.module]]\nx = 0\ny = {512 * n}" for n in range(17))},
             "a module is a channel of the stream, which has 16 at most",

@@ -53,7 +53,7 @@ def test_a_simulated_card_is_told_and_granted_to_the_receiver_alone(tmp_path: Pa
     assert decode(encode(order)) == order
     assert order.destination is not None
     (buffer,) = order.destination.buffers
-    assert (buffer.unit, buffer.card, buffer.device) == ("fpga", "sim", "0")
+    assert (buffer.keys.unit, buffer.card, buffer.device) == ("fpga", "sim", "0")
     assert grant_of(plan, "receiver", "t").cards == ("sim",)
     assert grant_of(plan, "emulator", "t").cards == ()
 

@@ -129,7 +129,8 @@ class Page:
         base = with_fragment(BASE, self._names.get("RUN", {}))
         fragment = tomllib.loads(text.replace('"…"', '"0123456789abcdef"'))
         if "control" in fragment.get("detector", {}):  # such a detector sends by itself: nothing is played
-            plan_run(*run_file_of(fragment))
+            whole = fragment if "run" in fragment else with_fragment(base, fragment)
+            plan_run(*run_file_of({table: keys for table, keys in whole.items() if table != "dataset"}))
             return
         plan_run(*run_file_of(fitted(with_fragment(base, fragment))))
 

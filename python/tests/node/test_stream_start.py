@@ -181,7 +181,7 @@ def test_contradictions_are_said(tmp_path: Path, start: dict[str, Any], says: st
 def test_images_of_another_size_than_the_start_says_are_refused(tmp_path: Path) -> None:
     one = received(tmp_path, messages(image_size_x=WIDTH + 1))
     assert (one.images, one.errored) == (0, 2)
-    assert "the start says image_size_x 41" in one.troubles[0]
+    assert "the start message says image_size_x = 41" in one.troubles[0]
 
 
 def test_the_mask_of_one_channel_is_not_that_of_another(tmp_path: Path) -> None:
