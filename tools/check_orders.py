@@ -16,7 +16,7 @@ from git_files import git_files
 
 ROOT = Path(__file__).resolve().parents[1]
 ORDER = re.compile(
-    r"\b(acquir\w*|releas\w*|acq_rel|relaxed|seq_cst|sequential\w*|order\w*|fence\w*|happens[- ]before)\b",
+    r"\b(acquir\w*|release\w*|releasing|acq_rel|relaxed|seq_cst|sequential\w*|order\w*|fence\w*|happens[- ]before)\b",
     re.IGNORECASE,
 )
 _USE = re.compile(r"\bmemory_order_\w+")
