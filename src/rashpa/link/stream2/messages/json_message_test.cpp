@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace {
 Buffer frames(const std::vector<std::string>& texts) {
   Buffer out;
   for (const std::string& text : texts) {
-    std::memcpy(out.room(text.size()).data(), text.data(), text.size());
+    std::ranges::copy(std::as_bytes(std::span(text)), out.room(text.size()).data());
     out.add_frame(text.size());
   }
   return out;
