@@ -57,6 +57,7 @@ _PLAIN = {
     "process_group": -1,
 }
 _COMMANDS = (["-m", "rashpa.cli.entry"], ["-P", "-m", "rashpa.data.files.limited_process"])
+_LIMITS = sorted({getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")})
 _PIPES = (("p2cread", 0), ("c2pwrite", 1), ("errwrite", 2))
 _LONGEST = prepared_server.PADDING - 64
 
@@ -92,7 +93,7 @@ class _Server:
         return cls(here)
 
     def fork(self, order: prepared_server.Order, descriptors: Sequence[int]) -> int:
-        """Return the number of a new process. Raise OSError when the server is gone."""
+        """Return the number of a new process. Raise OSError when the server is gone or cannot fork."""
         body = json.dumps(order._asdict()).encode()
         with self._lock:
             socket.send_fds(self._connection, [prepared_server.HEAD.pack(len(body))], descriptors)
@@ -100,7 +101,10 @@ class _Server:
             answer = self._connection.recv(prepared_server.ANSWER.size, socket.MSG_WAITALL)
         if len(answer) < prepared_server.ANSWER.size:
             raise ConnectionError("the prepared process is gone")
-        return int(prepared_server.ANSWER.unpack(answer)[0])
+        number = int(prepared_server.ANSWER.unpack(answer)[0])
+        if number <= 0:  # as a number of a process it would mean all of them
+            raise ChildProcessError("the prepared process could not fork")
+        return number
 
 
 def _end(connection: socket.socket, process: "subprocess.Popen[bytes]") -> None:
@@ -141,8 +145,7 @@ def ordinary_starts() -> Iterator[None]:
 
 
 def _limits() -> list[tuple[int, int]]:
-    names = sorted(name for name in dir(resource) if name.startswith("RLIMIT_"))
-    return [resource.getrlimit(getattr(resource, name)) for name in names]
+    return [resource.getrlimit(one) for one in _LIMITS]
 
 
 def _read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
@@ -204,8 +207,7 @@ def _forked(given: Mapping[str, Any]) -> int | None:
         if not Path(order.folder).is_dir() or len(order.targets) > prepared_server.MOST_FDS:
             return None
         if _State.server is None:
-            with ordinary_starts():
-                _State.server = _Server.start(_State.environment)
+            _State.server = _Server.start(_State.environment)
         return _State.server.fork(order, [*standard, *given["pass_fds"]])
     except OSError:
         return None

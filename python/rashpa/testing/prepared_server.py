@@ -134,16 +134,15 @@ def _disguise(words: Sequence[str]) -> None:
 
 
 def _streams() -> None:
-    """Open the standard streams anew, as an interpreter does at its start."""
+    """Open the standard streams anew, as an interpreter does at its start. None is a terminal: such starts are ordinary ones."""
     for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
         try:
             raw = io.open(number, f"{mode}b", -1, closefd=False)  # noqa: SIM115, UP020
         except OSError:
             stream = None
         else:
-            lines = mode == "w" and (number == 2 or os.isatty(number))
             errors = "backslashreplace" if number == 2 else None
-            stream = io.TextIOWrapper(raw, encoding="utf-8", errors=errors, line_buffering=lines)
+            stream = io.TextIOWrapper(raw, encoding="utf-8", errors=errors, line_buffering=number == 2)
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
 

@@ -5,6 +5,7 @@ import json
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -135,6 +136,15 @@ def test_what_a_server_cannot_give_is_an_ordinary_start(tmp_path: Path) -> None:
         assert facts(tmp_path)["files"] == [most[0] - 1, most[1]]
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, most)
+
+
+def test_a_server_that_cannot_fork_means_no_process() -> None:
+    here, there = socket.socketpair()
+    with here, there:
+        there.sendall(prepared_server.ANSWER.pack(-1))
+        order = prepared_server.Order([], "", {}, "", 0, [], False, [])
+        with pytest.raises(ChildProcessError, match="could not fork"):
+            prepared_python._Server(here).fork(order, [])
 
 
 def test_descriptors_come_under_their_numbers_and_no_others(tmp_path: Path) -> None:
