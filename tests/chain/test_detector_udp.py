@@ -4,10 +4,8 @@
 import hashlib
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,28 +14,11 @@ from numpy.typing import NDArray
 import rashpa
 from rashpa.data.stored.run_facts import COMPLETENESS
 from rashpa.testing.free_ports import free_ports
+from rashpa.testing.typed_run import typed_run
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "16_detector_udp.toml"
 RECORDED = ROOT.parent / "shared" / "data" / "eiger_udp"
-COMMAND = [sys.executable, "-m", "rashpa.cli.entry", "run"]
-
-
-def run(text: str, folder: Path) -> tuple[int, str, dict[str, Any]]:
-    """Exit code, output and report of one run."""
-    file = folder / "run.toml"
-    file.write_text(text, encoding="utf-8")
-    done = subprocess.run(
-        [*COMMAND, str(file), "--output", str(folder / "report"), "--no-page"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    output = done.stdout + done.stderr
-    report = folder / "report" / "report.json"
-    assert report.is_file(), output
-    return done.returncode, output, json.loads(report.read_text())
 
 
 def test_a_jungfrau_2m_loses_what_the_injector_says(tmp_path: Path) -> None:
@@ -45,7 +26,7 @@ def test_a_jungfrau_2m_loses_what_the_injector_says(tmp_path: Path) -> None:
     text = re.sub(r"(?m)^frames = 400$", "frames = 60", text)
     text = re.sub(r"(?m)^frames = 40$", "frames = 4", text)
     text = re.sub(r"(?m)^drop = .*$", "drop = 0.002", text)
-    code, output, report = run(text, tmp_path)
+    code, output, report = typed_run(text, tmp_path)
     assert code == 0, output
     assert "0 unexplained" in output
     books = report["buffers"][0]["books"]
@@ -104,7 +85,7 @@ def test_an_eiger_500k_loses_what_the_injector_says(tmp_path: Path, bits: int, p
     text = eiger(bits=bits, pixel=pixel, width=width, frames=40, kernel=kernel if bits == 12 else "")
     text += f'[dataset]\nkind = "pattern"\nmodules = 4\nframes = 4\nwidth = {width}\nheight = 256\npixel = "{pixel}"\n'
     text += "[faults]\nseed = 5\ndrop = 0.001\nduplicate = 0.01\nreorder = 0.01\ncorrupt = 0.001\n"
-    code, output, report = run(text, tmp_path)
+    code, output, report = typed_run(text, tmp_path)
     assert code == 0, output
     assert "0 unexplained" in output
     assert report["buffers"][0]["books"]["expected"] == 40
@@ -136,7 +117,7 @@ def test_recorded_datagrams_of_an_eiger_become_its_images(tmp_path: Path) -> Non
     archive = next(RECORDED.glob("*.bin.zst"))
     words = json.dumps([sys.executable, "send.py", str(archive), str(port)])
     control = f'[detector.control]\nkind = "command"\nstart = {words}\nsilence_s = 2.0\n'
-    code, output, report = run(eiger(bits=32, pixel="uint32", control=control, port=port), tmp_path)
+    code, output, report = typed_run(eiger(bits=32, pixel="uint32", control=control, port=port), tmp_path)
     assert code == 0, output
     assert report["buffers"][0]["books"]["complete"] == 2
     assert "emulator's log" not in output

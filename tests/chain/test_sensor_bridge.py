@@ -2,7 +2,6 @@
 """A sensor bridge that is not ours writes as Holoscan Sensor Bridge does: packets of 1408 bytes, metadata of its own as event, no records, no credits."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 
 import rashpa
 from rashpa.data.wire.packet import Flow, decode, encode
+from rashpa.testing.typed_run import typed_run
 
 FRAMES = 12
 SENDER = """
@@ -80,16 +80,9 @@ kind = "hdf5"
 
 def test_its_frames_are_stored_and_a_lost_packet_is_a_partial_image(tmp_path: Path) -> None:
     (tmp_path / "send.py").write_text(f"FRAMES = {FRAMES}\n{SENDER}", encoding="utf-8")
-    (tmp_path / "run.toml").write_text(RUN.format(frames=FRAMES, start=json.dumps([sys.executable, "send.py"])))
-    done = subprocess.run(
-        [sys.executable, "-m", "rashpa.cli.entry", "run", "run.toml", "--output", "report", "--no-page"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    books = json.loads((tmp_path / "report" / "report.json").read_text())["buffers"][0]["books"]
+    code, output, report = typed_run(RUN.format(frames=FRAMES, start=json.dumps([sys.executable, "send.py"])), tmp_path)
+    assert code == 0, output
+    books = report["buffers"][0]["books"]
     assert (books["complete"], books["partial"], books["missing"]) == (FRAMES - 1, 1, 0)
     with rashpa.open(tmp_path / "bridge_whole_master.h5") as run:
         for frame in range(FRAMES):

@@ -3,7 +3,6 @@
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,33 +14,16 @@ from numpy.typing import NDArray
 
 import rashpa
 from rashpa.testing.free_ports import free_ports
+from rashpa.testing.typed_run import typed_run
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "17_stream2.toml"
-COMMAND = [sys.executable, "-m", "rashpa.cli.entry", "run"]
-
-
-def run(text: str, folder: Path) -> tuple[int, str, dict[str, Any]]:
-    """Exit code, output and report of one run."""
-    file = folder / "run.toml"
-    file.write_text(text, encoding="utf-8")
-    done = subprocess.run(
-        [*COMMAND, str(file), "--output", str(folder / "report"), "--no-page"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    output = done.stdout + done.stderr
-    report = folder / "report" / "report.json"
-    assert report.is_file(), output
-    return done.returncode, output, json.loads(report.read_text())
 
 
 def test_the_example_loses_what_the_injector_says(tmp_path: Path) -> None:
     text = re.sub(r"(?m)^frames = 600$", "frames = 150", EXAMPLE.read_text(encoding="utf-8"))
     text = re.sub(r"(?m)^(drop|duplicate|reorder|corrupt) = .*$", r"\1 = 0.03", text)
-    code, output, report = run(text, tmp_path)
+    code, output, report = typed_run(text, tmp_path)
     assert code == 0, output
     assert "0 unexplained" in output
     books, injected = report["buffers"][0]["books"], report["injected"]
@@ -149,7 +131,7 @@ def foreign(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str, d
     (folder / "send.py").write_text(SENDER, encoding="utf-8")
     port = free_ports(1)
     words = json.dumps([sys.executable, "send.py", str(port)])
-    return folder, *run(FOREIGN.format(words=words, port=port), folder)
+    return folder, *typed_run(FOREIGN.format(words=words, port=port), folder)
 
 
 def test_images_of_a_foreign_sender_are_those_it_has_made(foreign: tuple[Path, int, str, dict[str, Any]]) -> None:

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run that is typed as a user types it: its exit code, output and report."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def typed_run(text: str, folder: Path) -> tuple[int, str, dict[str, Any]]:
+    """Write the run file into `folder`, type `rashpa run` there, and return its exit code, its output and its report. Fail where there is no report."""
+    file = folder / "run.toml"
+    file.write_text(text, encoding="utf-8")
+    done = subprocess.run(  # noqa: S603  our own command
+        [sys.executable, "-m", "rashpa.cli.entry", "run", str(file), "--output", str(folder / "report"), "--no-page"],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=120,
+    )
+    output = done.stdout + done.stderr
+    report = folder / "report" / "report.json"
+    if not report.is_file():
+        raise AssertionError(output)
+    return done.returncode, output, json.loads(report.read_text(encoding="utf-8"))
