@@ -47,6 +47,16 @@ def test_a_device_stays_one(folder: Path, writer: str) -> None:
     assert (folder / "made").stat().st_rdev == null
 
 
+def test_a_link_to_a_device_stays_where_a_user_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "name"  # as /dev/stdout is one
+    path.symlink_to("/dev/zero")
+    with pytest.raises(OSError, match="stays as it is") as error, staged_file(path):
+        raise AssertionError("there is no place")
+    assert error.value.filename == str(path)
+    assert path.is_symlink()
+    assert [one.name for one in tmp_path.iterdir()] == ["name"]
+
+
 def test_files_that_are_made_beside_their_place_replace_no_device() -> None:
     with pytest.raises(OSError, match="it is a device"), staged_file(Path("/dev/null")):
         raise AssertionError("there is no place")

@@ -90,7 +90,7 @@ def test_a_folder_on_the_way_may_be_no_link(tmp_path: Path) -> None:
             read_below(root, path, 1000)
 
 
-@pytest.mark.parametrize("hostile", [name for name in HOSTILE if name not in ("folder", "link to a device")])
+@pytest.mark.parametrize("hostile", [name for name in HOSTILE if name != "folder"])
 def test_what_is_put_in_place_takes_the_name_and_touches_nothing_else(tmp_path: Path, hostile: str) -> None:
     path = tmp_path / "name"
     HOSTILE[hostile](path)
@@ -102,16 +102,6 @@ def test_what_is_put_in_place_takes_the_name_and_touches_nothing_else(tmp_path: 
         assert (tmp_path / "secret").read_bytes() == SECRET
     assert not (tmp_path / "nowhere").exists()
     assert {one.name for one in tmp_path.iterdir()} <= {"name", "secret"}
-
-
-def test_a_link_to_a_device_stays_as_dev_stdout_must(tmp_path: Path) -> None:
-    path = tmp_path / "name"
-    HOSTILE["link to a device"](path)
-    with pytest.raises(OSError, match="stays as it is") as error:
-        put_file(path, b"new")
-    assert error.value.filename == str(path)
-    assert path.is_symlink()
-    assert [one.name for one in tmp_path.iterdir()] == ["name"]
 
 
 def test_a_folder_stays_and_nothing_is_left_beside_it(tmp_path: Path) -> None:

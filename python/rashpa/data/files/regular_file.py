@@ -75,18 +75,19 @@ def json_of(data: bytes | str) -> Any:
         raise ValueError("its parts lie too deep in one another") from None
 
 
-def check_no_device(path: Path) -> None:
-    """Raise OSError when a device has the name: root would put a file in its place."""
+def check_no_device(path: Path, *, through_links: bool = True) -> None:
+    """Raise OSError when a device has the name: root would put a file in its place. `through_links`: a link that leads to a device counts as one, as
+    /dev/stdout must where a user gives the name."""
     with contextlib.suppress(FileNotFoundError):
-        mode = path.stat().st_mode
+        mode = path.stat(follow_symlinks=through_links).st_mode
         if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
             raise OSError(errno.ENODEV, "it is a device, which stays as it is", str(path))
 
 
 def put_file(path: Path, data: bytes, mode: int = 0o666) -> None:
     """Put a file in place whole, instead of any file of that name; follow no link, wait for no pipe. `mode`: less the umask. Raise OSError when that fails,
-    also when the name is a folder's, or a device's; nothing is left of the file then."""
-    check_no_device(path)
+    also when the name is a folder's, or a device's; nothing is left of the file then. A link goes, wherever it leads: the name is ours."""
+    check_no_device(path, through_links=False)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
