@@ -91,6 +91,55 @@ def test_the_last_words_are_said_after_a_flood() -> None:
     assert any("are dropped)" in line for line in said)
 
 
+class KeptOutlet(printed_drain.Outlet):
+    """Keeps what it is offered, for a test to read."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+
+    def offer(self, line: bytes) -> bool:
+        self.lines.append(line)
+        return True
+
+    def close(self) -> None:
+        """End nothing: no thread was started."""
+
+
+@pytest.mark.parametrize("pause_s", [0.0, 0.1, 1.0, 100.0])
+@pytest.mark.parametrize("ticks", [0, 1, 3])
+@pytest.mark.parametrize("own", [b"", framed(OWN.encode(), b"the child is gone\n")])
+def test_the_last_words_are_said_however_long_the_flood_was_over(
+    monkeypatch: pytest.MonkeyPatch, pause_s: float, ticks: int, own: bytes
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(printed_drain.time, "monotonic", lambda: now)
+    said = KeptOutlet()
+    drain = printed_drain.Drain(KeptOutlet(), said)
+    for _ in range(3):
+        drain.take(b"flood\n" * BURST)
+    drain.take(b"the last words\n")
+    for _ in range(ticks):
+        now += pause_s
+        drain.tick()
+    drain.take(own)
+    now += pause_s
+    drain.end()
+    assert said.lines[-1] == b"the last words\n"
+    assert sum(line == b"the last words\n" for line in said.lines) == 1
+    assert sum(b"are dropped)" in line for line in said.lines) == 1
+
+
+def test_words_that_newer_ones_follow_are_not_the_last() -> None:
+    said = KeptOutlet()
+    drain = printed_drain.Drain(KeptOutlet(), said)
+    drain.take(b"flood\n" * (2 * BURST) + b"in the flood\n")
+    drain._room = 5.0
+    drain.take(b"after it\n")
+    drain.end()
+    assert said.lines[-1] == b"after it\n"
+    assert b"in the flood\n" not in said.lines
+
+
 def test_messages_of_the_node_itself_are_only_said() -> None:
     records, said = drained(framed(OWN.encode(), b"a warning\n") + framed(b"python m:f", b"image 1\n"))
     assert records == [{"who": "python m:f", "text": "image 1"}]

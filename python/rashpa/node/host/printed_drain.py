@@ -165,7 +165,8 @@ class Drain:
     def end(self) -> None:
         """Pass on the last words, and drop earlier ones if needed."""
         self.tick()
-        for line in self._tell_lost():
+        self._tell_lost()
+        for line in self._last:
             self._said.offer(line + b"\n")
         self._told.close()
         self._said.close()
@@ -179,6 +180,7 @@ class Drain:
             return
         self._tell_lost()
         if not own:
+            self._last.clear()  # newer words follow
             self._room -= 1.0
             record = {"who": name.decode(errors="replace"), "text": line.decode(errors="replace")}
             if not self._told.offer(json.dumps(record).encode() + b"\n"):
@@ -194,20 +196,17 @@ class Drain:
         self._lost_lines += lines
         self._lost_bytes += count
 
-    def _tell_lost(self) -> list[bytes]:
-        """Report how much was dropped, and the end of it."""
+    def _tell_lost(self) -> None:
+        """Report how much was dropped. The last lines of it are kept: they may be the last words."""
         if self._lost_lines == 0:
-            return []
+            return
         record = json.dumps({"lines": self._lost_lines, "bytes": self._lost_bytes}).encode() + b"\n"
         if not self._told.offer(record):
-            return list(self._last)
+            return
         self._said.offer(
             b"(%d lines that were printed, %d bytes, are dropped)\n" % (self._lost_lines, self._lost_bytes)
         )
         self._lost_lines = self._lost_bytes = 0
-        last = list(self._last)
-        self._last.clear()
-        return last
 
 
 def main() -> None:
