@@ -121,7 +121,7 @@ TEST(Chain, an_emulator_that_is_killed_leaves_balanced_books_and_the_first_missi
     const std::jthread another([&] { chain.receiver->stop(); });  // as when an Abort meets the end of a run
     chain.receiver->stop();
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
   const receiver::Status status = chain.receiver->status();
   const Books& books = status.buffers[0].books;
   EXPECT_TRUE(books.balanced());

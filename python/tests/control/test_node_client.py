@@ -78,7 +78,7 @@ def test_a_node_that_never_answers_does_not_hold_up_closing() -> None:
             return time.monotonic() - began, str(raised.value)
 
     took_s, said = asyncio.run(run())
-    assert took_s < 2.0
+    assert took_s < 20.0, "the node answers after a minute"
     assert "broke the connection" in said
 
 

@@ -110,7 +110,7 @@ TEST_F(TwoProcesses, a_killed_source_leaves_a_receiver_that_closes_its_images_an
   EXPECT_EQ(decided_[0], last[0] + 10);
   const std::int64_t start = now_ns();
   receiver_->stop();
-  EXPECT_LT(now_ns() - start, 100'000'000);
+  EXPECT_LT(now_ns() - start, 5'000'000'000);
 }
 
 TEST_F(TwoProcesses, a_source_outlives_its_receiver_and_is_granted_nothing_more) {

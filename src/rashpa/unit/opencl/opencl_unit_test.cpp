@@ -264,7 +264,7 @@ TEST_F(OpenclUnit, stopped_in_any_state_it_ends_and_gives_everything_back) {
     for (std::size_t s = 0; s < submitted; ++s) unit->submit(&ring.all[s]);
     const auto start = std::chrono::steady_clock::now();
     unit->stop();
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
     std::size_t back = 0;
     while (unit->take() != nullptr) ++back;
     EXPECT_EQ(back, submitted);
