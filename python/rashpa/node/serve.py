@@ -171,7 +171,7 @@ async def _serve(
             _log_into(node, PrintedStream(2, OWN))  # type: ignore[arg-type]  # a stream that text is written to
 
     server = _NodeServer(config, announce, secure, most)
-    node.log.info(f"rashpa {version}: {role} {name} listens at {url}")
+    node.log.logger.info(f"rashpa {version}: {role} {name} listens at {url}")
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.end)
@@ -200,12 +200,15 @@ async def _hear_native(node: Node) -> None:
 
 
 def _log_into(node: Node, errors: TextIO) -> None:
-    """Send records of the package to the node's log, and serious ones to standard error."""
+    """Send records of the package to the node's log, and serious ones to standard error; of the node's events those with a traceback."""
     logger = logging.getLogger("rashpa")
     logger.setLevel(logging.INFO)
     said = logging.StreamHandler(errors)
     said.setLevel(logging.WARNING)
     logger.handlers[:] = [node.log, said]
+    traced = logging.StreamHandler(errors)
+    traced.addFilter(lambda record: record.exc_info is not None)
+    node.log.logger.handlers[:] = [node.log, traced]
 
 
 class _NodeServer(uvicorn.Server):

@@ -10,6 +10,7 @@ import socket
 import threading
 import weakref
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,6 +34,19 @@ from rashpa.testing.fake_source import COMPLETE, MISSING, OPEN, PARTIAL, RECORD,
 
 NONE, ACCEPTED, VETOED, ERRORED = range(4)
 _LOOK_S = 0.05
+
+
+@dataclass(frozen=True)
+class LogMessage:
+    """Holds a message as native code gives it to a node: the fields of rashpa._native.LogMessage."""
+
+    level: str
+    text: str
+    run: int | None = None
+    buffer: str = ""
+    dtp: int | None = None
+    frame: int | None = None
+    time: float = 0.0  # since 1970, UTC
 
 
 class FakeDestination:

@@ -48,7 +48,7 @@ def test_a_command_names_a_bad_path_without_them(tmp_path: Path, command: str) -
 
 def test_the_log_and_the_page_show_none() -> None:
     log = NodeLog()
-    log.info(f"run {NAME}")
+    log.logger.info(f"run {NAME}")
     log.printed("python m:f", f"{TURNED}\x9b2J")
     for entry in log.newest(2):
         check(str(entry["text"]))

@@ -18,7 +18,7 @@ def log() -> NodeLog:
 
 @pytest.fixture
 def condition(log: NodeLog) -> Condition:
-    return Condition("r", log)
+    return Condition("r", log.logger)
 
 
 def test_a_fault_is_state_message_notification_and_one_error_of_the_run(condition: Condition, log: NodeLog) -> None:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import asyncio
+import dataclasses
+import io
 import logging
 from pathlib import Path
 
@@ -12,8 +14,9 @@ from rashpa.control.telegrams import telegram
 from rashpa.node.door.access import Access
 from rashpa.node.door.server import NodeApp
 from rashpa.node.logs.log import MOST, About, NodeLog
+from rashpa.node.serve import _log_into
 from rashpa.node.state.node import Node
-from rashpa.testing.fake_engine import FakeFactory
+from rashpa.testing.fake_engine import FakeFactory, LogMessage
 from rashpa.testing.in_process import transports_of
 
 RUN = """\
@@ -38,13 +41,13 @@ sink = [{ kind = "null" }]
 def test_the_newest_entries_are_kept_and_repeated_ones_counted() -> None:
     log = NodeLog()
     for number in range(MOST + 10):
-        log.info(f"entry {number}")
+        log.logger.info(f"entry {number}")
     for _ in range(3):
-        log.warning("again")
+        log.logger.warning("again")
     assert len(log.newest(10**6)) == MOST
     assert [(entry["text"], entry["times"]) for entry in log.newest(2)] == [(f"entry {MOST + 9}", 1), ("again", 3)]
     assert log.newest(2)[1]["level"] == "warning"
-    log.error("a\x1b[2Jb\n" + "c" * 1000)
+    log.logger.error("a\x1b[2Jb\n" + "c" * 1000)
     (entry,) = log.newest(1)
     assert entry["text"] == "a[2Jb" + "c" * 495
 
@@ -53,13 +56,10 @@ def test_entries_say_what_they_are_about_and_less_than_the_level_is_not_kept() -
     copied: list[tuple[str, int]] = []
     log = NodeLog("warning", lambda entry: copied.append((entry.text, entry.times)), "right")
     log.know_modules({2: 5})
-    log.info("not kept")
-    log.warning("kept")
-    log.add("info", "not kept either")
-    about = About(run=3, buffer="main", dtp=2, frame=17)
-    for _ in range(2):
-        log.add("warning", "lost", about, 0.0)
-    log.add("warning", "lost", About(run=3, buffer="main", dtp=2, frame=18), 0.0)
+    log.logger.info("not kept")
+    log.logger.warning("kept")
+    lost = LogMessage("warning", "lost", 3, "main", 2, 17)
+    log.hear([LogMessage("info", "not kept either"), lost, lost, dataclasses.replace(lost, frame=18)])
     assert [entry["text"] for entry in log.newest(10)] == ["kept", "lost", "lost"]
     first = log.newest(10)[1]
     assert first == {
@@ -82,6 +82,31 @@ def test_what_the_package_logs_goes_there_with_its_error() -> None:
     assert [(entry["level"], entry["text"]) for entry in log.newest(5)] == [
         ("error", "Start failed: ValueError: no such thing")
     ]
+
+
+def test_an_event_of_a_node_has_its_subject_and_goes_to_standard_error_when_it_has_a_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(logging.getLogger("rashpa"), "handlers", [])
+    errors = io.StringIO()
+    node = Node("r", "receiver", FakeFactory("receiver"))
+    _log_into(node, errors)
+    node.log.logger.warning("a request is refused")
+    node.log.logger.error("the engine failed: gone", exc_info=OSError("gone"), extra=About(run=7).extra)
+    logging.getLogger("rashpa.dashboard").warning("the webhook is gone")
+    assert [(entry["level"], entry["text"], entry["run"]) for entry in node.log.newest(5)] == [
+        ("warning", "a request is refused", None),
+        ("error", "the engine failed: gone", 7),
+        ("warning", "the webhook is gone", None),
+    ]
+    assert errors.getvalue().splitlines() == ["the engine failed: gone", "OSError: gone", "the webhook is gone"]
+
+
+def test_two_nodes_of_one_process_have_logs_of_their_own() -> None:
+    left, right = (Node(name, "receiver", FakeFactory("receiver")) for name in ("left", "right"))
+    left.log.logger.info("only here")
+    assert [entry["node"] for entry in left.log.newest(5)] == ["left"]
+    assert right.log.newest(5) == []
 
 
 def test_a_run_stands_in_the_logs_of_its_nodes_and_its_secrets_do_not(tmp_path: Path) -> None:
@@ -140,6 +165,7 @@ def test_an_engine_that_fails_is_one_entry_and_one_traceback(
     path.write_text(RUN)
     nodes = {role: Node(role, role, FakeFactory(role)) for role in ("emulator", "receiver")}
     monkeypatch.setattr(logging.getLogger("rashpa"), "handlers", [nodes["receiver"].log])
+    nodes["receiver"].log.logger.addHandler(caplog.handler)
     made = nodes["receiver"]._factory.make
 
     def failing(order: telegram.Configure):  # type: ignore[no-untyped-def]

@@ -4,20 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from rashpa.node.logs.log import About, NodeLog
+from rashpa.node.logs.log import NodeLog
 from rashpa.node.logs.log_file import Format, log_into
 from rashpa.node.logs.serve_error import ServeError
+from rashpa.testing.fake_engine import LogMessage
 
 
 def written(file: Path, form: Format) -> list[str]:
     log = NodeLog("info", log_into(file, form), "right")
     log.know_modules({1: 3})
-    log.add("warning", "lines are lost", About(7, "full", 1, 5312), 0.0)
-    for _ in range(3):
-        log.add("info", 'said "again"\n', time_s=1.0)
-    log.add("error", "the end", About(run=7), 2.0)
-    for _ in range(2):
-        log.add("error", "no end", time_s=3.0)
+    log.hear([LogMessage("warning", "lines are lost", 7, "full", 1, 5312)])
+    log.hear([LogMessage("info", 'said "again"\n', time=1.0)] * 3)
+    log.hear([LogMessage("error", "the end", run=7, time=2.0), *[LogMessage("error", "no end", time=3.0)] * 2])
     log.end()
     return file.read_text().splitlines()
 

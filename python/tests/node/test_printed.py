@@ -181,11 +181,11 @@ def test_a_stream_frames_what_is_printed_under_a_name() -> None:
 def test_printed_lines_push_no_other_entry_out_of_the_log() -> None:
     copied: list[str] = []
     log = NodeLog(copy=lambda entry: copied.append(entry.text))
-    log.info("armed")
+    log.logger.info("armed")
     log.know_printers(["plugin peaks.so", "python m:f"])
     for number in range(10_000):
         log.printed("python m:f" if number % 2 else "", f"{number}\x1b[2J")
-    log.error("stopped")
+    log.logger.error("stopped")
     texts = [str(entry["text"]) for entry in log.newest(1000)]
     assert len(texts) == MOST_PRINTED + 2
     assert {"armed", "stopped"} < set(texts)

@@ -127,14 +127,15 @@ def _real(text: str | None) -> float | None:
 
 
 class _Quiet:
-    """Silences pyFAI's log on a file, since the faults are reported here."""
+    """Silences pyFAI's log on a file, since the faults are reported here. Records of others, in another thread, go on."""
 
     def __enter__(self) -> None:
-        self._before = logging.root.manager.disable
-        logging.disable(logging.CRITICAL)
+        self._logger = logging.getLogger("pyFAI")
+        self._before = self._logger.level
+        self._logger.setLevel(logging.CRITICAL + 1)
 
     def __exit__(self, *_: object) -> None:
-        logging.disable(self._before)
+        self._logger.setLevel(self._before)
 
 
 def _line(error: BaseException) -> str:

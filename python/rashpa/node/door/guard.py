@@ -54,7 +54,7 @@ class Guard:
         fault = self._node.fault(code, f"{self._node.name}: {text}"[:_TEXT])
         self.counts.refused[status] += 1
         self.audit.refused(peer_of(request), request.url.path, fault, status)
-        self._node.log.warning(f"a request is refused: HTTP {status}")  # whatever a stranger sends: one entry
+        self._node.log.logger.warning(f"a request is refused: HTTP {status}")  # whatever a stranger sends: one entry
         return answer_of(fault, status)
 
 

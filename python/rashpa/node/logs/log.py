@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log of a node, for people: the newest entries in memory, which `rashpa node log` reads. No token and no owner's secret is ever in a text."""
+"""The log of a node, for people: the newest entries in memory, which `rashpa node log` reads. Every entry comes as a record of `logging`. No token and no
+owner's secret is ever in a text."""
 
 import heapq
 import logging
@@ -16,8 +17,6 @@ MOST = 1000
 """Entries that are kept; the oldest go."""
 MOST_PRINTED = 500
 """The most printed lines of kernels, beside the entries."""
-IN_NODE_LOG = {"in_node_log": True}
-"""As `extra` of a log record: the node's log has an entry of its own for it."""
 _LONGEST = 500  # characters of an entry
 
 
@@ -41,6 +40,7 @@ class NativeMessage(Protocol):
 
 
 LEVELS = ("debug", "info", "warning", "error")
+_NUMBERS = {level: logging.getLevelNamesMapping()[level.upper()] for level in LEVELS}
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,11 @@ class About:
     buffer: str = ""
     dtp: int | None = None
     frame: int | None = None
+
+    @property
+    def extra(self) -> dict[str, object]:
+        """Return `extra` of a record that is about this."""
+        return {"about": self}
 
 
 _NOTHING = About()
@@ -79,13 +84,16 @@ class Entry:
 
 
 class NodeLog(logging.Handler):
-    """Keeps entries from any thread. As a handler it also takes log records of the node's own modules. `level`: the least severe level to keep. `copy` gets
-    every entry, for a file. It gets a repeated entry at first, and once more with its count when another entry comes, or at the end."""
+    """Keeps records of `logging` from any thread as entries. `level`: the least severe level to keep. `copy` gets every entry, for a file. It gets a repeated
+    entry at first, and once more with its count when another entry comes, or at the end. `logger`: for events of this node, native code and printed lines.
+    A process with one node gives the package's logger the handler, too."""
 
     def __init__(self, level: str = "info", copy: Callable[[Entry], object] | None = None, node: str = "") -> None:
-        super().__init__(logging.INFO)
+        super().__init__(_NUMBERS[level])
         self.node = node
-        self._least = LEVELS.index(level)
+        # no child of the package's: a process may have several nodes
+        self.logger = logging.Logger("rashpa.node", logging.DEBUG)
+        self.logger.addHandler(self)
         self._copy = copy
         self._guard = threading.Lock()
         self._entries: deque[Entry] = deque(maxlen=MOST)
@@ -94,21 +102,24 @@ class NodeLog(logging.Handler):
         self._levels: Counter[str] = Counter()
         self._modules: Mapping[int, int] = {}
 
-    def info(self, text: str, about: About = _NOTHING) -> None:
-        self.add("info", text, about)
-
-    def warning(self, text: str, about: About = _NOTHING) -> None:
-        self.add("warning", text, about)
-
-    def error(self, text: str, about: About = _NOTHING) -> None:
-        self.add("error", text, about)
-
     def emit(self, record: logging.LogRecord) -> None:
-        if getattr(record, "in_node_log", False):
-            return
-        error = record.exc_info[1] if record.exc_info else None
+        """Keep a record as an entry. The error of a record without a subject follows its text."""
+        about = getattr(record, "about", None)
+        error = record.exc_info[1] if record.exc_info and about is None else None
         text = record.getMessage() + (f": {type(error).__name__}: {error}" if error else "")
-        self.add("error" if record.levelno >= logging.ERROR else record.levelname.lower(), text)
+        entry = self._entry_of(record, text, about or _NOTHING)
+        with self._guard:
+            self._levels[entry.level] += 1
+            if getattr(record, "printed", False):
+                self._printed.append(entry)
+            elif self._entries and entry.repeats(self._entries[-1]):
+                self._entries[-1].times += 1
+                return
+            else:
+                self._copy_repeated()
+                self._entries.append(entry)
+            if self._copy is not None:
+                self._copy(entry)
 
     def know_modules(self, modules: Mapping[int, int]) -> None:
         """Set the modules of the run by DTP."""
@@ -119,20 +130,19 @@ class NodeLog(logging.Handler):
         self._printers = " or ".join(names)
 
     def printed(self, who: str, text: str, about: About = _NOTHING) -> None:
-        """Add a line that a kernel, a library or a child process has printed. Such lines never displace other entries."""
-        entry = self._entry_of("info", f"{who or self._printers or 'the process'} printed: {text}", about, None)
-        if self._least > LEVELS.index("info"):
-            return
-        with self._guard:
-            self._levels["info"] += 1
-            self._printed.append(entry)
-            if self._copy is not None:
-                self._copy(entry)
+        """Log a line that a kernel, a library or a child process has printed. Such lines never displace other entries."""
+        line = f"{who or self._printers or 'the process'} printed: {text}"
+        self.logger.info(line, extra={**about.extra, "printed": True})
 
     def hear(self, messages: Iterable[NativeMessage]) -> None:
-        """Add messages of native code."""
+        """Log messages of native code, with the time at which it gave them."""
         for one in messages:
-            self.add(one.level, one.text, About(one.run, one.buffer, one.dtp, one.frame), one.time)
+            about = About(one.run, one.buffer, one.dtp, one.frame)
+            record = self.logger.makeRecord(
+                self.logger.name, _NUMBERS[one.level], "native", 0, one.text, (), None, extra=about.extra
+            )
+            record.created = one.time
+            self.logger.handle(record)
 
     def newest(self, count: int) -> list[dict[str, object]]:
         """Return at most `count` entries, the oldest first."""
@@ -145,30 +155,14 @@ class NodeLog(logging.Handler):
     def levels(self) -> dict[str, int]:
         """Return the number of entries of each level that is kept, with displaced and repeated ones."""
         with self._guard:
-            return {level: self._levels[level] for level in LEVELS[self._least :]}
+            return {level: self._levels[level] for level in LEVELS if _NUMBERS[level] >= self.level}
 
-    def add(self, level: str, text: str, about: About = _NOTHING, time_s: float | None = None) -> None:
-        """Add an entry. `time_s`: since 1970, UTC; now when not given."""
-        if LEVELS.index(level) < self._least:
-            return
-        entry = self._entry_of(level, text, about, time_s)
-        with self._guard:
-            self._levels[level] += 1
-            last = self._entries[-1] if self._entries else None
-            if last is not None and entry.repeats(last):
-                last.times += 1
-                return
-            self._copy_repeated()
-            self._entries.append(entry)
-            if self._copy is not None:
-                self._copy(entry)
-
-    def _entry_of(self, level: str, text: str, about: About, time_s: float | None) -> Entry:
-        when = datetime.now(UTC) if time_s is None else datetime.fromtimestamp(time_s, UTC)
+    def _entry_of(self, record: logging.LogRecord, text: str, about: About) -> Entry:
+        when = datetime.fromtimestamp(record.created, UTC)
         return Entry(
             time=when.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             node=self.node,
-            level=level,
+            level="error" if record.levelno >= logging.ERROR else record.levelname.lower(),
             text=text.translate(ONE_LINE)[:_LONGEST],
             run=about.run,
             buffer=about.buffer,

@@ -5,9 +5,8 @@ import logging
 
 from rashpa.control.telegrams.run_state import RunState
 from rashpa.control.telegrams.telegram import Notify
-from rashpa.node.logs.log import IN_NODE_LOG, About, NodeLog
+from rashpa.node.logs.log import About
 
-_log = logging.getLogger(__name__)
 _MAX_NOTIFICATIONS = 64
 _MAX_TEXT = 1000  # of a notification
 
@@ -15,12 +14,12 @@ _MAX_TEXT = 1000  # of a notification
 class Condition:
     """Says of one node what its status does. `message`: for people; `run`: number of the run that the node is configured for."""
 
-    def __init__(self, name: str, log: NodeLog) -> None:
+    def __init__(self, name: str, events: logging.Logger) -> None:
         self.state = RunState.idle
         self.message = ""
         self.run: int | None = None
         self._name = name
-        self._log = log
+        self._events = events
         self._notifications: list[Notify] = []
 
     @property
@@ -39,16 +38,14 @@ class Condition:
 
     def enter_fault(self, text: str, error: Exception | None = None) -> None:
         """Enter the state fault, and say why. `error`: its traceback goes to standard error."""
-        if error is not None:
-            _log.error(text, exc_info=error, extra=IN_NODE_LOG)
         self.state = RunState.fault
         self.message = text
-        self._log.error(text, self.about)
+        self._events.error(text, exc_info=error, extra=self.about.extra)
         self.notify("fault", text)
 
     def notify(self, what: str, text: str) -> None:
         """Note what has happened: the first things are kept."""
         if what != "fault":
-            self._log.info(f"{what}: {text}", self.about)
+            self._events.info(f"{what}: {text}", extra=self.about.extra)
         if len(self._notifications) < _MAX_NOTIFICATIONS:
             self._notifications.append(Notify(node=self._name, what=what, text=text[:_MAX_TEXT]))

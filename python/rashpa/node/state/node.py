@@ -37,11 +37,12 @@ class Node:
         self.name = name
         self.role = role
         self.log = log or NodeLog(node=name)
+        self._events = self.log.logger
         self._ownership = Ownership(name, lease_s)
         self._lease: asyncio.Task[None] | None = None
         self._factory = factory
         self._engine: Engine | None = None
-        self._condition = Condition(name, self.log)
+        self._condition = Condition(name, self._events)
         self._orders = asyncio.Lock()
         self._watcher: asyncio.Task[None] | None = None
         self._unwatched = False
@@ -140,7 +141,7 @@ class Node:
             )
 
     def _refused(self, order: Telegram, code: str, text: str) -> Fault:
-        self.log.warning(f"{type(order).__name__} is refused ({code}): {text}", self._condition.about)
+        self._events.warning(f"{type(order).__name__} is refused ({code}): {text}", extra=self._condition.about.extra)
         return self.fault(code, text)
 
     def fault(self, code: str, text: str) -> Fault:
@@ -192,7 +193,9 @@ class Node:
         if isinstance(order, telegram.Reset):
             about = self._condition.about
             await self._reset()
-            self.log.info(f"Reset{', forced' if forced else ''}: the node{whose} is idle, and nobody's", about)
+            self._events.info(
+                f"Reset{', forced' if forced else ''}: the node{whose} is idle, and nobody's", extra=about.extra
+            )
             return self.status()
         if isinstance(order, Configure):
             return await self._configure(order, transition)
@@ -214,14 +217,17 @@ class Node:
         if isinstance(order, telegram.Abort):
             self._condition.message = "aborted"
             await self._end_watch()
-        self.log.info(
-            f"{name}{', forced' if forced else ''}: the node{whose} is {self._condition.state}", self._condition.about
+        self._events.info(
+            f"{name}{', forced' if forced else ''}: the node{whose} is {self._condition.state}",
+            extra=self._condition.about.extra,
         )
         return self.status()
 
     async def _join(self, order: telegram.Join, engine: Engine, transition: Transition) -> Telegram:
         ends = await self._bounded("Join", transition, lambda: engine.join(order))
-        self.log.info(f"Join: {order.member.name} is a member of group {order.group}", self._condition.about)
+        self._events.info(
+            f"Join: {order.member.name} is a member of group {order.group}", extra=self._condition.about.extra
+        )
         return telegram.Configured(node=self.name, endpoints=ends)
 
     async def _configure(self, order: Configure, transition: Transition) -> Telegram:
@@ -248,7 +254,9 @@ class Node:
         self._condition.state = transition.target
         self._orphaned = order.orphaned
         self._condition.run = order.run
-        self.log.info(f"Configure: run {order.name}, number {order.run}, {parts_of(order)}", self._condition.about)
+        self._events.info(
+            f"Configure: run {order.name}, number {order.run}, {parts_of(order)}", extra=self._condition.about.extra
+        )
         return self._engine.configured(self.name)
 
     async def _claim(self, order: telegram.Claim) -> Telegram:
@@ -259,11 +267,11 @@ class Node:
             if self._condition.state is not RunState.idle:  # the rest of an earlier run
                 await self._reset()
             self._own(order.owner, order.holder)
-            self.log.info(f"Claim: the node belongs to {order.holder}")
+            self._events.info(f"Claim: the node belongs to {order.holder}")
         elif order.holder != self._ownership.holder:
             self._ownership.take(order.owner, order.holder)
             self._end_orphan()
-            self.log.info(f"Claim: {order.holder} has taken the run over", self._condition.about)
+            self._events.info(f"Claim: {order.holder} has taken the run over", extra=self._condition.about.extra)
         return self.status()
 
     def _own(self, owner: str, holder: str) -> None:
@@ -351,7 +359,7 @@ class Node:
             self._orphan = Orphan(self._orphaned)
             kept = f"its books are kept {self._orphaned.keep_s:g} s for `rashpa attach`"
             self._condition.message = f"{silent}: the run goes on to its end, and {kept}"
-            self.log.warning(self._condition.message, self._condition.about)
+            self._events.warning(self._condition.message, extra=self._condition.about.extra)
             await self._carry_out_if_possible(telegram.HoldDeadlines(held=False))  # nobody else would say so any more
         step = self._orphan.next_step(self.status(), seconds) if self._orphan is not None else "wait"
         if step == "free":
@@ -374,7 +382,7 @@ class Node:
         return self._orphaned is not None and (self._condition.state in began or self._orphan is not None)
 
     async def _end_abandoned(self, text: str) -> None:
-        self.log.warning(text, self._condition.about)
+        self._events.warning(text, extra=self._condition.about.extra)
         with contextlib.suppress(OrderError):  # the node is then in fault, and says so
             await self._reset()
             self._condition.message = text
