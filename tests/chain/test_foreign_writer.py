@@ -28,13 +28,13 @@ from rashpa.testing.waiting import eventually
 SIZE, SLOTS, STACK, PATTERNS = 256, 40, 10, 7
 IMAGE_BYTES = 2 * SIZE * SIZE
 LOCK, GRANTED = 128, 192  # in the control block: of its first DTP
-BUFFER = f'[[buffer]]\nname = "full"\nslots = {SLOTS}\nstack = {STACK}\n'
-SINKS = {
-    "hdf5": '[[buffer.sink]]\nkind = "hdf5"\n',
-    "hdf5 by threads": '[[buffer.sink]]\nkind = "hdf5"\nthreads = 2\n',
-    "hdf5 that may drop": '[[buffer.sink]]\nkind = "hdf5"\non_full = "drop"\n',
-    "raw": '[[buffer.sink]]\nkind = "raw"\n',
-    "kernel": '[[buffer.kernel]]\nname = "total_counts"\n[[buffer.sink]]\nkind = "hdf5"\n',
+HDF5 = [{"kind": "hdf5"}]
+BUFFERS: dict[str, dict[str, Any]] = {
+    "hdf5": {"sink": HDF5},
+    "hdf5 by threads": {"sink": [{"kind": "hdf5", "threads": 2}]},
+    "hdf5 that may drop": {"sink": [{"kind": "hdf5", "on_full": "drop"}]},
+    "raw": {"sink": [{"kind": "raw"}]},
+    "kernel": {"kernel": [{"name": "total_counts"}], "sink": HDF5},
 }
 
 Shared = dict[str, mmap.mmap]
@@ -43,11 +43,11 @@ Shared = dict[str, mmap.mmap]
 def write_run(folder: Path, frames: int, rate_hz: float, sink: str) -> list[str]:
     """Write its run file and return the command."""
     text = small_run(
-        BUFFER + SINKS[sink],
         run={"name": "t", "frames": frames, "output": "out"},
         detector={"width": SIZE, "height": SIZE, "rate_hz": rate_hz},
         dataset={"width": SIZE, "height": SIZE, "frames": PATTERNS, "modules": 1},
         link={"kind": "pcie", "port": None, "verify": "all"},
+        buffer={"slots": SLOTS, "stack": STACK, **BUFFERS[sink]},
     )
     folder.mkdir()
     (folder / "run.toml").write_text(text)
@@ -153,7 +153,7 @@ def wrong_ones(folder: Path, patterns: list[Any]) -> tuple[int, int]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("sink", "attack"), [("hdf5", change), *((sink, change_and_back) for sink in SINKS if sink != "kernel")]
+    ("sink", "attack"), [("hdf5", change), *((sink, change_and_back) for sink in BUFFERS if sink != "kernel")]
 )
 def test_no_image_is_complete_whose_pixels_were_changed(
     tmp_path: Path, patterns: list[Any], sink: str, attack: Callable[[Shared, random.Random], None]

@@ -19,13 +19,7 @@ pytestmark = pytest.mark.whole
 
 FRAMES, HEIGHT, WIDTH = 60, 32, 48
 RASHPA = [sys.executable, "-m", "rashpa.cli.entry"]
-BUFFER = """\
-[[buffer]]
-name = "full"
-stack = 5
-kernel = [{ name = "python", function = "odd:f" }]
-sink = [{ kind = "hdf5" }]
-"""
+BUFFER = {"stack": 5, "kernel": [{"name": "python", "function": "odd:f"}]}
 HEAD = """\
 import os, signal, subprocess, sys, tempfile, threading, time
 from rashpa.data.kernels.kernel import Column, kernel
@@ -75,7 +69,7 @@ ERRORED = (31, 32, 33, 34, 35, 36)
 
 def run(folder: Path, code: str) -> "subprocess.CompletedProcess[str]":
     (folder / "odd.py").write_text(HEAD + code)
-    (folder / "run.toml").write_text(small_run(BUFFER, run={"frames": FRAMES}))
+    (folder / "run.toml").write_text(small_run(run={"frames": FRAMES}, buffer=BUFFER))
     command = [*RASHPA, "run", "run.toml", "-q"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
 

@@ -16,18 +16,8 @@ from rashpa.testing.waiting import GUARD_S, eventually
 
 pytestmark = pytest.mark.whole
 
-BUFFER = """\
-[[buffer]]
-name = "full"
-stack = 4
-slots = 40
-[[buffer.kernel]]
-name = "python"
-function = "code:hangs"
-[[buffer.sink]]
-kind = "hdf5"
-"""
-RUN = small_run(BUFFER, run={"frames": 400})
+BUFFER = {"stack": 4, "slots": 40, "kernel": [{"name": "python", "function": "code:hangs"}]}
+RUN = small_run(run={"frames": 400}, buffer=BUFFER)
 KERNEL = """\
 import time
 from rashpa.data.kernels.kernel import Column, kernel
