@@ -12,21 +12,15 @@ from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.telegrams.telegram import Card, Endpoint, Neighbour, Placement, Source
 from rashpa.control.telegrams.telegram_xml import decode, encode
+from rashpa.testing.run_file import run_file
 
-HEAD = """\
-[run]
-name = "plan"
-frames = 100
-[detector]
-width = 100
-height = 100
-module = [{ x = 0, y = 0 }, { x = 0, y = 100 }]
-[dataset]
-kind = "pattern"
-width = 100
-height = 100
-modules = 2
-"""
+HEAD = run_file(
+    run={"name": "plan", "frames": 100},
+    detector={"width": 100, "height": 100, "module": [{"x": 0, "y": 0}, {"x": 0, "y": 100}]},
+    dataset={"modules": 2},
+    receiver=None,
+    buffer=None,
+)
 BUFFER = """\
 [[buffer]]
 name = "full"

@@ -24,34 +24,17 @@ from rashpa.control.run.run_notes import RunNotes
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import Configure, Configured, Endpoint, Placement, SourceDtpStatus, SourceStatus
 from rashpa.testing.group_plan import plan_of as dealt_plan
+from rashpa.testing.run_file import run_file
 from rashpa.testing.scripted_client import HOLDER, ScriptedClient, silent
 
-PLAIN = """\
-[run]
-name = "plain"
-frames = 20
-[detector]
-width = 8
-height = 4
-module = [{ x = 0, y = 0 }, { x = 0, y = 4 }]
-[dataset]
-kind = "pattern"
-modules = 2
-width = 8
-height = 4
-[[emulator]]
-name = "upper"
-[[emulator]]
-name = "lower"
-[[receiver]]
-name = "one"
-port = 0
-[[buffer]]
-name = "full"
-stack = 2
-slots = 4
-sink = [{ kind = "null" }]
-"""
+PLAIN = run_file(
+    run={"name": "plain"},
+    detector={"width": 8, "height": 4, "module": [{"x": 0, "y": 0}, {"x": 0, "y": 4}]},
+    dataset={"modules": 2},
+    emulator=[{"name": "upper"}, {"name": "lower"}],
+    receiver=[{"name": "one", "port": 0}],
+    buffer={"stack": 2, "slots": 4},
+)
 
 
 class _Nodes(RunNodes):

@@ -15,34 +15,19 @@ from rashpa.control.plan.run_plan import load_plan
 from rashpa.dashboard.rings import beam_of
 from rashpa.data.geometry.given import Image, given_arrays
 from rashpa.testing.random_geometry import HEIGHT, WAYS, WIDTH, Panel, one_geometry, text_of
+from rashpa.testing.run_file import run_file
 
-_RUN = """\
-[run]
-name = "rings"
-frames = 2
-[detector]
-width = 60
-height = 40
-geometry = "det.geom"
-[dataset]
-kind = "pattern"
-modules = 4
-width = 60
-height = 40
-[[buffer]]
-name = "full"
-kernel = [{ name = "peakfinder8" }]
-sink = [{ kind = "null" }]
-[[buffer]]
-name = "part"
-region = [20, 10, 70, 90]
-kernel = [{ name = "sparsify" }]
-sink = [{ kind = "null" }]
-[[buffer]]
-name = "peaks"
-kernel = [{ name = "peakfinder" }]
-sink = [{ kind = "null" }]
-"""
+_RUN = run_file(
+    run={"name": "rings", "frames": 2},
+    detector={"width": 60, "height": 40, "geometry": "det.geom"},
+    dataset={"modules": 4},
+    buffer=[
+        {"name": "full", "kernel": [{"name": "peakfinder8"}], "sink": [{"kind": "null"}]},
+        {"name": "part", "region": [20, 10, 70, 90], "kernel": [{"name": "sparsify"}], "sink": [{"kind": "null"}]},
+        {"name": "peaks", "kernel": [{"name": "peakfinder"}], "sink": [{"kind": "null"}]},
+    ],
+    receiver=None,
+)
 
 
 def in_whole_pixels(panels: list[Panel]) -> list[Panel]:

@@ -20,37 +20,21 @@ from rashpa.control.telegrams.telegram import Telegram
 from rashpa.node.engine.native_engine import NativeFactory
 from rashpa.node.state.node import Node
 from rashpa.testing.in_process import transports_of
+from rashpa.testing.run_file import run_file
 
 pytestmark = pytest.mark.whole
 
-RUN = """\
-[run]
-name = "held"
-frames = "until stopped"
-output = "{output}"
-[detector]
-width = 64
-height = 32
-rate_hz = 200.0
-module = [{{ x = 0, y = 0 }}, {{ x = 0, y = 40 }}]
-[dataset]
-kind = "pattern"
-modules = 2
-width = 64
-height = 32
-[receiver]
-port = 0
-[[emulator]]
-name = "upper"
-[[emulator]]
-name = "lower"
-[[buffer]]
-name = "full"
-stack = 4
-slots = 16
-deadline_ms = 200
-sink = [{{ kind = "null" }}]
-"""
+
+def run_text(output: Path) -> str:
+    return run_file(
+        run={"name": "held", "frames": "until stopped", "output": output},
+        detector={"rate_hz": 200.0, "module": [{"x": 0, "y": 0}, {"x": 0, "y": 40}]},
+        dataset={"modules": 2},
+        emulator=[{"name": "upper"}, {"name": "lower"}],
+        buffer={"stack": 4, "slots": 16, "deadline_ms": 200},
+    )
+
+
 _LATER_S = 1.0  # the foremost hears of a pause so long after the other; it has filled all slots meanwhile
 
 
@@ -120,7 +104,7 @@ def test_no_image_is_late_while_its_sources_are_told_to_pause_one_after_the_othe
     tmp_path: Path, hand: Callable[[Path], None]
 ) -> None:
     file = tmp_path / "run.toml"
-    file.write_text(RUN.format(output=tmp_path / "out"))
+    file.write_text(run_text(output=tmp_path / "out"))
     outcome, told = _carried_out(load_plan(file), hand)
     assert outcome.good, (outcome.problem, outcome.reasons)
     assert outcome.books.complete == outcome.books.expected == outcome.frames > 0

@@ -11,28 +11,16 @@ from rashpa.control.nodes.process_identity import identity_of, is_process
 from rashpa.control.plan.model import Plan
 from rashpa.control.plan.run_plan import load_plan, plan_run
 from rashpa.control.runfile.run_file_reader import run_file_of
+from rashpa.testing.run_file import run_file
 
-RUN = """\
-[run]
-name = "kept"
-frames = 20
-output = "{output}"
-[detector]
-width = 32
-height = 16
-[dataset]
-kind = "pattern"
-width = 32
-height = 16
-[[buffer]]
-name = "full"
-sink = [{{ kind = "null" }}]
-"""
+
+def run_text(output: Path) -> str:
+    return run_file(run={"name": "kept", "output": output}, detector={"width": 32, "height": 16}, receiver=None)
 
 
 def plan_of(tmp_path: Path) -> Plan:
     path = tmp_path / "run.toml"
-    path.write_text(RUN.format(output=tmp_path / "deep" / "out"))
+    path.write_text(run_text(output=tmp_path / "deep" / "out"))
     return load_plan(path)
 
 

@@ -26,49 +26,31 @@ from rashpa.control.telegrams.telegram_xml import encode
 from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import run_in_process, transports_of
+from rashpa.testing.run_file import run_file
 from rashpa.testing.waiting import eventually_in_loop, slowed
 
 pytestmark = pytest.mark.whole
 
-RUN = """\
-[run]
-name = "test"
-frames = {frames}
-[detector]
-width = 64
-height = 32
-rate_hz = {rate_hz}
-[[detector.module]]
-x = 0
-y = 0
-[[detector.module]]
-x = 0
-y = 40
-[dataset]
-kind = "pattern"
-modules = 2
-width = 64
-height = 32
-[receiver]
-port = {port}
-[[buffer]]
-name = "full"
-sink = [{{ kind = "null" }}]
-bands = 2
-slots = 40
-[[buffer]]
-name = "centre"
-sink = [{{ kind = "null" }}]
-region = [16, 8, 32, 24]
-every = 5
-deadline_ms = 100
-"""
+
+def run_text(frames: int, rate_hz: float, port: int) -> str:
+    return run_file(
+        run={"name": "test", "frames": frames},
+        detector={"rate_hz": rate_hz, "module": [{"x": 0, "y": 0}, {"x": 0, "y": 40}]},
+        dataset={"modules": 2},
+        receiver={"port": port},
+        buffer=[
+            {"name": "full", "sink": [{"kind": "null"}], "bands": 2, "slots": 40},
+            {"name": "centre", "sink": [{"kind": "null"}], "region": [16, 8, 32, 24], "every": 5, "deadline_ms": 100},
+        ],
+    )
+
+
 ENDLESS = {"frames": 100_000, "rate_hz": 50.0}
 
 
 def plan_of(tmp_path: Path, extra: str = "", frames: int = 120, rate_hz: float = 0.0, port: int = 0) -> Plan:
     path = tmp_path / "run.toml"
-    path.write_text(RUN.format(frames=frames, rate_hz=rate_hz, port=port) + extra)
+    path.write_text(run_text(frames=frames, rate_hz=rate_hz, port=port) + extra)
     return load_plan(path)
 
 

@@ -23,44 +23,30 @@ from rashpa.control.telegrams import telegram, telegram_xml
 from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
+from rashpa.testing.run_file import run_file
 from rashpa.testing.waiting import GUARD_S, eventually_in_loop
 
 pytestmark = pytest.mark.whole
 
-RUN = """\
-[run]
-name = "{name}"
-frames = {frames}
-[detector]
-width = 32
-height = 16
-rate_hz = {rate_hz}
-[dataset]
-kind = "pattern"
-width = 32
-height = 16
-[[receiver]]
-name = "one"
-port = 0
-[[receiver]]
-name = "other"
-port = 0
-[[buffer]]
-name = "full"
-sink = [{{ kind = "null" }}]
-receiver = "one"
-[[buffer]]
-name = "centre"
-sink = [{{ kind = "null" }}]
-receiver = "other"
-region = [8, 8, 16, 8]
-"""
+
+def run_text(name: str, frames: int, rate_hz: float) -> str:
+    return run_file(
+        run={"name": name, "frames": frames},
+        detector={"width": 32, "height": 16, "rate_hz": rate_hz},
+        receiver=[{"name": "one", "port": 0}, {"name": "other", "port": 0}],
+        buffer=[
+            {"name": "full", "sink": [{"kind": "null"}], "receiver": "one"},
+            {"name": "centre", "sink": [{"kind": "null"}], "receiver": "other", "region": [8, 8, 16, 8]},
+        ],
+    )
+
+
 NAMES = ("emulator", "one", "other")
 
 
 def plan_of(folder: Path, name: str, frames: int = 20, rate_hz: float = 0.0) -> Plan:
     path = folder / f"{name}.toml"
-    path.write_text(RUN.format(name=name, frames=frames, rate_hz=rate_hz))
+    path.write_text(run_text(name=name, frames=frames, rate_hz=rate_hz))
     return load_plan(path)
 
 

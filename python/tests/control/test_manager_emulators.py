@@ -21,53 +21,39 @@ from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.fake_source import FakeSource
 from rashpa.testing.in_process import run_in_process
+from rashpa.testing.run_file import run_file
 from rashpa.testing.waiting import slowed
 
 pytestmark = pytest.mark.whole
 
-RUN = """\
-[run]
-name = "four"
-frames = {frames}
-[detector]
-width = 64
-height = 32
-rate_hz = {rate_hz}
-module = [{{ x = 0, y = 0 }}, {{ x = 0, y = 32 }}, {{ x = 0, y = 64 }}]
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-modules = 3
-[[emulator]]
-name = "upper"
-modules = [0]
-[[emulator]]
-name = "lower"
-[[receiver]]
-name = "emulator"
-port = 0
-[[receiver]]
-name = "slice"
-port = 0
-[[buffer]]
-name = "full"
-slots = 40
-sink = [{{ kind = "null" }}]
-[[buffer]]
-name = "fifth"
-receiver = "slice"
-region = [16, 24, 32, 48]
-every = 5
-deadline_ms = 100
-sink = [{{ kind = "null" }}]
-"""
+
+def run_text(frames: int, rate_hz: float) -> str:
+    return run_file(
+        run={"name": "four", "frames": frames},
+        detector={"rate_hz": rate_hz, "module": [{"x": 0, "y": 0}, {"x": 0, "y": 32}, {"x": 0, "y": 64}]},
+        dataset={"modules": 3},
+        emulator=[{"name": "upper", "modules": [0]}, {"name": "lower"}],
+        receiver=[{"name": "emulator", "port": 0}, {"name": "slice", "port": 0}],
+        buffer=[
+            {"name": "full", "slots": 40, "sink": [{"kind": "null"}]},
+            {
+                "name": "fifth",
+                "receiver": "slice",
+                "region": [16, 24, 32, 48],
+                "every": 5,
+                "deadline_ms": 100,
+                "sink": [{"kind": "null"}],
+            },
+        ],
+    )
+
+
 EMULATORS, RECEIVERS = ("upper", "lower"), ("emulator", "slice")
 
 
 def plan_of(tmp_path: Path, extra: str = "", frames: int = 120, rate_hz: float = 0.0) -> Plan:
     path = tmp_path / "run.toml"
-    path.write_text(RUN.format(frames=frames, rate_hz=rate_hz) + extra)
+    path.write_text(run_text(frames=frames, rate_hz=rate_hz) + extra)
     return load_plan(path)
 
 

@@ -21,51 +21,38 @@ from rashpa.control.run.stall import StallWatch
 from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeDestination, FakeFactory
 from rashpa.testing.in_process import run_in_process
+from rashpa.testing.run_file import run_file
 from rashpa.testing.waiting import slowed
 
 pytestmark = pytest.mark.whole
 
-RUN = """\
-[run]
-name = "two"
-frames = {frames}
-[detector]
-width = 64
-height = 32
-rate_hz = {rate_hz}
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[[receiver]]
-name = "whole"
-port = 0
-[[receiver]]
-name = "slice"
-port = {port}
-[[buffer]]
-name = "full"
-sink = [{{ kind = "null" }}]
-bands = 2
-slots = 40
-[[buffer]]
-name = "fifth"
-sink = [{{ kind = "null" }}]
-receiver = "slice"
-region = [16, 8, 32, 24]
-every = 5
-deadline_ms = 100
-[[buffer]]
-name = "thin"
-sink = [{{ kind = "null" }}]
-region = [0, 0, 64, 2]
-"""
+
+def run_text(frames: int, rate_hz: float, port: int) -> str:
+    return run_file(
+        run={"name": "two", "frames": frames},
+        detector={"rate_hz": rate_hz},
+        receiver=[{"name": "whole", "port": 0}, {"name": "slice", "port": port}],
+        buffer=[
+            {"name": "full", "sink": [{"kind": "null"}], "bands": 2, "slots": 40},
+            {
+                "name": "fifth",
+                "sink": [{"kind": "null"}],
+                "receiver": "slice",
+                "region": [16, 8, 32, 24],
+                "every": 5,
+                "deadline_ms": 100,
+            },
+            {"name": "thin", "sink": [{"kind": "null"}], "region": [0, 0, 64, 2]},
+        ],
+    )
+
+
 NAMES = ("whole", "slice")
 
 
 def plan_of(tmp_path: Path, extra: str = "", frames: int = 120, rate_hz: float = 0.0, port: int = 0) -> Plan:
     path = tmp_path / "run.toml"
-    path.write_text(RUN.format(frames=frames, rate_hz=rate_hz, port=port) + extra)
+    path.write_text(run_text(frames=frames, rate_hz=rate_hz, port=port) + extra)
     return load_plan(path)
 
 

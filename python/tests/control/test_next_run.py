@@ -21,35 +21,16 @@ from rashpa.node.engine.engine import EngineError
 from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
+from rashpa.testing.run_file import run_file
 from rashpa.testing.waiting import eventually_in_loop
 
 pytestmark = pytest.mark.whole
 
-RUN = """\
-[run]
-name = "again"
-frames = 40
-[detector]
-width = 32
-height = 16
-rate_hz = 200.0
-[[detector.module]]
-x = 0
-y = 0
-[[detector.module]]
-x = 0
-y = 16
-[dataset]
-kind = "pattern"
-modules = 2
-width = 32
-height = 16
-[receiver]
-port = 0
-[[buffer]]
-name = "full"
-sink = [{ kind = "null" }]
-"""
+RUN = run_file(
+    run={"name": "again", "frames": 40},
+    detector={"width": 32, "height": 16, "rate_hz": 200.0, "module": [{"x": 0, "y": 0}, {"x": 0, "y": 16}]},
+    dataset={"modules": 2},
+)
 ROLES = ("emulator", "receiver")
 SECONDS = 60.0  # for a run of 0.2 s with a fault: shortened deadlines, and a machine that has other things to do
 

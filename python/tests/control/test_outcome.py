@@ -16,27 +16,14 @@ from rashpa.control.telegrams.telegram import (
     SourceStatus,
     Status,
 )
+from rashpa.testing.run_file import run_file
 
-RUN = """\
-[run]
-name = "r"
-frames = 20000
-[detector]
-width = 64
-height = 32
-rate_hz = 200.0
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[[buffer]]
-name = "full"
-sink = [{ kind = "null" }]
-[[buffer]]
-name = "tenth"
-every = 10
-sink = [{ kind = "null" }]
-"""
+RUN = run_file(
+    run={"name": "r", "frames": 20000},
+    detector={"rate_hz": 200.0},
+    buffer=[{"name": "full", "sink": [{"kind": "null"}]}, {"name": "tenth", "every": 10, "sink": [{"kind": "null"}]}],
+    receiver=None,
+)
 
 
 def outcome(tmp_path: Path, full: Books, tenth: Books, skipped: int = 0, problem: str = "") -> Outcome:

@@ -13,20 +13,14 @@ from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.telegrams.telegram import Capabilities, Destination, Endpoint, Placement
 from rashpa.control.telegrams.telegram_xml import decode, encode
 from rashpa.testing.fake_engine import FakeFactory
+from rashpa.testing.run_file import run_file
 
-HEAD = """\
-[run]
-name = "plan"
-frames = 100
-[detector]
-width = 1000
-height = 500
-rate_hz = 1000.0
-[dataset]
-kind = "pattern"
-width = 1000
-height = 500
-"""
+HEAD = run_file(
+    run={"name": "plan", "frames": 100},
+    detector={"width": 1000, "height": 500, "rate_hz": 1000.0},
+    receiver=None,
+    buffer=None,
+)
 BUFFERS = """\
 [[buffer]]
 name = "full"

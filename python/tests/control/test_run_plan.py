@@ -13,28 +13,17 @@ from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.telegrams.part_orders import Hdf5Order
 from rashpa.control.telegrams.telegram import Endpoint, Placement
 from rashpa.control.telegrams.telegram_xml import decode, encode
+from rashpa.testing.run_file import run_file
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
-HEAD = """\
-[run]
-name = "plan"
-frames = 101
-[detector]
-width = 64
-height = 32
-[[detector.module]]
-x = 0
-y = 0
-[[detector.module]]
-x = 0
-y = 40
-[dataset]
-kind = "pattern"
-modules = 2
-width = 64
-height = 32
-"""
+HEAD = run_file(
+    run={"name": "plan", "frames": 101},
+    detector={"module": [{"x": 0, "y": 0}, {"x": 0, "y": 40}]},
+    dataset={"modules": 2},
+    receiver=None,
+    buffer=None,
+)
 FULL = """\
 [[buffer]]
 name = "full"
@@ -148,12 +137,12 @@ def test_what_does_not_go_together_is_refused_with_its_place(tmp_path: Path, tex
         ("y = 40", "y = 20", "module 1 at [0, 20, 64, 32] overlaps module 0 at [0, 0, 64, 32]"),
         ("modules = 2", "modules = 3", "the dataset has 3 modules, [[detector.module]] lists 2"),
         (
-            "modules = 2\nwidth = 64",
-            "modules = 2\nwidth = 32",
+            'kind = "pattern"\nwidth = 64',
+            'kind = "pattern"\nwidth = 32',
             "the dataset has 32 × 32 pixels uint16, [detector] says 64 × 32 pixels uint16",
         ),
         (
-            'kind = "pattern"\nmodules = 2\nwidth = 64\nheight = 32',
+            'kind = "pattern"\nwidth = 64\nheight = 32\nmodules = 2',
             'kind = "directory"\npath = "absent"',
             "absent does not exist; the folder",
         ),

@@ -21,23 +21,9 @@ from rashpa.control.run.stall import StallWatch
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import Books, BufferStatus, DestinationStatus, SourceStatus, Status
 from rashpa.testing.group_plan import plan_of as dealt_plan
+from rashpa.testing.run_file import run_file
 
-RUN = """\
-[run]
-name = "r"
-frames = 800
-[detector]
-width = 64
-height = 32
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[[buffer]]
-name = "full"
-sink = [{ kind = "null" }]
-deadline_ms = 500
-"""
+RUN = run_file(run={"name": "r", "frames": 800}, buffer={"deadline_ms": 500}, receiver=None)
 
 
 class Watched:
@@ -189,40 +175,17 @@ def test_without_images_to_write_a_receiver_stands_still_soon(tmp_path: Path, cl
     assert found.node == "receiver"
 
 
-MANY = """\
-[run]
-name = "r"
-frames = 800
-[detector]
-width = 64
-height = 32
-module = [{ x = 0, y = 0 }, { x = 0, y = 40 }]
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-modules = 2
-[[emulator]]
-name = "left"
-modules = [0]
-[[emulator]]
-name = "right"
-modules = [1]
-[[receiver]]
-name = "a"
-port = 0
-[[receiver]]
-name = "b"
-port = 0
-[[buffer]]
-name = "one"
-receiver = "a"
-sink = [{ kind = "null" }]
-[[buffer]]
-name = "two"
-receiver = "b"
-sink = [{ kind = "null" }]
-"""
+MANY = run_file(
+    run={"name": "r", "frames": 800},
+    detector={"module": [{"x": 0, "y": 0}, {"x": 0, "y": 40}]},
+    dataset={"modules": 2},
+    emulator=[{"name": "left", "modules": [0]}, {"name": "right", "modules": [1]}],
+    receiver=[{"name": "a", "port": 0}, {"name": "b", "port": 0}],
+    buffer=[
+        {"name": "one", "receiver": "a", "sink": [{"kind": "null"}]},
+        {"name": "two", "receiver": "b", "sink": [{"kind": "null"}]},
+    ],
+)
 
 
 def heard_of(plan: Plan, names: tuple[str, ...]) -> dict[str, Status]:

@@ -18,47 +18,27 @@ from rashpa.control.run.manager import Manager
 from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
+from rashpa.testing.run_file import run_file
 
 pytestmark = pytest.mark.whole
 
-RUN = """\
-[run]
-name = "steered"
-frames = 1000000
-output = "{output}"
-[detector]
-width = 64
-height = 32
-rate_hz = 200.0
-module = [{{ x = 0, y = 0 }}, {{ x = 0, y = 40 }}]
-[dataset]
-kind = "pattern"
-modules = 2
-width = 64
-height = 32
-[receiver]
-port = 0
-[[emulator]]
-name = "upper"
-[[emulator]]
-name = "lower"
-[[buffer]]
-name = "full"
-stack = 4
-slots = 40
-sink = [{{ kind = "null" }}]
-[[buffer]]
-name = "sixth"
-stack = 2
-slots = 40
-sink = [{{ kind = "null" }}]
-every = 6
-"""
+
+def run_text(output: Path) -> str:
+    return run_file(
+        run={"name": "steered", "frames": 1000000, "output": output},
+        detector={"rate_hz": 200.0, "module": [{"x": 0, "y": 0}, {"x": 0, "y": 40}]},
+        dataset={"modules": 2},
+        emulator=[{"name": "upper"}, {"name": "lower"}],
+        buffer=[
+            {"name": "full", "stack": 4, "slots": 40, "sink": [{"kind": "null"}]},
+            {"name": "sixth", "stack": 2, "slots": 40, "sink": [{"kind": "null"}], "every": 6},
+        ],
+    )
 
 
 def _plan(folder: Path) -> Plan:
     file = folder / "run.toml"
-    file.write_text(RUN.format(output=folder / "out"))
+    file.write_text(run_text(output=folder / "out"))
     return load_plan(file)
 
 
