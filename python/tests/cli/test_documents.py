@@ -14,31 +14,16 @@ from typer.testing import CliRunner
 from rashpa.cli.documents import DOCUMENTS, commands_schema
 from rashpa.cli.main import app
 from rashpa.data.base.exit_code import ExitCode
+from rashpa.testing.run_file import run_file
 
 ROOT = Path(__file__).parents[3]
-RUN = """\
-[run]
-name = "run"
-frames = 8
-[detector]
-width = 64
-height = 32
-rate_hz = 0
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[link]
-port = 0
-[[buffer]]
-name = "b"
-stack = 2
-slots = 4
-[[buffer.sink]]
-kind = "hdf5"
-[[buffer.sink]]
-kind = "raw"
-"""
+RUN = run_file(
+    run={"name": "run", "frames": 8},
+    detector={"rate_hz": 0},
+    link={"port": 0},
+    buffer={"name": "b", "stack": 2, "slots": 4, "sink": [{"kind": "hdf5"}, {"kind": "raw"}]},
+    receiver=None,
+)
 _FORMS = commands_schema()["forms"]
 # commands that serve, begin other programs, or write a document in any case
 _WITHOUT = {"emulator", "receiver", "dashboard", "tango", "epics", "card"}

@@ -11,28 +11,12 @@ import pytest
 
 from rashpa.cli.commands import COMMANDS
 from rashpa.cli.report.report import PAGE_NEEDS
+from rashpa.testing.run_file import run_file
 from rashpa.testing.waiting import GUARD_S
 
 pytestmark = [pytest.mark.whole, pytest.mark.usefixtures("ordinary_starts")]
 
-RUN = """\
-[run]
-name = "endless"
-frames = 1000000
-[detector]
-width = 64
-height = 32
-rate_hz = 50
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[receiver]
-port = 0
-[[buffer]]
-name = "full"
-sink = [{ kind = "null" }]
-"""
+RUN = run_file(run={"name": "endless", "frames": 1000000}, detector={"rate_hz": 50})
 
 # sends itself an interrupt with the n-th import of the command
 STRUCK = """\

@@ -13,6 +13,7 @@ from rashpa.cli.main import app
 from rashpa.data.base.books import DataBooks
 from rashpa.data.base.closed import Coming
 from rashpa.data.stream.feedback_record import FeedbackError, Image
+from rashpa.testing.run_file import run_file
 from rashpa.testing.waiting import GUARD_S, eventually
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
@@ -20,32 +21,19 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 pytestmark = pytest.mark.whole
 
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
-RUN = """\
-[run]
-name = "shown"
-frames = 20
-output = "."
-[detector]
-width = 32
-height = 16
-[dataset]
-kind = "pattern"
-width = 32
-height = 16
-[receiver]
-port = 0
-[[buffer]]
-name = "full"
-stack = 1
-sink = [{{ kind = "null" }}]
-feedback = {{ ring = "{ring}" }}
-kernel = [{{ name = "total_counts" }}]
-"""
+
+
+def run_text(ring: str) -> str:
+    return run_file(
+        run={"name": "shown", "output": "."},
+        detector={"width": 32, "height": 16},
+        buffer={"stack": 1, "feedback": {"ring": ring}, "kernel": [{"name": "total_counts"}]},
+    )
 
 
 def test_a_run_is_shown_image_by_image(tmp_path: Path) -> None:
     ring = f"test-{uuid.uuid4().hex[:12]}"
-    (tmp_path / "run.toml").write_text(RUN.format(ring=ring))
+    (tmp_path / "run.toml").write_text(run_text(ring=ring))
     shown = subprocess.Popen(
         [*COMMAND, "feedback", ring, "--timeout", "60", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

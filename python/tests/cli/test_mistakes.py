@@ -12,27 +12,15 @@ from typer.testing import CliRunner
 
 from rashpa.cli.main import app
 from rashpa.data.base.exit_code import ExitCode
+from rashpa.testing.run_file import run_file
 
-RUN = """\
-[run]
-name = "x"
-frames = 20
-[detector]
-width = 64
-height = 32
-rate_hz = 100.0
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[link]
-port = 0
-[[buffer]]
-name = "full"
-slots = 40
-[[buffer.sink]]
-kind = "hdf5"
-"""
+RUN = run_file(
+    run={"name": "x"},
+    detector={"rate_hz": 100.0},
+    link={"port": 0},
+    buffer={"slots": 40, "sink": [{"kind": "hdf5"}]},
+    receiver=None,
+)
 # what stands in the run file, what is typed in its place, what is said of it
 RUN_FILES = [
     ("[[buffer]]\n", "[buffer]\n", "run.toml:14: buffer: it is one table; write [[buffer]] in double brackets, once for each"),

@@ -11,6 +11,7 @@ from rashpa.cli.main import app
 from rashpa.control.capacity.throughput import fingerprint_of, words_of
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.telegrams.telegram import Throughput
+from rashpa.testing.run_file import run_file
 
 pytestmark = pytest.mark.whole
 
@@ -108,29 +109,11 @@ def test_a_picture_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> 
     assert "cannot be written: No such file or directory" in done.output
 
 
-SLOW = """\
-[run]
-name = "slow"
-frames = 8
-[detector]
-width = 64
-height = 32
-rate_hz = 200.0
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[receiver]
-port = 0
-[[buffer]]
-name = "all"
-slots = 8
-stack = 4
-[[buffer.kernel]]
-name = "total_counts"
-[[buffer.sink]]
-kind = "null"
-"""
+SLOW = run_file(
+    run={"name": "slow", "frames": 8},
+    detector={"rate_hz": 200.0},
+    buffer={"name": "all", "slots": 8, "stack": 4, "kernel": [{"name": "total_counts"}]},
+)
 
 
 def test_nodes_that_are_asked_say_what_fits_and_force_tries_what_does_not(

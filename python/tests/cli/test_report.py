@@ -22,40 +22,26 @@ from rashpa.control.telegrams.telegram import FirstErrored, Latency, SinkStatus
 from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import run_in_process
+from rashpa.testing.run_file import run_file
 
 pytestmark = pytest.mark.whole
 
-RUN = """\
-[run]
-name = "report"
-frames = 90
-[detector]
-width = 1024
-height = 512
-[dataset]
-kind = "jungfrau"
-modules = 1
-[receiver]
-port = 0
-[[buffer]]
-name = "full"
-sink = [{ kind = "null" }]
-bands = 2
-slots = 40
-[[buffer.kernel]]
-name = "jungfrau"
-[[buffer.kernel]]
-name = "bragg_count"
-threshold = 2
-min_pixels = 7
-[[buffer]]
-name = "third"
-sink = [{ kind = "null" }]
-every = 3
-phase = 1
-[faults]
-drop = 0.1
-"""
+RUN = run_file(
+    run={"name": "report", "frames": 90},
+    detector={"width": 1024, "height": 512},
+    dataset={"kind": "jungfrau", "modules": 1},
+    faults={"drop": 0.1},
+    buffer=[
+        {
+            "name": "full",
+            "sink": [{"kind": "null"}],
+            "bands": 2,
+            "slots": 40,
+            "kernel": [{"name": "jungfrau"}, {"name": "bragg_count", "threshold": 2, "min_pixels": 7}],
+        },
+        {"name": "third", "sink": [{"kind": "null"}], "every": 3, "phase": 1},
+    ],
+)
 VALIDATOR = Draft202012Validator(json.loads(schema_path("report.schema.json").read_text(encoding="utf-8")))
 
 

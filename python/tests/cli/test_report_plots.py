@@ -10,22 +10,9 @@ from rashpa.control.plan.model import PlannedBuffer
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.telegrams.latency import BOUNDS_S
 from rashpa.control.telegrams.telegram import Latency
+from rashpa.testing.run_file import run_file
 
-RUN = """\
-[run]
-name = "a"
-frames = 10000
-[detector]
-width = 64
-height = 32
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[[buffer]]
-name = "full"
-sink = [{ kind = "null" }]
-"""
+RUN = run_file(run={"name": "a", "frames": 10000}, receiver=None)
 
 
 @pytest.fixture

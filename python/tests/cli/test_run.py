@@ -12,34 +12,16 @@ from typer.testing import CliRunner
 from rashpa.cli.main import app
 from rashpa.control.books.outcome import Outcome
 from rashpa.control.plan.run_plan import load_plan
+from rashpa.testing.run_file import run_file
 from rashpa.testing.waiting import GUARD_S
 
 pytestmark = pytest.mark.whole
 
-RUN = """\
-[run]
-name = "cli"
-frames = {frames}
-[detector]
-width = 64
-height = 32
-rate_hz = {rate_hz}
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[receiver]
-port = 0
-[[buffer]]
-name = "full"
-sink = [{{ kind = "null" }}]
-slots = 40
-"""
 
-
-def run_file(tmp_path: Path, frames: int = 60, rate_hz: float = 0.0) -> Path:
+def written_run(tmp_path: Path, frames: int = 60, rate_hz: float = 0.0) -> Path:
     path = tmp_path / "run.toml"
-    path.write_text(RUN.format(frames=frames, rate_hz=rate_hz))
+    run = {"name": "cli", "frames": frames, "output": tmp_path / "out"}
+    path.write_text(run_file(run=run, detector={"rate_hz": rate_hz}, buffer={"slots": 40}))
     return path
 
 
@@ -63,7 +45,7 @@ def test_version_and_help_say_where_to_begin() -> None:
 
 @pytest.mark.usefixtures("fake_nodes")
 def test_a_good_run_exits_with_0_shows_the_books_and_writes_the_report(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["run", str(run_file(tmp_path)), "--output", str(tmp_path / "report")])
+    result = CliRunner().invoke(app, ["run", str(written_run(tmp_path)), "--output", str(tmp_path / "report")])
     assert result.exit_code == 0, result.output
     assert "balanced" in result.stdout
     assert "0 unexplained" in result.stdout
@@ -73,7 +55,7 @@ def test_a_good_run_exits_with_0_shows_the_books_and_writes_the_report(tmp_path:
 
 @pytest.mark.usefixtures("fake_nodes")
 def test_without_a_page_there_is_none_not_even_that_of_an_earlier_run(tmp_path: Path) -> None:
-    path, report = run_file(tmp_path), tmp_path / "report"
+    path, report = written_run(tmp_path), tmp_path / "report"
     path.write_text(path.read_text().replace("[run]\n", '[run]\nexisting = "replace"\n'))
     report.mkdir()
     (report / "report.html").write_text("of an earlier run")
@@ -102,7 +84,7 @@ def test_without_a_page_there_is_none_not_even_that_of_an_earlier_run(tmp_path: 
     ],
 )
 def test_bad_input_exits_with_2_and_one_clear_error(tmp_path: Path, old: str, new: str, says: str) -> None:
-    path = run_file(tmp_path)
+    path = written_run(tmp_path)
     path.write_text(path.read_text().replace(old, new))
     result = CliRunner().invoke(app, ["run", str(path)])
     assert result.exit_code == 2
@@ -110,7 +92,7 @@ def test_bad_input_exits_with_2_and_one_clear_error(tmp_path: Path, old: str, ne
 
 
 def test_check_shows_the_plan_and_starts_nothing(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["run", "--check", str(run_file(tmp_path))])
+    result = CliRunner().invoke(app, ["run", "--check", str(written_run(tmp_path))])
     assert result.exit_code == 0
     assert "buffer full: 60 images of 64 × 32 pixels, 1 DTPs" in result.stdout
 
@@ -135,7 +117,7 @@ receiver = "slice"
 
 
 def two_receivers(tmp_path: Path) -> Path:
-    path = run_file(tmp_path)
+    path = written_run(tmp_path)
     path.write_text(path.read_text().partition("[receiver]")[0] + TWO)
     return path
 
@@ -163,7 +145,7 @@ def test_a_report_of_before_is_in_the_way_unless_it_may_be_replaced(tmp_path: Pa
     report = tmp_path / "report"
     report.mkdir()
     (report / "report.json").write_text("of before")
-    path = run_file(tmp_path)
+    path = written_run(tmp_path)
     result = CliRunner().invoke(app, ["run", str(path), "--output", str(report)])
     assert result.exit_code == 2
     assert "report.json exists; move it" in result.output.replace("\n", " ")
@@ -176,7 +158,7 @@ def test_a_report_of_before_is_in_the_way_unless_it_may_be_replaced(tmp_path: Pa
 
 def test_the_report_folder_must_be_possible(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    result = CliRunner().invoke(app, ["run", str(run_file(tmp_path)), "--output", str(tmp_path / "file")])
+    result = CliRunner().invoke(app, ["run", str(written_run(tmp_path)), "--output", str(tmp_path / "file")])
     assert result.exit_code == 2
 
 
@@ -192,7 +174,7 @@ def test_ctrl_c_exits_with_130_and_names_the_first_missing_image(tmp_path: Path)
         "from rashpa.cli.main import app\n"
         "app(['run', '--quiet', sys.argv[1]])\n"
     )
-    command = [sys.executable, "-c", code, str(run_file(tmp_path, 100_000, 50.0))]
+    command = [sys.executable, "-c", code, str(written_run(tmp_path, 100_000, 50.0))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "RUNNING\n"
@@ -213,7 +195,7 @@ def test_who_interrupts_twice_has_his_terminal_back_whatever_stands_still() -> N
 def test_only_a_run_in_which_all_is_explained_is_good(tmp_path: Path) -> None:
     from rashpa.cli.run.run import exit_code
 
-    plan = load_plan(run_file(tmp_path))
+    plan = load_plan(written_run(tmp_path))
     assert exit_code(Outcome(plan)) == 1
     assert exit_code(Outcome(plan, refused=True, problem="no")) == 2
     assert exit_code(Outcome(plan, interrupted=True, problem="interrupted")) == 130

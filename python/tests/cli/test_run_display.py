@@ -12,22 +12,9 @@ from rashpa.control.books.outcome import Progress
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.telegrams.telegram import Books, BufferStatus, Count, DestinationStatus, Status
 from rashpa.testing.group_plan import plan_of
+from rashpa.testing.run_file import run_file
 
-RUN = """\
-[run]
-name = "slow"
-frames = 800
-[detector]
-width = 64
-height = 32
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[[buffer]]
-name = "full"
-sink = [{ kind = "null" }]
-"""
+RUN = run_file(run={"name": "slow", "frames": 800}, receiver=None)
 
 
 def progress(decided: int, to_write: int, elapsed_s: float) -> Progress:

@@ -13,37 +13,22 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 from rashpa.cli.main import app
 from rashpa.cli.report.run_verdict import judged_file, verdict_cautions
 from rashpa.testing.foreign_nxmx import foreign
+from rashpa.testing.run_file import run_file
 
-_RUN = """\
-[run]
-name = "judged"
-frames = 4
-output = "{folder}/out"
-[detector]
-width = 64
-height = 32
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[receiver]
-port = 0
-[[buffer]]
-name = "one"
-slots = 4
-stack = 2
-sink = [{{ kind = "hdf5" }}]
-[[buffer]]
-name = "two"
-slots = 4
-stack = 2
-sink = [{{ kind = "hdf5" }}]
-"""
+
+def run_text(folder: Path) -> str:
+    return run_file(
+        run={"name": "judged", "frames": 4, "output": f"{folder}/out"},
+        buffer=[
+            {"name": "one", "slots": 4, "stack": 2, "sink": [{"kind": "hdf5"}]},
+            {"name": "two", "slots": 4, "stack": 2, "sink": [{"kind": "hdf5"}]},
+        ],
+    )
 
 
 @pytest.mark.whole
 def test_a_report_has_the_verdict_on_every_file(tmp_path: Path) -> None:
-    (tmp_path / "run.toml").write_text(_RUN.format(folder=tmp_path))
+    (tmp_path / "run.toml").write_text(run_text(folder=tmp_path))
     report = tmp_path / "report"
     done = CliRunner().invoke(app, ["run", str(tmp_path / "run.toml"), "-q", "--output", str(report)])
     assert done.exit_code == 0, done.output

@@ -9,33 +9,17 @@ import pytest
 from rashpa.cli.ways_to_images import ways_to_images
 from rashpa.control.books.outcome import Outcome
 from rashpa.control.plan.run_plan import load_plan
+from rashpa.testing.run_file import run_file
 
-RUN = """\
-[run]
-name = "the run"
-frames = 12
-output = "out put"
-[detector]
-width = 64
-height = 32
-rate_hz = 500
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[receiver]
-port = 0
-[[buffer]]
-name = "counted"
-sink = [{ kind = "null" }]
-[[buffer]]
-name = "full"
-sink = [{ kind = "null" }, { kind = "hdf5" }]
-[[buffer]]
-name = "raw"
-every = 2
-sink = [{ kind = "raw" }]
-"""
+RUN = run_file(
+    run={"name": "the run", "frames": 12, "output": "out put"},
+    detector={"rate_hz": 500},
+    buffer=[
+        {"name": "counted", "sink": [{"kind": "null"}]},
+        {"name": "full", "sink": [{"kind": "null"}, {"kind": "hdf5"}]},
+        {"name": "raw", "every": 2, "sink": [{"kind": "raw"}]},
+    ],
+)
 STORED = "out put/the run_full_master.h5"
 
 

@@ -18,24 +18,9 @@ from rashpa.node.serve import _log_into
 from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory, LogMessage
 from rashpa.testing.in_process import transports_of
+from rashpa.testing.run_file import run_file
 
-RUN = """\
-[run]
-name = "logged"
-frames = 20
-[detector]
-width = 64
-height = 32
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[receiver]
-port = 0
-[[buffer]]
-name = "full"
-sink = [{ kind = "null" }]
-"""
+RUN = run_file(run={"name": "logged"})
 
 
 def test_the_newest_entries_are_kept_and_repeated_ones_counted() -> None:

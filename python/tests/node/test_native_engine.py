@@ -19,52 +19,34 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 
 from rashpa.node.engine.native_engine import NativeFactory
 from rashpa.testing.in_process import run_in_process
+from rashpa.testing.run_file import run_file
 
 pytestmark = pytest.mark.whole
 
-RUN = """\
-[run]
-name = "native"
-frames = {frames}
-output = "{output}"
-[detector]
-width = 64
-height = 32
-[[detector.module]]
-x = 0
-y = 0
-[[detector.module]]
-x = 0
-y = 40
-[dataset]
-kind = "pattern"
-modules = 2
-frames = 8
-width = 64
-height = 32
-[link]
-roce.pmtu = 256
-[receiver]
-port = {port}
-memory = "pageable"
-[[buffer]]
-name = "full"
-bands = 2
-slots = 40
-deadline_ms = 1500
-[[buffer.sink]]
-kind = "hdf5"
-[[buffer]]
-name = "centre"
-region = [16, 8, 32, 40]
-every = 5
-phase = 2
-slots = 8
-stack = 4
-deadline_ms = 1500
-[[buffer.sink]]
-kind = "memory"
-"""
+
+def run_text(frames: int, output: Path, port: int) -> str:
+    return run_file(
+        run={"name": "native", "frames": frames, "output": output},
+        detector={"module": [{"x": 0, "y": 0}, {"x": 0, "y": 40}]},
+        dataset={"modules": 2, "frames": 8},
+        link={"roce": {"pmtu": 256}},
+        receiver={"port": port, "memory": "pageable"},
+        buffer=[
+            {"name": "full", "bands": 2, "slots": 40, "deadline_ms": 1500, "sink": [{"kind": "hdf5"}]},
+            {
+                "name": "centre",
+                "region": [16, 8, 32, 40],
+                "every": 5,
+                "phase": 2,
+                "slots": 8,
+                "stack": 4,
+                "deadline_ms": 1500,
+                "sink": [{"kind": "memory"}],
+            },
+        ],
+    )
+
+
 FAULTS = """\
 [faults]
 seed = 3
@@ -79,7 +61,7 @@ def run_native(
     tmp_path: Path, extra: str = "", frames: int = 200, port: int = 0, link: str = "", threads: int = 1
 ) -> tuple[Outcome, dict[str, Node]]:
     path = tmp_path / "run.toml"
-    text = RUN.format(frames=frames, output=tmp_path / "out", port=port) + extra
+    text = run_text(frames=frames, output=tmp_path / "out", port=port) + extra
     text = text.replace("[receiver]\n", f"[receiver]\nthreads = {threads}\n")
     path.write_text(text.replace("[link]\n", f"[link]\n{link}\n"))
     nodes = {role: Node(role, role, NativeFactory(role)) for role in ("emulator", "receiver")}
@@ -119,7 +101,7 @@ def test_stalls_and_dead_modules_of_a_source_in_shared_memory_are_as_its_log_say
 
 def test_a_gpu_as_engine_is_refused_in_words_where_there_is_none(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
-    text = RUN.format(frames=20, output=tmp_path / "out", port=0)
+    text = run_text(frames=20, output=tmp_path / "out", port=0)
     path.write_text(text.replace("[link]\n", '[link]\nkind = "pcie"\npcie = { engine = "cuda", engine_device = 63 }\n'))
     plan = load_plan(path)
     place = Placement(
@@ -142,7 +124,7 @@ def test_a_gpu_as_engine_is_refused_in_words_where_there_is_none(tmp_path: Path)
 
 def test_a_transport_that_the_links_do_not_have_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
-    text = RUN.format(frames=20, output=tmp_path / "out", port=0)
+    text = run_text(frames=20, output=tmp_path / "out", port=0)
     path.write_text(text.replace("[link]\n", '[link]\nroce.transport = "ud"\nverbs.transport = "ud"\n'))
     plan = load_plan(path)
     order = destination_telegram(plan, plan.receivers[0])

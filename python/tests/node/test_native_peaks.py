@@ -22,40 +22,35 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 
 from rashpa.node.engine.native_engine import NativeFactory
 from rashpa.testing.in_process import run_in_process
+from rashpa.testing.run_file import run_file
 
 pytestmark = pytest.mark.whole
 
 THAUMATIN = Path(__file__).resolve().parents[3] / "../shared/data/mx"
 FRAMES, HEIGHT, WIDTH = 12, 96, 128
-RUN = """\
-[run]
-name = "peaks"
-frames = {frames}
-output = "{output}"
-[detector]
-width = {width}
-height = {height}
-pixel = "{pixel}"
-beam_center_x = {beam_x}
-beam_center_y = {beam_y}
-energy_kev = 12.8
-distance_m = 0.351
-pixel_size_m = 172e-6
-[dataset]
-kind = "files"
-files = [["{file}"]]
-pixel = "{pixel}"
-[receiver]
-port = 0
-memory = "pageable"
-[[buffer]]
-name = "full"
-slots = {slots}
-stack = 4
-deadline_ms = 20000
-[[buffer.sink]]
-kind = "hdf5"
-"""
+
+
+def run_text(
+    frames: int, output: Path, width: int, height: int, pixel: str, beam_x: float, beam_y: float, file: Path, slots: int
+) -> str:
+    return run_file(
+        run={"name": "peaks", "frames": frames, "output": output},
+        detector={
+            "width": width,
+            "height": height,
+            "pixel": pixel,
+            "beam_center_x": beam_x,
+            "beam_center_y": beam_y,
+            "energy_kev": 12.8,
+            "distance_m": 0.351,
+            "pixel_size_m": 0.000172,
+        },
+        dataset={"kind": "files", "files": [[file]], "pixel": pixel},
+        receiver={"memory": "pageable"},
+        buffer={"slots": slots, "stack": 4, "deadline_ms": 20000, "sink": [{"kind": "hdf5"}]},
+    )
+
+
 FIND = """\
 [[buffer.kernel]]
 name = "{finder}"
@@ -86,8 +81,8 @@ def run_of(tmp_path: Path, images: np.ndarray, kernels: str, beam: tuple[float, 
     np.save(tmp_path / "frames.npy", images)
     frames, height, width = images.shape
     path = tmp_path / "run.toml"
-    head = RUN.format(
-        frames=frames, height=height, width=width, output=tmp_path / "out", pixel=images.dtype, file=tmp_path / "frames.npy",
+    head = run_text(
+        frames=frames, height=height, width=width, output=tmp_path / "out", pixel=str(images.dtype), file=tmp_path / "frames.npy",
         beam_x=beam[0], beam_y=beam[1], slots=2 * 4 * -(-frames // 4),
     )  # fmt: skip
     path.write_text(head + kernels)

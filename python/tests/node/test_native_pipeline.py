@@ -17,49 +17,37 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 
 from rashpa.node.engine.native_engine import NativeFactory
 from rashpa.testing.in_process import run_in_process
+from rashpa.testing.run_file import run_file
 
 FRAMES = 24
-RUN = """\
-[run]
-name = "counts"
-frames = 24
-output = "{output}"
-[detector]
-width = 64
-height = 32
-pixel = "{pixel}"
-[dataset]
-kind = "files"
-files = [["{frames}"]]
-pixel = "{pixel}"
-[receiver]
-port = 0
-memory = "pageable"
-[[buffer]]
-name = "dense"
-slots = 40
-deadline_ms = 5000
-[[buffer.kernel]]
-name = "bragg_count"
-threshold = 10
-min_pixels = 40
-[[buffer.sink]]
-kind = "hdf5"
-[[buffer]]
-name = "lists"
-slots = 40
-deadline_ms = 5000
-[[buffer.kernel]]
-name = "bragg_count"
-threshold = 10
-min_pixels = 40
-[[buffer.kernel]]
-name = "csr"
-threshold = 3
-capacity = 1.0
-[[buffer.sink]]
-kind = "hdf5"
-"""
+
+
+def run_text(output: Path, pixel: str, frames: int) -> str:
+    return run_file(
+        run={"name": "counts", "frames": 24, "output": output},
+        detector={"pixel": pixel},
+        dataset={"kind": "files", "files": [[frames]], "pixel": pixel},
+        receiver={"memory": "pageable"},
+        buffer=[
+            {
+                "name": "dense",
+                "slots": 40,
+                "deadline_ms": 5000,
+                "kernel": [{"name": "bragg_count", "threshold": 10, "min_pixels": 40}],
+                "sink": [{"kind": "hdf5"}],
+            },
+            {
+                "name": "lists",
+                "slots": 40,
+                "deadline_ms": 5000,
+                "kernel": [
+                    {"name": "bragg_count", "threshold": 10, "min_pixels": 40},
+                    {"name": "csr", "threshold": 3, "capacity": 1.0},
+                ],
+                "sink": [{"kind": "hdf5"}],
+            },
+        ],
+    )
 
 
 def photons(pixel: str) -> np.ndarray:
@@ -75,7 +63,7 @@ def run_counts(tmp_path: Path, pixel: str) -> tuple[Outcome, np.ndarray]:
     images = photons(pixel)
     np.save(tmp_path / "frames.npy", images)
     path = tmp_path / "run.toml"
-    path.write_text(RUN.format(output=tmp_path / "out", pixel=pixel, frames=tmp_path / "frames.npy"))
+    path.write_text(run_text(output=tmp_path / "out", pixel=pixel, frames=tmp_path / "frames.npy"))
     nodes = {role: Node(role, role, NativeFactory(role)) for role in ("emulator", "receiver")}
     return run_in_process(load_plan(path), nodes), images
 

@@ -33,42 +33,25 @@ from rashpa.data.stored.reader import open_run
 from rashpa.node.engine.native_engine import NativeFactory
 from rashpa.node.state.node import Node
 from rashpa.testing.in_process import run_in_process
+from rashpa.testing.run_file import run_file
 
 pytestmark = pytest.mark.whole
 
-RUN = """\
-[run]
-name = "disk"
-frames = {frames}
-output = "{output}"
-[detector]
-width = 256
-height = 256
-rate_hz = {rate_hz}
-[[detector.module]]
-x = 0
-y = 0
-[dataset]
-kind = "pattern"
-modules = 1
-frames = 8
-width = 256
-height = 256
-[link]
-kind = "pcie"
-[receiver]
-memory = "pageable"
-[[buffer]]
-name = "full"
-slots = 40
-[[buffer.sink]]
-kind = "hdf5"
-"""
+
+def run_text(frames: int, output: Path, rate_hz: float) -> str:
+    return run_file(
+        run={"name": "disk", "frames": frames, "output": output},
+        detector={"width": 256, "height": 256, "rate_hz": rate_hz, "module": [{"x": 0, "y": 0}]},
+        dataset={"modules": 1, "frames": 8},
+        link={"kind": "pcie"},
+        receiver={"memory": "pageable", "port": None},
+        buffer={"slots": 40, "sink": [{"kind": "hdf5"}]},
+    )
 
 
 def plan_of(tmp_path: Path, output: Path, frames: int = 400, rate_hz: float = 0.0) -> Plan:
     path = tmp_path / "run.toml"
-    path.write_text(RUN.format(frames=frames, output=output, rate_hz=rate_hz))
+    path.write_text(run_text(frames=frames, output=output, rate_hz=rate_hz))
     return load_plan(path)
 
 
