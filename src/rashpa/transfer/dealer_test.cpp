@@ -292,6 +292,22 @@ TEST(Dealer, a_member_is_given_up_and_fed_again_by_order) {
   EXPECT_GT(farm.dealer.status().members[1].dealt, given);
 }
 
+// The manager counts what was proven when it gave the member up, and no more: credits on their way change nothing.
+TEST(Dealer, images_of_a_member_that_is_given_up_are_dealt_again_whatever_it_proves_later) {
+  Farm farm(config(40));
+  farm.members[1].most = 0;
+  farm.rounds(3);
+  farm.dealer.eject(1, 0);
+  const GroupStatus given_up = farm.dealer.status();
+  ASSERT_GT(given_up.members[1].taken, 1U);
+  farm.members[1].most = 1'000'000;
+  farm.rounds(60);
+  const GroupStatus status = farm.dealer.status();
+  EXPECT_EQ(status.members[1].done, given_up.members[1].done);
+  EXPECT_EQ(status.resent, given_up.members[1].taken);
+  EXPECT_EQ(farm.frames(1), all_of(40));
+}
+
 TEST(Dealer, a_held_member_keeps_what_it_has) {
   Farm farm(config(50));
   for (auto& member : farm.members) member.answers = false;

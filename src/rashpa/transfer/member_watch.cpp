@@ -78,6 +78,8 @@ MemberWatch::Seen MemberWatch::look(const MemberReport& report, std::int64_t now
     seen.news = Seen::News::broken;
     return seen;
   }
+  // Its images are dealt again from where it was given up, and no books have an image that it proves later.
+  if (state_ == MemberState::ejected) return seen;
   // A receiver cannot grant more than it was given.
   granted_ = std::max(granted_, std::min(report.granted, sent + config_.slots));
   const std::uint64_t done = granted_ > config_.slots ? std::min(granted_ - config_.slots, sent) : 0;

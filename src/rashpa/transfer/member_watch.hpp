@@ -55,7 +55,7 @@ class MemberWatch {
     given_ns_ = now;
     ++dealt_;
   }
-  /// Reports of a broken one count for nothing.
+  /// Reports of one that is broken or ejected prove nothing: its images belong to others.
   [[nodiscard]] Seen look(const MemberReport& report, std::int64_t now) noexcept;
   /// So much time went by in which nobody looked: it proves nothing.
   void excuse(std::int64_t gap_ns) noexcept;

@@ -165,6 +165,21 @@ TEST(MemberWatch, a_connection_in_error_is_said_once_and_no_order_mends_it) {
   EXPECT_EQ(one.watch.state(), MemberState::broken);
 }
 
+TEST(MemberWatch, one_that_is_given_up_proves_nothing_until_it_is_fed_again) {
+  Watched one;
+  one.look(0);
+  one.give(6);
+  one.look(2);
+  one.watch.eject();
+  const auto late = one.look(4);
+  EXPECT_EQ(late.done_from, late.done_to) << "its images are dealt again from the third on";
+  EXPECT_EQ(one.watch.done(), 2U);
+  one.watch.feed(true, one.now);
+  const auto fed = one.look(4);
+  EXPECT_EQ(fed.done_from, 2U);
+  EXPECT_EQ(fed.done_to, 4U);
+}
+
 TEST(MemberWatch, orders_hold_feed_and_eject) {
   Watched one;
   one.look(0);
