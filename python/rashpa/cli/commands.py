@@ -297,6 +297,11 @@ COMMANDS = {
         "Make a dataset for emulators, describe it, look at a frame.",
         "file",
     ),
+    "example": Listed(
+        "files.example",
+        "Write the files of a small example, which a page of the documentation begins with.",
+        "file",
+    ),
     "calibrate": Listed(
         "files.calibrate",
         "Make calibration files of a detector.",

@@ -151,6 +151,12 @@ class Described(Document):
     dataset: dict[str, str] = {}
 
 
+class Examples(Answer):
+    """Holds the texts of all examples by their names, where they are listed."""
+
+    examples: dict[str, str] = {}
+
+
 class Calibrated(Document):
     """Holds the numbers of the modules that a calibration file has."""
 
@@ -246,6 +252,7 @@ DOCUMENTS: dict[str, type[BaseModel]] = {
     "process": Processed,
     **dict.fromkeys(("repair", "convert"), Converted),
     **dict.fromkeys(("dataset make", "dataset info"), Described),
+    "example": Examples,
     "calibrate pedestal": Calibrated,
     "packet encode": Hex,
     "bench list": Benchmarks,

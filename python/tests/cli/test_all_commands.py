@@ -27,7 +27,7 @@ SOURCES = sorted(Path(rashpa.cli.__file__).parent.rglob("*.py"))
 # commands that only show something, and nodes: what they write has names of its own
 WRITES = {
     "demo", "run", "attach", "plan", "dashboard", "conformance", "inspect", "combine", "peaks", "receive-stream", "process", "convert",
-    "dataset make", "dataset preview", "calibrate pedestal", "bench link", "bench kernel", "bench gpu", "bench opencl", "bench chain",
+    "example", "dataset make", "dataset preview", "calibrate pedestal", "bench link", "bench kernel", "bench gpu", "bench opencl", "bench chain",
     "bench feedback", "bench group", "bench rtl",
 }  # fmt: skip
 

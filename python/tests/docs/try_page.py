@@ -126,7 +126,9 @@ class Page:
         from rashpa.control.plan.run_plan import plan_run
         from rashpa.control.runfile.run_file_reader import run_file_of
 
-        base = with_fragment(BASE, self._names.get("RUN", {}))
+        own = Path("run.toml")  # the page has made it
+        base = tomllib.loads(own.read_text(encoding="utf-8")) if own.is_file() else BASE
+        base = with_fragment(base, self._names.get("RUN", {}))
         fragment = tomllib.loads(text.replace('"…"', '"0123456789abcdef"'))
         if "control" in fragment.get("detector", {}):  # such a detector sends by itself: nothing is played
             whole = fragment if "run" in fragment else with_fragment(base, fragment)

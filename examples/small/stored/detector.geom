@@ -1,0 +1,12 @@
+clen = 0.1
+photon_energy = 12400
+adu_per_photon = 1
+res = 13333.3
+p0/min_fs = 0
+p0/max_fs = 127
+p0/min_ss = 0
+p0/max_ss = 63
+p0/fs = -1.0x +0.0y
+p0/ss = +0.0x -1.0y
+p0/corner_x = 64
+p0/corner_y = 32
