@@ -21,7 +21,8 @@ std::uint64_t Histogram::upper_of(unsigned bucket) noexcept {
 
 void Histogram::record(std::int64_t value_ns) noexcept {
   const std::uint64_t value = value_ns > 0 ? static_cast<std::uint64_t>(value_ns) : 0;
-  buckets_[bucket_of(value)].fetch_add(1, std::memory_order_relaxed);  // relaxed, as all of these
+  // relaxed, here and below: this thread alone records, and a status that reads meanwhile may see one record in part
+  buckets_[bucket_of(value)].fetch_add(1, std::memory_order_relaxed);
   count_.fetch_add(1, std::memory_order_relaxed);
   sum_.fetch_add(static_cast<std::int64_t>(value), std::memory_order_relaxed);
   if (value_ns > max_.load(std::memory_order_relaxed)) max_.store(value_ns, std::memory_order_relaxed);
@@ -52,7 +53,8 @@ void Histogram::count_below(unsigned first, std::span<std::uint64_t> counts) con
 }
 
 void Histogram::reset() noexcept {
-  for (auto& bucket : buckets_) bucket.store(0, std::memory_order_relaxed);  // relaxed, as all of these
+  // relaxed: no thread records meanwhile, and a status that reads may see the old and the new
+  for (auto& bucket : buckets_) bucket.store(0, std::memory_order_relaxed);
   count_.store(0, std::memory_order_relaxed);
   sum_.store(0, std::memory_order_relaxed);
   max_.store(0, std::memory_order_relaxed);

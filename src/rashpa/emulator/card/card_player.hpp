@@ -71,7 +71,8 @@ class CardPlayer final : public Player, public Pausable, public Injecting, publi
     CompletenessTable sent;  ///< complete: its event has left; missing: skipped
     // Released by the thread of the driver, acquired by a status; `packets` and `bytes` are relaxed.
     std::atomic<std::uint64_t> images_sent{0}, images_skipped{0}, packets{0}, bytes{0};  // the driver counts
-    std::atomic<std::int64_t> late_ns{0};                                                // relaxed, for a status
+    // relaxed: the thread of the driver raises it, and a status reads this word alone
+    std::atomic<std::int64_t> late_ns{0};
   };
   /// From the feed to memory and doorbells.
   class Outlet final : public FrameOutlet {

@@ -34,7 +34,8 @@ void settle(const Config& config, const Result& result, std::atomic<std::uint32_
 }
 
 std::string failure_of(const std::atomic<std::uint32_t>& first_wrong) {
-  const std::uint32_t part = first_wrong.load(std::memory_order_relaxed);  // relaxed: its threads have met
+  // relaxed: threads of the pass write it, and the thread that reads has met all of them at the end of the pass
+  const std::uint32_t part = first_wrong.load(std::memory_order_relaxed);
   if (part == kNoneWrong) return {};
   return fmt::format(
       "its pixels are not what the source has sent: the CRC32C of DTP {} of the buffer (counted from 0) is not the one "

@@ -157,7 +157,8 @@ __global__ void __launch_bounds__(kThreads)
     if (threadIdx.x == 0) own.store((tile == 0 ? kUpTo : kOwn) | total, ::cuda::memory_order_relaxed);
     const std::uint32_t sum = look_back(published, tile);
     if (threadIdx.x == 0) {
-      if (tile != 0) own.store(kUpTo | (sum + total), ::cuda::memory_order_relaxed);  // relaxed: as above
+      // relaxed: the blocks of later tiles read this word alone, which is count and mark
+      if (tile != 0) own.store(kUpTo | (sum + total), ::cuda::memory_order_relaxed);
       if (tile + 1 == tiles)
         batch.entries[image * batch.entries_stride] = sum + total > batch.capacity ? kOverflow32 : sum + total;
       before = sum;

@@ -53,8 +53,10 @@ struct alignas(64) Told {
 
  private:
   static void raise(std::atomic<std::uint64_t>& word, std::uint64_t value) noexcept {
-    std::uint64_t seen = word.load(std::memory_order_relaxed);  // relaxed: only raised
-    while (seen < value && !word.compare_exchange_weak(seen, value, std::memory_order_seq_cst)) {  // as at the words
+    // relaxed: any thread raises the word, and the exchange below looks again; seq_cst: the link's thread that then
+    // looks before it sleeps sees the raised word, or the user's thread sees that it sleeps
+    std::uint64_t seen = word.load(std::memory_order_relaxed);
+    while (seen < value && !word.compare_exchange_weak(seen, value, std::memory_order_seq_cst)) {
     }
   }
   std::uint64_t seen_ = 0;  // the link's thread: of `closed`, at the last look that was no Taken::some

@@ -15,7 +15,8 @@ constexpr std::uint64_t kMask = (std::uint64_t{1} << 48) - 1;
 }  // namespace
 
 FrameCounts::FrameCounts(std::uint64_t first, std::size_t ports) : offers_(ports) {
-  for (auto& offer : offers_) offer.store(kNone, std::memory_order_relaxed);  // relaxed: no thread runs yet
+  // relaxed: no thread of a port runs yet, and its start orders these stores before its first look
+  for (auto& offer : offers_) offer.store(kNone, std::memory_order_relaxed);
   if (first != 0) add({first & kMask, 0});
 }
 
@@ -37,7 +38,8 @@ void FrameCounts::settle(std::int64_t now) noexcept {
   std::optional<std::uint64_t> lowest;
   bool all = true;
   for (const auto& offer : offers_) {
-    const std::uint64_t number = offer.load(std::memory_order_acquire);  // acquire: a port's thread releases
+    // acquire: the thread of a port released its number; the thread that counts sees the port's packets before it
+    const std::uint64_t number = offer.load(std::memory_order_acquire);
     all = all && number != kNone;
     if (number != kNone && (!lowest || distance(number, *lowest) < 0)) lowest = number;
   }

@@ -31,9 +31,11 @@ class ImageFates {
   [[nodiscard]] bool settle(std::uint64_t index, Fate to) noexcept {
     if (index >= fates_.size()) return false;
     const auto fate = fates_[index];
-    Fate from = fate.load(std::memory_order_acquire);  // acq_rel, as at `fates_`
+    // acquire and acq_rel: the sink's thread and a watcher settle; the second sees the fate, and all before it, of the
+    // first
+    Fate from = fate.load(std::memory_order_acquire);
     while (from == Fate::waiting || (from == Fate::kept && to == Fate::lost)) {
-      if (fate.compare_exchange_weak(from, to, std::memory_order_acq_rel)) return true;  // acq_rel
+      if (fate.compare_exchange_weak(from, to, std::memory_order_acq_rel)) return true;
     }
     return false;
   }

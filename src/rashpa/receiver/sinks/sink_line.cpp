@@ -375,7 +375,8 @@ void SinkLine::note_first(std::uint64_t index, std::uint64_t frame, ErrorReason 
 
 std::uint64_t SinkLine::errored() const noexcept {
   std::uint64_t sum = 0;
-  for (const auto& one : errored_) sum += one.load(std::memory_order_acquire);  // acquire: as at `errored_`
+  // acquire: a status sees all that the thread that lost an image had done when it counted it (release)
+  for (const auto& one : errored_) sum += one.load(std::memory_order_acquire);
   return sum;
 }
 

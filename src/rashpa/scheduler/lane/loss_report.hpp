@@ -41,7 +41,8 @@ class LossReport {
     auto& counter = arrival.completeness == Completeness::complete  ? of.complete
                     : arrival.completeness == Completeness::partial ? of.partial
                                                                     : of.missing;
-    counter.fetch_add(1, std::memory_order_relaxed);  // relaxed, as all counters here
+    // relaxed, here and below: the lane's threads count, and a status reads each counter by itself
+    counter.fetch_add(1, std::memory_order_relaxed);
     of.losses[static_cast<std::size_t>(arrival.loss) % 6].fetch_add(1, std::memory_order_relaxed);
     of.lines_missing.fetch_add(arrival.lines_missing, std::memory_order_relaxed);
   }
@@ -57,7 +58,8 @@ class LossReport {
 
  private:
   struct OfDtp {
-    std::atomic<std::uint64_t> complete{0}, partial{0}, missing{0}, lines_missing{0};  // relaxed, for a status
+    // relaxed: the lane's threads count, and a status reads each counter by itself
+    std::atomic<std::uint64_t> complete{0}, partial{0}, missing{0}, lines_missing{0};
     std::array<std::atomic<std::uint64_t>, 6> losses{};
     std::array<log::Limiter, 6> said{};  // by link::Loss
   };

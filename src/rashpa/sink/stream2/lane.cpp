@@ -166,14 +166,16 @@ bool Lane::send_end(std::size_t outlet, std::span<const std::byte> message) {
   return ask(Ask::end, message, {}, outlet).value_or(0) != 0;
 }
 
-void Lane::miss_image() noexcept { missed_.fetch_add(1, std::memory_order_relaxed); }  // relaxed, for a status
+// relaxed: the lane's thread counts, and a status reads this number alone
+void Lane::miss_image() noexcept { missed_.fetch_add(1, std::memory_order_relaxed); }
 
 void Lane::leave() noexcept { process_->end(ask(Ask::leave) ? kLinger : std::chrono::milliseconds(0)); }
 
 ConsumerStatus Lane::status(std::size_t outlet) const {
   const publish::OutletWords& words = words_->outlets[outlet];
   return {.endpoint = listeners_[outlet].endpoint(),
-          .connected = words.connected.load(std::memory_order_relaxed),  // relaxed: the child counts
+          // relaxed: the publisher's process counts, and this status reads each number by itself
+          .connected = words.connected.load(std::memory_order_relaxed),
           .sent = words.sent.load(std::memory_order_relaxed),
           .missed = words.missed.load(std::memory_order_relaxed) + missed_.load(std::memory_order_relaxed)};
 }

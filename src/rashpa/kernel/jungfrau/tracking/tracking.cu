@@ -217,7 +217,8 @@ cudaError_t DeviceTracker::follow(const DeviceStack& stack, float* pedestals, cu
 
 std::string DeviceTracker::notice() const {
   DriftAlarm alarm(how_.alarm);
-  alarm.see({std::atomic_ref(*alarmed_.as<double>()).load(std::memory_order_relaxed), 0});  // relaxed: a status
+  // relaxed: the device writes the median drift, and a status of the host reads this word alone
+  alarm.see({std::atomic_ref(*alarmed_.as<double>()).load(std::memory_order_relaxed), 0});
   return alarm.notice();
 }
 

@@ -59,7 +59,7 @@ __device__ void copy_block(const ImageBatch::Part& part, std::uint32_t block) {
 }
 
 __device__ bool arrived(const ImageBatch& batch, std::uint32_t image) {
-  // acquire: lines that the blocks released
+  // acquire: this thread ends the image, and sees the lines that the blocks had written before they counted (release)
   return DeviceWord(batch.arrived[image]).load(cuda::memory_order_acquire) == batch.blocks[image];
 }
 
@@ -79,7 +79,8 @@ __device__ void end_images(const ImageBatch& batch) {
   if (threadIdx.x != 0) return;
   const DeviceNumber sequence(*batch.sequence);
   if (batch.end_count != 0) await_lines(batch, 0);
-  while (sequence.load(cuda::memory_order_acquire) != batch.number - 1) __nanosleep(32);  // acquire: launch before
+  // acquire: the launch before released `sequence` at its end, so its lock words and `reached` come before these
+  while (sequence.load(cuda::memory_order_acquire) != batch.number - 1) __nanosleep(32);
   for (std::uint32_t image = 0; image < batch.end_count;) {
     await_lines(batch, image);
     std::uint32_t behind = image + 1;

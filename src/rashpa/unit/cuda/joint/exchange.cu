@@ -41,7 +41,8 @@ __device__ bool wait_for(const Exchange& step, std::uint32_t member, std::uint32
   const std::uint64_t begin = now_ns();
   for (;;) {
     for (unsigned look = 0; look < kLooks; ++look) {
-      if (there.load(::cuda::memory_order_acquire) == ticket) return true;  // acquire: its numbers
+      // acquire: the other member released its ticket behind its numbers, which this thread then reads
+      if (there.load(::cuda::memory_order_acquire) == ticket) return true;
       __nanosleep(kNapNs);
     }
     if (over.load(::cuda::memory_order_relaxed) != static_cast<std::uint32_t>(Over::no)) return false;
@@ -56,7 +57,8 @@ __global__ void __launch_bounds__(kThreads) exchange_kernel(const Exchange step)
   const std::uint32_t numbers = step.stack * (step.end - step.first);
   Box& own = box_of(step, step.self);
   for (std::uint32_t i = threadIdx.x; i < numbers; i += kThreads) {
-    number_of(own, i).store(scalar_of(step, i).count(), ::cuda::memory_order_relaxed);  // relaxed: fenced
+    // relaxed: the fence below orders the numbers before this member's ticket, by which the others acquire them
+    number_of(own, i).store(scalar_of(step, i).count(), ::cuda::memory_order_relaxed);
   }
   __threadfence_system();
   __syncthreads();
@@ -75,7 +77,8 @@ __global__ void __launch_bounds__(kThreads) exchange_kernel(const Exchange step)
   for (std::uint32_t i = threadIdx.x; i < numbers; i += kThreads) {
     std::uint64_t sum = 0;
     for (std::uint32_t member = 0; member < step.members; ++member) {
-      sum += number_of(box_of(step, member), i).load(::cuda::memory_order_relaxed);  // relaxed: the ticket was acquired
+      // relaxed: the thread that waited for this member acquired its ticket, and the fence orders that before here
+      sum += number_of(box_of(step, member), i).load(::cuda::memory_order_relaxed);
     }
     scalar_of(step, i) = Scalar::of_count(sum);
   }

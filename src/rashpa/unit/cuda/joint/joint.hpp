@@ -33,7 +33,8 @@ class Joint {
   /// Nobody waits any more, and nobody will.
   void end() noexcept;
   [[nodiscard]] Over over() const noexcept {
-    return static_cast<Over>(std::atomic_ref(*over_word()).load(std::memory_order_acquire));  // acquire: `end()`
+    // acquire: a thread that sees the end sees all that the thread of `end()` did before it
+    return static_cast<Over>(std::atomic_ref(*over_word()).load(std::memory_order_acquire));
   }
 
  private:

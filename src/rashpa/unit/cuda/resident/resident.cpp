@@ -119,7 +119,8 @@ class Resident final : public Dispatch {
     return cudaStreamQuery(stream_.get());
   }
   void stop() noexcept override {
-    std::atomic_ref(work_.control().abort.value).store(1, std::memory_order_release);  // release: orders before the end
+    // release: orders that the host gave are there before this word, at which the device's team ends
+    std::atomic_ref(work_.control().abort.value).store(1, std::memory_order_release);
     const std::int64_t end = now_ns() + kStopNs;
     while (cudaStreamQuery(stream_.get()) == cudaErrorNotReady && now_ns() < end) {
       std::this_thread::sleep_for(std::chrono::microseconds(50));

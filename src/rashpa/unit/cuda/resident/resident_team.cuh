@@ -168,7 +168,8 @@ __device__ void watch(const ResidentTask& task, Watched& shared, std::uint32_t w
       }
       last = turn.ticket;
       turn.next(task.stacks);
-    } else if (looks % kLooksAtTrigger == 0 && abort.load(::cuda::memory_order_relaxed) != 0) {  // relaxed: asked again
+      // relaxed: the host sets the word, and this thread of the device looks at it again and again
+    } else if (looks % kLooksAtTrigger == 0 && abort.load(::cuda::memory_order_relaxed) != 0) {
       return close<kOneBlock>(task, shared);
     }
   }

@@ -31,7 +31,8 @@ class StreamWait final : public Dispatch {
 
   cudaError_t submit(std::uint32_t slot, std::uint32_t ticket) noexcept override {
     if (slot != first_waiting()) return cudaErrorInvalidValue;
-    trigger().store(ticket, std::memory_order_release);  // release: the device sees the order
+    // release: the host has written the order; the device's stream, which waits for this ticket, reads it behind that
+    trigger().store(ticket, std::memory_order_release);
     return enqueue();
   }
   [[nodiscard]] cudaError_t look(std::uint32_t slot) const noexcept override { return streams_.look(slot); }
@@ -47,7 +48,8 @@ class StreamWait final : public Dispatch {
       work_.order(slot).ended = {};
       std::fill_n(work_.order(slot).work(), work_.stack(), std::uint8_t{0});
     }
-    trigger().store(last_ticket_, std::memory_order_release);  // release, as above
+    // release: the host has emptied the orders above; the device's stream, which waits for this ticket, reads them so
+    trigger().store(last_ticket_, std::memory_order_release);
     streams_.wait_idle(kStopNs);
   }
 
