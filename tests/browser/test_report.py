@@ -12,27 +12,10 @@ from rashpa.control.plan.run_plan import load_plan
 from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import run_in_process
+from rashpa.testing.run_file import run_file
 
 PICTURES = Path("out/browser")
-RUN = """\
-[run]
-name = "report"
-frames = 900
-[detector]
-width = 64
-height = 32
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[receiver]
-port = 0
-[[buffer]]
-name = "full"
-sink = [{ kind = "null" }]
-[faults]
-drop = 0.1
-"""
+RUN = run_file(run={"name": "report", "frames": 900}, faults={"drop": 0.1})
 CANVASES = """() => {
   const found = [];
   const look = (root) => {

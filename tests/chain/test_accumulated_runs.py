@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rashpa.data.stored.reader import open_run
+from rashpa.testing.run_file import run_file
 from rashpa.testing.warm_nodes import WarmNodes
 
 RASHPA = [sys.executable, "-m", "rashpa.cli.entry"]
@@ -84,7 +85,7 @@ def rashpa(*arguments: str, folder: Path) -> tuple[int, str]:
     return done.returncode, " ".join((done.stdout + done.stderr).split())
 
 
-def run_file(folder: Path, window: int, text: str = RUN) -> str:
+def written_run(folder: Path, window: int, text: str = RUN) -> str:
     file = folder / "sums.toml"
     file.write_text(text.format(folder=folder, window=window), encoding="utf-8")
     return str(file)
@@ -108,7 +109,7 @@ def check_window(images: NDArray[Any], found: dict[str, NDArray[Any]]) -> None:
 
 
 def test_windows_hold_what_numpy_adds_up_of_the_stored_images(warm_nodes: WarmNodes, tmp_path: Path) -> None:
-    outcome = warm_nodes.run(Path(run_file(tmp_path, 25)))
+    outcome = warm_nodes.run(Path(written_run(tmp_path, 25)))
     assert outcome.good, outcome.problem
     assert outcome.balanced
     master = tmp_path / "out" / "sums_main_master.h5"
@@ -146,7 +147,7 @@ def test_windows_hold_what_numpy_adds_up_of_the_stored_images(warm_nodes: WarmNo
 
 
 def test_the_whole_run_is_one_window(warm_nodes: WarmNodes, tmp_path: Path) -> None:
-    outcome = warm_nodes.run(Path(run_file(tmp_path, 0)))
+    outcome = warm_nodes.run(Path(written_run(tmp_path, 0)))
     assert outcome.good, outcome.problem
     with open_run(tmp_path / "out" / "sums_main_master.h5") as run:
         (window,) = run.accumulation_facts["accumulate"].windows
@@ -170,7 +171,7 @@ def test_what_cannot_work_is_said_before_the_run(tmp_path: Path) -> None:
         "is not name=x,y,width,height": RUN.replace("box=100,200,30,40", "box=100,200,30"),
     }
     for text, wrong in cases.items():
-        code, output = rashpa("run", run_file(tmp_path, 10, wrong), folder=tmp_path)
+        code, output = rashpa("run", written_run(tmp_path, 10, wrong), folder=tmp_path)
         assert code != 0, text
         assert text in output, output
         assert not (tmp_path / "out" / "sums_main_master.h5").exists()
@@ -184,32 +185,19 @@ def slow(pixels):
     time.sleep(0.008)  # wait: a kernel that is slower than the source
     return {"a": 1}
 """
-DROPS = """
-[run]
-name = "sums"
-frames = 400
-output = "out"
-[detector]
-width = 128
-height = 64
-pixel = "uint16"
-rate_hz = 600
-[dataset]
-kind = "pattern"
-modules = 1
-frames = 16
-width = 128
-height = 64
-[link]
-kind = "pcie"
-on_full = "skip"
-[[buffer]]
-name = "full"
-slots = 40
-stack = 5
-kernel = [{ name = "python", function = "slow:slow" }, { name = "accumulate", window = 50 }]
-sink = [{ kind = "hdf5", on_full = "drop" }]
-"""
+DROPS = run_file(
+    run={"name": "sums", "frames": 400, "output": "out"},
+    detector={"width": 128, "height": 64, "pixel": "uint16", "rate_hz": 600},
+    dataset={"modules": 1, "frames": 16, "pixel": None},
+    link={"kind": "pcie", "on_full": "skip"},
+    buffer={
+        "slots": 40,
+        "stack": 5,
+        "kernel": [{"name": "python", "function": "slow:slow"}, {"name": "accumulate", "window": 50}],
+        "sink": [{"kind": "hdf5", "on_full": "drop"}],
+    },
+    receiver=None,
+)
 
 
 def test_every_window_is_in_the_file_of_a_sink_that_drops_stacks(tmp_path: Path) -> None:

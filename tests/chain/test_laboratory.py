@@ -14,31 +14,14 @@ from numpy.typing import NDArray
 
 from rashpa.data.geometry.crystfel_geometry import read_crystfel_geometry
 from rashpa.testing.random_geometry import HEIGHT, PITCH, WAYS, WIDTH, Panel, one_geometry, text_of
+from rashpa.testing.run_file import run_file
 
-_RUN = """\
-[run]
-name = "lie"
-frames = 2
-output = "out"
-[detector]
-width = 60
-height = 40
-rate_hz = 100.0
-geometry = "det.geom"
-[dataset]
-kind = "files"
-files = [["m0.npy"], ["m1.npy"], ["m2.npy"], ["m3.npy"]]
-[receiver]
-port = 0
-[[buffer]]
-name = "full"
-slots = 4
-stack = 2
-[[buffer.kernel]]
-name = "peakfinder8"
-[[buffer.sink]]
-kind = "hdf5"
-"""
+_RUN = run_file(
+    run={"name": "lie", "frames": 2, "output": "out"},
+    detector={"width": 60, "height": 40, "rate_hz": 100.0, "geometry": "det.geom"},
+    dataset={"kind": "files", "files": [["m0.npy"], ["m1.npy"], ["m2.npy"], ["m3.npy"]]},
+    buffer={"slots": 4, "stack": 2, "kernel": [{"name": "peakfinder8"}], "sink": [{"kind": "hdf5"}]},
+)
 
 
 @pytest.fixture(scope="module", params=[WAYS[0], WAYS[3], WAYS[6]], ids=" ".join)

@@ -18,31 +18,18 @@ import pytest
 from typer.testing import CliRunner
 
 from rashpa.cli.main import app
+from rashpa.testing.run_file import run_file
 from rashpa.testing.waiting import GUARD_S, eventually
 
 COMMAND = [sys.executable, "-m", "rashpa.cli.entry"]
-RUN = """\
-[run]
-name = "standing"
-frames = 400
-output = "{output}"
-[detector]
-width = 64
-height = 32
-rate_hz = {rate_hz}
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[receiver]
-port = 0
-[[buffer]]
-name = "full"
-[[buffer.sink]]
-kind = "hdf5"
-images_per_file = 20
-[nodes]
-"""
+
+
+def run_text(output: str, rate_hz: float) -> str:
+    return run_file(
+        run={"name": "standing", "frames": 400, "output": output},
+        detector={"rate_hz": rate_hz},
+        buffer={"sink": [{"kind": "hdf5", "images_per_file": 20}]},
+    )
 
 
 @contextlib.contextmanager
@@ -74,7 +61,7 @@ def run(
     folder: Path, nodes: str, token: str | None = None, output: str = "out", rate_hz: float = 0.0
 ) -> tuple[int, str]:
     """Exit status and what was said."""
-    (folder / "run.toml").write_text(RUN.format(output=output, rate_hz=rate_hz) + nodes)
+    (folder / "run.toml").write_text(run_text(output=output, rate_hz=rate_hz) + f"[nodes]\n{nodes}")
     environment = {key: value for key, value in os.environ.items() if key != "RASHPA_TOKEN"}
     if token is not None:
         environment["RASHPA_TOKEN"] = token
@@ -92,7 +79,7 @@ def run(
 
 def refused(folder: Path, nodes: str, token: str | None = None, output: str = "out") -> str:
     """What is said of a run that does not begin, in this process: the node is another one."""
-    (folder / "run.toml").write_text(RUN.format(output=output, rate_hz=0.0) + nodes)
+    (folder / "run.toml").write_text(run_text(output=output, rate_hz=0.0) + f"[nodes]\n{nodes}")
     with contextlib.chdir(folder):
         done = CliRunner().invoke(app, ["run", "run.toml", "-q"], env={"RASHPA_TOKEN": token})
     assert done.exit_code == 2, done.output
@@ -196,8 +183,8 @@ def ask(url: str, order: str, token: str = "secret") -> tuple[int, str]:
 @contextlib.contextmanager
 def endless(folder: Path, nodes: str) -> Iterator["subprocess.Popen[str]"]:
     """A manager whose run lasts, once images are written."""
-    text = RUN.format(output="out", rate_hz=200.0).replace("frames = 400", "frames = 1000000")
-    (folder / "run.toml").write_text(text + nodes)
+    text = run_text(output="out", rate_hz=200.0).replace("frames = 400", "frames = 1000000")
+    (folder / "run.toml").write_text(f"{text}[nodes]\n{nodes}")
     with subprocess.Popen(
         [*COMMAND, "run", "run.toml", "-q"],
         cwd=folder,

@@ -22,24 +22,28 @@ from rashpa.cli.report.report import report_of  # noqa: E402
 from rashpa.data.making.convert import convert_run  # noqa: E402
 from rashpa.data.making.repair import repair_run  # noqa: E402
 from rashpa.data.stored.reader import StoredRunError, open_run  # noqa: E402
+from rashpa.testing.run_file import run_file  # noqa: E402
 from rashpa.testing.waiting import eventually  # noqa: E402
 from rashpa.testing.warm_nodes import WarmNodes  # noqa: E402
 
 RASHPA = [sys.executable, "-m", "rashpa.cli.entry"]
-HEAD = """
-[run]
-name = "{name}"
-frames = {frames}
-output = "{folder}"
-[detector]
-name = "JUNGFRAU"
-width = 1024
-height = 512
-rate_hz = {rate}
-module = [{{ x = 0, y = 0 }}, {{ x = 0, y = 512 }}]
-[receiver]
-port = 0
-"""
+
+
+def run_text(name: str, frames: int, folder: Path, rate: float) -> str:
+    return run_file(
+        run={"name": name, "frames": frames, "output": folder},
+        detector={
+            "name": "JUNGFRAU",
+            "width": 1024,
+            "height": 512,
+            "rate_hz": rate,
+            "module": [{"x": 0, "y": 0}, {"x": 0, "y": 512}],
+        },
+        dataset=None,
+        buffer=None,
+    )
+
+
 SIMULATED = """
 [dataset]
 kind = "jungfrau"
@@ -73,7 +77,7 @@ deadline_ms = 20000
 
 def write(folder: Path, name: str, body: str, frames: int, rate: float = 0.0) -> Path:
     file = folder / f"{name}.toml"
-    file.write_text(HEAD.format(name=name, frames=frames, folder=folder, rate=rate) + body, encoding="utf-8")
+    file.write_text(run_text(name=name, frames=frames, folder=folder, rate=rate) + body, encoding="utf-8")
     return file
 
 

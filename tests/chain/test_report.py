@@ -17,29 +17,16 @@ import nxmx
 import pytest
 from PIL import Image
 
+from rashpa.testing.run_file import run_file
 from rashpa.testing.waiting import GUARD_S
 
-DETECTOR = """\
-[run]
-name = "shown"
-number = 7
-frames = 90
-output = "out"
-[detector]
-name = "JUNGFRAU"
-width = 1024
-height = 512
-rate_hz = 60
-distance_m = 0.12
-energy_kev = 12.4
-[dataset]
-kind = "jungfrau"
-modules = 1
-frames = 20
-seed = 3
-hit_fraction = 0.3
-dark_every = 10
-"""
+DETECTOR = run_file(
+    run={"name": "shown", "number": 7, "frames": 90, "output": "out"},
+    detector={"name": "JUNGFRAU", "width": 1024, "height": 512, "rate_hz": 60, "distance_m": 0.12, "energy_kev": 12.4},
+    dataset={"kind": "jungfrau", "modules": 1, "frames": 20, "seed": 3, "hit_fraction": 0.3, "dark_every": 10},
+    receiver=None,
+    buffer=None,
+)
 VETOED = """\
 [receiver]
 port = 0

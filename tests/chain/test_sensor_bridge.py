@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A sensor bridge that is not ours writes as Holoscan Sensor Bridge does: packets of 1408 bytes, metadata of its own as event, no records, no credits."""
 
-import json
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 
 import rashpa
 from rashpa.data.wire.packet import Flow, decode, encode
+from rashpa.testing.run_file import run_file
 from rashpa.testing.typed_run import typed_run
 
 FRAMES = 12
@@ -47,40 +47,26 @@ for frame in range(FRAMES):
     write(place["records_offset"] + frame % place["slots"] * 128, metadata.ljust(128, b"\\0"), frame)
     time.sleep(0.02)  # wait: a bridge has its rate
 """
-RUN = """
-[run]
-name = "bridge"
-frames = {frames}
-output = "."
-[detector]
-width = 1024
-height = 8
-rate_hz = 50.0
-[detector.control]
-kind = "command"
-address = "127.0.0.1"
-start = {start}
-silence_s = 2.0
-[link]
-kind = "roce"
-flow = "paced"
-[link.roce]
-records = false
-[receiver]
-port = 0
-[[buffer]]
-name = "whole"
-slots = 8
-stack = 2
-deadline_ms = 1000
-[[buffer.sink]]
-kind = "hdf5"
-"""
+
+
+def run_text(frames: int, start: list[str]) -> str:
+    return run_file(
+        run={"name": "bridge", "frames": frames, "output": "."},
+        detector={
+            "width": 1024,
+            "height": 8,
+            "rate_hz": 50.0,
+            "control": {"kind": "command", "address": "127.0.0.1", "start": start, "silence_s": 2.0},
+        },
+        link={"kind": "roce", "flow": "paced", "roce": {"records": False}},
+        buffer={"name": "whole", "slots": 8, "stack": 2, "deadline_ms": 1000, "sink": [{"kind": "hdf5"}]},
+        dataset=None,
+    )
 
 
 def test_its_frames_are_stored_and_a_lost_packet_is_a_partial_image(tmp_path: Path) -> None:
     (tmp_path / "send.py").write_text(f"FRAMES = {FRAMES}\n{SENDER}", encoding="utf-8")
-    code, output, report = typed_run(RUN.format(frames=FRAMES, start=json.dumps([sys.executable, "send.py"])), tmp_path)
+    code, output, report = typed_run(run_text(frames=FRAMES, start=[sys.executable, "send.py"]), tmp_path)
     assert code == 0, output
     books = report["buffers"][0]["books"]
     assert (books["complete"], books["partial"], books["missing"]) == (FRAMES - 1, 1, 0)

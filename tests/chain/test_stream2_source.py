@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import rashpa
 from rashpa.testing.free_ports import free_ports
+from rashpa.testing.run_file import run_file
 from rashpa.testing.typed_run import typed_run
 
 ROOT = Path(__file__).parents[2]
@@ -86,40 +87,29 @@ socket.send(b"\\x81" * 40)
 socket.send(cbor2.dumps({"type": "end", **common}))
 '''
 
-FOREIGN = """
-[run]
-name = "eiger2"
-frames = 12
-output = "."
-existing = "replace"
-[detector]
-width = 96
-height = 64
-pixel = "uint16"
-[detector.control]
-kind = "command"
-start = {words}
-silence_s = 8.0
-[[detector.module]]
-x = 0
-y = 0
-[[detector.module]]
-x = 0
-y = 64
-[link]
-kind = "stream2"
-[link.stream2]
-address = "tcp://127.0.0.1:{port}"
-[[buffer]]
-name = "both"
-slots = 16
-stack = 2
-deadline_ms = 5000
-[[buffer.kernel]]
-name = "total_counts"
-[[buffer.sink]]
-kind = "hdf5"
-"""
+
+def run_text(words: list[str], port: int) -> str:
+    return run_file(
+        run={"name": "eiger2", "frames": 12, "output": ".", "existing": "replace"},
+        detector={
+            "width": 96,
+            "height": 64,
+            "pixel": "uint16",
+            "control": {"kind": "command", "start": words, "silence_s": 8.0},
+            "module": [{"x": 0, "y": 0}, {"x": 0, "y": 64}],
+        },
+        link={"kind": "stream2", "stream2": {"address": f"tcp://127.0.0.1:{port}"}},
+        buffer={
+            "name": "both",
+            "slots": 16,
+            "stack": 2,
+            "deadline_ms": 5000,
+            "kernel": [{"name": "total_counts"}],
+            "sink": [{"kind": "hdf5"}],
+        },
+        dataset=None,
+        receiver=None,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -130,8 +120,8 @@ def foreign(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str, d
     folder = tmp_path_factory.mktemp("foreign")
     (folder / "send.py").write_text(SENDER, encoding="utf-8")
     port = free_ports(1)
-    words = json.dumps([sys.executable, "send.py", str(port)])
-    return folder, *typed_run(FOREIGN.format(words=words, port=port), folder)
+    words = [sys.executable, "send.py", str(port)]
+    return folder, *typed_run(run_text(words=words, port=port), folder)
 
 
 def test_images_of_a_foreign_sender_are_those_it_has_made(foreign: tuple[Path, int, str, dict[str, Any]]) -> None:
