@@ -5,60 +5,32 @@ import dataclasses
 import socket
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rashpa.cli.node.node_options import NodeOptions, with_node_options
 from rashpa.control.nodes.version import software_version
 from rashpa.control.runfile.token import TokenError, token_of_environment
 from rashpa.control.telegrams.telegram import Throughput
 from rashpa.data.base.exit_code import ExitCode
 from rashpa.data.base.limit_said import with_limit
 from rashpa.data.stream.feedback import FEEDBACK_FOLDER
-from rashpa.node.door.audit import Audit, audit_into
 from rashpa.node.door.tls import in_memory
 from rashpa.node.engine.engine import EngineError
 from rashpa.node.engine.folders import Folders
 from rashpa.node.host.printed import drain_of_process
-from rashpa.node.logs.log import NodeLog
-from rashpa.node.logs.log_file import Format, log_into
 from rashpa.node.logs.serve_error import ServeError
-from rashpa.node.serve import Listen, read_grant, serve_node
+from rashpa.node.serve import read_grant, serve_node
 
 if TYPE_CHECKING:
     from rashpa.node.engine.native_engine import NativeFactory
 
-_Name = Annotated[str, typer.Option(help="How the node calls itself in messages; the machine's name when not given.")]
-_Host = Annotated[str, typer.Option(help="Address to listen on. Any other than loopback needs a token and TLS.")]
-_Port = Annotated[int, typer.Option(min=0, max=65535, help="Port of the control link; 0: any free one.")]
-_Certificate = Annotated[Path | None, typer.Option(help="TLS certificate, PEM.")]
-_Key = Annotated[Path | None, typer.Option(help="TLS key, PEM.")]
-_LinkGbps = Annotated[
-    float,
-    typer.Option(min=0.0, help="Capacity of the data link, Gb/s; 0: not known, plans are not checked against it."),
-]
-_Read = Annotated[
-    list[Path] | None,
-    typer.Option(
-        help="Folder, or file, from which datasets and calibration may be read; repeatable. The current folder when not given."
-    ),
-]
-_Write = Annotated[
-    list[Path] | None,
-    typer.Option(help="Folder below which output may be written; repeatable. The current folder when not given."),
-]
 _Kernels = Annotated[
     Path | None,
     typer.Option(
         help="Folder of kernels from outside (shared objects, Python modules) that runs may name. Their code runs with all that this node may do; "
         "none when not given."
-    ),
-]
-_Card = Annotated[
-    list[str] | None,
-    typer.Option(
-        help='Directory of a card\'s nodes (/dev of a real one) that runs may name as `card`; "sim": runs may have cards simulated here, a process '
-        "each. Repeatable; none when not given."
     ),
 ]
 _Feedback = Annotated[Path, typer.Option(help="Folder of the rings in which runs publish what was decided.")]
@@ -67,24 +39,6 @@ _Publish = Annotated[
     typer.Option(
         help="Address at which runs may publish by ZeroMQ, besides loopback; everyone who reaches it may read. Repeatable."
     ),
-]
-_Alias = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Another name by which managers address this node; repeatable. Its addresses and --host are known."
-    ),
-]
-_Lease = Annotated[
-    float,
-    typer.Option(min=2.0, help="Seconds without a word of its manager after which the node ends the run and is free."),
-]
-_LogLevel = Annotated[
-    Literal["debug", "info", "warning", "error"],
-    typer.Option(help="Lowest level that the node's log keeps. debug has the place of each DTP and thread."),
-]
-_LogFile = Annotated[
-    Path | None,
-    typer.Option(help="File that the log is written to besides, 10 MB at most; two older ones are kept beside it"),
 ]
 _Measure = Annotated[
     list[Path] | None,
@@ -111,80 +65,28 @@ _Measured = Annotated[
         "and software stay the same."
     ),
 ]
-_LogFormat = Annotated[
-    Literal["text", "json"],
-    typer.Option(
-        help="Of that file: lines for people, or one JSON document a line, with node, run, DTP, module and frame."
-    ),
-]
-_AuditFile = Annotated[
-    Path | None,
-    typer.Option(
-        help="File with the sender and the answer of each order, a JSON document a line; 10 MB at most, two older ones are kept"
-    ),
-]
-_WithParent = Annotated[bool, typer.Option("--with-parent", hidden=True, help="End when standard input is closed.")]
-_OfRun = Annotated[
-    bool, typer.Option("--of-run", hidden=True, help="As --with-parent; token and folders come on standard input.")
-]
-
-_DEFAULT_PORT = {"emulator": 4780, "receiver": 4781}
 
 
-def emulator(
-    name: _Name = "",
-    host: _Host = "127.0.0.1",
-    port: _Port = _DEFAULT_PORT["emulator"],
-    certificate: _Certificate = None,
-    key: _Key = None,
-    link_gbps: _LinkGbps = 0.0,
-    read: _Read = None,
-    write: _Write = None,
-    card: _Card = None,
-    alias: _Alias = None,
-    lease: _Lease = 10.0,
-    log_level: _LogLevel = "info",
-    log_file: _LogFile = None,
-    log_format: _LogFormat = "text",
-    audit_file: _AuditFile = None,
-    with_parent: _WithParent = False,
-    of_run: _OfRun = False,
-) -> None:
+@with_node_options(port=4780)
+def emulator(options: NodeOptions) -> None:
     """Emulate a detector in software: play datasets to a receiver when a manager says so.
 
     The bearer token is taken from the environment's RASHPA_TOKEN, the password of an encrypted --key from RASHPA_KEY_PASSWORD. One line of JSON
     with the URL is printed when the node is ready.
     """
-    listen = Listen(host, port, "", certificate, key, with_parent or of_run, lease, tuple(alias or ()))
-    folders = Folders(read or [Path.cwd()], write or [Path.cwd()], cards=card or ())
-    _serve("emulator", name, listen, link_gbps, folders, of_run, Records(log_level, log_file, log_format, audit_file))
+    _serve("emulator", options, Folders(options.readable(), options.writable(), cards=options.card or ()))
 
 
+@with_node_options(port=4781)
 def receiver(
-    name: _Name = "",
-    host: _Host = "127.0.0.1",
-    port: _Port = _DEFAULT_PORT["receiver"],
-    certificate: _Certificate = None,
-    key: _Key = None,
-    link_gbps: _LinkGbps = 0.0,
-    read: _Read = None,
-    write: _Write = None,
+    options: NodeOptions,
     kernels: _Kernels = None,
     feedback: _Feedback = FEEDBACK_FOLDER,
     publish: _Publish = None,
-    card: _Card = None,
-    alias: _Alias = None,
-    lease: _Lease = 10.0,
-    log_level: _LogLevel = "info",
-    log_file: _LogFile = None,
-    log_format: _LogFormat = "text",
-    audit_file: _AuditFile = None,
     measure: _Measure = None,
     measure_seconds: _MeasureSeconds = 3.0,
     measure_files: _MeasureFiles = False,
     measured: _Measured = None,
-    with_parent: _WithParent = False,
-    of_run: _OfRun = False,
 ) -> None:
     """Take images into memory, correct, veto and store them when a manager says so.
 
@@ -196,19 +98,22 @@ def receiver(
 
         measure_pipelines(measure, measure_seconds, measured, files_too=measure_files)
         return
-    listen = Listen(host, port, "", certificate, key, with_parent or of_run, lease, tuple(alias or ()))
     if kernels is not None and not kernels.is_dir():
         sys.stderr.write(f"rashpa receiver: --kernels {kernels}: there is no such folder\n")
         raise typer.Exit(ExitCode.BAD_INPUT)
     try:
         folders = Folders(
-            read or [Path.cwd()], write or [Path.cwd()], kernels, card or (), feedback=feedback, publish=publish or ()
+            options.readable(),
+            options.writable(),
+            kernels,
+            options.card or (),
+            feedback=feedback,
+            publish=publish or (),
         )
     except ValueError as error:
         sys.stderr.write(f"rashpa receiver: --publish: {error}\n")
         raise typer.Exit(ExitCode.BAD_INPUT) from None
-    records = Records(log_level, log_file, log_format, audit_file)
-    _serve("receiver", name, listen, link_gbps, folders, of_run, records, measured)
+    _serve("receiver", options, folders, measured)
 
 
 def _native_factory(role: str, link_bytes_per_s: int, folders: Folders, measured: Path | None) -> "NativeFactory":
@@ -228,29 +133,11 @@ def _native_factory(role: str, link_bytes_per_s: int, folders: Folders, measured
     return NativeFactory(role, link_bytes_per_s, folders, known)
 
 
-@dataclasses.dataclass(frozen=True)
-class Records:
-    """Says which entries the log keeps, and the files of log and audit."""
-
-    level: str
-    log_file: Path | None
-    log_format: Format
-    audit_file: Path | None
-
-
-def _serve(
-    role: str,
-    name: str,
-    listen: Listen,
-    link_gbps: float,
-    folders: Folders,
-    of_run: bool,
-    wanted: Records,
-    measured: Path | None = None,
-) -> None:
+def _serve(role: str, options: NodeOptions, folders: Folders, measured: Path | None = None) -> None:
     printed = drain_of_process()
+    listen = options.listen()
     try:
-        if of_run:
+        if options.of_run:
             grant = read_grant()
             token = grant.token
             if grant.certificate:
@@ -265,14 +152,11 @@ def _serve(
                 sys.stderr.write(
                     f"rashpa {role}: caution: no RASHPA_TOKEN is set; every user of this machine can give this node orders\n"
                 )
-        factory = _native_factory(role, int(link_gbps * 1e9 / 8), folders, measured)
-        factory.set_log_level(wanted.level)
-        own_name = name or f"{role}@{socket.gethostname()}"
-        log = NodeLog(wanted.level, log_into(wanted.log_file, wanted.log_format) if wanted.log_file else None, own_name)
-        audit = Audit(audit_into(wanted.audit_file) if wanted.audit_file else None)
-        serve_node(
-            role, own_name, factory, dataclasses.replace(listen, token=token), software_version(), log, audit, printed
-        )
+        factory = _native_factory(role, int(options.link_gbps * 1e9 / 8), folders, measured)
+        factory.set_log_level(options.log_level)
+        name = options.name or f"{role}@{socket.gethostname()}"
+        listen = dataclasses.replace(listen, token=token)
+        serve_node(role, name, factory, listen, software_version(), options.log(name), options.audit(), printed)
     except (EngineError, ServeError, TokenError) as error:
         sys.stderr.write(f"rashpa {role}: {error}\n")
         raise typer.Exit(ExitCode.BAD_INPUT) from None
