@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rashpa.control.handover.journal import JournalError, Record, journal_lives, journal_path, read_record
 from rashpa.control.handover.runs_here import clients_of
+from rashpa.control.nodes.named_nodes import clients_of_plan, clients_of_urls, nodes_elsewhere
 from rashpa.control.nodes.node_client import NodeClient
 from rashpa.control.plan.model import Plan
 from rashpa.control.runfile.run_file_reader import RunFileError
@@ -65,12 +66,6 @@ class Nodes:
         if going is not None:
             return clients_of(going.record, going.plan, self._token, self._authority)
         if self.plan is not None:
-            of_file = self.plan.file.nodes
-            return {
-                node.name: NodeClient(
-                    node.label, node.node, of_file.token or self._token, self.plan.authority or self._authority
-                )
-                for node in self.plan.nodes
-                if node.node != "local"
-            }
-        return {url: NodeClient(url, url, self._token, self._authority) for url in self._urls}
+            clients = clients_of_plan(self.plan, self._token, self._authority)
+            return dict(zip((node.name for node in nodes_elsewhere(self.plan)), clients, strict=True))
+        return dict(zip(self._urls, clients_of_urls(self._urls, self._token, self._authority), strict=True))

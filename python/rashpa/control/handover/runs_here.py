@@ -53,7 +53,7 @@ def clients_of(record: Record, plan: Plan, token: str, authority: str) -> dict[s
             found[known.name] = NodeClient(label, known.url, record.local_token, trusted=trusted)
         else:
             found[known.name] = NodeClient(
-                label, known.url, plan.file.nodes.token or token, plan.authority or authority
+                label, known.url, plan.file.nodes.token or token, authority or plan.authority
             )
     return found
 
