@@ -18,34 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rashpa.control.nodes.machine import machine_facts
+from rashpa.control.nodes.machine import measured, write_measured
+from rashpa.testing.run_file import run_file
 
-RUN = """\
-[run]
-name = "soak"
-frames = "until stopped"
-duration_s = {seconds}
-output = "{folder}"
-[detector]
-width = 256
-height = 128
-rate_hz = {rate_hz}
-module = [{{ x = 0, y = 0 }}, {{ x = 256, y = 0 }}]
-[dataset]
-kind = "pattern"
-modules = 2
-width = 256
-height = 128
-[link]
-kind = "{link}"
-[receiver]
-port = 0
-[[buffer]]
-name = "all"
-slots = 64
-stack = 8
-sink = [{{ kind = "{sink}" }}]
-"""
 IMAGE_BYTES = {"null": 8, "hdf5": 96}  # kept of an image by any process: tables, rows; a vector of rows doubles
 WARM_UP_S = 15.0  # or half of a run that is shorter than that
 
@@ -58,6 +33,17 @@ class Sample:
     rss: int
     descriptors: int
     threads: int
+
+
+def run_text(seconds: float, folder: str, rate_hz: float, link: str, sink: str) -> str:
+    """Return the run file: two modules."""
+    return run_file(
+        run={"name": "soak", "frames": "until stopped", "duration_s": seconds, "output": folder},
+        detector={"width": 256, "height": 128, "rate_hz": rate_hz, "module": [{"x": 0, "y": 0}, {"x": 256, "y": 0}]},
+        dataset={"modules": 2},
+        link={"kind": link},
+        buffer={"name": "all", "slots": 64, "stack": 8, "sink": [{"kind": sink}]},
+    )
 
 
 def processes_below(root: int) -> Iterator[int]:
@@ -118,16 +104,17 @@ def judge(samples: list[Sample], rate_hz: float, image_bytes: int, slack: int) -
     grown = half[-1].rss - first.rss
     allowed = slack + int(image_bytes * rate_hz * (last - first.seconds))
     row = {
+        "value": round(grown / 2**20, 2),
+        "unit": "MiB grown",
         "seconds": round(last - first.seconds, 1),
         "rss_mib": round(half[-1].rss / 2**20, 2),
-        "grown_mib": round(grown / 2**20, 2),
         "allowed_mib": round(allowed / 2**20, 2),
         "descriptors": [min(one.descriptors for one in steady), max(one.descriptors for one in steady)],
         "threads": [min(one.threads for one in steady), max(one.threads for one in steady)],
     }
     wrong = []
     if grown > allowed:
-        wrong.append(f"memory has grown by {row['grown_mib']} MiB, {row['allowed_mib']} are explained")
+        wrong.append(f"memory has grown by {row['value']} MiB, {row['allowed_mib']} are explained")
     for what in ("descriptors", "threads"):  # of the later half: no more than the earlier had
         before = max(getattr(one, what) for one in steady if one not in half)
         if min(getattr(one, what) for one in half) > before:
@@ -147,35 +134,25 @@ def main() -> int:
     seconds = 60.0 * given.minutes
     with tempfile.TemporaryDirectory(prefix="rashpa-soak-") as folder:
         file = Path(folder) / "soak.toml"
-        file.write_text(
-            RUN.format(seconds=seconds, folder=folder, rate_hz=given.rate_hz, link=given.link, sink=given.sink)
-        )
+        file.write_text(run_text(seconds, folder, given.rate_hz, given.link, given.sink))
         report = Path(folder) / "report"
         command = [sys.executable, "-m", "rashpa.cli.main", "run", str(file), "-q", "--output", str(report)]
         code, seen = watch(command, Path(folder), seconds)
         books = json.loads((report / "report.json").read_text())["books"] if code == 0 else {}
     wrong = [] if code == 0 else [f"the run ended with exit status {code}"]
-    rows = {}
+    rows = []
     for name, samples in seen.items():
         if samples[-1].seconds < 0.5 * seconds or len(samples) < 8:
             continue  # one of the start
-        rows[name.split()[0]], trouble = judge(
-            samples, given.rate_hz, IMAGE_BYTES[given.sink], int(given.slack_mib * 2**20)
-        )
+        row, trouble = judge(samples, given.rate_hz, IMAGE_BYTES[given.sink], int(given.slack_mib * 2**20))
+        rows.append({"what": name.split()[0], **row})
         wrong += [f"{name}: {text}" for text in trouble]
     if code == 0 and len(rows) < 3:
-        wrong.append(f"only {', '.join(rows) or 'nothing'} was seen for long enough")
-    result = {
-        "command": " ".join(sys.argv),
-        "books": books,
-        "processes": rows,
-        "wrong": wrong,
-        "machine": machine_facts(),
-    }
-    text = json.dumps(result, indent=2, default=str)
-    print(text)
+        wrong.append(f"only {', '.join(row['what'] for row in rows) or 'nothing'} was seen for long enough")
+    result = measured("soak", rows, books=books, wrong=wrong)
+    print(json.dumps(result, indent=2))
     if given.json:
-        given.json.write_text(text + "\n")
+        write_measured(given.json, result)
     return 1 if wrong else 0
 
 

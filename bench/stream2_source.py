@@ -12,7 +12,6 @@ Prints rows; --json writes them with machine facts. Usage: stream2_source.py [--
 """
 
 import argparse
-import json
 import multiprocessing
 import statistics
 import sys
@@ -29,7 +28,7 @@ import numpy as np
 import zmq
 
 import rashpa
-from rashpa.control.nodes.machine import machine_facts
+from rashpa.control.nodes.machine import measured, write_measured
 from rashpa.testing.free_ports import free_ports
 
 ROWS, COLUMNS, DIFFERENT = 2162, 2068, 20
@@ -126,7 +125,7 @@ def ours(port: int, images: int, folder: Path, threads: int, *, writes: bool) ->
     return images / outcome.acquisition_s
 
 
-def measured(images: int, work: Callable[[int, Path], float]) -> float:
+def rate_of(images: int, work: Callable[[int, Path], float]) -> float:
     """Start a sender, and the work that takes its images."""
     context = multiprocessing.get_context("spawn")
     ready, go = context.Event(), context.Event()
@@ -160,29 +159,28 @@ def main() -> None:
     rates: dict[str, list[float]] = {name: [] for name in kinds}
     for _ in range(chosen.rounds):
         for name, work in kinds.items():
-            rates[name].append(measured(chosen.images, work))
+            rates[name].append(rate_of(chosen.images, work))
             print(f"{name:12} {rates[name][-1]:8.1f} images/s", file=sys.stderr)
     rows = [
-        {"name": name, "images_per_s": round(statistics.median(found), 1), "rounds": [round(one, 1) for one in found]}
+        {
+            "what": name,
+            "value": round(statistics.median(found), 1),
+            "unit": "images/s",
+            "rounds": [round(one, 1) for one in found],
+        }
         for name, found in rates.items()
     ]
     medians = {name: statistics.median(found) for name, found in rates.items()}
-    ratios = {
-        "unpacked": round(medians["rashpa"] / medians["client"], 2),
-        "written": round(medians["rashpa_hdf5"] / medians["client_h5py"], 2),
-    }
+    rows += [
+        {"what": f"{ours} beside {theirs}", "value": round(medians[ours] / medians[theirs], 2), "unit": "ratio"}
+        for ours, theirs in (("rashpa", "client"), ("rashpa_hdf5", "client_h5py"))
+    ]
     for row in rows:
-        print(f"{row['name']:12} {row['images_per_s']:8.1f} images/s")
-    print(f"ratios: {ratios}")
+        print(f"{row['what']:30} {row['value']:8} {row['unit']}")
     if chosen.json:
-        facts = {
-            "name": "stream2_source",
-            "machine": machine_facts(),
-            "images": chosen.images,
-            "threads": chosen.threads,
-        }
         size = {"rows": ROWS, "columns": COLUMNS, "message_bytes": int(np.mean([len(one) for one in messages()]))}
-        chosen.json.write_text(json.dumps({**facts, **size, "ratios": ratios, "rows_measured": rows}, indent=2) + "\n")
+        facts = {"images": chosen.images, "threads": chosen.threads, "image": size}
+        write_measured(chosen.json, measured("stream2_source", rows, **facts))
 
 
 if __name__ == "__main__":

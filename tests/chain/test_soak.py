@@ -29,7 +29,9 @@ def test_ten_seconds_at_a_steady_rate_are_flat(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     result = json.loads(said.read_text())
-    assert set(result["processes"]) == {"run", "receiver", "emulator", "python"}
+    assert {row["what"] for row in result["rows"]} == {"run", "receiver", "emulator", "python"}
+    assert {row["unit"] for row in result["rows"]} == {"MiB grown"}
+    assert (result["name"], result["wrong"]) == ("soak", [])
     assert result["books"]["balanced"]
     assert result["books"]["missing"] == 0
 
