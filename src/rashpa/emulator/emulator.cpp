@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -113,7 +114,7 @@ Emulator::Emulator(Config config) : config_(std::move(config)) {
   injecting_ = able<const Injecting>(*player_);
   dealing_ = able<Dealing>(*player_);
   card_ = able<const CardCounting>(*player_);
-  for (const SourceDtp& source : config_.dtps) note(source);
+  for (const SourceDtp& source : config_.dtps) watches_.push_back(watch_of(source));
   const std::string registration = player_->description();
   log::write(log::Level::info, {.run = run()},
              "emulator: link {} at {}, {} DTPs, {} frames at {} Hz, first processor {}{}{}",
@@ -126,14 +127,14 @@ Emulator::Emulator(Config config) : config_(std::move(config)) {
 
 Emulator::~Emulator() { stop(); }
 
-void Emulator::note(const SourceDtp& source) {
+// Says in the log where it sends, too.
+link::CountWatch Emulator::watch_of(const SourceDtp& source) {
   const transfer::Dtp& dtp = source.dtp;
-  const std::lock_guard lock(watching_);
-  watches_.emplace_back(link::watched_of_senders(), dtp.run, dtp.id);
   const link::Endpoint& to = source.destination;
   log::write(log::Level::debug, {.run = dtp.run, .dtp = dtp.id},
              "module {}, {} × {} pixels at ({}, {}), to queue pair {} at {} port {}", dtp.module, dtp.region.width,
              dtp.region.height, dtp.region.x, dtp.region.y, to.qpn, to.address, to.port);
+  return {link::watched_of_senders(), dtp.run, dtp.id};
 }
 
 transfer::Dtp Emulator::dtp(std::size_t position) const {
@@ -163,12 +164,21 @@ std::vector<link::Endpoint> Emulator::join(const std::string& group, const Group
     }
     store_->add(source.dtp.module, source.dtp.orientation);
   }
+  // All memory before: nothing fails once the member has joined.
+  std::vector<SourceDtp> more = dtps;
+  std::vector<link::CountWatch> watches;
+  for (const SourceDtp& source : dtps) watches.push_back(watch_of(source));
+  {
+    const std::scoped_lock lock(joining_, watching_);
+    config_.dtps.reserve(config_.dtps.size() + more.size());
+    watches_.reserve(watches_.size() + watches.size());
+  }
   std::vector<link::Endpoint> ends = dealing_->join(group, member, dtps);
   {
-    const std::unique_lock lock(joining_);
-    config_.dtps.insert(config_.dtps.end(), dtps.begin(), dtps.end());
+    const std::scoped_lock lock(joining_, watching_);
+    std::move(more.begin(), more.end(), std::back_inserter(config_.dtps));
+    std::move(watches.begin(), watches.end(), std::back_inserter(watches_));
   }
-  for (const SourceDtp& source : dtps) note(source);
   log::write(log::Level::info, {.run = run()}, "emulator: {} joins group {} with {} DTPs", member.name, group,
              dtps.size());
   return ends;

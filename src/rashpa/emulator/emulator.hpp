@@ -97,7 +97,7 @@ class Emulator {
   /// A DTP, as it was configured.
   [[nodiscard]] transfer::Dtp dtp(std::size_t position) const;
   [[nodiscard]] std::size_t dtps() const;
-  void note(const SourceDtp& source);
+  [[nodiscard]] static link::CountWatch watch_of(const SourceDtp& source);
 
   Config config_;
   std::int64_t run_ = 0;

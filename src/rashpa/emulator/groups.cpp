@@ -85,7 +85,13 @@ void Groups::join(std::string_view group, const GroupMember& member, std::span<c
     if (port(id) != nullptr) refuse(group, fmt::format("DTP {} belongs to another member", id));
   }
   const transfer::DealerConfig& known = joined.config();
-  take_seats(known.name, joined, joined.join(member_config(dtps, group, member, known.slice, known.images)), member);
+  const std::size_t number = joined.join(member_config(dtps, group, member, known.slice, known.images));
+  try {
+    take_seats(known.name, joined, number, member);
+  } catch (...) {  // no memory: a seat that nobody takes would keep its name, and hope
+    withdraw(group, member);
+    throw;
+  }
 }
 
 void Groups::withdraw(std::string_view group, const GroupMember& member) {
