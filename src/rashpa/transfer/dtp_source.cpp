@@ -141,6 +141,7 @@ void DtpSource::run_dealt(const std::stop_token& stop) {
     dealt_->report(sender_.granted(), index, answering_ == nullptr ? link::Answers{} : answering_->answers(), now);
     const std::optional<std::uint64_t> frame = dealt_->frame(index);
     if (!frame) {
+      tell_quiet(index, now);
       poll(kPollUs);
       continue;
     }
@@ -240,6 +241,7 @@ bool DtpSource::post_all(const std::stop_token& stop, const link::BufferDescript
 bool DtpSource::send_image(const std::stop_token& stop, std::uint64_t index, std::uint64_t frame) {
   const Dtp& dtp = config_.dtp;
   untold_.reset();  // this image's own event will show it
+  latest_frame_ = frame;
   if (image_aware_ != nullptr) image_aware_->begin(index);
   const bool made_by_link = checksumming_ != nullptr;
   std::uint32_t crc = crcs_.empty() ? 0 : crc_of(frame);
@@ -295,6 +297,22 @@ void DtpSource::tell_sent(std::uint64_t next) noexcept {
   if (next > 0) untold_ = next - 1;
 }
 
+// The same of one that is dealt nothing because it says nothing. It is told ever more seldom.
+void DtpSource::tell_quiet(std::uint64_t next, std::int64_t now) noexcept {
+  const std::uint64_t granted = sender_.granted();
+  const bool all_given_back = granted >= next + config_.dtp.placement.slots;
+  if (all_given_back || granted != quiet_granted_ || next != quiet_next_ || quiet_ns_ == 0) {
+    quiet_granted_ = granted;
+    quiet_next_ = next;
+    quiet_since_ns_ = now;
+    quiet_ns_ = kStarvedNs;
+  } else if (now - quiet_since_ns_ > quiet_ns_) {
+    tell_sent(next);
+    quiet_since_ns_ = now;
+    quiet_ns_ *= 2;
+  }
+}
+
 // False when the link has no room for the event: poll, repeat.
 bool DtpSource::tell_skipped() {
   const Dtp& dtp = config_.dtp;
@@ -302,7 +320,7 @@ bool DtpSource::tell_skipped() {
   FrameRecord record{};
   record.dtp = dtp.id;
   record.flags = FrameRecord::skipped;
-  record.frame_number = dtp.slice.frame(index);
+  record.frame_number = dealt_ == nullptr ? dtp.slice.frame(index) : latest_frame_;
   record.timestamp_ns = start_tai_ns_ + static_cast<std::uint64_t>(now_ns() - start_ns_);
   record.index = index;
   record.slot = dtp.placement.slots;

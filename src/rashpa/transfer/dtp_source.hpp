@@ -85,8 +85,9 @@ struct DtpSourceStats {
 
 /// Plays one DTP: paces, waits for credits, makes descriptors while the previous batch is in flight, sends the event.
 /// Of images that it skips it tells the destination, which otherwise would wait for them and grant no more slots. So it
-/// does of those that it has sent, when no slot is granted for a second: all of them may be lost.
-/// run() is the DTP's thread; everything else from any thread.
+/// does of those that it has sent, when no slot is granted for a second: all of them may be lost. Where images are
+/// dealt it says so again after two seconds, then after four: one that stands still has had them all. run() is the
+/// DTP's thread; everything else from any thread.
 class DtpSource {
  public:
   /// `frames`, `sender` and `dealt` outlive this object. `dealt`: says which frames the images are, where they are
@@ -137,6 +138,7 @@ class DtpSource {
   bool send_image(const std::stop_token& stop, std::uint64_t index, std::uint64_t frame);
   void skip_image(std::uint64_t index);
   void tell_sent(std::uint64_t next) noexcept;
+  void tell_quiet(std::uint64_t next, std::int64_t now) noexcept;
   bool tell_skipped();
   bool post_all(const std::stop_token& stop, const link::BufferDescriptor* writes, std::size_t count);
   void drain(const std::stop_token& stop);
@@ -162,8 +164,11 @@ class DtpSource {
   std::optional<std::uint64_t>
       untold_{};  // images up to it are not to be waited for, and the destination is to be told
   std::uint64_t skip_events_ = 0;
-  RandomWords stalls_of_;  // by image
-  log::Limiter starved_;   // the state of credits
+  std::uint64_t latest_frame_ = 0;  // that was sent
+  std::uint64_t quiet_next_ = 0, quiet_granted_ = 0;
+  std::int64_t quiet_since_ns_ = 0, quiet_ns_ = 0;  // neither of these has changed since then; the longest such time
+  RandomWords stalls_of_;                           // by image
+  log::Limiter starved_;                            // the state of credits
   log::Limiter skipping_;
   std::atomic<std::uint64_t> hold_{kNoHold};  // a frame
   std::atomic<std::uint64_t> begun_{0};       // images

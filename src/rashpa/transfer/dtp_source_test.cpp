@@ -455,6 +455,39 @@ TEST(DtpSource, an_image_that_is_dealt_again_and_again_has_a_number_behind_all_i
   EXPECT_EQ(source.sent(4), Completeness::open);
 }
 
+// All that was sent is lost, and nothing more is sent to a late member: it would never say a word.
+TEST(DtpSource, tells_a_late_member_which_images_it_was_sent) {
+  Frames frames;
+  CopySender sender(8192);
+  sender.grant = 4;
+  sender.on_event = [&] {
+    const FrameRecord& record = sender.records.back();
+    if ((record.flags & FrameRecord::skipped) != 0) sender.grant = record.index + 1 + 4;
+  };
+  DealerConfig group;
+  group.name = "farm";
+  group.images = 2;
+  group.slice = {2, 1};
+  group.replay_frames = 10;
+  group.response_ns = group.first_response_ns = 10'000'000;
+  for (const char* name : {"a", "b"}) group.members.push_back({.name = name, .slots = 4, .stack = 2, .dtps = 1});
+  Dealer dealer(group);
+  dealer.begin(now_ns());
+  dealer.eject(1, 0);
+  DtpSource source(config(2), frames, sender, &dealer.port(0, 0));
+  std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
+  std::jthread dealing([&](const std::stop_token& stop) { dealer.run(stop, now_ns()); });
+  ASSERT_EVENTUALLY(dealer.status().members[0].lates > 0);
+  ASSERT_EVENTUALLY(dealer.settled());
+  EXPECT_FALSE(dealer.failed()) << dealer.status().error;
+  dealing = {};
+  thread = {};
+  const FrameRecord& told = sender.records.at(2);
+  EXPECT_EQ(told.flags, FrameRecord::skipped);
+  EXPECT_EQ(told.index, 1U);
+  EXPECT_EQ(told.frame_number, 3U);
+}
+
 TEST(Pace, frames_that_are_played_again_are_due_when_they_were_taken) {
   const Timetable taken{.due_ns = {0, 10, 500}, .period_ns = 600};
   Paces paces;

@@ -279,9 +279,10 @@ bool Assembly::put_event(std::uint64_t offset, const std::optional<FrameRecord>&
 
 bool Assembly::put_skip(const std::optional<FrameRecord>& record, std::uint32_t immediate, std::int64_t now) noexcept {
   ++packets_;
-  const bool ours = record && !dtp_.dealt && (record->flags & FrameRecord::skipped) != 0 && record->dtp == dtp_.id &&
+  const bool ours = record && (record->flags & FrameRecord::skipped) != 0 && record->dtp == dtp_.id &&
                     record->run == dtp_.run && record->index < most_ &&
-                    record->frame_number == dtp_.slice.frame(record->index) && record->user[0] <= record->index + 1;
+                    (dtp_.dealt || record->frame_number == dtp_.slice.frame(record->index)) &&
+                    record->user[0] <= record->index + 1;
   // The next one may have taken its place before it was read.
   if (!ours || immediate >> kIndexBits != (dtp_.id & 0xFFU)) {
     counters_->bad_records.add(1);

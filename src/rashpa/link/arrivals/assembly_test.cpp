@@ -105,6 +105,26 @@ TEST(Assembly, dealt_images_may_come_any_number_of_times_and_are_of_the_slice) {
   EXPECT_EQ(bench.counters.bad_records.get(), 1U);
 }
 
+// All of a ring may be lost: its source says then how many images it has sent.
+TEST(Assembly, dealt_images_of_which_nothing_came_are_missing_once_their_source_says_so) {
+  Bench bench(dealt_dtp());
+  bench.send(0, bench.dtp.slice.frame(3));
+  FrameRecord record;
+  record.dtp = bench.dtp.id;
+  record.flags = FrameRecord::skipped;
+  record.index = 2;
+  record.frame_number = bench.dtp.slice.frame(1);
+  record.run = bench.dtp.run;
+  EXPECT_TRUE(bench.assembly.put_skip(record, immediate_of(bench.dtp.id, 2), bench.now));
+  for (int turn = 0; turn < 4; ++turn) {
+    bench.now += 1'000'000'000;  // nothing can be on its way any more
+    bench.assembly.decide(0, bench.assembly.undecided(), bench.now, bench.out);
+  }
+  EXPECT_EQ(bench.out.of(Completeness::complete), 1U);
+  EXPECT_EQ(bench.out.of(Completeness::missing), 2U);
+  EXPECT_EQ(bench.counters.bad_records.get(), 0U);
+}
+
 TEST(Assembly, images_that_are_not_dealt_are_as_many_as_expected) {
   ReceiverDtp few = dealt_dtp();
   few.dealt = false;
