@@ -61,7 +61,7 @@ sys.dont_write_bytecode = False
 def pytest_configure() -> None:
     """Let commands of rashpa be forked from a prepared process in place of started anew (docs/decisions/0167)."""
     if _HAS_RASHPA and importlib.util.find_spec("rashpa._native") is not None:
-        from rashpa.testing import prepared_python
+        from rashpa.testing.prepared import prepared_python
 
         prepared_python.install()
 
@@ -92,7 +92,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture
 def ordinary_starts() -> Iterator[None]:
     """Start commands as users do: for tests of starts, of ends, and of the processes that a command has."""
-    from rashpa.testing import prepared_python
+    from rashpa.testing.prepared import prepared_python
 
     with prepared_python.ordinary_starts():
         yield

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rashpa.testing import prepared_python, prepared_server
+from rashpa.testing.prepared import prepared_python, prepared_server
 from rashpa.testing.waiting import eventually
 
 MODULE = ["-m", "facts_of_process"]
@@ -158,7 +158,7 @@ def test_descriptors_come_under_their_numbers_and_no_others(tmp_path: Path) -> N
 
 def test_a_server_ends_with_the_process_that_has_it(tmp_path: Path) -> None:
     program = (
-        "import subprocess, sys; from rashpa.testing import prepared_python; prepared_python.install()\n"
+        "import subprocess, sys; from rashpa.testing.prepared import prepared_python; prepared_python.install()\n"
         "subprocess.run([sys.executable, '-m', 'rashpa.cli.entry', '--version'], check=True)\n"
         "print(*open(f'/proc/self/task/{__import__(\"os\").getpid()}/children').read().split())"
     )

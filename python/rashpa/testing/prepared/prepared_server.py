@@ -2,7 +2,7 @@
 """A Python process that has imported rashpa and becomes its commands: each request forks a child of the process that asks, which goes on as
 `python -m rashpa.…` would. A start then takes milliseconds, where an interpreter needs 0.4 s of a processor for its imports.
 
-`python -P -m rashpa.testing.prepared_server FD PADDING` serves the socket FD until its other end is closed. See prepared_python.py for the other end.
+`python -P -m rashpa.testing.prepared.prepared_server FD PADDING` serves the socket FD until its other end is closed. See prepared_python.py for the other end.
 """
 
 import contextlib
@@ -212,7 +212,7 @@ def serve(connection: socket.socket) -> tuple[Order, list[int]] | None:
 
 def nested() -> None:
     """Start a server of this process's own: the processes that it starts are its children. Call it before there is a second thread."""
-    from rashpa.testing import prepared_python
+    from rashpa.testing.prepared import prepared_python
 
     here, there = socket.socketpair()
     if os.fork() != 0:

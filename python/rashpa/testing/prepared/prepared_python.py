@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rashpa.testing import prepared_server
+from rashpa.testing.prepared import prepared_server
 
 VARIABLE = "RASHPA_TEST_EXEC"
 _INTERPRETER = sys.executable  # tests put other programs in its place
