@@ -4,7 +4,7 @@
 import contextlib
 import json
 import os
-import re
+import secrets
 import shutil
 import signal
 import subprocess
@@ -13,14 +13,15 @@ from functools import cache
 from pathlib import Path
 
 from python.tests.docs.pages import COMMANDS, ROOT, Block, blocks_of
+from python.tests.docs.try_page import shortened
+
+from rashpa.testing.prepared import within
 
 HERE = Path(__file__).parent
-# Ports of its own, and processes that end with the page.
-_ALONE = ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "--map-root-user", "--"]
-_ALONE += ["sh", "-c", 'ip link set lo up && "$@"', "sh"]
+_HANDED_OVER = Path(within.__file__).with_name("handed_over.py")
+_WITHIN = ["-P", "-m", "rashpa.testing.prepared.within"]
 _SECONDS = 550
-# Examples end after so many frames: a page is not there to wait for.
-_FRAMES = 20
+_FRAMES = 20  # of examples
 _RUN = COMMANDS | {"python", "toml", "json"}
 
 
@@ -37,29 +38,37 @@ def given_of(page: Path) -> Path | None:
     return path if path.is_file() else None
 
 
-def prepare(folder: Path, python: str) -> None:
-    """A clone as `make` leaves it, as far as pages use it."""
-    (folder / ".venv").symlink_to(sys.prefix)
+def prepare(folder: Path, python: str, commands: str) -> None:
+    """A clone as `make` leaves it, as far as pages use it. Commands of rashpa are handed over to `commands`."""
+    programs = folder / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    for path in Path(sys.prefix).iterdir():
+        if path.name != "bin":
+            (folder / ".venv" / path.name).symlink_to(path)
+    for path in (Path(sys.prefix) / "bin").iterdir():
+        if path.name != "rashpa":
+            (programs / path.name).symlink_to(path)
     for name in ("src", "tools", "bench"):
         (folder / name).symlink_to(ROOT / name)
     shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("*.so"))
     for file in (folder / "examples").rglob("*.toml"):
-        text = file.read_text(encoding="utf-8")
-        file.write_text(re.sub(r"(?m)^frames = (\d+)", lambda found: f"frames = {min(int(found[1]), _FRAMES)}", text))
+        file.write_text(shortened(file.read_text(encoding="utf-8"), _FRAMES), encoding="utf-8")
     tools = folder / ".tools"
     tools.mkdir()
     for name, script in (
         # targets that only run something, without the build that is there
         ("make", f'exec {shutil.which("make")} -f {ROOT}/Makefile -o build/.package -o build/.demo "$@" 2>&1'),
-        ("rashpa", f'exec {python} -m rashpa.cli.entry "$@"'),
+        ("rashpa", f'exec {python} -IS {_HANDED_OVER} {commands} {python} "$@"'),
     ):
         (tools / name).write_text(f"#!/bin/sh\n{script}\n")
         (tools / name).chmod(0o755)
+    (programs / "rashpa").symlink_to(tools / "rashpa")
 
 
 def try_page(page: Path, folder: Path, runs: Path, python: str = sys.executable) -> None:
     """Raises AssertionError with what the page's first wrong block said. `runs` is where runs that several pages take for there are kept."""
-    prepare(folder, python)
+    commands = f"rashpa-page-{secrets.token_hex(8)}"
+    prepare(folder, python, commands)
     steps = [
         {"where": block.where, "language": block.language, "text": block.script, "marks": block.marks}
         for block in run_blocks(page)
@@ -72,7 +81,9 @@ def try_page(page: Path, folder: Path, runs: Path, python: str = sys.executable)
         "MPLBACKEND": "Agg",
         "COLUMNS": "150",
     }
-    command = [*(_ALONE if has_own_network() else []), python, str(HERE / "try_page.py")]
+    # ports of its own, and processes that end with the page
+    alone = ["--alone"] if has_own_network() else []
+    command = [python, *_WITHIN, *alone, "--commands", commands, "--", python, str(HERE / "try_page.py")]
     typed = json.dumps({"given": given and str(given), "steps": steps})
     with subprocess.Popen(
         command, cwd=folder, env=environment, stdin=-1, stdout=-1, stderr=-2, text=True, start_new_session=True
@@ -88,6 +99,5 @@ def try_page(page: Path, folder: Path, runs: Path, python: str = sys.executable)
 @cache
 def has_own_network() -> bool:
     """Whether a page can have ports of its own; where not, it has the machine's."""
-    if shutil.which("unshare") is None or shutil.which("ip") is None:
-        return False
-    return subprocess.run([*_ALONE, "true"], capture_output=True, check=False).returncode == 0
+    command = [sys.executable, *_WITHIN, "--alone", "--", "true"]
+    return shutil.which("ip") is not None and subprocess.run(command, capture_output=True, check=False).returncode == 0

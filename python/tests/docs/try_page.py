@@ -10,6 +10,7 @@ import io
 import json
 import linecache
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -28,8 +29,14 @@ BASE: dict[str, Any] = {
     "buffer": [{"name": "full", "sink": [{"kind": "null"}]}],
 }
 _SECONDS = 250
+_FRAMES = 60  # of run files that pages show, which may say what is in them
 _INTERRUPTED = 130
 _KEPT = Path(".exported")
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a run file that ends after so many frames: a page is not there to wait for."""
+    return re.sub(r"\bframes = (\d+)", lambda found: f"frames = {min(int(found[1]), most)}", text)
 
 
 def with_fragment(base: dict[str, Any], fragment: dict[str, Any]) -> dict[str, Any]:
@@ -93,7 +100,7 @@ class Page:
                 path = Path(marks[mark])
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with path.open(mode, encoding="utf-8") as file:
-                    file.write(text)
+                    file.write(shortened(text, _FRAMES) if path.suffix == ".toml" else text)
                 return
         if language == "toml":
             self._fragment(text)

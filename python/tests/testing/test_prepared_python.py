@@ -110,11 +110,37 @@ def test_exit_codes_and_messages_are_the_same(tmp_path: Path) -> None:
     assert forked.returncode == started.returncode != 0
 
 
+@pytest.mark.parametrize("more", [{"COLUMNS": "60"}, {"COLUMNS": "160", "TERM": "dumb", "PYTHONUNBUFFERED": "1"}])
+def test_variables_that_a_command_reads_itself_are_heeded(tmp_path: Path, more: dict[str, str]) -> None:
+    environment = {**os.environ, **more}
+    forked = command("run", "--help", cwd=tmp_path, env=environment)
+    with prepared_python.ordinary_starts():
+        started = command("run", "--help", cwd=tmp_path, env=environment)
+    said = end(forked)
+    assert said == end(started)
+    assert max(len(line) for line in said[0].splitlines()) <= int(more["COLUMNS"])
+
+
+def test_output_is_not_held_back_where_a_variable_says_so(tmp_path: Path) -> None:
+    (tmp_path / "facts_of_process.py").write_text("import sys; sys.stdout.write('said'); sys.stdin.read()")
+    process = subprocess.Popen(
+        [sys.executable, *MODULE, "receiver"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert os.read(process.stdout.fileno(), 4) == b"said"  # before it ends
+    process.communicate(timeout=20)
+
+
 def test_what_a_server_cannot_give_is_an_ordinary_start(tmp_path: Path) -> None:
     most = resource.getrlimit(resource.RLIMIT_NOFILE)
     asked: list[dict[str, Any]] = [
         {"env": {**os.environ, "PYTHONUTF8": "1"}},
-        {"env": {**os.environ, "COLUMNS": "50"}},
+        {"env": {**os.environ, "LC_ALL": "C"}},
+        {"env": {**os.environ, "OF_THE_TEST": "x" * prepared_server.VARIABLE_PADDING}},
         {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most[0] - 1, most[1]))},
         {"umask": 0o77},
         {"close_fds": False},

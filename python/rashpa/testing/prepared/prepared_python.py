@@ -37,13 +37,11 @@ _READ_AT_START = (
     "LC_",
     "LANG",
     "TZ",
-    "COLUMNS",
-    "LINES",
-    "TERM",
     "TTY_",
     "NO_COLOR",
     "FORCE_COLOR",
 )
+_READ_BY_THE_SERVER = {"PYTHONUNBUFFERED"}
 _PLAIN = {
     "preexec_fn": None,
     "executable": None,
@@ -56,10 +54,15 @@ _PLAIN = {
     "umask": -1,
     "process_group": -1,
 }
-_COMMANDS = (["-m", "rashpa.cli.entry"], ["-P", "-m", "rashpa.data.files.limited_process"])
+_COMMANDS = (
+    ["-m", "rashpa.cli.entry"],
+    ["-P", "-m", "rashpa.data.files.limited_process"],
+    ["-P", "-m", "rashpa.testing.prepared.within"],
+)
 _LIMITS = sorted({getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")})
 _PIPES = (("p2cread", 0), ("c2pwrite", 1), ("errwrite", 2))
 _LONGEST = prepared_server.PADDING - 64
+_LONGEST_VARIABLES = prepared_server.VARIABLE_PADDING
 
 
 class _Server:
@@ -79,14 +82,18 @@ class _Server:
                     _INTERPRETER,
                     "-P",
                     "-m",
-                    prepared_server.__name__,
+                    prepared_server.__package__,
                     str(there.fileno()),
                     "x" * prepared_server.PADDING,
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=(there.fileno(),),
-                env={**environment, **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")},
+                env={
+                    **environment,
+                    **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"),
+                    prepared_server.VARIABLE: "x" * prepared_server.VARIABLE_PADDING,
+                },
                 cwd="/",
             )
         atexit.register(_end, here, process)
@@ -148,13 +155,18 @@ def _limits() -> list[tuple[int, int]]:
     return [resource.getrlimit(one) for one in _LIMITS]
 
 
-def _read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
-    return {key: value for key, value in environment.items() if key.startswith(_READ_AT_START)}
+def read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that an interpreter or a library reads when it starts: a forked process has those of its server."""
+    return {
+        key: value
+        for key, value in environment.items()
+        if key.startswith(_READ_AT_START) and key not in _READ_BY_THE_SERVER
+    }
 
 
 def _inherits(environment: Mapping[str, str]) -> bool:
     """Return whether a child of the server has the limits of this process, and found these variables when it started."""
-    return _State.limits == _limits() and _read_at_start(_State.environment) == _read_at_start(environment)
+    return _State.limits == _limits() and read_at_start(_State.environment) == read_at_start(environment)
 
 
 def _is_ours(words: object) -> bool:
@@ -199,6 +211,8 @@ def _forked(given: Mapping[str, Any]) -> int | None:
     environment = os.environ if given["env"] is None else given["env"]
     standard = [given[name] if given[name] != -1 else number for name, number in _PIPES]
     if not all(isinstance(text, str) for pair in environment.items() for text in pair):
+        return None
+    if sum(len(os.fsencode(text)) + 1 for pair in environment.items() for text in pair) > _LONGEST_VARIABLES:
         return None
     try:
         if any(os.isatty(one) for one in standard) or not _inherits(environment):

@@ -2,7 +2,7 @@
 """A Python process that has imported rashpa and becomes its commands: each request forks a child of the process that asks, which goes on as
 `python -m rashpa.…` would. A start then takes milliseconds, where an interpreter needs 0.4 s of a processor for its imports.
 
-`python -P -m rashpa.testing.prepared.prepared_server FD PADDING` serves the socket FD until its other end is closed. See prepared_python.py for the other end.
+`python -P -m rashpa.testing.prepared FD PADDING` serves the socket FD until its other end is closed. See prepared_python.py for the other end.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ import socket
 import struct
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -27,6 +27,9 @@ HEAD = struct.Struct("=I")
 ANSWER = struct.Struct("=i")
 PADDING = 4096
 """Bytes of the server's command line: a child writes its own there, for readers of /proc/PID/cmdline."""
+VARIABLE = "RASHPA_TEST_PREPARED"
+VARIABLE_PADDING = 16384
+"""Bytes of this variable of the server: a child writes its own variables there, for readers of /proc/PID/environ."""
 
 _IMPORTED = (
     "anyio._backends._asyncio",
@@ -65,7 +68,8 @@ _IMPORTED = (
 _CLONE_PARENT, _CHILD_SETTID, _CHILD_CLEARTID = 0x8000, 0x01000000, 0x00200000
 _GET_TID_ADDRESS, _SET_NAME = 40, 15
 _CLONE = {"x86_64": 56, "aarch64": 220}
-_ARGUMENTS = slice(45, 47)  # fields 48 and 49 of /proc/PID/stat, counted behind the process's name: their begin and end
+# fields 48 to 51 of /proc/PID/stat, counted behind the process's name: begin and end of the arguments, and of the variables
+_ARGUMENTS, _VARIABLES = slice(45, 47), slice(47, 49)
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -80,6 +84,19 @@ class Order(NamedTuple):
     processors: list[int]
     session: bool
     targets: list[int]  # of the descriptors that came with it
+    limits: str = ""  # of the process that asks, as /proc has them; "" where it has compared them itself
+
+
+class _Here:
+    """This process: whether it has been prepared, and where others see its variables."""
+
+    prepared = False
+    variables: tuple[int, int] | None = None  # address, bytes
+
+
+def is_prepared() -> bool:
+    """Return whether this process was forked from one that has imported rashpa."""
+    return _Here.prepared
 
 
 def receive(connection: socket.socket) -> tuple[Order, list[int]] | None:
@@ -124,25 +141,49 @@ def fork_sibling() -> int:
     return number
 
 
-def _disguise(words: Sequence[str]) -> None:
-    """Show `words` as the command line of this process, with empty words behind them. They lie where the server's command line was."""
+def _disguise(words: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Show `words` as the command line of this process, with empty words behind them, and these variables beside those of the server. They lie where the
+    server's command line and its long variable were."""
     with contextlib.suppress(OSError, ValueError):
-        begin, end = (int(word) for word in Path("/proc/self/stat").read_text().rpartition(")")[2].split()[_ARGUMENTS])
+        begin, end = _span(_ARGUMENTS)
         line = b"".join(os.fsencode(word) + b"\0" for word in words)[: end - begin - 1]
         ctypes.memmove(begin, line.ljust(end - begin, b"\0"), end - begin)
+    if _Here.variables is not None:
+        begin, size = _Here.variables
+        block = b"".join(os.fsencode(f"{key}={value}") + b"\0" for key, value in environment.items())[: size - 1]
+        ctypes.memmove(begin, block.ljust(size, b"\0"), size)
     _LIBC.prctl(_SET_NAME, os.fsencode(Path(words[0]).name)[:15], 0, 0, 0)
 
 
-def _streams() -> None:
+def _span(fields: slice) -> tuple[int, int]:
+    begin, end = (int(word) for word in Path("/proc/self/stat").read_text().rpartition(")")[2].split()[fields])
+    return begin, end
+
+
+def _find_variable() -> tuple[int, int] | None:
+    """Return where the long variable lies that the server was given for its children, and how long it is."""
+    long = os.fsencode(f"{VARIABLE}={os.environ.pop(VARIABLE, '')}")
+    with contextlib.suppress(OSError, ValueError):
+        begin, end = _span(_VARIABLES)
+        place = ctypes.string_at(begin, end - begin).find(long)
+        if place >= 0 and len(long) > VARIABLE_PADDING:
+            return begin + place, len(long)
+    return None
+
+
+def _streams(environment: Mapping[str, str]) -> None:
     """Open the standard streams anew, as an interpreter does at its start. None is a terminal: such starts are ordinary ones."""
+    at_once = environment.get("PYTHONUNBUFFERED", "") != ""
     for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
         try:
-            raw = io.open(number, f"{mode}b", -1, closefd=False)  # noqa: SIM115, UP020
+            raw = io.open(number, f"{mode}b", 0 if at_once and mode == "w" else -1, closefd=False)  # noqa: SIM115, UP020
         except OSError:
             stream = None
         else:
             errors = "backslashreplace" if number == 2 else None
-            stream = io.TextIOWrapper(raw, encoding="utf-8", errors=errors, line_buffering=number == 2)
+            stream = io.TextIOWrapper(
+                raw, encoding="utf-8", errors=errors, line_buffering=number == 2, write_through=at_once and mode == "w"
+            )
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
 
@@ -164,14 +205,16 @@ def _place(order: Order, descriptors: list[int]) -> None:
     os.environ.clear()
     os.environ.update(order.environment)
     tempfile.tempdir = None
-    _streams()
-    _disguise([order.name, *order.arguments])
-    sys.orig_argv[:] = [order.name, *order.arguments]
+    _streams(order.environment)
 
 
-def _go_on(order: Order) -> None:
-    """Run the order's module or script as the main program of this process."""
-    words = list(order.arguments)
+def go_on(name: str, arguments: Sequence[str]) -> NoReturn:
+    """Run the module or script that the interpreter `name` is given as the main program of this process, to its end."""
+    _disguise([name, *arguments], os.environ)
+    sys.orig_argv[:] = [name, *arguments]
+    if not _is_leaf(arguments):
+        nested()
+    words = list(arguments)
     safe = words[0] == "-P"
     if safe:
         del words[0]
@@ -180,12 +223,15 @@ def _go_on(order: Order) -> None:
         sys.argv[:] = words[1:]
         runpy.run_module(words[1], run_name="__main__", alter_sys=True)
     else:
+        sys.path[:0] = [] if safe else [str(Path(words[0]).parent)]
         sys.argv[:] = words
         runpy.run_path(words[0], run_name="__main__")
+    sys.exit()
 
 
 def prepare() -> None:
     """Import what commands and nodes need, and let the collector pass over it."""
+    _Here.variables = _find_variable()
     for name in _IMPORTED:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
@@ -212,7 +258,7 @@ def serve(connection: socket.socket) -> tuple[Order, list[int]] | None:
 
 def nested() -> None:
     """Start a server of this process's own: the processes that it starts are its children. Call it before there is a second thread."""
-    from rashpa.testing.prepared import prepared_python
+    from rashpa.testing.prepared import prepared_python  # it imports this module
 
     here, there = socket.socketpair()
     if os.fork() != 0:
@@ -226,7 +272,7 @@ def nested() -> None:
     kept = there.detach()
     os.dup2(kept, 3)
     os.closerange(4, 1024)
-    _disguise(["prepared-python"])
+    _disguise(["prepared-python"], {})
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     become(socket.socket(fileno=3))
 
@@ -237,18 +283,21 @@ def become(connection: socket.socket) -> NoReturn:
     if got is None:
         os._exit(0)
     connection.close()
+    run(*got)
+
+
+def run(order: Order, descriptors: list[int]) -> NoReturn:
+    """Run the command of an order, in a process that was forked for it."""
+    _Here.prepared = True
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    order, descriptors = got
     _place(order, descriptors)
-    if not _is_leaf(order.arguments):
-        nested()
-    _go_on(order)
-    sys.exit()
+    go_on(order.name, order.arguments)
 
 
 def _is_leaf(words: Sequence[str]) -> bool:
     """Return whether this command starts no others of rashpa: nodes, and readers under limits."""
-    return words[:2] == ["-P", "-m"] or words[2:3] in (["emulator"], ["receiver"])
+    of_rashpa = words[2:3] if words[0] == "-m" else words[1:2]
+    return list(words[:2]) == ["-P", "-m"] or list(of_rashpa) in (["emulator"], ["receiver"])
 
 
 def main() -> None:
@@ -258,7 +307,3 @@ def main() -> None:
     if threads := len(os.listdir("/proc/self/task")) - 1:  # noqa: PTH208
         sys.exit(f"prepared Python: {threads} threads besides the first; a process with threads cannot be forked")
     become(connection)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A prepared process: `python -P -m rashpa.testing.prepared FD PADDING`."""
+
+from rashpa.testing.prepared import prepared_server
+
+prepared_server.main()
