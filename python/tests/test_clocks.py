@@ -24,7 +24,6 @@ MAY = {
     "python/rashpa/node/door/audit.py": "when somebody gave an order",
     "python/rashpa/node/host/load.py": "when a process has begun, beside the time of its machine",
     "python/rashpa/node/judge/trial_sender.py": "the time of an image in its record",
-    "python/rashpa/node/logs/log.py": "lines of logs, as the machine's own logs have them",
     "python/rashpa/node/offline/measure.py": "the day of a measurement",
     "python/rashpa/node/offline/process_facts.py": "when images were processed",
     "src/bindings/log.cpp": "lines of logs",
