@@ -114,6 +114,19 @@ def test_the_page_of_a_kernel_names_the_units_that_have_it(name: str) -> None:
     assert named == set(KERNELS[name])
 
 
+def test_the_page_of_groups_names_every_key_that_a_group_refuses() -> None:
+    program = (ROOT / "python" / "rashpa" / "control" / "plan" / "groups.py").read_text(encoding="utf-8")
+    refused = set(
+        re.findall(
+            r"""source\.where\(\(["'](?:run|link|faults|detector)["'](?:, ["']\w+["'])*, ["'](\w+)["']\)\)""", program
+        )
+    )
+    refused |= {"feedback", *re.findall(r'sink\.kind == "(\w+)"', program)}
+    assert {"frames", "series_frames", "trigger", "flow", "records", "dead_modules"} <= refused
+    text = (ROOT / "docs" / "how-to" / "use_a_group.md").read_text(encoding="utf-8").split("## Limits of a group")[1]
+    assert [key for key in sorted(refused) if not re.search(rf"`[^`]*\b{key}\b[^`]*`", text)] == []
+
+
 def test_examples_have_numbers_of_their_own() -> None:
     numbers = [path.name.split("_")[0] for path in (ROOT / "examples").iterdir() if path.name[:2].isdigit()]
     assert sorted(set(numbers)) == sorted(numbers)
