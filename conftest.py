@@ -43,6 +43,7 @@ LONG = {
     "python/tests/data/test_conformance.py": 39,
     "python/tests/control/test_manager.py": 38,
     "tests/chaos/test_checks.py": 38,
+    "tests/chain/test_limits.py": 36,
     "python/tests/node/judge/test_judged_senders.py": 36,
     "python/tests/control/test_attach.py": 34,
     "python/tests/data/test_meaning_of_arrays.py": 32,

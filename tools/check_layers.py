@@ -53,7 +53,7 @@ CXX_ROOMS: Mapping[str, tuple[str, ...]] = {
         "emulator": "card",
         "link": "sending arrivals shim inproc pcie roce fpga verbs sls stream2 factory testing",
         "kernel": "contract device photons rings peaks testing",
-        "unit": "split dealt cpu cuda opencl fpga contract",
+        "unit": "limits split dealt cpu cuda opencl fpga contract",
         "sink": "journal hdf5 raw stores nxmx repair simple stream2 testing",
         "receiver": "views buffers sinks",
     }.items()

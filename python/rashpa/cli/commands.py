@@ -101,6 +101,14 @@ COMMANDS = {
             ExitCode.BAD_INPUT: "there is no such run",
         },
     ),
+    "limits": Listed(
+        "run.limits",
+        "Give a veto other limits while its run goes on, from the next stack on. The answer names the first image that has them; file and report record it.",
+        "run",
+        codes={
+            ExitCode.BAD_INPUT: "there is no such run, veto or limit, or its receiver cannot change it",
+        },
+    ),
     "join": Listed(
         "run.join",
         "Add a receiver to a group of a run that goes on. It has the group's buffer, kernels and sinks, files of its own, and its share of the images from then on.",

@@ -235,7 +235,7 @@ class Hex(Form):
 DOCUMENTS: dict[str, type[BaseModel]] = {
     **dict.fromkeys(("demo", "run", "attach"), Carried),
     "stop": Ended,
-    **dict.fromkeys(("pause", "resume", "abort", "join", "free"), Answer),
+    **dict.fromkeys(("pause", "resume", "abort", "limits", "join", "free"), Answer),
     "trigger": Triggered,
     "doctor": Doctored,
     **dict.fromkeys(("node status", "node abort", "node reset"), NodeAnswer),

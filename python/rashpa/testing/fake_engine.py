@@ -28,6 +28,7 @@ from rashpa.control.telegrams.telegram import (
     Placement,
 )
 from rashpa.node.engine.engine import EngineError, Table
+from rashpa.node.engine.limits.limit_books import LimitBooks
 from rashpa.node.engine.preview import Masked, Preview, Shown
 from rashpa.node.logs.log import NativeMessage
 from rashpa.testing.fake_source import COMPLETE, MISSING, OPEN, PARTIAL, RECORD, FakeSource
@@ -77,6 +78,7 @@ class FakeDestination:
         self._stopping = threading.Event()
         self._finishing = threading.Event()
         self.held: list[bool] = []
+        self._limits: dict[str, LimitBooks] = {}  # by buffer
         self._thread = threading.Thread(target=self._receive, daemon=True)
 
     def configured(self, node: str) -> Configured:
@@ -133,6 +135,11 @@ class FakeDestination:
     def hold_deadlines(self, held: bool) -> None:
         """Keep the order for tests: a fake has no deadlines."""
         self.held.append(held)
+
+    def set_limits(self, order: telegram.SetLimits) -> None:
+        """Keep the change from image 0 on: a fake has no stacks."""
+        buffer = next(one for one in self._order.buffers if one.name == order.buffer)
+        self._limits.setdefault(order.buffer, LimitBooks(buffer.kernels)).change(order, lambda _: 0)
 
     def deal(self, order: telegram.Resend | telegram.Feed) -> None:  # noqa: ARG002
         raise EngineError("state", "a receiver takes what comes")
@@ -283,6 +290,7 @@ class FakeDestination:
                 written=accepted,
             ),
             counts=(Count(group="veto", name="too_few", value=vetoed),),
+            limits=self._limits[buffer.name].changes if buffer.name in self._limits else (),
             latencies=tuple(_latency_of(stage, complete) for stage in ("ready", "decision", "written")),
             dtps=tuple(dtps),
             sinks=tuple(

@@ -94,6 +94,9 @@ class FakeSource:
     def hold_deadlines(self, held: bool) -> None:  # noqa: ARG002  as of every engine
         raise EngineError("state", "an emulator waits for no image")
 
+    def set_limits(self, order: telegram.SetLimits) -> None:  # noqa: ARG002  as of every engine
+        raise EngineError("state", "an emulator vetoes no image")
+
     def deal(self, order: telegram.Resend | telegram.Feed) -> None:  # noqa: ARG002
         raise EngineError("state", "a fake emulator deals to no groups")
 

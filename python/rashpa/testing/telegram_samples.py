@@ -100,6 +100,13 @@ def telegram_samples() -> dict[str, t.Telegram]:
         "resend": t.Resend(group="farm", member="b", image=120),
         "feed": t.Feed(group="farm", member="b", fed=True),
         "hold_deadlines": t.HoldDeadlines(held=True),
+        "set_limits": t.SetLimits(
+            buffer="full",
+            number=1,
+            by="operator at the page",
+            kernel=_KERNEL.validate_python({"name": "bragg_count", "threshold": 5, "min_pixels": 40}),
+            owner=_OWNER,
+        ),
         "abort": t.Abort(force=True),
         "reset": t.Reset(),
         "get_status": t.GetStatus(),
@@ -353,6 +360,18 @@ def _destination_status() -> t.DestinationStatus:
         dtps=(dtp,),
         to_write=10,
         first_errored=t.FirstErrored(index=70, frame=70, reason="storage", text="No space left on device"),
+        limits=(
+            t.LimitChange(
+                time_ns=1764298000000000000,
+                number=1,
+                step="bragg_count",
+                key="min_pixels",
+                old="20",
+                new="40",
+                first_image=120,
+                by="operator at the page",
+            ),
+        ),
         busy="kernel python has been at work on image 71 (frame 71) for 4 s and does not come to its end",
         sinks=(
             t.SinkStatus(

@@ -89,6 +89,7 @@ ASKS = {
     "stop": ["stop", "out"],
     "pause": ["pause", "out"],
     "abort": ["abort", "out"],
+    "limits": ["limits", "out", "few", "keep=1"],
     "join": ["join", "out"],
     "inspect": ["inspect", "report"],
 }

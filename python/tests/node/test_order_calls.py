@@ -3,9 +3,15 @@
 
 import pytest
 
+from rashpa.control.runfile.kernels import MODELS
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import Telegram
 from rashpa.node.state.order_calls import OrderError, call_of, check_role
+
+VETO = next(model for model in MODELS if "keep" in model.model_fields)
+SET_LIMITS = telegram.SetLimits(
+    buffer="full", number=0, kernel=VETO.model_validate({"name": "veto", "keep": "n > 1", "reason": "few"})
+)
 
 
 @pytest.mark.parametrize(
@@ -17,6 +23,7 @@ from rashpa.node.state.order_calls import OrderError, call_of, check_role
         ("receiver", telegram.Resend(group="farm", member="a", image=0)),
         ("receiver", telegram.Feed(group="farm", member="a", fed=True)),
         ("emulator", telegram.HoldDeadlines(held=True)),
+        ("emulator", SET_LIMITS),
     ],
     ids=lambda one: one if isinstance(one, str) else type(one).__name__,
 )
@@ -43,6 +50,7 @@ def test_each_order_means_one_call_of_the_engine() -> None:
         (stop, ("stop", (stop,))),
         (feed, ("deal", (feed,))),
         (telegram.HoldDeadlines(held=True), ("hold_deadlines", (True,))),
+        (SET_LIMITS, ("set_limits", (SET_LIMITS,))),
         (telegram.Abort(), ("abort", ())),
     ]
     for order, expected in orders:

@@ -342,6 +342,12 @@ void bind_receiver(nb::module_& m) {
       .def("start", &Receiver::start, nb::call_guard<nb::gil_scoped_release>())
       .def("hold_deadlines", &Receiver::hold_deadlines, "held"_a, nb::call_guard<nb::gil_scoped_release>())
       .def(
+          "adjust",
+          [](Receiver& engine, std::size_t buffer, std::size_t step, const ConfiguredKernel& with) {
+            return engine.adjust(buffer, step, with.step);
+          },
+          "buffer"_a, "step"_a, "with_"_a, nb::call_guard<nb::gil_scoped_release>())
+      .def(
           "finish",
           [](Receiver& engine, const std::vector<std::pair<std::uint32_t, std::uint64_t>>& told) {
             std::vector<receiver::DtpEnd> ends;

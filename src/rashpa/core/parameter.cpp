@@ -148,6 +148,7 @@ std::string json_of(const Parameter& parameter) {
   if (!parameter.not_above.empty()) out += R"(, "not_above": )" + json_of(std::string_view(parameter.not_above));
   if (parameter.file) out += R"(, "file": true)";
   if (parameter.pixel_value) out += R"(, "pixel_value": true)";
+  if (parameter.live) out += R"(, "live": true)";
   return out + fmt::format(R"(, "doc": {}}})", json_of(std::string_view(parameter.doc)));
 }
 

@@ -36,6 +36,7 @@ struct Parameter {
   std::string not_above{};                   ///< integer: name of a parameter that it does not exceed
   bool file = false;                         ///< text: a file that a node reads at set-up; relative to the run file
   bool pixel_value = false;                  ///< compared with pixels: must be a value that their type can have
+  bool live = false;                         ///< a limit that may change while a run goes on, at a stack's border
   Kind kind = Kind::integer;                 ///< set by Parameters::add
   std::optional<ParameterValue> standard{};  ///< set by Parameters::add; none: the parameter is needed
 };

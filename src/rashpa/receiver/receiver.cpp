@@ -292,6 +292,18 @@ void Receiver::start() {
 
 void Receiver::hold_deadlines(bool held) noexcept { scheduler_->hold_deadlines(held); }
 
+std::uint64_t Receiver::adjust(std::size_t buffer, std::size_t step, const kernel::StepOf& with) {
+  const Buffer& one = at(buffer);
+  const std::uint64_t first = unit::adjust(*one.unit, step, with) * one.lane->config().stack;
+  const std::uint64_t images = one.lane->images();
+  if (state_.load() == State::stopped || (one.lane->end_known() && first >= images)) {
+    throw StateError(fmt::format(
+        "receiver: buffer {}: all of its {} images have been begun; set the limits of the next run in its run file",
+        one.lane->config().name, images));
+  }
+  return first;
+}
+
 void Receiver::finish(const std::vector<DtpEnd>& ends) {
   std::vector<std::optional<std::uint64_t>> by_buffer(buffers_.size());
   for (const DtpEnd& told : ends) {

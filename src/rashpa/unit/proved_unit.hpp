@@ -15,7 +15,7 @@ namespace rashpa::unit {
 /// before the unit has it, and asked for behind the copy. Of one that was written over by then the unit sees nothing,
 /// and it is errored. So what steps keep for later images is of images that the books call intact, and of all of them.
 /// Any unit; the copy is made by the thread that submits.
-class ProvedUnit final : public Unit, public Accumulating, public OnDevice, public Noticing {
+class ProvedUnit final : public Unit, public Accumulating, public Adjusting, public OnDevice, public Noticing {
  public:
   /// Throws ResourceError when there is no memory for the copies.
   ProvedUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell);
@@ -34,6 +34,9 @@ class ProvedUnit final : public Unit, public Accumulating, public OnDevice, publ
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override { return unit_->failure(failed_in); }
   [[nodiscard]] std::optional<Busy> busy() const override { return unit_->busy(); }
   [[nodiscard]] std::string notice() const override { return notice_of(*unit_); }
+  std::uint64_t adjust(std::size_t step, const kernel::StepOf& with) override {
+    return unit::adjust(*unit_, step, with);
+  }
 
  private:
   [[nodiscard]] bool to_be_copied(const StackImage& image) const noexcept;

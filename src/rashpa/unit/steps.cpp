@@ -238,6 +238,28 @@ Steps steps_of(const Pipeline& pipeline, const Layout& layout) {
   return steps;
 }
 
+void check_adjusted(const Steps& steps, std::size_t number, const kernel::StepOf& with) {
+  if (number >= steps.steps.size()) {
+    throw ConfigError(fmt::format("unit: there is no step {}; the pipeline has {}", number, steps.steps.size()));
+  }
+  const PlannedStep& planned = steps.steps[number];
+  const Declaration& before = planned.step->declaration();
+  const Declaration& after = with->declaration();
+  const Port* const verdict = after.made(Port::Kind::verdict);
+  if (before.name != after.name || verdict == nullptr ||
+      verdict->reasons != before.made(Port::Kind::verdict)->reasons) {
+    throw ConfigError(fmt::format("unit: step {} is {}, and gets limits from {}; name the same kernel and reason",
+                                  number, before.name, after.name));
+  }
+  static_cast<void>(with->fit(planned.in_shape, planned.in));
+  with->fit_columns(std::span(steps.output.results.columns).first(planned.first_column));
+  const auto tap = with->count_tap();
+  if (planned.rides && (!tap || tap->threshold != planned.rides->threshold)) {
+    throw ConfigError(
+        fmt::format("unit: {}: threshold: it is fixed from the start of a run on; change other limits", before.name));
+  }
+}
+
 kernel::Setup Steps::setup(std::size_t number, const Layout& layout, unsigned workers, std::uint32_t benches) const {
   const PlannedStep& step = steps[number];
   return {.shape = step.in_shape,

@@ -60,6 +60,9 @@ struct Steps {
   [[nodiscard]] Busy busy(const StepWatch::Doing& doing, std::size_t first, std::size_t last) const;
 };
 
+/// Throws ConfigError when `with` cannot give its limits to step `number`: another kernel, or one that does not fit.
+void check_adjusted(const Steps& steps, std::size_t number, const kernel::StepOf& with);
+
 /// Throws ConfigError that names the kernel and the remedy.
 Steps steps_of(const Pipeline& pipeline, const Layout& layout);
 

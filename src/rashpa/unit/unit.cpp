@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rashpa/unit/unit.hpp"
 
+#include <fmt/core.h>
+
 #include "rashpa/core/ability.hpp"
+#include "rashpa/core/error.hpp"
 
 namespace rashpa::unit {
 
@@ -13,6 +16,16 @@ Accumulated concluded(Unit& unit) noexcept {
 std::size_t device_bytes_of(const Unit& unit) noexcept {
   const auto* const on_device = able<const OnDevice>(unit);
   return on_device == nullptr ? 0 : on_device->device_bytes();
+}
+
+std::uint64_t adjust(Unit& unit, std::size_t step, const kernel::StepOf& with) {
+  auto* const adjusting = able<Adjusting>(unit);
+  if (adjusting == nullptr) {
+    throw StateError(fmt::format(
+        "unit: limits of vetoes are fixed from its start on ({}); start another run, or use unit cpu or opencl",
+        unit.how()));
+  }
+  return adjusting->adjust(step, with);
 }
 
 std::string notice_of(const Unit& unit) {

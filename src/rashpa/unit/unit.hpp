@@ -154,6 +154,18 @@ class Noticing {
   [[nodiscard]] virtual std::string notice() const = 0;
 };
 
+/// A unit whose vetoes may get other limits while stacks go through it.
+class Adjusting {
+ public:
+  virtual ~Adjusting() = default;
+  /// Gives step `step` of the pipeline the limits of `with`, the same kernel with other limits. Returns the number of
+  /// the first stack that is decided by them. Throws ConfigError. Any thread.
+  virtual std::uint64_t adjust(std::size_t step, const kernel::StepOf& with) = 0;
+};
+
+/// The same of any unit. Throws StateError of one that has its limits from its start to its end.
+std::uint64_t adjust(Unit& unit, std::size_t step, const kernel::StepOf& with);
+
 /// The answers of the three; of a unit that is none of them nothing, 0, nothing. For questions once in a while.
 [[nodiscard]] Accumulated concluded(Unit& unit) noexcept;
 [[nodiscard]] std::size_t device_bytes_of(const Unit& unit) noexcept;

@@ -235,6 +235,7 @@ def _buffer(outcome: Outcome, buffer: BufferStatus) -> dict[str, Any]:
         "unit": buffer.unit,
         "unit_error": buffer.unit_error,
         "busy": buffer.busy,
+        "limits": [dataclasses.asdict(one) for one in buffer.limits],
         "unexplained": account.unexplained if account else None,
         "dtps": [
             {

@@ -21,6 +21,7 @@ from rashpa.cli.report.report_tables import (
     emulators_part,
     events_part,
     latency_table,
+    limits_part,
     receivers_part,
     run_table,
     sinks_table,
@@ -71,6 +72,7 @@ def _tables_before(report: dict[str, Any]) -> list[Part]:
         Heading("The books"),
         books_table(report),
         *vetoes_part(report),
+        *limits_part(report),
         Heading("Images"),
     ]
 

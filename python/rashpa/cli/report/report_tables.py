@@ -2,6 +2,7 @@
 """The tables of report.html: all facts of report.json for people."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 from rashpa.cli.report.page_parts import Heading, Note, Part, Table, pairs_of, table_of
@@ -99,6 +100,27 @@ def vetoes_part(report: dict[str, Any]) -> Iterable[Part]:
         )
         said += [text for text in (buffer["unit_error"], buffer["busy"], buffer["sink_error"]) if text]
         yield from (Note(f"buffer {buffer['name']}: {text}", "bad") for text in said)
+
+
+def limits_part(report: dict[str, Any]) -> Iterable[Part]:
+    """Yield the limits of vetoes that changed while the run went on."""
+    rows = [
+        (
+            buffer["name"],
+            one["step"],
+            one["key"],
+            one["old"],
+            one["new"],
+            one["first_image"],
+            datetime.fromtimestamp(one["time_ns"] / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
+            one["by"],
+        )
+        for buffer in report["buffers"]
+        for one in buffer.get("limits", ())
+    ]
+    if rows:
+        yield Heading("Limits of vetoes that changed")
+        yield table_of(("buffer", "veto", "limit", "before", "then", "from image", "when", "by"), rows)
 
 
 def compression_table(report: dict[str, Any]) -> Table:

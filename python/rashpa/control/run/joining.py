@@ -18,6 +18,7 @@ from rashpa.control.plan.groups import Joined
 from rashpa.control.plan.model import Plan
 from rashpa.control.plan.run_plan import joined_plan
 from rashpa.control.run.configuring import configure_receiver, join_emulator
+from rashpa.control.run.limit_orders import orders_like
 from rashpa.control.run.run_nodes import RunNodes
 from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.telegrams import telegram
@@ -98,6 +99,9 @@ class Joining:
             self._follow(joined)
             await client.order(telegram.Arm(endpoints=sources))
             await client.order(telegram.Start())
+            for buffer in plan.buffers_of(receiver.name):
+                for order in orders_like(fleet, buffer):
+                    await client.order(order)
             await emulator.order(telegram.Feed(group=group.name, member=receiver.name, fed=True))
         except NodeError as error:  # the run goes on without it, as without any member
             await self._groups.give_up(receiver.name, str(error))

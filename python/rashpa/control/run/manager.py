@@ -24,6 +24,7 @@ from rashpa.control.run.adopted_node import AdoptedNode
 from rashpa.control.run.course import Course
 from rashpa.control.run.end import EndOfRun
 from rashpa.control.run.giving_up import GivingUp
+from rashpa.control.run.limit_orders import LimitOrders
 from rashpa.control.run.run_nodes import RunNodes
 from rashpa.control.run.run_notes import Observer, RunNotes, unobserved
 from rashpa.control.telegrams.telegram import Capabilities
@@ -58,6 +59,7 @@ class Manager:
         self._notes = RunNotes(self._fleet, self._nodes, self._outcome, journal, observer)
         self._end = EndOfRun(plan, journal)
         self._steering = Steering(self._fleet, journal, self.interrupt)
+        self._limits = LimitOrders(self._fleet, journal)
         desk = JoinDesk(journal) if journal is not None and plan.groups else None
         self._course = course(self._fleet, self._nodes, self._notes, self._end, self._steering, desk, forced=force)
         self._giving_up = GivingUp(self._fleet, self._nodes, self._notes, self._course.groups)
@@ -66,7 +68,7 @@ class Manager:
 
     async def run(self) -> Outcome:
         """Carry out the run. Faults of nodes raise nothing: they are the outcome's problem."""
-        async with self._closed(), self._steering.attended():
+        async with self._closed(), self._steering.attended(), self._limits.attended():
             self._task = asyncio.create_task(self._course.carry_through())
             try:
                 await asyncio.shield(self._task)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from rashpa.control.books.outcome import Outcome, Progress
 from rashpa.control.handover.journal import journal_of
+from rashpa.control.handover.limits_request import Limits, set_limits
 from rashpa.control.handover.steering import Way, stacks_end_every, steer
 from rashpa.control.nodes.gather_limited import gather_limited
 from rashpa.control.plan.model import Plan
@@ -153,6 +154,12 @@ class RunSession:
     def steer(self, way: Way) -> "Future[str]":
         """Pause the run, resume it, or end it at once; return the action in words. Raise SteerError when the run refuses."""
         return self._do(asyncio.to_thread(steer, self._journal.path, way, _BY, _STEER_S))
+
+    def set_limits(self, step: str, values: Mapping[str, Any], buffer: str = "") -> "Future[str]":
+        """Give a veto other limits from the next stack on: `values` by key, of the step by the reason of its veto, its kernel's name or its number. Return the
+        changes, a line each, with the first image that has them. Raise LimitsError when the run refuses."""
+        wanted = Limits(step, {key: str(value) for key, value in values.items()}, buffer, _BY)
+        return self._do(asyncio.to_thread(set_limits, self._journal.path, wanted, _STEER_S))
 
     def stop(self) -> "Future[Outcome]":
         """End the run in order, before its last frame, and return `ended`. Raise SessionError where its engines cannot."""

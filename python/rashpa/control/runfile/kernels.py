@@ -287,6 +287,17 @@ def first_looking(kernels: Sequence[Kernel]) -> int | None:
     return next(looks, None)
 
 
+def live_keys(kernel: Kernel) -> tuple[str, ...]:
+    """Return the parameters that may change while a run goes on: limits of its verdict."""
+    return tuple(parameter.name for parameter in declaration(kernel.name).parameters if parameter.live)
+
+
+def step_of(kernel: Kernel) -> str:
+    """Return the name of a kernel among the vetoes of a buffer: the reason that it gives, where a parameter names one."""
+    verdict = declaration(kernel.name).made("verdict")
+    return str(getattr(kernel, verdict.by)) if verdict is not None and verdict.by else label_of(kernel)
+
+
 def label_of(kernel: Kernel) -> str:
     """Return the name for plans and messages: "csr", "plugin peaks.so", "python hits:spots"."""
     if isinstance(kernel, PluginKernel):

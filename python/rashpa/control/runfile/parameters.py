@@ -25,6 +25,7 @@ class Parameter:
     default: Any = None
     not_above: str = ""
     pixel_value: bool = False
+    live: bool = False  # a limit of a veto, which may change while a run goes on
     file: bool = False  # a text that names a file, which the receiver reads when it is configured
 
     @property

@@ -47,6 +47,7 @@ TRANSITIONS: dict[str, Transition] = {
     "Trigger": _transition((_S.running,), _S.running, 5.0),
     # these leave the state as it is
     "HoldDeadlines": _transition((_S.running, _S.finished), _S.running, 5.0),
+    "SetLimits": _transition((_S.armed, _S.running), _S.running, 10.0),
     "Join": _transition((_S.running, _S.paused), _S.running, 10.0),
     "Resend": _transition((_S.running, _S.paused, _S.finished), _S.running, 5.0),
     "Feed": _transition((_S.running, _S.paused, _S.finished), _S.running, 5.0),

@@ -33,6 +33,7 @@ from rashpa.control.telegrams.telegram_orders import (
     Resend,
     Reset,
     Resume,
+    SetLimits,
     Start,
     Stop,
     Trigger,
@@ -73,6 +74,7 @@ from rashpa.control.telegrams.telegram_status import (
     FirstErrored,
     GroupStatus,
     Latency,
+    LimitChange,
     MemberStatus,
     Notify,
     SinkStatus,
@@ -100,6 +102,7 @@ Telegram = (
     | Resend
     | Feed
     | HoldDeadlines
+    | SetLimits
     | Abort
     | Reset
     | Trigger
@@ -151,6 +154,7 @@ __all__ = [
     "Interface",
     "Join",
     "Latency",
+    "LimitChange",
     "Link",
     "MemberStatus",
     "Neighbour",
@@ -163,6 +167,7 @@ __all__ = [
     "Resend",
     "Reset",
     "Resume",
+    "SetLimits",
     "SinkStatus",
     "Source",
     "SourceDtp",

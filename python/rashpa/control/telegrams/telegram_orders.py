@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The orders to a node, in the order of a run, and the two answers that bring addresses and memory."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from rashpa.control.runfile.kernels import Kernel
 from rashpa.control.telegrams.telegram_plan import (
+    PART,
     Destination,
     DtpEnd,
     Endpoint,
@@ -86,6 +88,17 @@ class HoldDeadlines(Order):
     the latest."""
 
     held: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetLimits(Order):
+    """Gives a veto of a receiver's buffer other limits from the next stack on. `number`: of the kernel in the buffer's list, from 0; `kernel`: the same with
+    other values of parameters that may change; `by`: the requester, for people. The answer's BufferStatus has the change, with its first image."""
+
+    buffer: str
+    number: int
+    by: str = ""
+    kernel: Kernel = field(metadata={PART: "Kernel"})
 
 
 @dataclass(frozen=True, kw_only=True)

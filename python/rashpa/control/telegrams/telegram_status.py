@@ -173,11 +173,26 @@ class FeedbackStatus:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LimitChange:
+    """A limit of a veto that changed while the run went on. `time_ns`: UTC since 1970; `number`: of the kernel in the buffer's list; `step`: the reason of
+    the veto, or the kernel's name; `old`, `new`: values of the parameter `key`, as JSON; `first_image`: index of the first image that has the new one."""
+
+    time_ns: int
+    number: int
+    step: str
+    key: str
+    old: str
+    new: str
+    first_image: int
+    by: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class BufferStatus:
     """The receiver's counters of one buffer; counts: groups `veto` and `error`, images by reason. `unit`: how it works, in words. `to_write`: images whose
     slots a sink or the unit holds, of `slots` in all (0: unknown). `file`: the master on the receiver's machine; empty: none. `busy`: the step that has
     worked on one image for long, in words; empty: none. `bytes_written`: of written images before compression, `bytes_stored`: bytes that went to storage;
-    over all sinks. Without `end_known` the books expect the images that are known to be due so far."""
+    over all sinks. Without `end_known` the books expect the images that are known to be due so far. `limits`: their changes, in order."""
 
     name: str
     sink_error: str
@@ -197,6 +212,7 @@ class BufferStatus:
     feedback: FeedbackStatus | None = None
     file: str = ""
     busy: str = ""
+    limits: tuple[LimitChange, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,6 +21,7 @@ from rashpa.control.telegrams.telegram import (
     Feed,
     Join,
     Resend,
+    SetLimits,
     SourceStatus,
     Stop,
 )
@@ -63,6 +64,10 @@ class Engine(Protocol):
 
     def hold_deadlines(self, held: bool) -> None:
         """Hold the deadlines of images, or let them pass again (receiver)."""
+        ...
+
+    def set_limits(self, order: SetLimits) -> None:
+        """Give a veto other limits from the next stack on (receiver); `status` has the change."""
         ...
 
     def trigger(self, frames: int) -> None:

@@ -7,6 +7,7 @@ import logging
 from pathlib import Path
 
 from rashpa import _native
+from rashpa.control.runfile.kernels import Kernel
 from rashpa.control.telegrams import telegram
 from rashpa.control.telegrams.telegram import (
     Configured,
@@ -16,10 +17,19 @@ from rashpa.control.telegrams.telegram import (
 from rashpa.data.files.new_folders import remove_empty
 from rashpa.node.engine.engine import EngineError, Table
 from rashpa.node.engine.folders import Folders
+from rashpa.node.engine.limits.limit_books import LimitBooks
 from rashpa.node.engine.native_emulator import link_options, native_endpoint
 from rashpa.node.engine.native_ends import endpoint_of, placement_of
 from rashpa.node.engine.native_errors import native_errors
-from rashpa.node.engine.native_receiver import master_of, missing_folders_of, prefixes_of, receiver_config
+from rashpa.node.engine.native_receiver import (
+    masked_from,
+    master_of,
+    masters_of,
+    missing_folders_of,
+    native_kernel_of,
+    prefixes_of,
+    receiver_config,
+)
 from rashpa.node.engine.native_status import buffer_status, counts_of
 from rashpa.node.engine.output_files import OlderFiles, release_output
 from rashpa.node.engine.picture import Picture
@@ -46,6 +56,9 @@ class NativeDestination:
         self._positions = {buffer.name: position for position, buffer in enumerate(order.buffers)}
         self._slots = [buffer.keys.slots for buffer in order.buffers]
         self._files = [master_of(buffer) for buffer in order.buffers]
+        self._limits = [LimitBooks(buffer.kernels) for buffer in order.buffers]
+        self._masked_from = [masked_from(buffer) for buffer in order.buffers]
+        self._limit_files = [masters_of(buffer) for buffer in order.buffers]
         modules = [buffer.dtps[0].module if buffer.dtps else 0 for buffer in order.buffers]
         described = order.link == "stream2"
         self._series = list(zip(self._files, modules, strict=True)) if described else []  # until they are written
@@ -115,6 +128,19 @@ class NativeDestination:
     def hold_deadlines(self, held: bool) -> None:
         self._engine.hold_deadlines(held)
 
+    def set_limits(self, order: telegram.SetLimits) -> None:
+        if order.buffer not in self._positions:
+            raise EngineError("config", f"buffer: there is no {order.buffer}; there are {', '.join(self._positions)}")
+        position = self._positions[order.buffer]
+        before = self._masked_from[position]
+        step = order.number + (before is not None and before <= order.number)  # behind the step that masks pixels
+
+        def give(kernel: Kernel) -> int:
+            with native_errors():
+                return self._engine.adjust(position, step, native_kernel_of(kernel))
+
+        self._limits[position].change(order, give)
+
     def trigger(self, frames: int) -> None:
         raise EngineError("state", f"a receiver takes what comes; send the trigger of {frames} frames to the emulator")
 
@@ -138,7 +164,19 @@ class NativeDestination:
         with native_errors():
             self._engine.stop()  # completes the files; the books stay as they are
         self._add_series()
+        self._add_limits()
         return True
+
+    def _add_limits(self) -> None:
+        """Add the changes of limits to complete files, once."""
+        files, self._limit_files = self._limit_files, []
+        for books, masters in zip(self._limits, files, strict=False):
+            if not books.changes:
+                continue
+            from rashpa.node.engine.limits.limit_table import write_limits  # h5py, for which no node waits
+
+            for text in write_limits(books.changes, masters):
+                _log.warning("%s", text)
 
     def _add_series(self) -> None:
         """Add the detector's own description of its series to complete files, once."""
@@ -152,7 +190,8 @@ class NativeDestination:
 
     def status(self) -> DestinationStatus:
         status = self._engine.status()
-        known = zip(status.buffers, self._slots, self._files, strict=True)
+        limits = [books.changes for books in self._limits]
+        known = zip(status.buffers, self._slots, self._files, limits, strict=True)
         buffers = tuple(self._with_card(buffer_status(*one)) for one in known)
         counts = counts_of("link", status.link)
         memory = ", ".join(filter(None, (status.memory, self._place.words)))

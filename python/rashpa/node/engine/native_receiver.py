@@ -186,6 +186,23 @@ def master_of(buffer: telegram.Buffer) -> str:
     return next((f"{Path(sink.prefix).absolute()}_master.h5" for sink in sinks), "")
 
 
+def masters_of(buffer: telegram.Buffer) -> list[str]:
+    """Return the paths of all files of this buffer that have a master."""
+    return [f"{Path(sink.prefix).absolute()}_master.h5" for sink in buffer.sinks if isinstance(sink, FILE_ORDERS)]
+
+
+def masked_from(buffer: telegram.Buffer) -> int | None:
+    """Return the number of the kernel before which a step of its own masks bad pixels; None without one."""
+    return first_looking(buffer.kernels) if buffer.bad else None
+
+
+def native_kernel_of(kernel: Kernel) -> _native.Kernel:
+    """Return a kernel that needs neither calibration nor arrays, as those with limits that change."""
+    return _native.Kernel(
+        kernel.name, {name: value for name, value in parameters_of(kernel).items() if value is not None}
+    )
+
+
 def missing_folders_of(order: telegram.Destination) -> list[Path]:
     """Return the folders that the output of this order makes, the deepest first."""
     parents = dict.fromkeys(prefix.parent for prefix in prefixes_of(order))
@@ -255,10 +272,10 @@ def _buffer_config(
     config.special = [_native.SpecialValue(one.value, one.meaning) for one in buffer.special]
     made: list[_native.Kernel] = []
     steps: list[_native.Kernel] = []  # `made`, and the step that masks pixels for them
-    masked_from = first_looking(kernels) if buffer.bad else None
+    masked = masked_from(buffer)
     arriving = Image(buffer.height, buffer.width, counts=_counts_of(buffer))
     for number, kernel in enumerate(kernels):
-        if number == masked_from:
+        if number == masked:
             steps.append(bad_pixels_step(buffer, made))
         seen = _Image(_native.Reshaping(made, buffer.width, buffer.height), mask).mask()
         arriving = replace(arriving, height=seen.shape[0], width=seen.shape[1], mask=seen)

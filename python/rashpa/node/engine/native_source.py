@@ -100,6 +100,9 @@ class NativeSource:
     def hold_deadlines(self, held: bool) -> None:  # noqa: ARG002  as of every engine
         raise EngineError("state", "an emulator waits for no image; tell the receiver")
 
+    def set_limits(self, order: telegram.SetLimits) -> None:  # noqa: ARG002  as of every engine
+        raise EngineError("state", "an emulator vetoes no image; tell the receiver")
+
     def trigger(self, frames: int) -> None:
         with native_errors():
             self._engine.trigger(frames)

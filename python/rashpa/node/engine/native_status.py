@@ -48,8 +48,10 @@ def _books_of(books: _native.Books) -> telegram.Books:
     )
 
 
-def buffer_status(buffer: _native.BufferStatus, slots: int = 0, file: str = "") -> telegram.BufferStatus:
-    """Return the status of a buffer with its DTPs and sinks. `slots`: the number of its slots; `file`: its master."""
+def buffer_status(
+    buffer: _native.BufferStatus, slots: int = 0, file: str = "", limits: tuple[telegram.LimitChange, ...] = ()
+) -> telegram.BufferStatus:
+    """Return the status of a buffer with its DTPs and sinks. `slots`: the number of its slots; `file`: its master; `limits`: their changes."""
     books = _books_of(buffer.books)
     latencies = tuple(
         telegram.Latency(
@@ -96,6 +98,7 @@ def buffer_status(buffer: _native.BufferStatus, slots: int = 0, file: str = "") 
         feedback=_feedback_status(buffer.feedback),
         file=file,
         busy=buffer.busy,
+        limits=limits,
     )
 
 

@@ -135,6 +135,9 @@ class JudgeEngine:
     def hold_deadlines(self, held: bool) -> None:
         """Take the order: the judge has no deadlines."""
 
+    def set_limits(self, order: telegram.SetLimits) -> None:  # noqa: ARG002
+        raise EngineError("state", "a receiver without a pipeline vetoes no image")
+
     def join(self, order: telegram.Join) -> tuple[Endpoint, ...]:  # noqa: ARG002
         raise EngineError("state", "a receiver takes what comes")
 

@@ -208,7 +208,7 @@ class Node:
         if isinstance(order, telegram.Join):
             return await self._join(order, engine, transition)
         await self._bounded(name, transition, call_of(order, engine))
-        stays = isinstance(order, telegram.Resend | telegram.Feed | telegram.HoldDeadlines)
+        stays = isinstance(order, telegram.Resend | telegram.Feed | telegram.HoldDeadlines | telegram.SetLimits)
         if not stays and (self._condition.state is not RunState.finished or isinstance(order, telegram.Abort)):
             self._condition.state = transition.target
         if isinstance(order, telegram.Start):

@@ -24,6 +24,8 @@ def check_role(node: str, role: str, order: Telegram) -> None:
         raise OrderError("state", f"{node} is a receiver: it takes what comes; send {name} to the emulator")
     if role == "receiver" and isinstance(order, telegram.Join | telegram.Resend | telegram.Feed):
         raise OrderError("state", f"{node} is a receiver: images are dealt by the emulator; send {name} there")
+    if role == "emulator" and isinstance(order, telegram.SetLimits):
+        raise OrderError("state", f"{node} is an emulator: it vetoes no image; send {name} to the receiver")
     if role == "emulator" and isinstance(order, telegram.HoldDeadlines):
         raise OrderError("state", f"{node} is an emulator: it waits for no image; send {name} to the receiver")
 
@@ -47,5 +49,7 @@ def call_of(order: Telegram, engine: Engine) -> Callable[[], object]:
             return lambda: engine.deal(order)
         case telegram.HoldDeadlines():
             return lambda: engine.hold_deadlines(order.held)
+        case telegram.SetLimits():
+            return lambda: engine.set_limits(order)
         case _:
             return engine.abort

@@ -22,9 +22,9 @@ const Parameters<Config>& parameters() {
       Parameters<Config>("kernel bragg_count")
           .add({.name = "threshold", .doc = "photons", .least = 1, .most = 2147483647, .pixel_value = true},
                &Config::threshold, Need::needed)
-          .add({.name = "min_pixels", .least = 0, .most = 4294967295, .not_above = "max_pixels"}, &Config::min_pixels,
-               Need::needed)
-          .add({.name = "max_pixels", .least = 0, .most = 4294967295}, &Config::max_pixels);
+          .add({.name = "min_pixels", .least = 0, .most = 4294967295, .not_above = "max_pixels", .live = true},
+               &Config::min_pixels, Need::needed)
+          .add({.name = "max_pixels", .least = 0, .most = 4294967295, .live = true}, &Config::max_pixels);
   return declared;
 }
 
@@ -44,7 +44,7 @@ const Declaration& declared() {
   return declaration;
 }
 
-class Pass final : public CpuPass {
+class Pass final : public CpuPass, public Limited {
  public:
   Pass(const Config& config, CountTap tap, const Setup& setup)
       : threshold_(config.threshold),
@@ -67,6 +67,7 @@ class Pass final : public CpuPass {
     finding.scalars[0] = Scalar::of_count(sum);
     finding.verdict = tap_.verdict(sum);
   }
+  void adopt(Limited& other) noexcept override { tap_ = static_cast<Pass&>(other).tap_; }
 
  private:
   std::int32_t threshold_;

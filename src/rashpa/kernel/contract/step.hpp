@@ -185,6 +185,15 @@ class CpuPass {
   [[nodiscard]] virtual std::string notice() const { return {}; }
 };
 
+/// A pass with limits that may change between two stacks.
+class Limited {
+ public:
+  virtual ~Limited() = default;
+  /// Takes the limits of `other`, a pass of the same step with other limits, which may get its own in return. The
+  /// thread of finish(), between two stacks. Does not allocate.
+  virtual void adopt(Limited& other) noexcept = 0;
+};
+
 /// A step that is nothing but a count: pixels at or above `threshold`, which is its first column; kept from `least` to
 /// `most`, its first and second reason say below and above. Any unit can do it from Tap::count.
 struct CountTap {

@@ -23,10 +23,16 @@ const Parameters<Config>& parameters() {
                 .doc = "sum of all photons; 0: no minimum, sums below zero are kept, too",
                 .least = 0,
                 .most = 1e15,
-                .not_above = "max_counts"},
+                .not_above = "max_counts",
+                .live = true},
                &Config::min_counts)
-          .add({.name = "max_counts", .doc = "sum of all photons", .least = 0, .most = 1e15}, &Config::max_counts)
-          .add({.name = "max_masked", .doc = "fraction of the pixels that may be masked", .least = 0, .most = 1},
+          .add({.name = "max_counts", .doc = "sum of all photons", .least = 0, .most = 1e15, .live = true},
+               &Config::max_counts)
+          .add({.name = "max_masked",
+                .doc = "fraction of the pixels that may be masked",
+                .least = 0,
+                .most = 1,
+                .live = true},
                &Config::max_masked);
   return declared;
 }
@@ -52,7 +58,7 @@ const Declaration& declared() {
   return declaration;
 }
 
-class Pass final : public CpuPass {
+class Pass final : public CpuPass, public Limited {
  public:
   Pass(const Config& config, const Setup& setup)
       : limits_(limits_of(config, setup.shape.pixels())),
@@ -74,6 +80,7 @@ class Pass final : public CpuPass {
     finding.scalars[1] = Scalar::of_count(sum.masked);
     finding.verdict = limits_.verdict(sum);
   }
+  void adopt(Limited& other) noexcept override { limits_ = static_cast<Pass&>(other).limits_; }
 
  private:
   static void add(Totals& to, const Totals& more) noexcept {

@@ -24,8 +24,8 @@ constexpr std::size_t kMostName = 48;
 const Parameters<Config>& parameters() {
   static const auto declared =
       Parameters<Config>("kernel veto")
-          .add({.name = "keep", .doc = "condition on columns of the steps before it, as n_peaks >= 15"}, &Config::keep,
-               Need::needed)
+          .add({.name = "keep", .doc = "condition on columns of the steps before it, as n_peaks >= 15", .live = true},
+               &Config::keep, Need::needed)
           .add({.name = "reason", .doc = "name of the veto, in reports and files"}, &Config::reason, Need::needed);
   return declared;
 }
@@ -66,7 +66,7 @@ void check(const Config& config) {
   }
 }
 
-class Pass final : public CpuPass {
+class Pass final : public CpuPass, public Limited {
  public:
   Pass(const Config& config, const Setup& setup) : rule_(with_key([&] { return Rule(config.keep, setup.before); })) {}
   void begin(std::size_t /*items*/) noexcept override {}
@@ -75,6 +75,7 @@ class Pass final : public CpuPass {
   void finish(std::size_t /*item*/, Finding& finding) noexcept override {
     finding.verdict = rule_.holds(finding.before) ? 0 : 1;
   }
+  void adopt(Limited& other) noexcept override { std::swap(rule_, static_cast<Pass&>(other).rule_); }
 
  private:
   Rule rule_;
@@ -82,7 +83,7 @@ class Pass final : public CpuPass {
 
 #ifdef RASHPA_HAVE_OPENCL
 /// Numbers of images are on the host, where rules look at them.
-class DevicePass final : public opencl::DevicePass {
+class DevicePass final : public opencl::DevicePass, public Limited {
  public:
   DevicePass(const Config& config, const Setup& setup)
       : rule_(with_key([&] { return Rule(config.keep, setup.before); })) {}
@@ -94,6 +95,7 @@ class DevicePass final : public opencl::DevicePass {
   void settle(const opencl::HostItem& /*item*/, Finding& finding) noexcept override {
     finding.verdict = rule_.holds(finding.before) ? 0 : 1;
   }
+  void adopt(Limited& other) noexcept override { std::swap(rule_, static_cast<DevicePass&>(other).rule_); }
 
  private:
   Rule rule_;

@@ -4,7 +4,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/core/error.hpp"
 #include "rashpa/core/frame/frame_record.hpp"
 #include "rashpa/core/system/cache_line.hpp"
@@ -88,6 +90,7 @@ void CpuUnit::make_works() {
     work.pixels = step.in_shape.pixels();
     work.task_pixels = task_pixels(work.pixels, threads_);
     most_pixels = std::max(most_pixels, step.out_shape.pixels());
+    work.rides = step.rides;
     if (!step.rides) work.pass = step.step->on_cpu(steps_.setup(number, layout_, threads_, 1));
     works_.push_back(std::move(work));
   }
@@ -200,8 +203,35 @@ void CpuUnit::work_off() noexcept {
   waiting_.notify_all();
 }
 
+std::uint64_t CpuUnit::adjust(std::size_t step, const kernel::StepOf& with) {
+  check_adjusted(steps_, step, with);
+  Change change{.step = step, .pass = nullptr, .rides = {}};
+  if (steps_.steps[step].rides) {
+    change.rides = with->count_tap();
+  } else {
+    change.pass = with->on_cpu(steps_.setup(step, layout_, threads_, 1));
+    if (able<kernel::Limited>(*change.pass) == nullptr) {
+      throw ConfigError(fmt::format("unit: limits of {} are fixed from the start of a run on; start another run",
+                                    with->declaration().name));
+    }
+  }
+  return changes_.put(std::move(change));
+}
+
+/// True: it is done.
+bool CpuUnit::adopt(Change& change) noexcept {
+  Work& work = works_[change.step];
+  if (change.rides) {
+    work.rides = change.rides;
+  } else {
+    able<kernel::Limited>(*work.pass)->adopt(*able<kernel::Limited>(*change.pass));
+  }
+  return true;
+}
+
 /// Collects what is to be processed. False when that is nothing.
 bool CpuUnit::begin(Stack& stack) noexcept {
+  if (changes_.begin()) changes_.apply(stack.number, [this](Change& change) { return adopt(change); });
   items_ = 0;
   stack.accumulated = {};
   for (Accumulating& one : accumulating_) one.windows.open(stack);
@@ -306,9 +336,9 @@ void CpuUnit::settle(std::size_t number) noexcept {
     Scalar* const numbers = stack_->images[image_[item]].scalars.data();
     Finding finding{.scalars = numbers + step.first_column, .before = numbers};
     const StepWatch::Turn turn = at_work(threads_, number, item);
-    if (step.rides) {
+    if (const auto& rides = works_[number].rides) {
       finding.scalars[0] = Scalar::of_count(counted_[item]);
-      finding.verdict = step.rides->verdict(counted_[item]);
+      finding.verdict = rides->verdict(counted_[item]);
     } else {
       works_[number].pass->finish(item, finding);
     }

@@ -7,6 +7,7 @@
 
 #include "rashpa/memory/buffer.hpp"
 #include "rashpa/memory/team.hpp"
+#include "rashpa/unit/limits/step_changes.hpp"
 #include "rashpa/unit/step_watch.hpp"
 #include "rashpa/unit/steps.hpp"
 #include "rashpa/unit/unit.hpp"
@@ -18,7 +19,7 @@ namespace rashpa::unit {
 /// pixels (so that calibration is read once a stack) or by images, as the pass wants it. An image that a step has
 /// vetoed is not looked at by the steps behind it. Kernels do not throw, so nothing can leave a thread; an image that
 /// cannot be finished (its list is full) becomes `errored`.
-class CpuUnit final : public Unit, public Accumulating, public Noticing, private memory::Team::Work {
+class CpuUnit final : public Unit, public Accumulating, public Adjusting, public Noticing, private memory::Team::Work {
  public:
   /// Throws as make_unit does. Calibration is copied into the unit's own block order.
   CpuUnit(const Pipeline& pipeline, const Layout& layout, const Cores& cores, Doorbell& done_bell);
@@ -35,11 +36,13 @@ class CpuUnit final : public Unit, public Accumulating, public Noticing, private
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override;
   [[nodiscard]] std::optional<Busy> busy() const override;
   [[nodiscard]] std::string notice() const override;
+  std::uint64_t adjust(std::size_t step, const kernel::StepOf& with) override;
 
  private:
   /// The work of one step: a pass over pixels, or none when it rides on an earlier one.
   struct Work {
     std::unique_ptr<kernel::CpuPass> pass;
+    std::optional<kernel::CountTap> rides{};
     memory::Buffer made;          // of a step that makes pixels for other steps: a stack of images
     std::size_t pixels = 0;       // of the images that it sees
     std::size_t task_pixels = 0;  // of one task
@@ -54,6 +57,13 @@ class CpuUnit final : public Unit, public Accumulating, public Noticing, private
     kernel::AccumulatedArrays to{};  // of the window that is being written
   };
 
+  /// Other limits for a step: those of a pass of the same kind, or of a count on the way.
+  struct Change {
+    std::size_t step = 0;
+    std::unique_ptr<kernel::CpuPass> pass;
+    std::optional<kernel::CountTap> rides{};
+  };
+
   // Exactly one thread at a time owns the stack in hand: the submitting thread, or the team's thread that finished a
   // phase. The atomic counters (waiting_, the team's) hand the ownership over.
   void make_works();
@@ -61,6 +71,7 @@ class CpuUnit final : public Unit, public Accumulating, public Noticing, private
   bool conclude_next() noexcept;
   void work_off() noexcept;
   bool begin(Stack& stack) noexcept;
+  bool adopt(Change& change) noexcept;
   bool go_on() noexcept;
   void begin_pass() noexcept;
   void settle(std::size_t number) noexcept;
@@ -90,7 +101,8 @@ class CpuUnit final : public Unit, public Accumulating, public Noticing, private
   memory::Ring<Stack*> in_;
   memory::Ring<Stack*> out_;
   std::atomic<std::uint32_t> waiting_{0};  // submitted, not handed back; acq_rel: a worker sees them
-  std::atomic<bool> stopping_{false};      // release by the owner, acquire by the thread that works
+  StepChanges<Change> changes_;
+  std::atomic<bool> stopping_{false};  // release by the owner, acquire by the thread that works
 
   // The stack in hand. Items are its images that are still processed.
   Stack* stack_ = nullptr;

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace rashpa::unit {
+
+/// Changes of steps that wait for the border between two stacks. The number of the first stack with a change is known
+/// when the change is put in, whether a stack comes or not. A stack without a change costs one atomic addition.
+template <typename Made>
+class StepChanges {
+ public:
+  /// Any thread. Returns the number of the first stack that has the change: none before it, all from it on.
+  std::uint64_t put(Made made) {
+    const std::lock_guard lock(lock_);
+    changes_.erase(std::remove_if(changes_.begin(), changes_.end(), [](const Change& one) { return one.done; }),
+                   changes_.end());
+    changes_.push_back({0, false, std::move(made)});
+    // acq_rel: the unit's thread adds to the same word; a stack that it begins behind this addition sees the mark.
+    changes_.back().from = begun_.fetch_or(kWaiting, std::memory_order_acq_rel) / kOne;
+    return changes_.back().from;
+  }
+
+  /// The thread that begins stacks, once for each, in order: before its first image. True: apply() has to be called.
+  [[nodiscard]] bool begin() noexcept { return (begun_.fetch_add(kOne, std::memory_order_acq_rel) & kWaiting) != 0; }
+
+  /// Whether changes wait; for a thread that applies them later than at the beginning of a stack.
+  [[nodiscard]] bool waiting() const noexcept { return (begun_.load(std::memory_order_acquire) & kWaiting) != 0; }
+
+  /// `adopt(made)` for the changes that stack `number` has and an earlier one had not, in order; it returns false for
+  /// one whose turn comes later in the same stack. The thread that works on stacks.
+  template <typename Adopt>
+  void apply(std::uint64_t number, Adopt&& adopt) noexcept {
+    const std::lock_guard lock(lock_);
+    bool left = false;
+    for (Change& one : changes_) {
+      if (one.done) continue;
+      one.done = one.from <= number && adopt(one.made);
+      left = left || !one.done;
+    }
+    // release: the next one that puts a change in, under the lock, finds the mark cleared.
+    if (!left) begun_.fetch_and(~kWaiting, std::memory_order_release);
+  }
+
+ private:
+  struct Change {
+    std::uint64_t from = 0;
+    bool done = false;
+    Made made;
+  };
+  static constexpr std::uint64_t kWaiting = 1;
+  static constexpr std::uint64_t kOne = 2;
+
+  // Twice the number of stacks begun, and whether changes wait. acq_rel between the thread that begins stacks and those
+  // that put changes in: all agree on the order of a mark and a beginning.
+  std::atomic<std::uint64_t> begun_{0};
+  std::mutex lock_;
+  std::vector<Change> changes_;  // guarded by lock_; in order
+};
+
+}  // namespace rashpa::unit
