@@ -50,7 +50,7 @@ class Work:
         return min(max(self._share(), 0.0), 1.0)
 
     def stop(self) -> None:
-        """Ask it to end."""
+        """Ask the work to end."""
         self._stopped.set()
 
     def _end_if_stopped(self) -> None:

@@ -53,7 +53,7 @@ def ways_to_images(outcome: Outcome) -> Iterator[str]:
 
 
 def _is_complete(file: str) -> bool:
-    """Return True when its receiver has come to the end: a journal that is left suggests that it has not; raw files keep theirs."""
+    """Return True when the receiver of the file has come to the end: a journal that is left suggests that it has not; raw files keep theirs."""
     if not Path(file).exists():
         return False
     if not Path(file.removesuffix(MASTER) + JOURNAL).exists():

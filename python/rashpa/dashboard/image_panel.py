@@ -43,7 +43,7 @@ class ImagePanel:
             self.plot.tags = [told]
 
     def _beams_of(self, plan: Plan) -> dict[str, Any]:
-        """Return the beams by buffer, for images as large as planned: a kernel that changes their shape moves the beam."""
+        """Return the place of the beam in the images of each buffer. It holds for images of the planned size, since a kernel that changes their shape moves the beam."""
         if self._beams is None or self._beams[0] is not plan:
             found = {}
             for buffer in plan.buffers:

@@ -21,7 +21,7 @@ class Process(Protocol):
     """A process that may end: `subprocess.Popen` is one."""
 
     def poll(self) -> int | None:
-        """Return its exit status, None while it runs."""
+        """Return the exit status of the process, None while it runs."""
 
 
 def eventually(

@@ -48,7 +48,7 @@ class Look:
         )
 
     def fit_hz(self, before: "Look", streams: Collection[Stream]) -> float:
-        """Return the rate of the slowest of these streams since `before`, in frames a second."""
+        """Return the rate of the slowest stream since `before`, in frames a second."""
         seconds = max(self.at - before.at, 1e-3)
         return min((self.processed[one.name] - before.processed[one.name]) / seconds * one.every for one in streams)
 

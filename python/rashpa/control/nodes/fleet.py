@@ -64,7 +64,7 @@ class Fleet:
         return status_of(self.last, name)
 
     def heard_of(self, names: Iterable[str]) -> dict[str, Status]:
-        """Return the last status of these nodes, of those that have sent any."""
+        """Return the last status of each named node that has sent one."""
         return {name: self.last[name] for name in names if name in self.last}
 
     def keep(self, name: str, status: Status) -> None:

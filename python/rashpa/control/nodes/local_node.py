@@ -113,7 +113,7 @@ class LocalNode:
         return f"{self.name} (process {self.pid}) {how}{self.last_words()}"
 
     def last_words(self) -> str:
-        """Return the end of its output, to go behind a message."""
+        """Return the end of the node's output, to stand behind a message."""
         return f"; it said: {' | '.join(self._said)}" if self._said else ""
 
     def kill(self) -> None:

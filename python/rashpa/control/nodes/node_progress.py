@@ -37,7 +37,7 @@ class Receiving:
 
     @property
     def done(self) -> float:
-        """Return the share of its images with a known completeness."""
+        """Return the share of the receiver's images that have a known completeness."""
         return self.books.decided / self.books.expected if self.books.expected else 1.0
 
 

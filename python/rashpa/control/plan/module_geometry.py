@@ -25,7 +25,7 @@ _SAME = 1e-3  # relative: digits that people leave out of a file
 
 @dataclass(frozen=True)
 class PlacedDetector:
-    """Holds the plan's knowledge of the detector beyond its run file. `panels`: by module, where a geometry has them; lengths in pixels, the beam at x = y = 0."""
+    """Holds the facts of the detector that the plan adds to those of the run file. `panels`: by module, where a geometry has them; lengths in pixels, the beam at x = y = 0."""
 
     axes: Axes = AS_SEEN_FROM_THE_SAMPLE
     panels: tuple[PanelPlace, ...] = ()

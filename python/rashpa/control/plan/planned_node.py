@@ -34,12 +34,12 @@ class PlannedNode:
 
     @property
     def shown_name(self) -> str:
-        """Return its name where several are told apart, empty when the file lists none."""
+        """Return the node's name where the run file lists several, and else an empty text."""
         return "" if self.position is None else self.name
 
     @property
     def machine(self) -> str:
-        """Return the host of its node; empty: this machine."""
+        """Return the host of the node; empty: this machine."""
         host = urlsplit(self.node).hostname or ""
         return "" if host in ("localhost", "::1") or host.startswith("127.") else host
 

@@ -92,7 +92,7 @@ def _without_places(facts: SourceFacts) -> SourceFacts:
 
 
 def _of_directory(folder: Path) -> _Said | None:
-    """Return its energy, whether it was computed, and whether its pixels are raw words."""
+    """Return the energy of the dataset's photons, whether its frames were computed, and whether its pixels are raw words."""
     path = folder / "dataset.json"
     try:
         said = json_of(read_regular(path, MOST_DESCRIPTION))

@@ -47,7 +47,7 @@ class AdoptedNode:
                     os.kill(self.pid, number)
 
     async def _wait(self, seconds: float) -> bool:
-        """Return True when it has ended within that time."""
+        """Return True when the node has ended within that time."""
         try:
             file = os.pidfd_open(self.pid)
         except OSError:

@@ -23,8 +23,7 @@ _ENDPOINTS = "RASHPA_ENDPOINTS"
 
 
 def end_of(control: Control | None, link: str) -> Endpoint:
-    """Return the end of a detector on this kind of link, of which no more is known than its address, if that. RoCEv2 fixes its port; other links know a
-    detector by port 0."""
+    """Return the end of a detector on this kind of link. At most its address is known: RoCEv2 fixes its port, and port 0 stands for any of other links."""
     address = control.address if control is not None else ""
     port = _ROCE_PORT if link == "roce" else 0
     return Endpoint(address=address or "0.0.0.0", port=port, qpn=0, rkey=0)  # noqa: S104 (where it sends from is not known)
@@ -44,19 +43,19 @@ class ForeignDetector:
         self.cautions: tuple[str, ...] = ()
 
     async def prepare(self) -> None:
-        """Prepare it. Raise NodeError when that fails."""
+        """Prepare the detector. Raise NodeError when that fails."""
         if self._control.kind == "command" and self._control.prepare:
             await self._carry_out("prepare", self._control.prepare)
         elif self._control.kind == "slsdet":
             await asyncio.to_thread(self._load_slsdet)
 
     def know(self, ends: Mapping[int, tuple[Endpoint, Placement]]) -> None:
-        """Take the memory to which its DTPs write, by id."""
+        """Note the memory to which each DTP of the detector writes, by the DTP's id."""
         told = ({"dtp": dtp, **asdict(end), **asdict(place)} for dtp, (end, place) in ends.items())
         self._endpoints = json.dumps(list(told))
 
     async def start(self) -> None:
-        """Start it, and do not wait for its end. Raise NodeError when that fails."""
+        """Start the detector, and do not wait for its end. Raise NodeError when that fails."""
         self._since = self._clock()
         if self._control.kind == "command" and self._control.start:
             self._started = await self._begin("start", self._control.start)
@@ -64,7 +63,7 @@ class ForeignDetector:
             await asyncio.to_thread(self._ask, "startDetector")
 
     async def stop(self) -> None:
-        """Stop it, also after a failure. Raise NodeError when that fails."""
+        """Stop the detector, also after a failure. Raise NodeError when that fails."""
         try:
             if self._control.kind == "command" and self._control.stop:
                 await self._carry_out("stop", self._control.stop)

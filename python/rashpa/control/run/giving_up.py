@@ -37,7 +37,7 @@ class GivingUp:
         self._hurried.set()
 
     async def unless_hurried(self, work: Coroutine[None, None, None]) -> None:
-        """Wait for it until a second interrupt."""
+        """Wait for the work until it ends, or until a second interrupt."""
         doing = asyncio.ensure_future(work)
         hurried = asyncio.ensure_future(self._hurried.wait())
         try:

@@ -112,7 +112,7 @@ class RunSession:
 
     @property
     def going(self) -> bool:
-        """Return True from its start to its end."""
+        """Return True from the start of the run to its end."""
         return self._thread.ident is not None and not self.ended.done()
 
     @property

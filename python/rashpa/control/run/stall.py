@@ -101,7 +101,7 @@ class StallWatch:
         return ""
 
     def _waits_for_others(self, emulator: str, group: Collection[str], last: Mapping[str, Status]) -> bool:
-        """Return True when it is ahead of another in a buffer of these receivers and behind none: then it may wait at the end of the ring."""
+        """Return True when the emulator is ahead of another one in a buffer of these receivers and behind none: then it may wait at the end of the ring."""
         ahead = False
         for sent in self._sent_by_buffer(group, last):
             if emulator in sent:

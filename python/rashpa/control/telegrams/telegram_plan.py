@@ -286,7 +286,7 @@ class Destination:
 
     @property
     def link(self) -> str:
-        """Return its own link."""
+        """Return the link of this destination."""
         return self.options.kind
 
 

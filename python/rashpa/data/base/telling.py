@@ -177,7 +177,7 @@ class TellingStream(FileText):
 
     @property
     def said(self) -> str:
-        """Return its trouble for a report, empty without one."""
+        """Return the trouble of the stream for a report, empty without one."""
         if self.trouble:
             return f"{self._name}: {self.trouble}; what was told there is lost"
         if self._behind.hangs:

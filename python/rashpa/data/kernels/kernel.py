@@ -104,7 +104,7 @@ def kernel(
 
 
 def parameters_of_function(function: Callable[..., Any]) -> Mapping[str, bool | int | float | str]:
-    """Return its parameters with their defaults. Raise ValueError when a signature is no kernel's."""
+    """Return the parameters of the function with their defaults. Raise ValueError when a signature is no kernel's."""
     arguments = list(inspect.signature(function).parameters.values())
     by_name = [one for one in arguments if one.kind is inspect.Parameter.KEYWORD_ONLY]
     if len(arguments) != len(by_name) + 1 or arguments[0].kind is inspect.Parameter.VAR_POSITIONAL:

@@ -69,7 +69,7 @@ def convert_run(
 
 
 def _check_raw(run: Path, follow: Iterable[Path]) -> None:
-    """Raise StoredRunError when it is a file of images already."""
+    """Raise StoredRunError when the master is one of images already, not of raw files."""
     master = run if is_hdf5(run) else Path(f"{run}{MASTER}")
     if not master.is_file():
         return

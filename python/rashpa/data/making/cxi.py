@@ -116,7 +116,7 @@ MASTER = Places("/entry/data/data", "/entry/instrument/detector/pixel_mask", "/e
 
 
 def has_peak_lists(run: Run | JoinedRun) -> bool:
-    """Return True when CrystFEL finds peaks in the master itself: older masters have them in tables only."""
+    """Return True when the master has peak lists that CrystFEL reads; older masters have peaks in tables only."""
     with Hdf5File(run.path, kind=StoredRunError) as file:
         return f"{MASTER.peaks}/nPeaks" in file
 

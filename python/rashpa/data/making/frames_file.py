@@ -20,12 +20,12 @@ _TABLES = "/entry/rashpa"
 
 
 def frames_path(master: Path) -> Path:
-    """Return its path, beside the master."""
+    """Return the path of the frames file, beside the master."""
     return master.with_name(f"{master.name.removesuffix('_master.h5')}_frames.h5")
 
 
 def write_frames_file(master: Path) -> Path:
-    """Write it beside the master of a run that is over. Raise StoredRunError when that has no images, or nothing can be written there."""
+    """Write the frames file beside the master of a run that is over. Raise StoredRunError when the run has no images, or nothing can be written there."""
     out = frames_path(master)
     try:
         with Hdf5File(master, kind=StoredRunError) as run, made_hdf5(out) as file:

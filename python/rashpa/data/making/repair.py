@@ -77,7 +77,7 @@ def repair_run(run: Path, *, follow: Iterable[Path] = (), patience: Patience | N
 
 
 def _check_single(run: Path) -> None:
-    """Raise StoredRunError when it leads to other files: they are repaired one by one, and each repair makes it again."""
+    """Raise StoredRunError when the file leads to other files: they are repaired one by one, and each repair makes it again."""
     leading = run if is_hdf5(run) else Path(f"{run}{MASTER}")
     if not is_combined(leading):
         return

@@ -38,7 +38,7 @@ def data_file(master: Path, number: int, ending: Literal["h5", "raw"]) -> Path:
 
 
 def is_complete(master: Group) -> bool:
-    """Return True when its receiver has come to the run's end, or the file was repaired: the books are written last."""
+    """Return True when the receiver of the file has come to the run's end, or the file was repaired: the books are written last."""
     return "entry/rashpa/books" in master
 
 

@@ -43,7 +43,7 @@ class PackedArray:
 
     @property
     def size(self) -> int:
-        """Return the bytes when it is unpacked."""
+        """Return the size of the unpacked array in bytes."""
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     def unpack(self) -> NDArray[Any]:
@@ -76,7 +76,7 @@ class Message:
     user_data: Mapping[str, Any]
 
     def is_of(self, series: tuple[int, str]) -> bool:
-        """Return True when it is of this series; without a unique id the number alone decides."""
+        """Return True when the message is of this series; without a unique id the number alone decides."""
         return self.series_id == series[0] and (self.unique_id == series[1] or not self.unique_id or not series[1])
 
     @property
@@ -94,7 +94,7 @@ class Start(Message):
     fields: Mapping[str, Any] = field(repr=False)
 
     def number(self, name: str) -> float:
-        """Return a finite number, 0 when it is none, or not there."""
+        """Return the number of the field, 0 when it is not finite, or not there."""
         found = _number(self.fields.get(name))
         return 0.0 if found is None else found
 
@@ -181,7 +181,7 @@ class Other(Message):
 
 
 def _number(value: object) -> float | None:
-    """Return a finite number, None when it is none."""
+    """Return the number, None when it is not finite."""
     good = isinstance(value, int | float) and not isinstance(value, bool)
     try:
         found = float(value) if good else math.nan  # type: ignore[arg-type]

@@ -49,7 +49,7 @@ class DeviceFunction:
 
 
 def current_stream(stream: int) -> ExitStack:
-    """Make it the current stream of the libraries that the code has imported and that have one."""
+    """Make the stream the current one of the libraries that the code has imported and that have one."""
     entered = ExitStack()
     try:
         if cupy := sys.modules.get("cupy"):

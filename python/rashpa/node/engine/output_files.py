@@ -41,7 +41,7 @@ class OlderFiles:
         self._files = {path: _identity(path) for path in (*leaders_of(prefix), *series)}
 
     def remove(self) -> None:
-        """Remove them after the run has begun, leading files first, so that no file shows images that are gone. A name that the run has taken since stays,
+        """Remove the older files after the run has begun, leading files first, so that no file shows images that are gone. A name that the run has taken since stays,
         and so does a file that cannot be removed."""
         for path in sorted(self._files, key=lambda path: not path.name.endswith(("_master.h5", ".cxi", "_frames.h5"))):
             with contextlib.suppress(OSError):

@@ -47,7 +47,7 @@ class SimulatedCard:
             raise EngineError("resource", f"the simulated card did not start: {words}"[-1000:])
 
     def _listen(self) -> None:
-        """Read its output to the end, since a full pipe would block the card. The node prints lines that come after it is ready."""
+        """Read the card's output to the end, since a full pipe would block the card. The node prints lines that come after it is ready."""
         output = self._process.stdout
         with PrintsAs("simulated card"), output or contextlib.nullcontext():
             while output and (line := output.readline(_LONGEST)):
@@ -61,7 +61,7 @@ class SimulatedCard:
         self._settled.set()
 
     def ended(self) -> str:
-        """Return how its process ended without an order, empty while it lives. Any thread may call it."""
+        """Return how the card's process ended without an order, empty while it lives. Any thread may call it."""
         code = self._process.poll()
         if code is None:
             return ""

@@ -60,7 +60,7 @@ class PrintedStream(telling.FileText):
 
     @override
     def write(self, text: str) -> int:
-        """Take all of it. Raise TypeError when it is no text."""
+        """Take the whole text. Raise TypeError when it is no text."""
         telling.check_text(text)
         data = text.encode("utf-8", "replace").translate(None, _FRAMING)
         name = (self._name or _PRINTING.name).encode("utf-8", "replace").translate(None, _FRAMING)

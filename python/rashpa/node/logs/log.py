@@ -77,7 +77,7 @@ class Entry:
     frame: int | None = None
 
     def repeats(self, last: "Entry") -> bool:
-        """Return True when it says the same as `last`."""
+        """Return True when the entry says the same as `last`."""
         return (self.level, self.text, self.run, self.buffer, self.dtp, self.frame) == (
             last.level, last.text, last.run, last.buffer, last.dtp, last.frame,
         )  # fmt: skip

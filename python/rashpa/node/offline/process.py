@@ -82,7 +82,7 @@ class Job:
 
     @property
     def reading(self) -> Reading:
-        """Return how its files are read."""
+        """Return the way in which the job's files are read."""
         return Reading(follow=self.follow, allow_missing=self.allow_missing)
 
 

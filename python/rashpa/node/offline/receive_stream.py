@@ -163,7 +163,7 @@ class StreamFiles:
 
 
 def _count(counts: dict[_Key, int], key: _Key) -> None:
-    """Count one more of these. Only the first keys are told apart, since strangers choose them."""
+    """Count one more message of the kind. Only the first keys are told apart, since strangers choose them."""
     if key in counts or len(counts) < _MOST_KEYS:
         counts[key] = counts.get(key, 0) + 1
 

@@ -34,7 +34,7 @@ void check_fit(const Steps& steps, const Layout& layout) {
   if (layout.images == nullptr || layout.image_stride % kAlignment != 0 ||
       layout.image_stride < std::size_t{layout.width} * layout.height * pixel_bytes(layout.input) ||
       reinterpret_cast<std::uintptr_t>(layout.images) % kAlignment != 0) {
-    throw ConfigError(fmt::format("unit: unit cuda needs the images' memory, {} bytes aligned and as far apart, not {}",
+    throw ConfigError(fmt::format("unit: unit cuda needs images that begin at multiples of {} bytes; they lie {} apart",
                                   kAlignment, layout.image_stride));
   }
 }

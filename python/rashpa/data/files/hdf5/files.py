@@ -34,7 +34,7 @@ class Held:
 
     @property
     def size(self) -> int:
-        """Return the bytes that it has now."""
+        """Return the present size of the file in bytes."""
         return os.fstat(self.handle.id.get_vfd_handle()).st_size
 
 
@@ -99,7 +99,7 @@ class Files:
             raise self.kind(f"{path}: a part of {beside.path.name}: {reason(error)}") from None
 
     def allows(self, path: Path) -> bool:
-        """Return True when it lies, links followed, in an allowed folder or is an allowed file."""
+        """Return True when the path lies, links followed, in an allowed folder or is an allowed file."""
         with blaming(f"{str(path)[:200]!r}", self.kind, "it is no path"):
             real = real_path(path)
         return _lies_in(real, self.folders)
@@ -113,7 +113,7 @@ class Files:
         )
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all open files."""
         held, self._held = self._held, {}
         for one in held.values():
             one.handle.close()

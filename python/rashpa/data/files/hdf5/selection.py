@@ -134,7 +134,7 @@ class Mapping:
         self._inner = source.indices[splits[-1] :]
 
     def has(self, first: int, end: int) -> bool:
-        """Return True when it has some of the rows `first` … `end` of the whole."""
+        """Return True when the mapping has some of the rows `first` … `end` of the whole."""
         low, high = np.searchsorted(self.rows, (first, end))
         return bool(low < high)
 
@@ -161,7 +161,7 @@ class Mapping:
     def place(
         self, piece: Piece, values: NDArray[np.generic], into: NDArray[np.generic], first: int, columns: Box
     ) -> None:
-        """Put `values`, the box of `piece`, into rows from `first` on of the whole, of which `into` has `columns` of the other axes."""
+        """Copy `values`, the box of `piece`, into `into`: rows of the whole from `first` on, and `columns` of its other axes."""
         picked = _picked(values, piece.inside).reshape(len(piece.rows), *(len(one) for one in self._trailing))
         inner = [(one >= low) & (one < high) for one, (low, high) in zip(self._trailing, columns, strict=True)]
         if not all(mask.all() for mask in inner):

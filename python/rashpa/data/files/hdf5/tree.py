@@ -52,17 +52,17 @@ class Array:
 
     @property
     def name(self) -> str:
-        """Return its name in its own file."""
+        """Return the name in the object's own file."""
         return str(self._place.data.name)
 
     @property
     def stored_bytes(self) -> int:
-        """Return the bytes that it takes in its own file."""
+        """Return the bytes that the array takes in its own file."""
         return int(self._place.data.id.get_storage_size())
 
     @property
     def chunk_bytes(self) -> int:
-        """Return the unpacked size of its largest chunk; 0: it has none of its own."""
+        """Return the unpacked size of the array's largest chunk, in bytes; 0 when it has no chunks."""
         chunk = self._place.data.chunks
         return int(np.prod(chunk, dtype=np.int64)) * self.dtype.itemsize if chunk else 0
 
@@ -74,7 +74,7 @@ class Array:
 
     @cached_property
     def layout(self) -> Layout:
-        """Return the layout of its bytes."""
+        """Return the layout of the array's bytes."""
         properties = self._place.data.id.get_create_plist()
         kind = properties.get_layout()
         if kind == h5py.h5d.CHUNKED:
@@ -113,7 +113,7 @@ class Array:
         return self.layout.gaps(((first, end), *whole(self.shape[1:])))
 
     def __getitem__(self, key: object) -> Any:
-        """Return all of it (`[()]`), a row, or a slice of rows."""
+        """Return the whole array (`[()]`), a row, or a slice of rows."""
         if isinstance(key, int | np.integer):
             row = int(key) + (len(self) if key < 0 else 0)
             if not 0 <= row < len(self):
@@ -150,7 +150,7 @@ class Group:
 
     @property
     def name(self) -> str:
-        """Return its name in its own file."""
+        """Return the name in the object's own file."""
         return str(self._group.name)
 
     @property
@@ -327,7 +327,7 @@ class Hdf5File(Closed, Group):
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """Return the folders to which it may lead."""
+        """Return the folders to which links of the file may lead."""
         return self._files.folders
 
     def source(self, name: str) -> Path:
@@ -335,7 +335,7 @@ class Hdf5File(Closed, Group):
         return self._files.source(name, self._held)
 
     def close(self) -> None:
-        """Close it, and all files to which it has led."""
+        """Close the file, and all files to which it has led."""
         self._files.close()
 
 

@@ -89,7 +89,7 @@ def _members(
 
 
 def check_of_one_run(members: Sequence[Member]) -> None:
-    """Raise StoredRunError when two of them are of different runs, or the same."""
+    """Raise StoredRunError when two of the masters are of different runs, or are the same file."""
     for one, other in itertools.combinations(members, 2):
         if one.identity.run != other.identity.run:
             raise StoredRunError(
@@ -120,7 +120,7 @@ def parts_of(masters: Sequence[Path], follow: Iterable[Path] = ()) -> dict[str, 
 
 
 def is_combined(path: Path) -> bool:
-    """Return True when it is a file that leads to masters."""
+    """Return True when the file leads to masters."""
     return bool(names_in(path))
 
 
