@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Peaks in any order to the rows of a table and its numbers: the work of a block's threads, for every kernel that does
-/// so, whether it runs over a stack (peaks_cuda.cu) or stays resident.
+/// so, whether it runs over a stack (peaks.cu) or stays resident.
 #include <cuda_runtime.h>
 
 #include <cstdint>

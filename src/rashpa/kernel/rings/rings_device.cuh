@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The background of a ring, and the pixels above it, as one block finds them: for every kernel that does so, whether
-/// it runs over a stack (rings_cuda.cu) or stays resident. Compiled without fused multiply-adds, with the results of
+/// it runs over a stack (rings.cu) or stays resident. Compiled without fused multiply-adds, with the results of
 /// unit cpu.
 #include <cuda_runtime.h>
 
