@@ -204,7 +204,8 @@ def _values(parameter: dict[str, Any]) -> str:
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema["enum"])
     if schema["type"] == "integer":
-        return f"{schema['minimum']} … {schema['maximum']}, {schema['default']} when not given"
+        usual = f", {schema['default']} when not given" if "default" in schema else ""
+        return f"{schema['minimum']} … {schema['maximum']}{usual}"
     return "text" if "pattern" not in schema else "a number"
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The HTTP interface of a node in the words of OpenAPI 3.1: the answer of `/openapi.json`, and the source of schema/node_http.json and docs/reference/http.md."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -12,14 +13,10 @@ from rashpa.control.telegrams.telegram import VERSION, Capabilities, Status
 from rashpa.control.telegrams.telegram_xml import CONTENT_TYPE, MAX_BYTES
 from rashpa.data.figures.view_bytes import MEDIA_TYPE
 from rashpa.node.door import audit
+from rashpa.node.door.query import AFTER, BUFFER, DTP, LAST, OF, PLACES, TABLE, Parameter
 from rashpa.node.door.request_limits import OWNERS, STRANGERS
-from rashpa.node.engine.preview import Shown
 from rashpa.node.logs import log
 
-TABLES = ("fates", "dealt", "completeness", "decisions")
-SHOWN: tuple[Shown, ...] = ("accepted", "vetoed", "partial")
-MOST_ENTRIES = 1000
-MOST_PLACE, MOST_STEP, MOST_INDEX = 1 << 24, 256, 1 << 53
 HTTP_OF_FAULT = {
     "telegram": 400,
     "denied": 401,
@@ -55,6 +52,14 @@ _DESCRIPTION = (
 )
 
 
+@dataclass(frozen=True)
+class Health:
+    """Holds the answer of /healthz."""
+
+    node: str
+    state: str
+
+
 @cache
 def interface() -> dict[str, Any]:
     """Return the document, which is the same for every node of a version."""
@@ -80,8 +85,6 @@ def interface() -> dict[str, Any]:
 
 def _paths(known: Callable[[type], dict[str, Any]]) -> dict[str, Any]:
     """Return what may be asked. `known`: names the schema of a type."""
-    last = _query("last", {"type": "integer", "minimum": 1, "maximum": MOST_ENTRIES, "default": 100}, "How many.")
-    buffer = _query("buffer", {"type": "string"}, "Name of the buffer.")
     telegram_body = {"required": True, "content": {CONTENT_TYPE: {"schema": {"type": "string"}}}}
     return {
         "/telegram": {
@@ -100,31 +103,27 @@ def _paths(known: Callable[[type], dict[str, Any]]) -> dict[str, Any]:
         "/metrics": _get(
             "For Prometheus: docs/reference/metrics.md.", _content("Exposition format", _TEXT, {"type": "string"})
         ),
-        "/log": _get("The newest entries of the log, the oldest first.", _json(_list_of(known(log.Entry))), [last], 400),
-        "/audit": _get("The newest orders and refusals, the oldest first.", _json(_list_of(known(audit.Record))), [last], 400),
+        "/log": _get("The newest entries of the log, the oldest first.", _json(_list_of(known(log.Entry))), [LAST], 400),
+        "/audit": _get("The newest orders and refusals, the oldest first.", _json(_list_of(known(audit.Record))), [LAST], 400),
         "/books": _get(
             "A table of one byte an image.",
             _content("The table", "application/octet-stream", {"type": "string"}),
-            [
-                _query("table", {"type": "string", "enum": list(TABLES)}, "Which.", required=True),
-                buffer,
-                _query("dtp", {"type": "string", "pattern": "^[0-9]+$"}, "Id of the DTP; of fates."),
-            ],
+            [TABLE, BUFFER, DTP],
             400,
             404,
         ),
         "/preview": _get(
-            "A recent accepted image.", _content("PNG", "image/png", {"type": "string"}), [buffer], 404
+            "A recent accepted image.", _content("PNG", "image/png", {"type": "string"}), [BUFFER], 404
         ),
-        "/view": _view(buffer),
+        "/view": _view(),
         "/openapi.json": _get("This document.", _json({"type": "object"})),
         "/healthz": {
             "get": {
                 **_said("Whether the node lives and is not in fault; without a token."),
                 "security": [],
                 "responses": {
-                    "200": _content("It does", _JSON, _HEALTH),
-                    "503": _content(_MEANINGS[503], _JSON, _HEALTH),
+                    "200": _content("It does", _JSON, known(Health)),
+                    "503": _content(_MEANINGS[503], _JSON, known(Health)),
                     **_faults([429]),
                 },
             }
@@ -132,51 +131,20 @@ def _paths(known: Callable[[type], dict[str, Any]]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_HEALTH = {
-    "type": "object",
-    "properties": {"node": {"type": "string"}, "state": {"type": "string"}},
-    "required": ["node", "state"],
-    "additionalProperties": False,
-}
-
-
-def _view(buffer: dict[str, Any]) -> dict[str, Any]:
+def _view() -> dict[str, Any]:
     """Describe the path that returns a part of an image as numbers."""
-    place = {"type": "integer", "minimum": 0, "maximum": MOST_PLACE, "default": 0}
     described = _get(
         "A part of an image as numbers, which need no decoding: `RVW1`, the length of the rest in four bytes, JSON, arrays, each at a multiple of 8; "
         "little-endian. The JSON: index, frame, size, view, why the image was vetoed, lost lines as rectangles, the pipeline's columns, and type, shape and place of each of "
         "the `arrays`. `image`: the largest value of each block of `step` × `step` pixels as uint16, int16 or float32; 65535, -32768 or NaN where no pixel of it has a "
         "value. `absent`: of each such block, row after row, why: 1 masked, 2 saturated, 3 lost, 4 not written. `peaks`, `profile_…` where the pipeline makes them. Asks for a fresh copy: the next is newer.",
         _content("View", MEDIA_TYPE, {"type": "string"}),
-        [
-            buffer,
-            _query(
-                "of",
-                {"type": "string", "enum": list(SHOWN), "default": "accepted"},
-                "A recent accepted image; or of the run the first that a kernel has vetoed, the first that is partial.",
-            ),
-            *(_query(name, place, text) for name, text in _PLACES.items()),
-            _query("step", {"type": "integer", "minimum": 1, "maximum": MOST_STEP, "default": 1}, "Side of a block."),
-            _query(
-                "after",
-                {**place, "maximum": MOST_INDEX},
-                "Index of the image that is known: waits a second for another.",
-            ),
-        ],
+        [BUFFER, OF, *PLACES, AFTER],
         400,
         404,
     )
     described["get"]["responses"]["204"] = {"description": "There is no other image than the one that is known"}
     return described
-
-
-_PLACES = {
-    "x": "First column.",
-    "y": "First row.",
-    "width": "Columns; 0: to the end.",
-    "height": "Rows; 0: to the end.",
-}
 
 
 def _exact(schema: dict[str, Any]) -> dict[str, Any]:
@@ -189,10 +157,6 @@ def _exact(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _said(summary: str) -> dict[str, Any]:
     return {"summary": summary}
-
-
-def _query(name: str, schema: dict[str, Any], text: str, *, required: bool = False) -> dict[str, Any]:
-    return {"name": name, "in": "query", "required": required, "schema": schema, "description": text}
 
 
 def _content(text: str, kind: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -211,10 +175,8 @@ def _faults(statuses: list[int]) -> dict[str, Any]:
     return {str(status): _content(_MEANINGS[status], CONTENT_TYPE, {"type": "string"}) for status in statuses}
 
 
-def _get(
-    summary: str, good: dict[str, Any], parameters: list[dict[str, Any]] | None = None, *others: int
-) -> dict[str, Any]:
+def _get(summary: str, good: dict[str, Any], parameters: Sequence[Parameter] = (), *others: int) -> dict[str, Any]:
     """Describe a GET. `others`: statuses with a plain-text answer."""
     said = {str(status): _content(_MEANINGS[status], _TEXT, {"type": "string"}) for status in others}
     responses = {"200": good, **said, **_faults(list(_REFUSALS))}
-    return {"get": {**_said(summary), "parameters": parameters or [], "responses": responses}}
+    return {"get": {**_said(summary), "parameters": [one.described() for one in parameters], "responses": responses}}

@@ -16,13 +16,13 @@ from starlette.routing import Route
 from rashpa.control.telegrams import telegram_xml
 from rashpa.control.telegrams.telegram import Fault, Telegram
 from rashpa.control.telegrams.telegram_xml import MAX_BYTES, TelegramError
-from rashpa.data.base.value_words import one_of, shown_of
 from rashpa.data.figures.view_bytes import MEDIA_TYPE
 from rashpa.node.door.access import Access, AccessError
 from rashpa.node.door.audit import Audit
 from rashpa.node.door.guard import Guard, answer_of, peer_of, trust
-from rashpa.node.door.http_interface import HTTP_OF_FAULT, MOST_ENTRIES, TABLES, interface
+from rashpa.node.door.http_interface import HTTP_OF_FAULT, Health, interface
 from rashpa.node.door.metrics import NodeMetrics
+from rashpa.node.door.query import BUFFER, DTP, LAST, TABLE
 from rashpa.node.door.request_limits import RequestLimits
 from rashpa.node.door.viewing import Viewing, asked_of
 from rashpa.node.engine.preview import png_of, viewed
@@ -141,11 +141,11 @@ class NodeApp:
         if (refusal := self._guard.overrun(request, trusted=False)) is not None:
             return refusal
         state = self._node.state
-        return JSONResponse({"node": self._node.name, "state": state.value}, 503 if state == "fault" else 200)
+        return JSONResponse(dataclasses.asdict(Health(self._node.name, state.value)), 503 if state == "fault" else 200)
 
     async def _preview(self, request: Request) -> Response:
         try:
-            found = self._node.preview(request.query_params.get("buffer", ""))
+            found = self._node.preview(BUFFER.read(request.query_params))
         except KeyError as error:
             return PlainTextResponse(str(error.args[0]), 404)
         if found is None:
@@ -167,10 +167,11 @@ class NodeApp:
 
     async def _books(self, request: Request) -> Response:
         """Answer with one byte per image: /books?table=completeness&buffer=full, /books?table=fates&dtp=0."""
-        table = request.query_params.get("table", "")
-        key = request.query_params.get("buffer") or request.query_params.get("dtp", "")
-        if table not in TABLES:
-            return PlainTextResponse(f"table: it is {shown_of(table)}; {one_of(TABLES, table)}", _BAD_REQUEST)
+        query = request.query_params
+        try:
+            table, key = TABLE.read(query), BUFFER.read(query) or DTP.read(query)
+        except ValueError as error:
+            return PlainTextResponse(str(error), _BAD_REQUEST)
         try:
             return Response(self._node.table(table, key).tobytes(), media_type="application/octet-stream")
         except KeyError as error:
@@ -180,11 +181,10 @@ class NodeApp:
 
 
 def _newest(request: Request, known: Callable[[int], list[dict[str, object]]]) -> Response:
-    last = request.query_params.get("last", "100")
-    if not (last.isascii() and last.isdecimal()) or len(last) > 6 or not 0 < int(last) <= MOST_ENTRIES:
-        text = f"last: it is {shown_of(last)}; it must be a whole number of entries, 1 … {MOST_ENTRIES}"
-        return PlainTextResponse(text, _BAD_REQUEST)
-    return JSONResponse(known(int(last)))
+    try:
+        return JSONResponse(known(LAST.read(request.query_params) or 0))
+    except ValueError as error:
+        return PlainTextResponse(str(error), _BAD_REQUEST)
 
 
 def _decode(body: bytes) -> Telegram:

@@ -9,8 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
 
-from rashpa.data.base.value_words import one_of, shown_of
-from rashpa.node.door.http_interface import MOST_INDEX, MOST_PLACE, MOST_STEP, SHOWN
+from rashpa.node.door.query import AFTER, BUFFER, OF, PLACES
 from rashpa.node.engine.preview import Preview, Shown, View
 
 _PATIENCE_S = 1.0
@@ -32,22 +31,8 @@ class Asked:
 
 def asked_of(query: Mapping[str, str]) -> Asked:
     """Parse a request. Raise ValueError for a wrong or too large number, and for a kind of image that no receiver keeps."""
-
-    def number(name: str, least: int, most: int, absent: int) -> int:
-        text = query.get(name)
-        if text is None:
-            return absent
-        if not (text.isascii() and text.isdecimal()) or len(text) > 18 or not least <= int(text) <= most:
-            raise ValueError(f"{name}: it is {shown_of(text)}; it must be a whole number, {least} … {most}")
-        return int(text)
-
-    x, y, width, height = (number(name, 0, MOST_PLACE, 0) for name in ("x", "y", "width", "height"))
-    view = View(x, y, width, height, number("step", 1, MOST_STEP, 1))
-    after = number("after", 0, MOST_INDEX, 0) if "after" in query else None
-    of = query.get("of", "accepted")
-    if of not in SHOWN:
-        raise ValueError(f"of: it is {shown_of(of)}; {one_of(SHOWN, of)}")
-    return Asked(query.get("buffer", ""), view, after, of)
+    view = View(*(place.read(query) or 0 for place in PLACES))
+    return Asked(BUFFER.read(query), view, AFTER.read(query), OF.read(query))
 
 
 class Viewing:
