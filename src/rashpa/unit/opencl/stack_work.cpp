@@ -32,7 +32,7 @@ const Layout& checked(const Steps& steps, const Layout& layout) {
       layout.image_stride < std::size_t{layout.width} * layout.height * pixel_bytes(layout.input) ||
       reinterpret_cast<std::uintptr_t>(layout.images) % kAlignment != 0) {
     throw ConfigError(
-        fmt::format("unit: unit opencl needs the images' memory, {} bytes aligned and as far apart, not {}", kAlignment,
+        fmt::format("unit: unit opencl needs images that begin at multiples of {} bytes; they lie {} apart", kAlignment,
                     layout.image_stride));
   }
   return layout;
