@@ -11,6 +11,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from python.tests.docs.pages import COMMANDS, ROOT, Block, blocks_of
 from python.tests.docs.try_page import shortened
@@ -22,6 +23,7 @@ _HANDED_OVER = Path(within.__file__).with_name("handed_over.py")
 _WITHIN = ["-P", "-m", "rashpa.testing.prepared.within"]
 _SECONDS = 550
 _FRAMES = 20  # of examples
+SHARED = "rashpa example stored\nrashpa run run.toml\n"  # typed once for all pages that begin with it
 _RUN = COMMANDS | {"python", "toml", "json"}
 
 
@@ -30,12 +32,6 @@ def run_blocks(page: Path) -> list[Block]:
     name = str(page.relative_to(ROOT))
     blocks = blocks_of(name, page.read_text(encoding="utf-8"))
     return [block for block in blocks if block.reason is None and (block.language in _RUN or block.marks)]
-
-
-def given_of(page: Path) -> Path | None:
-    """What the page takes for there, made by Python."""
-    path = HERE / "given" / f"{page.stem if page.stem != 'README' else page.parent.name}.py"
-    return path if path.is_file() else None
 
 
 def prepare(folder: Path, python: str, commands: str) -> None:
@@ -65,15 +61,22 @@ def prepare(folder: Path, python: str, commands: str) -> None:
     (programs / "rashpa").symlink_to(tools / "rashpa")
 
 
-def try_page(page: Path, folder: Path, runs: Path, python: str = sys.executable) -> None:
-    """Raises AssertionError with what the page's first wrong block said. `runs` is where runs that several pages take for there are kept."""
+def try_page(page: Path, folder: Path, runs: Path, python: str = sys.executable, *, before: str = "") -> None:
+    """Raises AssertionError with what the page's first wrong block said. `runs`: the folder in which the runs of shared blocks are kept. `before`: commands that
+    set up the page's own network."""
     commands = f"rashpa-page-{secrets.token_hex(8)}"
     prepare(folder, python, commands)
-    steps = [
-        {"where": block.where, "language": block.language, "text": block.script, "marks": block.marks}
+    steps: list[dict[str, Any]] = [{"where": "before", "language": "sh", "text": before, "marks": {}}] if before else []
+    steps += [
+        {
+            "where": block.where,
+            "language": block.language,
+            "text": block.script,
+            "marks": block.marks,
+            "shared": block.script == SHARED,
+        }
         for block in run_blocks(page)
     ]
-    given = given_of(page)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("RASHPA_", "PYTHON"))} | {
         "PATH": f"{folder}/.tools:{folder}/.venv/bin:{os.environ['PATH']}",
         "HOME": str(folder),
@@ -84,7 +87,7 @@ def try_page(page: Path, folder: Path, runs: Path, python: str = sys.executable)
     # ports of its own, and processes that end with the page
     alone = ["--alone"] if has_own_network() else []
     command = [python, *_WITHIN, *alone, "--commands", commands, "--", python, str(HERE / "try_page.py")]
-    typed = json.dumps({"given": given and str(given), "steps": steps})
+    typed = json.dumps(steps)
     with subprocess.Popen(
         command, cwd=folder, env=environment, stdin=-1, stdout=-1, stderr=-2, text=True, start_new_session=True
     ) as process:

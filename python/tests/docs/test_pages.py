@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pages are typed from top to bottom: commands and Python are run, run files and fragments of them are planned."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,18 +10,22 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 
 from python.tests.docs import as_typed
 from python.tests.docs.as_typed import run_blocks, try_page
-from python.tests.docs.pages import BEAMLINE, ROOT, pages
+from python.tests.docs.pages import BEAMLINE, COMMANDS, ROOT, pages
 
 pytestmark = pytest.mark.whole
 
-# Adds addresses.
+# Adds addresses, in a network that has the MTU of an Ethernet.
 OWN_NETWORK = {"two_computers"}
 TYPED = [path for path in pages() if path.stem not in BEAMLINE and run_blocks(path)]
 
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("runs")
+    """The folder of runs that pages share, one for all processes of this call of pytest."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "runs"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.mark.timeout(600)
@@ -28,7 +33,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_page_can_be_typed(page: Path, tmp_path: Path, runs: Path) -> None:
     if page.stem in OWN_NETWORK and not as_typed.has_own_network():
         pytest.skip("needs addresses of its own: unshare --net, ip")
-    try_page(page, tmp_path, runs)
+    try_page(page, tmp_path, runs, before="ip link set lo mtu 1500" if page.stem in OWN_NETWORK else "")
 
 
 @pytest.mark.parametrize(
@@ -55,6 +60,24 @@ def test_what_is_wrong_with_a_page_is_found(
         try_page(page, folder, tmp_path)
 
 
-def test_every_given_file_belongs_to_a_page() -> None:
-    stems = {path.stem for path in pages()} | {path.parent.name for path in pages()}
-    assert [path.name for path in (Path(__file__).parent / "given").glob("*.py") if path.stem not in stems] == []
+def test_several_pages_begin_with_the_shared_block() -> None:
+    firsts = [next(block.script for block in run_blocks(page) if block.language in COMMANDS or block.language == "python")
+              for page in TYPED if any(block.script == as_typed.SHARED for block in run_blocks(page))]  # fmt: skip
+    assert len(firsts) > 3
+    assert set(firsts) == {as_typed.SHARED}
+
+
+def test_a_shared_block_is_typed_once_and_its_files_are_there_on_each_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(as_typed, "ROOT", tmp_path)
+    monkeypatch.setattr(as_typed, "SHARED", "date +%N > made\n")
+    (tmp_path / "examples").mkdir()
+    page = tmp_path / "page.md"
+    page.write_text("```sh\ndate +%N > made\n```\n")
+    said = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        try_page(page, tmp_path / name, tmp_path / "runs")
+        said.append((tmp_path / name / "made").read_text())
+    assert said[0] == said[1]

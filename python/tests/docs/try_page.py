@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types a page from top to bottom, in the folder where it is started; a program of its own, so that a page has its own names, ports and processes.
 
-Takes from standard input {"given": FILE or null, "steps": [{"where", "language", "text", "marks"}, …]}; says what went wrong, and ends with 1 then.
-`given` is Python that makes what the page takes for there; its RUN are tables of the run file that the page's fragments belong to.
+Takes from standard input [{"where", "language", "text", "marks", "shared"}, …]; says what went wrong, and ends with 1 then. A shared step, which begins several
+pages, is typed once: the files that it makes are kept in $PAGES_RUNS, and copied for the next page. Fragments of run files belong to `run.toml`, where the page has
+made one, and else to BASE.
 """
 
 import contextlib
+import fcntl
+import hashlib
 import io
 import json
 import linecache
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +24,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-# What a fragment of a run file is put into.
+# What a fragment of a run file is put into, on a page that makes no run.toml.
 BASE: dict[str, Any] = {
     "run": {"name": "page", "frames": 40, "output": "out/page", "existing": "replace"},
     "detector": {"width": 1024, "height": 512, "rate_hz": 100, "distance_m": 0.12, "energy_kev": 12.4},
@@ -87,11 +91,6 @@ class Page:
         self._names: dict[str, Any] = {"__name__": "__main__"}
         self._stay: list[tuple[str, subprocess.Popen[bytes], Path]] = []
 
-    def take_given(self, given: str | None) -> None:
-        """What the page takes for there."""
-        if given is not None:
-            self._python(Path(given).read_text(encoding="utf-8"), given)
-
     def take(self, step: dict[str, Any]) -> None:
         """Raises what goes wrong."""
         language, marks, text = step["language"], step["marks"], step["text"]
@@ -111,6 +110,8 @@ class Page:
             self._python(text, step["where"])
         elif "stays" in marks:
             self._start(step["where"], text, marks["stays"])
+        elif step.get("shared"):
+            self._shared(text)
         elif language in {"sh", "bash", "console"}:
             self._shell(text, int(marks.get("exit", "0")))
 
@@ -135,7 +136,6 @@ class Page:
 
         own = Path("run.toml")  # the page has made it
         base = tomllib.loads(own.read_text(encoding="utf-8")) if own.is_file() else BASE
-        base = with_fragment(base, self._names.get("RUN", {}))
         fragment = tomllib.loads(text.replace('"…"', '"0123456789abcdef"'))
         if "control" in fragment.get("detector", {}):  # such a detector sends by itself: nothing is played
             whole = fragment if "run" in fragment else with_fragment(base, fragment)
@@ -148,6 +148,21 @@ class Page:
         linecache.cache[where] = (len(text), None, text.splitlines(keepends=True), where)
         with contextlib.redirect_stdout(printed):
             exec(compile(text, where, "exec"), self._names)
+
+    def _shared(self, text: str) -> None:
+        """Type a block in a folder of its own, unless another page has done so, and copy what it has made."""
+        kept = Path(os.environ["PAGES_RUNS"]) / hashlib.sha256(text.encode()).hexdigest()[:16]
+        kept.mkdir(parents=True, exist_ok=True)
+        with (kept / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (kept / "made").is_dir():
+                shutil.rmtree(kept / "new", ignore_errors=True)  # of a page that failed
+                (kept / "new").mkdir()
+                with contextlib.chdir(kept / "new"):
+                    self._shell(text, 0)
+                    _KEPT.unlink()
+                (kept / "new").rename(kept / "made")
+        shutil.copytree(kept / "made", ".", dirs_exist_ok=True)
 
     def _shell(self, text: str, code: int) -> None:
         script = f"set -eu -o pipefail\n[ -f {_KEPT} ] && . ./{_KEPT}\n{text}\nexport -p > {_KEPT}\n"
@@ -174,12 +189,10 @@ class Page:
 
 def main() -> int:
     """Exit status."""
-    work = json.load(sys.stdin)
-    where = work["given"] or ""
+    where = ""
     page = Page()
     try:
-        page.take_given(work["given"])
-        for step in work["steps"]:
+        for step in json.load(sys.stdin):
             where = step["where"]
             page.take(step)
         where = "end"
