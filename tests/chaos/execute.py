@@ -7,6 +7,7 @@ import secrets
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from tests.chaos.facts import Facts
 from tests.chaos.plan import Plan
 from tests.chaos.processes import MARK, crowding, dump, end_all, marked, parent_of, wait_until
 from tests.chaos.run_file import names_of, write_run_file
+
+from rashpa.testing.prepared import within
 
 
 @dataclass
@@ -187,10 +190,6 @@ def own_shared_memory(folder: Path) -> tuple[Path, tuple[str, ...]]:
     that is not allowed."""
     shared = folder / "shm"
     shared.mkdir()
-    script = 'mount --bind "$0" /dev/shm && exec "$@"'
-    prefix = ("unshare", "--mount", "--propagation", "private", "sh", "-c", script, str(shared))
-    try:
-        allowed = subprocess.run([*prefix, "true"], check=False, capture_output=True).returncode == 0
-    except FileNotFoundError:
-        allowed = False
+    prefix = (sys.executable, "-P", "-m", within.__name__, "--shared-memory", str(shared), "--")
+    allowed = subprocess.run([*prefix, "true"], check=False, capture_output=True).returncode == 0
     return shared, prefix if allowed else ()
