@@ -121,6 +121,17 @@ def test_variables_that_a_command_reads_itself_are_heeded(tmp_path: Path, more: 
     assert max(len(line) for line in said[0].splitlines()) <= int(more["COLUMNS"])
 
 
+def test_what_a_command_has_imported_is_there_for_the_next(tmp_path: Path) -> None:
+    """Modules that take long to import, and that few commands need."""
+    name = prepared_server._LATER[0]
+    (tmp_path / "facts_of_process.py").write_text(f"import sys; print({name!r} in sys.modules); import {name}")
+    said = [
+        subprocess.run([sys.executable, *MODULE, "receiver"], cwd=tmp_path, capture_output=True, check=True).stdout
+        for _ in range(2)
+    ]
+    assert said[1] == b"True\n"
+
+
 def test_output_is_not_held_back_where_a_variable_says_so(tmp_path: Path) -> None:
     (tmp_path / "facts_of_process.py").write_text("import sys; sys.stdout.write('said'); sys.stdin.read()")
     process = subprocess.Popen(

@@ -132,7 +132,7 @@ def test_a_command_that_is_handed_over_says_and_ends_as_it_does(
     assert "nowhere.toml" in done.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_signal_to_a_command_that_is_handed_over_ends_it(
     typed: Callable[[str], subprocess.CompletedProcess[str]], tmp_path: Path, how: str, number: signal.Signals
 ) -> None:

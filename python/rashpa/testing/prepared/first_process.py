@@ -96,6 +96,7 @@ class _Server:
         order, descriptors = got
         number = 0
         if read_at_start(order.environment) == self._environment and order.limits == self._limits:
+            prepared_server.learn()
             number = os.fork()
             if number == 0:
                 _forget([self._wake, self._woken, self._listener, request, *self._requests.values()])

@@ -57,6 +57,7 @@ _PLAIN = {
 _COMMANDS = (
     ["-m", "rashpa.cli.entry"],
     ["-P", "-m", "rashpa.data.files.limited_process"],
+    ["-P", "-m", "rashpa.node.offline.trial"],
     ["-P", "-m", "rashpa.testing.prepared.within"],
 )
 _LIMITS = sorted({getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")})

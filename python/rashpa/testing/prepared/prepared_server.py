@@ -9,8 +9,10 @@ import contextlib
 import ctypes
 import gc
 import importlib
+import importlib.abc
 import io
 import json
+import mmap
 import os
 import runpy
 import signal
@@ -35,7 +37,9 @@ _IMPORTED = (
     "anyio._backends._asyncio",
     "bokeh.plotting",
     "certifi",
+    "encodings.ascii",
     "encodings.idna",
+    "encodings.utf_8_sig",
     "h5py",
     "hdf5plugin",
     "httpcore",
@@ -43,8 +47,11 @@ _IMPORTED = (
     "numpy",
     "rich._emoji_codes",
     "rich.console",
+    "typer._adapters",
+    "typer._click.decorators",
     "uvicorn.lifespan.off",
     "uvicorn.protocols.http.auto",
+    "rashpa.cli.files.combine",
     "rashpa.cli.files.inspect",
     "rashpa.cli.files.limited",
     "rashpa.cli.main",
@@ -57,14 +64,22 @@ _IMPORTED = (
     "rashpa.control.run.manager",
     "rashpa.control.run.run_session",
     "rashpa.data.datasets.datasets",
+    "rashpa.data.geometry.azimuthal_bins",
+    "rashpa.data.making.repair",
     "rashpa.data.stored.joined_run",
+    "rashpa.data.stored.limited_answer",
     "rashpa.data.stored.opened",
     "rashpa.data.stored.reader",
+    "rashpa.data.stored.source_facts",
     "rashpa.node.door.server",
     "rashpa.node.engine.native_engine",
     "rashpa.node.offline.measured_file",
+    "rashpa.node.offline.trial",
     "rashpa.node.state.node",
+    "rashpa.testing.prepared.prepared_python",
 )
+_LATER = ("matplotlib.backends.backend_agg", "matplotlib.figure", "pyFAI.integrator.azimuthal", "scipy.optimize")
+"""What takes a second to import, and few commands need: it is imported here when a command has done so. Four workers would wait for nothing."""
 _CLONE_PARENT, _CHILD_SETTID, _CHILD_CLEARTID = 0x8000, 0x01000000, 0x00200000
 _GET_TID_ADDRESS, _SET_NAME = 40, 15
 _CLONE = {"x86_64": 56, "aarch64": 220}
@@ -88,10 +103,32 @@ class Order(NamedTuple):
 
 
 class _Here:
-    """This process: whether it has been prepared, and where others see its variables."""
+    """This process: whether it has been prepared, where others see its variables, and which of `_LATER` a process has imported that was forked."""
 
     prepared = False
+    wanted: mmap.mmap | None = None  # a byte for each, shared by all that are forked
     variables: tuple[int, int] | None = None  # address, bytes
+
+
+class _Noted(importlib.abc.MetaPathFinder):
+    """Finds nothing, and notes that a module of `_LATER` is imported."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        """Return None: others find it."""
+        if name in _LATER and _Here.wanted is not None:
+            _Here.wanted[_LATER.index(name)] = 1
+
+
+def learn() -> None:
+    """Import what forked commands have imported: the next ones find it."""
+    wanted = _Here.wanted
+    new = [name for place, name in enumerate(_LATER) if wanted and wanted[place] and name not in sys.modules]
+    for name in new:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    if new:
+        gc.collect()
+        gc.freeze()
 
 
 def is_prepared() -> bool:
@@ -232,6 +269,8 @@ def go_on(name: str, arguments: Sequence[str]) -> NoReturn:
 def prepare() -> None:
     """Import what commands and nodes need, and let the collector pass over it."""
     _Here.variables = _find_variable()
+    _Here.wanted = mmap.mmap(-1, len(_LATER))
+    sys.meta_path.insert(0, _Noted())
     for name in _IMPORTED:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
@@ -248,6 +287,7 @@ def serve(connection: socket.socket) -> tuple[Order, list[int]] | None:
             return None
         if got is None:
             return None
+        learn()
         number = fork_sibling()
         if number == 0:
             return got
