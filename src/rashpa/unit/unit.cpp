@@ -22,8 +22,7 @@ std::uint64_t adjust(Unit& unit, std::size_t step, const kernel::StepOf& with) {
   auto* const adjusting = able<Adjusting>(unit);
   if (adjusting == nullptr) {
     throw StateError(fmt::format(
-        "unit: limits of vetoes are fixed from its start on ({}); start another run, or use unit cpu or opencl",
-        unit.how()));
+        "unit: limits of vetoes are fixed from its start on ({}); start another run, or use unit cpu", unit.how()));
   }
   return adjusting->adjust(step, with);
 }

@@ -163,8 +163,7 @@ TEST(FixedLimits, a_unit_that_cannot_change_them_says_so) {
     FAIL() << "nothing was refused";
   } catch (const StateError& error) {
     EXPECT_STREQ(error.what(),
-                 "unit: limits of vetoes are fixed from its start on (a card); start another run, or use unit cpu or "
-                 "opencl");
+                 "unit: limits of vetoes are fixed from its start on (a card); start another run, or use unit cpu");
   }
 }
 
