@@ -167,6 +167,36 @@ def test_another_buffer_with_peaks_and_a_curve_the_sum_and_the_first_partial_ima
     view.until(lambda: "images/s shown" in view.text("image_facts"))
 
 
+def test_limits_of_a_veto_change_while_the_run_goes_on(view: View) -> None:
+    view.tab("Books")
+    form = view.page.get_by_role("form", name="limits of dim of buffer part")
+    view.until(lambda: form.count() == 1)
+    form.get_by_label("keep").fill("total_counts > many")
+    form.get_by_role("button").click()
+    view.until(lambda: "no step before it makes the column many" in view.text("limits_said"))
+    assert all("400" in said for said in view.complaints), "a browser says that of any refused form"
+    view.complaints.clear()
+    form.get_by_label("keep").fill("total_counts > 196500000")
+    form.get_by_role("button").click()
+    said = "part: dim: keep is total_counts > 196500000 in place of total_counts > 196600000, from image "
+    view.until(lambda: said in view.page.locator("#limits_said").inner_text())
+
+    def known() -> bool:
+        view.button("show the limits of now").click()
+        return (
+            said in view.page.locator("#limits").inner_text()
+            and form.get_by_label("keep").input_value() == "total_counts > 196500000"
+        )
+
+    view.until(known)
+    lines = (view.site.folder / "out" / "dashboard_orders.jsonl").read_text().splitlines()
+    orders = [json.loads(line) for line in lines]
+    assert [one["role"] for one in orders if "limits part dim keep=total_counts > 196500000" in one["order"]] == [
+        "operator"
+    ]
+    view.tab("Image tools")
+
+
 def test_abort_and_stop_are_asked_for_twice(view: View) -> None:
     view.press("Abort…")
     view.press("No, let it go on")

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from rashpa.control.handover.journal import find_journal
-from rashpa.control.handover.limits_request import Limits, LimitsError, set_limits
+from rashpa.control.handover.limits_request import Limits, set_limits
 from rashpa.control.handover.steering import steer
+from rashpa.control.orders.limit_values import LimitsError
 from rashpa.sim import pattern_frame
 from rashpa.testing.waiting import GUARD_S, eventually
 

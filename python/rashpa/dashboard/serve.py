@@ -36,6 +36,7 @@ from rashpa.dashboard.orders import Starter
 from rashpa.dashboard.page import Page
 from rashpa.dashboard.past.past_runs import PastRuns
 from rashpa.dashboard.settings.handler import Settings
+from rashpa.dashboard.settings.limits import LimitsForm
 from rashpa.dashboard.settings.next_run import NextRun
 from rashpa.dashboard.style import ABSENT_COLOURS
 from rashpa.dashboard.views import Views
@@ -205,6 +206,16 @@ async def serve(
                     "keys": keys,
                     "next_run": next_run,
                     "use": _use_of(nodes, starter),
+                    "record": Audit(starter.reports).add,
+                },
+            ),
+            (
+                r"/limits/([\w-]+)",
+                LimitsForm,
+                {
+                    "keys": keys,
+                    "scene": lambda: watch.scene,
+                    "journal": lambda: nodes.journal,
                     "record": Audit(starter.reports).add,
                 },
             ),

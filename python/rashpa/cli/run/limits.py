@@ -9,7 +9,8 @@ import typer
 from rashpa.cli.run.stop import who
 from rashpa.cli.teller import AsJson, Teller
 from rashpa.control.handover.journal import JournalError, find_journal
-from rashpa.control.handover.limits_request import Limits, LimitsError, set_limits
+from rashpa.control.handover.limits_request import Limits, set_limits
+from rashpa.control.orders.limit_values import LimitsError
 
 
 def limits(

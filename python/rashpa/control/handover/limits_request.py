@@ -8,13 +8,9 @@ from pathlib import Path
 
 from rashpa.control.handover.journal import no_such_run
 from rashpa.control.handover.run_request import AnswerError, ManagerGoneError, RequestKind, RunRequest
-from rashpa.data.base.rashpa_error import RashpaError
+from rashpa.control.orders.limit_values import LimitsError
 
 _TURN_S = 0.05
-
-
-class LimitsError(RashpaError, ValueError):
-    """Reports that limits do not change; says why, and what to try."""
 
 
 @dataclass(frozen=True)

@@ -36,10 +36,11 @@ class Field:
 
 def fields_of(file: RunFile) -> list[Field]:
     """Return the inputs with the values of a run file."""
-    return [_field(table, key, getattr(file, table)) for table, key in KEYS]
+    return [field_of(f"{table}.{key}", key, getattr(file, table)) for table, key in KEYS]
 
 
-def _field(table: str, key: str, section: BaseModel) -> Field:
+def field_of(name: str, key: str, section: BaseModel) -> Field:
+    """Return the input for one key of a model, with the value that it has now."""
     info = type(section).model_fields[key]
     number = info.annotation in (int, float)
     bounds = {"step": "any" if info.annotation is float else "1"} if number else {"maxlength": str(_LONGEST)}
@@ -48,7 +49,7 @@ def _field(table: str, key: str, section: BaseModel) -> Field:
             if (limit := getattr(one, said, None)) is not None:
                 bounds[bound] = str(limit)
     value = str(getattr(section, key))
-    return Field(f"{table}.{key}", "number" if number else "text", value, info.description or "", bounds)
+    return Field(name, "number" if number else "text", value, info.description or "", bounds)
 
 
 def changes_of(file: RunFile, given: Mapping[str, str]) -> dict[Key, str | int | float]:

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Limits of vetoes that may change while a run goes on: their values now, and new ones as the run file would check them."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from rashpa.control.plan.model import Plan, PlannedBuffer
+from rashpa.control.runfile import special_values
+from rashpa.control.runfile.kernels import Kernel, live_keys, step_of
+from rashpa.control.runfile.pipeline import problems_of
+from rashpa.control.telegrams.telegram import LimitChange
+from rashpa.data.base.rashpa_error import RashpaError
+from rashpa.data.base.value_words import faults_of
+
+_LONGEST = 2000  # characters of a value
+
+
+class LimitsError(RashpaError, ValueError):
+    """Reports that limits do not change; says why, and what to try."""
+
+
+def buffer_families(plan: Plan) -> dict[str, list[PlannedBuffer]]:
+    """Return the buffers by their names in the run file: that of a group has the buffers of all members."""
+    found: dict[str, list[PlannedBuffer]] = {}
+    for buffer in plan.buffers:
+        name = buffer.section.name
+        if buffer.section.group and plan.group_of(buffer.receiver) is not None:
+            name = name.removesuffix(f"_{buffer.receiver}")
+        found.setdefault(name, []).append(buffer)
+    return found
+
+
+def buffers_named(plan: Plan, name: str) -> list[PlannedBuffer]:
+    """Return the buffers that a name of the run file stands for; that of one member of a group stands for all members'. Raise LimitsError when it names none,
+    or is empty and there are several."""
+    families = buffer_families(plan)
+    if not name and len(families) == 1:
+        return next(iter(families.values()))
+    for family, members in families.items():
+        if name == family or name in [one.section.name for one in members]:
+            return members
+    what = f"there is no {name[:80]}" if name else "the run has several"
+    raise LimitsError(f"buffer: {what}; name one of {', '.join(families)}")
+
+
+def kernels_with(buffer: PlannedBuffer, changes: Iterable[LimitChange]) -> list[Kernel]:
+    """Return the kernels of a buffer with the limits that they have after the changes."""
+    kernels = list(buffer.section.kernel)
+    for change in changes:
+        kernels[change.number] = kernels[change.number].model_copy(update={change.key: json.loads(change.new)})
+    return kernels
+
+
+def changing(kernels: Sequence[Kernel]) -> dict[str, int]:
+    """Return the numbers of the kernels with limits that may change, by the reason of their veto or their name, and by number where others have the same."""
+    names = [step_of(kernel) for kernel in kernels]
+    return {
+        names[number] if names.count(names[number]) == 1 else str(number): number
+        for number, kernel in enumerate(kernels)
+        if live_keys(kernel)
+    }
+
+
+def number_of(kernels: Sequence[Kernel], step: str, buffer: str) -> int:
+    """Return the number of the kernel that a step names. Raise LimitsError for a name of none."""
+    names = changing(kernels)
+    if step in names:
+        return names[step]
+    if step.isdecimal() and int(step) in names.values():
+        return int(step)
+    known = ", ".join(f"{name} ({', '.join(live_keys(kernels[number]))})" for name, number in names.items())
+    advice = f"there are {known}" if known else "it has no veto with limits that may change"
+    raise LimitsError(f"step: buffer {buffer} has no veto {step[:80]}; {advice}")
+
+
+def changed_kernels(plan: Plan, kernels: Sequence[Kernel], number: int, values: Mapping[str, str]) -> list[Kernel]:
+    """Return the kernels with other limits of one of them. Raise LimitsError in the words of the run file."""
+    changed = [*kernels]
+    changed[number] = _changed(kernels[number], values)
+    detector = plan.file.detector
+    for problem in problems_of(changed, detector.pixel, special_values.largest_count(detector)):
+        path = [str(part) for part in problem.path if part not in ("kernel", number)]
+        raise LimitsError(f"{'.'.join(path) or step_of(changed[number])}: {problem.text}")
+    return changed
+
+
+def _changed(kernel: Kernel, values: Mapping[str, str]) -> Kernel:
+    if not values:
+        raise LimitsError(f"no limit is given; give KEY=VALUE, of {', '.join(live_keys(kernel))}")
+    known = kernel.model_dump()
+    for key, text in values.items():
+        if key not in live_keys(kernel):
+            has = "keeps it from its start to its end" if key in known else "has no such key"
+            raise LimitsError(f"{key[:80]}: {kernel.name} {has}; change {' or '.join(live_keys(kernel))}")
+        known[key] = _value_of(text.strip()[:_LONGEST], type(kernel).model_fields[key].annotation)
+    try:
+        changed: Kernel = type(kernel).model_validate(known)
+    except ValidationError as error:
+        raise LimitsError("\n".join(faults_of(error))) from None
+    if changed == kernel:
+        raise LimitsError(f"{', '.join(values)}: {step_of(kernel)} has this limit already; give another")
+    return changed
+
+
+def _value_of(text: str, kind: Any) -> str | int | float:
+    """Return the value of a text; one that is no number stays as it is, and the model says so."""
+    if kind is str:
+        return text
+    try:
+        return float(text) if kind is float else int(text)
+    except ValueError:
+        return text
+
+
+def line_of(buffer: str, change: LimitChange) -> str:
+    """Return a change in words."""
+    new, old = (_plain(text) for text in (change.new, change.old))
+    return f"{buffer}: {change.step}: {change.key} is {new} in place of {old}, from image {change.first_image} on"
+
+
+def _plain(text: str) -> str:
+    """Return a value of JSON for people."""
+    value = json.loads(text)
+    return value if isinstance(value, str) else text
