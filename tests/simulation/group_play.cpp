@@ -57,7 +57,7 @@ void GroupPlayer::set_up() {
   }
 }
 
-Member& GroupPlayer::make_member() {
+Member& GroupPlayer::make_member(std::uint16_t port) {
   const auto number = static_cast<std::uint32_t>(members_.size());
   members_.push_back(std::make_unique<Member>());
   Member& member = *members_.back();
@@ -79,7 +79,9 @@ Member& GroupPlayer::make_member() {
     if (habit.drops) sink.on_full = receiver::OnFull::drop;
     buffer.sinks.push_back(std::move(sink));
   }
-  member.receiver = std::make_unique<receiver::Receiver>(receiver_of(scenario_, std::move(buffer)));
+  receiver::Config config = receiver_of(scenario_, std::move(buffer));
+  config.port = port;
+  member.receiver = std::make_unique<receiver::Receiver>(config);
   member.destinations = member.receiver->endpoints();
   return member;
 }
@@ -206,6 +208,13 @@ bool GroupPlayer::perform(const Order& order) {
       if (settling_ || members_.size() > 8) return false;
       join();
       return true;
+    case Deed::join_short:
+      if (settling_ || members_.size() > 8) return false;
+      join_with_little(static_cast<std::uint64_t>(order.ns));
+      return true;
+    case Deed::restart:
+      if (settling_ || members_.size() > 8) return false;
+      return restart(who, order.ns);
     default:
       for (const auto& member : members_) {
         if (member->alive()) static_cast<void>(member->receiver->status());
@@ -224,7 +233,8 @@ void GroupPlayer::notice() {
 
 void GroupPlayer::give_up(Member& member) {
   member.lost = true;
-  const bool left = std::any_of(members_.begin(), members_.end(), [](const auto& one) { return !one->lost; });
+  const bool left =
+      std::any_of(members_.begin(), members_.end(), [](const auto& one) { return one->seated && !one->lost; });
   if (!left) {
     nobody_left_ = ended_ = true;
     return;
@@ -245,25 +255,6 @@ void GroupPlayer::pause_for(std::int64_t ns, double rate_hz) {
   for (const auto& member : members_) {
     if (member->alive()) member->receiver->hold_deadlines(false);
   }
-}
-
-void GroupPlayer::join() {
-  Member& member = make_member();
-  member.fed = false;
-  std::vector<link::Endpoint> ends;
-  try {
-    const As process(kEmulator);
-    ends = emulator_->join(kGroup, member_config(member), sources_of(member));
-  } catch (const StateError&) {  // all is over
-    const As process(member.process);
-    members_.pop_back();
-    return;
-  }
-  const As process(member.process);
-  member.receiver->arm(ends);
-  member.receiver->start();
-  emulator_->groups()->feed(kGroup, member.name, true);
-  member.fed = true;
 }
 
 // As the manager does: the members that owe images are stopped in turn, the rest together.

@@ -38,6 +38,7 @@ struct Member {
   std::optional<std::int64_t> noticed_ns;  // killed, and known to be so from then on
   std::uint64_t done = 0;                  // lost: images that its credits had proven
   bool lost = false;                       // the run goes on without it
+  bool seated = true;                      // the emulator knows it
   bool fed = true;                         // by order
   bool finished = false;
   [[nodiscard]] bool alive() const { return !world::killed(process); }
@@ -52,7 +53,8 @@ class GroupPlayer {
  private:
   void wrong(std::string text) { result_.wrong.push_back(std::move(text)); }
   void set_up();
-  Member& make_member();
+  /// `port`: of its first thread; 0: any.
+  Member& make_member(std::uint16_t port = 0);
   [[nodiscard]] emulator::GroupMember member_config(const Member& member) const;
   [[nodiscard]] std::vector<emulator::SourceDtp> sources_of(const Member& member) const;
   void go();
@@ -63,6 +65,11 @@ class GroupPlayer {
   void give_up(Member& member);
   void pause_for(std::int64_t ns, double rate_hz);
   void join();
+  void join_with_little(std::uint64_t allocations);
+  void seat(Member& member);
+  void leave(Member& latest);
+  void feed(Member& member, const std::vector<link::Endpoint>& ends);
+  bool restart(Member& old, std::int64_t ns);
   void settle();
   void stop_turn(const std::vector<Member*>& chosen);
   void end_now();

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <optional>
 
+#include "memory.hpp"
 #include "rashpa/core/frame/frame_record.hpp"
 
 namespace rashpa::simulation {
@@ -49,6 +50,7 @@ Network*& network() noexcept {
 }
 
 void Network::open(int fd) {
+  const memory::Spared spared;
   Socket socket;
   socket.process = world::process();
   socket.local.sin_family = AF_INET;
@@ -72,6 +74,7 @@ Network::Socket* Network::at_port(std::uint16_t port) noexcept {
 }
 
 int Network::bind(int fd, const sockaddr* address) {
+  const memory::Spared spared;
   sockaddr_in wanted{};
   std::memcpy(&wanted, address, sizeof wanted);
   if (wanted.sin_family != AF_INET) return EAFNOSUPPORT;
@@ -89,6 +92,7 @@ int Network::bind(int fd, const sockaddr* address) {
 }
 
 int Network::connect(int fd, const sockaddr* /*address*/) {
+  const memory::Spared spared;
   Socket& socket = sockets_[fd];
   if (socket.local.sin_addr.s_addr == 0) socket.local.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   return 0;
@@ -99,6 +103,7 @@ void Network::set_buffer(int fd, std::size_t bytes) { sockets_[fd].limit = 2 * b
 std::size_t Network::buffer(int fd) const { return sockets_.at(fd).limit; }
 
 bool Network::send(int fd, const sockaddr* to, std::span<const std::byte> datagram, std::size_t segment) {
+  const memory::Spared spared;
   if (faults.full > 0 && dice_.chance(faults.full)) return false;
   sockaddr_in target{};
   std::memcpy(&target, to, sizeof target);

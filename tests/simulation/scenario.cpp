@@ -117,6 +117,20 @@ void draw_orders(Dice& dice, Scenario& scenario) {
                    [](const Order& a, const Order& b) { return a.at_ns < b.at_ns; });
 }
 
+void draw_late_members(Dice& dice, Scenario& scenario, double span) {
+  const auto any_time = [&] { return dice.between(0, static_cast<std::int64_t>(span)); };
+  if (dice.chance(0.15)) {
+    constexpr std::int64_t kAllocations = 80;
+    scenario.orders.push_back(
+        {.deed = Deed::join_short, .at_ns = any_time(), .ns = dice.between(1, kAllocations), .who = 0});
+  }
+  if (dice.chance(0.2)) {
+    const auto who = static_cast<std::uint32_t>(dice.below(scenario.group->members));
+    const std::int64_t ns = dice.between(0, 2 * std::int64_t{scenario.group->response_ms} * kMs);
+    scenario.orders.push_back({.deed = Deed::restart, .at_ns = any_time(), .ns = ns, .who = who});
+  }
+}
+
 // Some seeds are groups, and the others what they were before there were any.
 void draw_group(Dice& dice, Scenario& scenario) {
   if (!dice.chance(0.3)) return;
@@ -146,6 +160,7 @@ void draw_group(Dice& dice, Scenario& scenario) {
     order.who = static_cast<std::uint32_t>(dice.below(group.members));
     scenario.orders.push_back(order);
   }
+  draw_late_members(dice, scenario, span);
   std::stable_sort(scenario.orders.begin(), scenario.orders.end(),
                    [](const Order& a, const Order& b) { return a.at_ns < b.at_ns; });
 }
@@ -163,6 +178,8 @@ const std::vector<std::pair<std::string, Simplify>>& simplifications() {
       {"order2", [](Scenario& s) { drop_order(s, 1); }},
       {"order3", [](Scenario& s) { drop_order(s, 2); }},
       {"order4", [](Scenario& s) { drop_order(s, 3); }},
+      {"order5", [](Scenario& s) { drop_order(s, 4); }},
+      {"order6", [](Scenario& s) { drop_order(s, 5); }},
       {"drop", [](Scenario& s) { s.network.drop = 0; }},
       {"drop-answers", [](Scenario& s) { s.network.drop_answers = 0; }},
       {"corrupt", [](Scenario& s) { s.network.corrupt = 0; }},
@@ -225,10 +242,10 @@ bool Scenario::calm() const noexcept {
 }
 
 std::string_view name_of(Deed deed) noexcept {
-  constexpr std::array<std::string_view, 16> kNames{
-      "freeze_source", "freeze_receiver", "part",        "pause", "pace", "end_here",
-      "stop",          "abort",           "kill_source", "jump",  "look", "kill_member",
-      "give_up",       "revive",          "hold_member", "join"};
+  constexpr std::array<std::string_view, 18> kNames{
+      "freeze_source", "freeze_receiver", "part",        "pause", "pace",       "end_here",
+      "stop",          "abort",           "kill_source", "jump",  "look",       "kill_member",
+      "give_up",       "revive",          "hold_member", "join",  "join_short", "restart"};
   return kNames[static_cast<std::size_t>(deed)];
 }
 

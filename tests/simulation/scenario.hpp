@@ -33,7 +33,9 @@ enum class Deed : std::uint8_t {
   give_up,      ///< by order
   revive,       ///< given up and fed again at once
   hold_member,  ///< it is not fed for `ns`
-  join,         ///< one more member; in place of one that was killed before, if there is any
+  join,         ///< one more member
+  join_short,   ///< the same, whose `ns`-th allocation fails; then it comes again
+  restart,      ///< SIGKILL, and the process is there again at once; it may join once `ns` have passed
 };
 
 struct Order {

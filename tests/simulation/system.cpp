@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "disk.hpp"
+#include "memory.hpp"
 #include "network.hpp"
 #include "world.hpp"
 
@@ -454,6 +455,7 @@ int ppoll(pollfd* files, nfds_t count, const timespec* limit, const sigset_t* ma
 int eventfd(unsigned value, int flags) noexcept {
   static const auto call = real<int (*)(unsigned, int)>("eventfd");
   const int fd = call(value, flags);
+  const memory::Spared spared;
   if (world::inside() && fd >= 0) counters()[fd] = value;
   return fd;
 }

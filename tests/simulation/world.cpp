@@ -14,6 +14,8 @@
 #include <deque>
 #include <memory>
 
+#include "memory.hpp"
+
 namespace rashpa::simulation {
 
 namespace {
@@ -107,6 +109,7 @@ void give_baton(Thread& to) noexcept {
 
 // Which thread goes on; time jumps where none can.
 Thread& choose() noexcept {
+  const memory::Spared spared;
   World& world = *g_world;
   static std::vector<Thread*> can;
   for (;;) {
@@ -220,6 +223,7 @@ bool wait(const void* channel, std::int64_t until, const char* why) noexcept {
 }
 
 int notify(const void* channel, int most) noexcept {
+  const memory::Spared spared;
   World& world = *g_world;
   std::vector<Thread*> waiting;
   for (const auto& thread : world.threads) {
@@ -238,6 +242,7 @@ int notify(const void* channel, int most) noexcept {
 }
 
 int create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument) noexcept {
+  const memory::Spared spared;
   static const auto call = real<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create");
   auto made = std::make_unique<Thread>();
   made->number = static_cast<int>(g_world->threads.size());
@@ -262,7 +267,10 @@ int join(pthread_t thread, void** result) noexcept {
 }
 
 void has_lock(int more) noexcept { t_self->locks += more; }
-void name_this(const char* name) noexcept { t_self->name = name; }
+void name_this(const char* name) noexcept {
+  const memory::Spared spared;
+  t_self->name = name;
+}
 Process process() noexcept { return t_self->process; }
 void enter(Process process) noexcept { t_self->process = process; }
 
@@ -294,6 +302,7 @@ std::uint64_t random() noexcept { return g_world->random.next(); }
 void trace(const std::string& text) { trace_at(g_world->now, text); }
 
 void trace_at(std::int64_t ns, const std::string& text) {
+  const memory::Spared spared;
   World& world = *g_world;
   std::string line = fmt::format("{:12.3f} ms  {:<14} {}", static_cast<double>(ns - kStart) * 1e-6,
                                  t_self == nullptr ? "" : t_self->name, text);
