@@ -54,32 +54,33 @@ void GroupPlayer::join() {
   seat(member);
 }
 
-// The emulator has no memory for it, at any place: there is no seat then, and it may come again.
+// The emulator has no memory for it, at one place after the other: there is no seat then, and it may come again.
 void GroupPlayer::join_with_little(std::uint64_t allocations) {
+  constexpr std::uint64_t kTries = 12;
   Member& member = make_member();
   member.seated = member.fed = false;
   const emulator::GroupMember wanted = member_config(member);
   const std::vector<emulator::SourceDtp> sources = sources_of(member);
   const std::size_t before = dealer().status().members.size();
-  std::vector<link::Endpoint> ends;
-  bool failed = false;
-  try {
-    const As process(kEmulator);
-    const Short of_memory(allocations);
-    ends = emulator_->join(kGroup, wanted, sources);
-  } catch (const std::bad_alloc&) {
-    failed = true;
-  } catch (const StateError&) {
-    failed = true;
-  } catch (const ResourceError&) {
-    failed = true;
+  for (std::uint64_t nth = allocations; nth < allocations + kTries; ++nth) {
+    try {
+      std::vector<link::Endpoint> ends;
+      {
+        const As process(kEmulator);
+        const Short of_memory(nth);
+        ends = emulator_->join(kGroup, wanted, sources);
+      }
+      return feed(member, ends);
+    } catch (const std::bad_alloc&) {
+      world::trace(fmt::format("its allocation {} fails", nth));
+    } catch (const ResourceError& error) {
+      world::trace(fmt::format("its allocation {} fails: {}", nth, error.what()));
+    } catch (const StateError&) {
+      return leave(member);
+    }
+    if (dealer().status().members.size() != before) return wrong("a member that could not join has a seat");
   }
-  if (failed) {
-    world::trace("it had no memory");
-    if (dealer().status().members.size() != before) wrong("a member that could not join has a seat");
-    return seat(member);
-  }
-  feed(member, ends);
+  seat(member);
 }
 
 // Its supervisor starts it again at the same port. Nobody has noticed yet, and images go on to the queue pairs of the
