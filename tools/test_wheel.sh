@@ -58,6 +58,8 @@ for python in "$@"; do
     exit 1
   }
   demo=$(passed "$start")
+  # files that the package has beside its modules
+  (cd "$here" && env -i HOME="$here" PATH="$here/venv/bin:$place/bin" LANG=C.UTF-8 rashpa example stored --output example --quiet)
   (cd "$here" && venv/bin/python -) <<'PYTHON'
 import json, pathlib, rashpa
 report = json.loads(pathlib.Path("rashpa-demo/report.json").read_text())

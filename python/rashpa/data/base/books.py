@@ -29,7 +29,7 @@ class DataBooks:
         """Take back the output of as_json(), from a process that a stranger's file may have moved. Raise ValueError, TypeError or KeyError when it is impossible."""
         counts = [int(said[name]) for name in ("expected", "made", "missing", "errored")]
         if min(counts) < 0:
-            raise ValueError(f"books of {counts} cannot be")
+            raise ValueError(f"books of {counts} are impossible")
         expected, made, missing, errored = counts
         troubles = tuple(str(text) for text in said["troubles"][:MOST_TROUBLES])
         return cls(expected, made, missing, errored, troubles, str(said["unit"]))

@@ -65,7 +65,7 @@ def repair_run(run: Path, *, follow: Iterable[Path] = (), patience: Patience | N
     try:
         done = _Counts(**said)
     except TypeError:
-        raise StoredRunError(f"{run}: the process that repairs it said what cannot be; copy it again") from None
+        raise StoredRunError(f"{run}: the process that repairs it gave an impossible answer; copy it again") from None
     with open_run(done.master, folders=folders_of(Path(done.master), folders)) as made:
         books = run_books(made)
         if done.was_complete and made.form == "raw":

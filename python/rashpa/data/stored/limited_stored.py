@@ -137,7 +137,9 @@ class LimitedStored:
             raise self._nonsense() from None
         possible = all(1 <= side <= LARGEST_SIDE for side in (height, width)) and 0 <= frames < 1 << 40
         if not possible or pixel not in PIXELS:
-            raise StoredError(f"{self._path}: {frames} images of {width} × {height} {pixel} cannot be; copy it again")
+            raise StoredError(
+                f"{self._path}: {frames} images of {width} × {height} {pixel} are impossible; copy it again"
+            )
         return frames, (height, width), pixel
 
     def _absent(self, said: dict[str, Any], end: float) -> Absent:
@@ -168,7 +170,7 @@ class LimitedStored:
             place = (int(x), int(y), int(width), int(height))
             inside = x + width <= self.shape[1] and y + height <= self.shape[0]
             if min(x, y) < 0 or min(width, height) < 1 or not inside or turn not in (0, 90, 180, 270):
-                raise ValueError(f"a module at {place}, turned by {turn}, cannot be")
+                raise ValueError(f"a module at {place}, turned by {turn}, is impossible")
             modules.append(StatedModule(*place, Orientation(int(turn), bool(flip))))
         return StatedRun(str(said["units"])[:_LONGEST_TEXT], tuple(modules), DataBooks.of_json(said["books"]))
 
@@ -216,7 +218,9 @@ class LimitedStored:
         return kind(f"{self._path}: {why_it_ended(status, self._limits)}")
 
     def _nonsense(self) -> StoredError:
-        return StoredError(f"{self._path}: the process that reads it said what cannot be; it is damaged: copy it again")
+        return StoredError(
+            f"{self._path}: the process that reads it gave an impossible answer; it is damaged: copy it again"
+        )
 
 
 def serve(path: Path, asked: IO[str], opened: Callable[[Path], Served]) -> None:

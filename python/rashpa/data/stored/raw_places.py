@@ -33,7 +33,9 @@ class RawPlaces:
         name = pixel.decode("ascii", "replace") if isinstance(pixel, bytes) else str(pixel)
         self._shape = cast("tuple[int, int]", tuple(int(side) for side in group.attrs["image_shape"]))
         if name not in _PIXELS or len(self._shape) != 2 or not 0 < self._shape[0] * self._shape[1] <= _MOST_PIXELS:
-            raise StoredRunError(f"{master}: it says images of {self._shape} {name}, which cannot be; copy it again")
+            raise StoredRunError(
+                f"{master}: it says images of {self._shape} {name}, which is impossible; copy it again"
+            )
         self.dtype: np.dtype[Any] = np.dtype(name).newbyteorder("<")
         self._master = master
         self._files = Files(folders, StoredRunError)

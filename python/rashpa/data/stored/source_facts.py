@@ -127,19 +127,19 @@ def _checked(said: Mapping[str, Any], mask: NDArray[np.uint32] | None) -> Source
             or not isinstance(value, KEYS[key])
             or (isinstance(value, float) and not math.isfinite(value))
         ):
-            raise ValueError(f"{str(key)[:40]} cannot be")
+            raise ValueError(f"{str(key)[:40]} is impossible")
         values[str(key)] = cast("float | str", value)
     texts = {str(key): str(value)[:4096] for key, value in said["texts"].items() if key in TEXTS}
     modules = []
     for left, top, width, height, corner, fast, slow in said["modules"][:_MOST_MODULES]:
         vectors = [tuple(float(one) for one in vector) for vector in (corner, fast, slow)]
         if any(len(vector) != 3 or not all(map(math.isfinite, vector)) for vector in vectors):
-            raise ValueError("places of modules cannot be")
+            raise ValueError("the places of modules are impossible")
         modules.append(SourceModule(int(left), int(top), int(width), int(height), Plane(*vectors)))  # type: ignore[arg-type]
     notes = tuple(str(note)[:500] for note in said["notes"][:_MOST_NOTES])
     units = said["units"]
     if units not in KNOWN:
-        raise ValueError(f"pixel_units {str(units)[:40]} cannot be")
+        raise ValueError(f"pixel_units {str(units)[:40]} is impossible")
     return SourceFacts(values, texts, mask, tuple(modules), notes, str(units))
 
 

@@ -73,7 +73,7 @@ def _checked(values: dict[str, Any]) -> Throughput:
     )
     digits = len(one.pipeline) == 16 and set(one.pipeline) <= set("0123456789abcdef")
     if not digits or not 0 < one.images_per_s <= 1e12 or not (0 < one.width <= 2**20 and 0 < one.height <= 2**20):
-        raise ValueError(f"{one} cannot be")
+        raise ValueError(f"{one}: its pipeline, size or rate is not one that was measured")
     return one
 
 

@@ -139,9 +139,9 @@ BAD_TIFF = {
     "12 bits": (tiff([U2.tobytes()], U2, {258: 12}), "12 bits"),
     "RGB": (tiff([U2.tobytes()], U2, {277: 3, 262: 2}), "RGB of 3 samples"),
     "palette": (tiff([U2.tobytes()], U2, {262: 3}), "palette"),
-    "no width": (tiff([U2.tobytes()], U2, {256: 0}), "cannot be"),
-    "too wide": (tiff([U2.tobytes()], U2, {256: 1 << 30}), "cannot be"),
-    "no tiles": (tiff(tiles(U2, 16), U2, {322: 0, 323: 16}), "cannot be"),
+    "no width": (tiff([U2.tobytes()], U2, {256: 0}), "impossible"),
+    "too wide": (tiff([U2.tobytes()], U2, {256: 1 << 30}), "impossible"),
+    "no tiles": (tiff(tiles(U2, 16), U2, {322: 0, 323: 16}), "impossible"),
     "unknown predictor": (tiff([zlib.compress(U2.tobytes())], U2, {259: 8, 317: 3}), "predictor 3"),
 }
 

@@ -79,7 +79,7 @@ class Virtual:
         if not shape:
             return np.array([sum(part.mapping.pixels for part in self._parts)])
         if shape[0] > _MOST_ROWS:
-            raise self._place.wrong(f"{shape[0]} images cannot be; copy it again")
+            raise self._place.wrong(f"{shape[0]} images are impossible; copy it again")
         covered = np.zeros(shape[0], np.int64)
         for part in self._parts:
             rows = part.mapping.rows

@@ -81,7 +81,7 @@ def _pixels(packed: bytes, header: dict[str, str]) -> NDArray[Any]:
     if header.get("x-binary-size-third-dimension", "1") not in ("0", "1"):
         raise ImageError("it holds several images; CBF of one image is read: save them one by one")
     if not (1 <= width <= _LARGEST_SIDE and 1 <= height <= _LARGEST_SIDE):
-        raise ImageError(f"an image of {width} × {height} pixels cannot be; sides have 1 to {_LARGEST_SIDE}")
+        raise ImageError(f"an image of {width} × {height} pixels is impossible; sides have 1 to {_LARGEST_SIDE}")
     if "x-binary-number-of-elements" in header and _whole(header, "x-binary-number-of-elements") != count:
         raise ImageError(
             f"it says that it has {width} × {height} pixels, and another number of elements; it is damaged"

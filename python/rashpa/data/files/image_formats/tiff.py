@@ -150,7 +150,7 @@ def _layout(fields: Fields, order: str) -> _Layout:
             f"it holds {_MEANING.get(meaning, 'pixels')} of {samples} samples; pixels of one number are read"
         )
     if not (1 <= width <= LARGEST_SIDE and 1 <= height <= LARGEST_SIDE):
-        raise ImageError(f"an image of {width} × {height} pixels cannot be; sides have 1 to {LARGEST_SIDE}")
+        raise ImageError(f"an image of {width} × {height} pixels is impossible; sides have 1 to {LARGEST_SIDE}")
     bits, kind = _one(fields, _BITS, 1), _one(fields, _FORMAT, 1)
     name = _NUMBER_TYPES.get((1 if kind == 4 else kind, bits))  # 4: not said
     if name is None:
@@ -163,7 +163,7 @@ def _layout(fields: Fields, order: str) -> _Layout:
     across = _one(fields, _TILE_WIDTH) if tiled else width
     down = _one(fields, _TILE_HEIGHT) if tiled else min(_one(fields, _ROWS, height), height)
     if not (1 <= across <= 2 * LARGEST_SIDE and 1 <= down <= 2 * LARGEST_SIDE):
-        raise ImageError(f"strips or tiles of {across} × {down} pixels cannot be; it is damaged")
+        raise ImageError(f"strips or tiles of {across} × {down} pixels are impossible; it is damaged")
     reverse = _one(fields, _FILL_ORDER, 1) == 2
     return _Layout(
         width, height, np.dtype(f"{order}{name}"), bits, compression, predictor, reverse, across, down, tiled
