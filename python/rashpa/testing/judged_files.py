@@ -23,7 +23,6 @@ EXEMPT = {
     "python/tests/node/test_stream_start.py": "leaves out what a stream should say",
     "python/tests/node/test_process_facts.py": "its source contradicts itself, and what is made of it does",
     "tests/chain/test_stored_metadata.py": "its source contradicts itself, and what is made of it does",
-    "python/tests/cli/test_combine.py": "takes parts of runs away",
     "tests/chain/test_groups.py": "kills receivers, whose files others complete",
     "tests/chain/test_attach.py": "kills managers",
     "tests/chaos/test_runs.py": "disturbs runs in every way",

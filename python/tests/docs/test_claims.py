@@ -181,6 +181,30 @@ def test_files_that_pages_name_are_there() -> None:
     assert {name: files for name, files in found.items() if files} == {}
 
 
+MADE_LATER = {"bench/peers/PEER.txt"}  # with the name of a peer
+_NAMED = re.compile(
+    r"(?<![\w/.:<{$-])(?:src|python|tests|tools|docs|schema|bench|rtl|examples|sim|packaging)/[\w./-]*\w"
+    r"\.(?:py|hpp|cpp|cuh?|md|toml|json|xsd|rdl|sh|sv|txt|yml|ipynb)\b"
+)
+
+
+def test_files_that_the_source_names_are_there() -> None:
+    known = ends(files_of_the_repository())
+    sources = [
+        name
+        for name in files_of_the_repository()
+        if name.startswith(("src/", "python/rashpa/", "tools/", "sim/", "bench/", "cmake/"))
+    ]
+    found = {
+        name: lost
+        for name in sorted(sources)
+        if Path(name).suffix in {".py", ".hpp", ".cpp", ".cu", ".cuh", ".cmake", ".sh", ".toml"}
+        and (ROOT / name).is_file()
+        if (lost := set(_NAMED.findall((ROOT / name).read_text(encoding="utf-8"))) - known - MADE_LATER)
+    }
+    assert found == {}
+
+
 def test_a_file_that_has_moved_is_found() -> None:
     known = frozenset({"src/rashpa/link/link.hpp", "src/rashpa/link", "tools"})
     text = "See `src/rashpa/links/link.hpp`, `assembly.hpp` and `link.hpp`."
