@@ -167,6 +167,13 @@ def test_another_buffer_with_peaks_and_a_curve_the_sum_and_the_first_partial_ima
     view.until(lambda: "images/s shown" in view.text("image_facts"))
 
 
+def test_why_there_is_no_calibration_is_said(view: View) -> None:
+    view.tab("Maps")
+    view.button("show its maps").click()
+    view.until(lambda: "no kernel of this run uses a calibration" in view.text("calibration"))
+    view.tab("Image tools")
+
+
 def test_limits_of_a_veto_change_while_the_run_goes_on(view: View) -> None:
     view.tab("Books")
     form = view.page.get_by_role("form", name="limits of dim of buffer part")

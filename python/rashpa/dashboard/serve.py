@@ -26,6 +26,7 @@ from rashpa.control.plan.model import Plan
 from rashpa.dashboard.acknowledging import Acknowledging
 from rashpa.dashboard.alarms import AlarmBoard
 from rashpa.dashboard.audit import Audit
+from rashpa.dashboard.calibration.handler import CalibrationMaps
 from rashpa.dashboard.door import Door
 from rashpa.dashboard.files import BROWSER, patterns
 from rashpa.dashboard.gate import SESSION, Answer, Gate, Public, token_address
@@ -218,6 +219,11 @@ async def serve(
                     "journal": lambda: nodes.journal,
                     "record": Audit(starter.reports).add,
                 },
+            ),
+            (
+                r"/calibration/([\w-]+)",
+                CalibrationMaps,
+                {"keys": keys, "plan": lambda: watch.scene.plan or nodes.plan, "one": asyncio.Lock()},
             ),
             (r"/alarms/([\w-]+)", Acknowledging, {"keys": keys, "board": board}),
         ],

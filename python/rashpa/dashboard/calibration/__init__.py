@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calibration of the run on the page."""
