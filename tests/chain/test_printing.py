@@ -8,35 +8,23 @@ import sys
 from pathlib import Path
 
 from rashpa.node.logs.log import MOST_PRINTED
+from rashpa.testing.run_file import Table, run_file
 from rashpa.testing.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 RASHPA = [sys.executable, "-m", "rashpa.cli.entry"]
 FRAMES = 300
-RUN = """\
-[run]
-name = "prints"
-frames = {frames}
-output = "out"
-orphaned = "{orphaned}"
-[detector]
-width = 64
-height = 32
-pixel = "uint16"
-rate_hz = 0
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[receiver]
-port = 0
-[[buffer]]
-name = "full"
-[[buffer.kernel]]
-{kernel}
-[[buffer.sink]]
-kind = "null"
-"""
+
+
+def run_text(frames: int, orphaned: str, kernel: Table) -> str:
+    return run_file(
+        run={"name": "prints", "frames": frames, "output": "out", "orphaned": orphaned},
+        detector={"pixel": "uint16", "rate_hz": 0},
+        dataset={"pixel": None},
+        buffer={"kernel": [kernel]},
+    )
+
+
 PYTHON = """\
 import ctypes, logging, os, subprocess, sys, threading, time, warnings
 from rashpa.data.kernels.kernel import Column, kernel
@@ -90,13 +78,13 @@ RASHPA_PLUGIN_EXPORT const rashpa_plugin* rashpa_plugin_describe(void) { return 
 """
 
 
-def python_kernel(folder: Path, body: str) -> str:
+def python_kernel(folder: Path, body: str) -> Table:
     (folder / "m.py").write_text(PYTHON.format(body=body))
-    return 'name = "python"\nfunction = "m:f"'
+    return {"name": "python", "function": "m:f"}
 
 
-def run_files(folder: Path, kernel: str, nodes: str = "", orphaned: str = "end") -> None:
-    (folder / "run.toml").write_text(RUN.format(frames=FRAMES, kernel=kernel, orphaned=orphaned) + nodes)
+def run_files(folder: Path, kernel: Table, nodes: str = "", orphaned: str = "end") -> None:
+    (folder / "run.toml").write_text(run_text(frames=FRAMES, kernel=kernel, orphaned=orphaned) + nodes)
 
 
 def finished(folder: Path) -> list[str]:
@@ -141,7 +129,7 @@ def test_a_plugin_that_prints_holds_nothing_up(tmp_path: Path) -> None:
     include = ROOT / "src" / "rashpa" / "kernel" / "outside"
     words = ["cc", "-std=c11", "-shared", "-fPIC", f"-I{include}", "p.c", "-o", "prints.so"]
     subprocess.run(words, cwd=tmp_path, check=True, timeout=120)
-    run_files(tmp_path, 'name = "plugin"\nfile = "prints.so"')
+    run_files(tmp_path, {"name": "plugin", "file": "prints.so"})
     are_printed_by("plugin prints.so", finished(tmp_path), "printf", "stderr")
 
 

@@ -8,39 +8,23 @@ from pathlib import Path
 import pytest
 from tests.chain.test_nodes import COMMAND
 
+from rashpa.testing.run_file import Table, run_file
+
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
-RUN = """\
-[run]
-name = "slow"
-frames = 12
-output = "."
-[detector]
-width = 64
-height = 32
-rate_hz = 4.0
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[receiver]
-port = 0
-[link]
-{link}
-[[buffer]]
-name = "full"
-bands = 2
-slots = 24
-stack = 8
-deadline_ms = 200
-[[buffer.sink]]
-kind = "null"
-"""
+
+def run_text(link: Table) -> str:
+    return run_file(
+        run={"name": "slow", "frames": 12, "output": "."},
+        detector={"rate_hz": 4.0},
+        link=link,
+        buffer={"bands": 2, "slots": 24, "stack": 8, "deadline_ms": 200},
+    )
 
 
-@pytest.mark.parametrize("link", ['flow = "paced"', "", 'kind = "pcie"'])
-def test_a_stack_that_takes_longer_than_the_deadline_is_whole(tmp_path: Path, link: str) -> None:
-    (tmp_path / "run.toml").write_text(RUN.format(link=link))
+@pytest.mark.parametrize("link", [{"flow": "paced"}, {}, {"kind": "pcie"}])
+def test_a_stack_that_takes_longer_than_the_deadline_is_whole(tmp_path: Path, link: Table) -> None:
+    (tmp_path / "run.toml").write_text(run_text(link=link))
     command = [*COMMAND, "run", "run.toml", "-q", "--output", "report", "--no-page"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=100)
     assert done.returncode == 0, done.stdout + done.stderr

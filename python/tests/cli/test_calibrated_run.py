@@ -16,47 +16,34 @@ pytest.importorskip("rashpa._native")
 from rashpa.data.datasets.calibration_file import ModuleMaps, write_calibration
 from rashpa.data.datasets.datasets import LoadedDataset, dataset_from_spec
 from rashpa.data.stored.reader import open_run
+from rashpa.testing.run_file import Table, run_file
 
 pytestmark = pytest.mark.whole
 
 FRAMES = 24
-RUN = """\
-[run]
-name = "calibrated"
-frames = {frames}
-output = "out"
-existing = "replace"
-[detector]
-name = "JF"
-width = 1024
-height = 512
-energy_kev = 12.4
-[[detector.module]]
-x = 0
-y = 0
-[[detector.module]]
-x = 0
-y = 550
-[dataset]
-kind = "files"
-files = [["m0.npy"], ["m1.npy"]]
-dark_frames = [3, 9, 15, 21]
-[detector.calibration]
-pedestal = ["c.h5", "c.h5:1"]
-serial = ["M049", "M050"]
-[receiver]
-port = 0
-[[buffer]]
-name = "all"
-bands = 2
-slots = 16
-stack = 4
-[[buffer.kernel]]
-name = "jungfrau"
-{kernel}
-[[buffer.sink]]
-kind = "hdf5"
-"""
+
+
+def run_text(frames: int, kernel: Table) -> str:
+    return run_file(
+        run={"name": "calibrated", "frames": frames, "output": "out", "existing": "replace"},
+        detector={
+            "name": "JF",
+            "width": 1024,
+            "height": 512,
+            "energy_kev": 12.4,
+            "module": [{"x": 0, "y": 0}, {"x": 0, "y": 550}],
+            "calibration": {"pedestal": ["c.h5", "c.h5:1"], "serial": ["M049", "M050"]},
+        },
+        dataset={"kind": "files", "files": [["m0.npy"], ["m1.npy"]], "dark_frames": [3, 9, 15, 21]},
+        buffer={
+            "name": "all",
+            "bands": 2,
+            "slots": 16,
+            "stack": 4,
+            "kernel": [{"name": "jungfrau", **kernel}],
+            "sink": [{"kind": "hdf5"}],
+        },
+    )
 
 
 @cache
@@ -65,7 +52,7 @@ def made() -> LoadedDataset:
     return dataset_from_spec({"kind": "jungfrau", "modules": 2, "frames": FRAMES, "dark_every": 0, "seed": 3}, Path())
 
 
-def prepare(folder: Path, kernel: str, age_days: float = 1, detector: str = "JF") -> Path:
+def prepare(folder: Path, kernel: Table, age_days: float = 1, detector: str = "JF") -> Path:
     loaded = made()
     for module in range(2):
         np.save(folder / f"m{module}.npy", np.stack([loaded.dataset.frame(module, n) for n in range(FRAMES)]))
@@ -76,7 +63,7 @@ def prepare(folder: Path, kernel: str, age_days: float = 1, detector: str = "JF"
         modules[number] = ModuleMaps(maps.pedestal, rms, maps.mask, maps.gain, f"M0{49 + number}")
     write_calibration(folder / "c.h5", modules, detector, datetime.now(UTC) - timedelta(days=age_days))
     path = folder / "run.toml"
-    path.write_text(RUN.format(frames=FRAMES, kernel=kernel))
+    path.write_text(run_text(frames=FRAMES, kernel=kernel))
     return path
 
 
@@ -98,7 +85,7 @@ def photons(module: int, frame: int) -> NDArray[np.int16]:
 
 
 def test_the_assembled_image_has_its_shape_mask_and_places(tmp_path: Path) -> None:
-    path = prepare(tmp_path, 'borders = "shared"')
+    path = prepare(tmp_path, {"borders": "shared"})
     done = rashpa(tmp_path, "run", str(path))
     assert done.returncode == 0, done.stdout + done.stderr
     with open_run(tmp_path / "out/calibrated_all_master.h5") as run:
@@ -129,7 +116,7 @@ def test_the_assembled_image_has_its_shape_mask_and_places(tmp_path: Path) -> No
 
 
 def test_pedestals_follow_darks_and_the_drift_is_a_column(tmp_path: Path) -> None:
-    path = prepare(tmp_path, 'track = "darks"\ntrack_images = 8\nborders = "masked"')
+    path = prepare(tmp_path, {"track": "darks", "track_images": 8, "borders": "masked"})
     done = rashpa(tmp_path, "run", str(path))
     assert done.returncode == 0, done.stdout + done.stderr
     with open_run(tmp_path / "out/calibrated_all_master.h5") as run:
@@ -139,7 +126,7 @@ def test_pedestals_follow_darks_and_the_drift_is_a_column(tmp_path: Path) -> Non
 
 
 def test_what_is_old_and_foreign_is_cautioned_of_before_the_run(tmp_path: Path) -> None:
-    path = prepare(tmp_path, 'borders = "raw"', age_days=400, detector="Eiger")
+    path = prepare(tmp_path, {"borders": "raw"}, age_days=400, detector="Eiger")
     path.write_text(path.read_text().replace('"M050"', '"M999"'))
     done = rashpa(tmp_path, "run", str(path), "--check")
     assert "caution: " in done.stderr
@@ -158,7 +145,7 @@ def test_what_is_old_and_foreign_is_cautioned_of_before_the_run(tmp_path: Path) 
     ],
 )
 def test_only_some_units_assemble_and_follow(tmp_path: Path, unit: str, key: str, value: str, units: str) -> None:
-    path = prepare(tmp_path, f'{key} = "{value}"')
+    path = prepare(tmp_path, {key: value})
     path.write_text(path.read_text().replace("slots = 16", f'slots = 16\nunit = "{unit}"\ncard = "sim"'))
     done = rashpa(tmp_path, "plan", str(path))
     assert done.returncode == 2
@@ -166,7 +153,7 @@ def test_only_some_units_assemble_and_follow(tmp_path: Path, unit: str, key: str
 
 
 def test_modules_without_room_are_refused_before_the_run(tmp_path: Path) -> None:
-    path = prepare(tmp_path, 'borders = "shared"')
+    path = prepare(tmp_path, {"borders": "shared"})
     path.write_text(path.read_text().replace("y = 550", "y = 512"))
     done = rashpa(tmp_path, "run", str(path))
     assert done.returncode != 0

@@ -21,44 +21,33 @@ from rashpa.control.nodes.process_identity import is_process
 from rashpa.control.run.attach import attached
 from rashpa.control.run.manager import Manager
 from rashpa.control.telegrams import telegram
+from rashpa.testing.run_file import Table, run_file
 from rashpa.testing.waiting import eventually
 
 pytestmark = pytest.mark.whole
 
-RUN = """\
-[run]
-name = "orphan"
-frames = {frames}
-output = "{output}"
-orphaned = "{orphaned}"
-keep_books_s = {keep_s}
-[detector]
-width = 32
-height = 16
-rate_hz = 100.0
-{detector}
-[dataset]
-kind = "pattern"
-width = 32
-height = 16
-[[receiver]]
-name = "one"
-port = 0
-[[receiver]]
-name = "other"
-port = 0
-[[buffer]]
-name = "full"
-receiver = "one"
-sink = [{{ kind = "null" }}]
-[[buffer]]
-name = "centre"
-receiver = "other"
-sink = [{{ kind = "null" }}]
-region = [8, 8, 16, 8]
-every = 2
-{extra}
-"""
+
+def run_text(
+    frames: int, output: Path, orphaned: str, keep_s: float, detector: Table | None, extra: Table | None
+) -> str:
+    return run_file(
+        run={"name": "orphan", "frames": frames, "output": output, "orphaned": orphaned, "keep_books_s": keep_s},
+        detector={"width": 32, "height": 16, "rate_hz": 100.0, **(detector or {})},
+        **(extra or {}),
+        receiver=[{"name": "one", "port": 0}, {"name": "other", "port": 0}],
+        buffer=[
+            {"name": "full", "receiver": "one", "sink": [{"kind": "null"}]},
+            {
+                "name": "centre",
+                "receiver": "other",
+                "sink": [{"kind": "null"}],
+                "region": [8, 8, 16, 8],
+                "every": 2,
+            },
+        ],
+    )
+
+
 MANAGER = """\
 import asyncio, sys
 from pathlib import Path
@@ -79,14 +68,14 @@ def killed_manager(
     orphaned: str,
     frames: int,
     keep_s: float = 60.0,
-    extra: str = "",
+    extra: Table | None = None,
     when: str = "running",
-    detector: str = "",
+    detector: Table | None = None,
 ) -> Iterator[tuple[Path, Record]]:
     """The output folder of a run whose manager was killed when it was running, or had only claimed its nodes."""
     out = tmp_path / "out"
     path = tmp_path / "run.toml"
-    text = RUN.format(frames=frames, output=out, orphaned=orphaned, keep_s=keep_s, extra=extra, detector=detector)
+    text = run_text(frames=frames, output=out, orphaned=orphaned, keep_s=keep_s, extra=extra, detector=detector)
     path.write_text(text)
     manager = subprocess.Popen([sys.executable, "-c", MANAGER, str(path)])
     journal = out / "orphan_attach.json"
@@ -162,7 +151,7 @@ def test_a_run_that_is_over_keeps_its_books_until_they_are_taken(tmp_path: Path)
 
 
 def test_what_a_dead_module_never_sent_is_decided_without_the_manager(tmp_path: Path) -> None:
-    extra = "[faults]\ndead_modules = [{ module = 0, from_frame = 60 }]"
+    extra = {"faults": {"dead_modules": [{"module": 0, "from_frame": 60}]}}
     with killed_manager(tmp_path, "finish", 80, extra=extra) as (out, record):
         outcome = attach(out)
         assert outcome.good, outcome.problem
@@ -196,7 +185,7 @@ def test_who_attaches_may_die_too(tmp_path: Path) -> None:
         "import asyncio, sys; from pathlib import Path; from rashpa.control.run.attach import attached; "
         "from rashpa.control.handover.journal import Journal; asyncio.run(attached(Journal(Path(sys.argv[1]))).run())"
     )
-    with killed_manager(tmp_path, "finish", 30, detector='trigger = "software"') as (out, record):
+    with killed_manager(tmp_path, "finish", 30, detector={"trigger": "software"}) as (out, record):
         path = find_journal(out)
         first = path.stat().st_ino
         second = subprocess.Popen([sys.executable, "-c", program, str(path)])

@@ -13,31 +13,22 @@ from rashpa.control.plan.image_places import module_entries
 from rashpa.control.plan.model import Plan, PlannedBuffer
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.testing.random_geometry import PITCH, WAYS, Panel, direction, one_geometry, text_of
-
-_RUN = """\
-[run]
-name = "lie"
-frames = 2
-[detector]
-width = 60
-height = 40
-geometry = "det.geom"
-{detector}
-[dataset]
-kind = "pattern"
-modules = 4
-width = 60
-height = 40
-[[buffer]]
-name = "full"
-sink = [{{ kind = "null" }}]
-{buffer}
-"""
+from rashpa.testing.run_file import Table, run_file
 
 
-def plan_of(folder: Path, panels: list[Panel], detector: str = "", buffer: str = "") -> Plan:
+def run_text(detector: Table | None, buffer: Table | None) -> str:
+    return run_file(
+        run={"name": "lie", "frames": 2},
+        detector={"width": 60, "height": 40, "geometry": "det.geom", **(detector or {})},
+        dataset={"modules": 4},
+        buffer=buffer or {},
+        receiver=None,
+    )
+
+
+def plan_of(folder: Path, panels: list[Panel], detector: Table | None = None, buffer: Table | None = None) -> Plan:
     (folder / "det.geom").write_text(text_of(panels))
-    (folder / "run.toml").write_text(_RUN.format(detector=detector, buffer=buffer))
+    (folder / "run.toml").write_text(run_text(detector=detector, buffer=buffer))
     return load_plan(folder / "run.toml")
 
 
@@ -85,8 +76,13 @@ def test_every_pixel_lies_where_the_geometry_says(tmp_path: Path, number: int) -
 
 def test_parts_and_bands_of_an_image_lie_where_they_did(tmp_path: Path) -> None:
     panels = one_geometry(random.Random(7), ("+y", "-x"), small_turns=True)
-    assert worst(plan_of(tmp_path, panels, buffer="region = [20, 10, 70, 90]\nbands = 2"), panels) < 1e-6
-    by_hand = "dtp = [{module = 2, region = [3, 4, 20, 30], place = [50, 0]}, {module = 2, region = [0, 0, 20, 30], place = [0, 0]}]"
+    assert worst(plan_of(tmp_path, panels, buffer={"region": [20, 10, 70, 90], "bands": 2}), panels) < 1e-6
+    by_hand = {
+        "dtp": [
+            {"module": 2, "region": [3, 4, 20, 30], "place": [50, 0]},
+            {"module": 2, "region": [0, 0, 20, 30], "place": [0, 0]},
+        ]
+    }
     plan = plan_of(tmp_path, panels, buffer=by_hand)
     assert worst(plan, panels) < 1e-6
     assert [entry["name"] for entry in module_entries(plan, plan.buffers[0])] == ["m2_0", "m2_1"]
@@ -95,7 +91,7 @@ def test_parts_and_bands_of_an_image_lie_where_they_did(tmp_path: Path) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_the_image_lies_as_the_run_file_asks(tmp_path: Path, way: tuple[str, str]) -> None:
     panels = one_geometry(random.Random(3), ("+x", "+y"), small_turns=False)
-    plan = plan_of(tmp_path, panels, f'image_fast = "{way[0]}"\nimage_slow = "{way[1]}"')
+    plan = plan_of(tmp_path, panels, {"image_fast": way[0], "image_slow": way[1]})
     assert worst(plan, panels) < 1e-6
     for entry in module_entries(plan, plan.buffers[0]):
         for key, text in (("fast", way[0]), ("slow", way[1])):
@@ -108,7 +104,7 @@ def test_a_beam_of_the_run_file_moves_all_places(tmp_path: Path) -> None:
     before = plan_of(tmp_path, panels)
     metadata = metadata_of(before, before.buffers[0])
     x, y = float(str(metadata["beam_center_x"])), float(str(metadata["beam_center_y"]))
-    moved = plan_of(tmp_path, panels, f"beam_center_x = {x + 3}\nbeam_center_y = {y - 2}")
+    moved = plan_of(tmp_path, panels, {"beam_center_x": x + 3, "beam_center_y": y - 2})
     shift = said_places(moved, moved.buffers[0]) - said_places(before, before.buffers[0])
     expected = -(3 * direction("-y") - 2 * direction("-x"))
     assert np.nanmax(np.abs(shift - expected)) < 1e-6
@@ -117,7 +113,7 @@ def test_a_beam_of_the_run_file_moves_all_places(tmp_path: Path) -> None:
 def test_the_beam_is_where_x_and_y_are_nought(tmp_path: Path) -> None:
     panels = one_geometry(random.Random(9), ("-y", "+x"), small_turns=False)
     plan = (
-        plan_of(tmp_path, panels, buffer="dtp = [{module = 1, region = [0, 0, 60, 40], place = [0, 0]}]")
+        plan_of(tmp_path, panels, buffer={"dtp": [{"module": 1, "region": [0, 0, 60, 40], "place": [0, 0]}]})
         if _upright(panels)
         else None
     )
@@ -143,4 +139,4 @@ def test_columns_and_rows_along_one_axis_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         RunFileError, match=r"run\.toml:8: detector\.image_fast: columns run along \+y and rows along -y"
     ):
-        plan_of(tmp_path, panels, 'image_fast = "+y"')
+        plan_of(tmp_path, panels, {"image_fast": "+y"})

@@ -16,39 +16,24 @@ from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.fake_source import MISSING, FakeSource
 from rashpa.testing.in_process import run_in_process
+from rashpa.testing.run_file import Table, run_file
 
 pytestmark = pytest.mark.whole
 
-RUN = """\
-[run]
-name = "fast"
-frames = {frames}
-on_overrun = "{policy}"
-[detector]
-width = 32
-height = 16
-rate_hz = 400.0
-[[detector.module]]
-x = 0
-y = 0
-[[detector.module]]
-x = 0
-y = 16
-[dataset]
-kind = "pattern"
-modules = 2
-width = 32
-height = 16
-[link]
-on_full = "skip"
-{nodes}
-[[buffer]]
-name = "full"
-{buffer}
-sink = [{{ kind = "null" }}]
-"""
-ONE = "[receiver]\nport = 0\n"
-TWO = ONE + '[[emulator]]\nname = "left"\nmodules = [0]\n[[emulator]]\nname = "right"\nmodules = [1]\n'
+
+def run_text(frames: int | str, policy: str, nodes: Table, buffer: Table | None) -> str:
+    full = {"name": "full", **(buffer or {}), "sink": [{"kind": "null"}]}
+    return run_file(
+        run={"name": "fast", "frames": frames, "on_overrun": policy},
+        detector={"width": 32, "height": 16, "rate_hz": 400.0, "module": [{"x": 0, "y": 0}, {"x": 0, "y": 16}]},
+        dataset={"modules": 2},
+        link={"on_full": "skip"},
+        **{"receiver": None, **nodes, "buffer": [*nodes.get("buffer", []), full]},
+    )
+
+
+ONE: Table = {"receiver": {"port": 0}}
+TWO: Table = {**ONE, "emulator": [{"name": "left", "modules": [0]}, {"name": "right", "modules": [1]}]}
 
 
 class SkippingSource(FakeSource):
@@ -89,9 +74,9 @@ class SkippingFactory(FakeFactory):
         return self.made[-1]
 
 
-def plan_of(tmp_path: Path, policy: str, frames: int | str, nodes: str = ONE, buffer: str = "") -> Plan:
+def plan_of(tmp_path: Path, policy: str, frames: int | str, nodes: Table = ONE, buffer: Table | None = None) -> Plan:
     path = tmp_path / "run.toml"
-    path.write_text(RUN.format(policy=policy, frames=frames, nodes=nodes, buffer=buffer))
+    path.write_text(run_text(policy=policy, frames=frames, nodes=nodes, buffer=buffer))
     return load_plan(path)
 
 
@@ -170,7 +155,7 @@ def test_a_run_without_an_overrun_says_nothing(tmp_path: Path) -> None:
 
 
 def test_a_run_until_stopped_is_stopped_after_the_same_frame_everywhere(tmp_path: Path) -> None:
-    outcome, _ = run(plan_of(tmp_path, "stop", '"until stopped"', TWO))
+    outcome, _ = run(plan_of(tmp_path, "stop", "until stopped", TWO))
     assert not outcome.problem
     assert outcome.balanced
     assert outcome.unexplained == 0
@@ -181,7 +166,7 @@ def test_a_run_until_stopped_is_stopped_after_the_same_frame_everywhere(tmp_path
 
 
 def test_a_card_keeps_its_rate_and_a_run_file_that_would_slow_it_down_is_refused(tmp_path: Path) -> None:
-    card = ONE + '[[emulator]]\nname = "detector"\nengine = "fpga"\ncard = "sim"\n'
+    card = {**ONE, "emulator": [{"name": "detector", "engine": "fpga", "card": "sim"}]}
     with pytest.raises(
         RunFileError, match=r'run\.on_overrun.*emulator detector is a card, which keeps its rate.*use "stop" or "count"'
     ):
@@ -189,26 +174,11 @@ def test_a_card_keeps_its_rate_and_a_run_file_that_would_slow_it_down_is_refused
     assert plan_of(tmp_path, "stop", 100, card).file.run.on_overrun == "stop"
 
 
-GROUP = """\
-[[receiver]]
-name = "a"
-port = 0
-[[receiver]]
-name = "b"
-port = 0
-[[group]]
-name = "farm"
-receivers = ["a", "b"]
-[[receiver]]
-name = "c"
-port = 0
-[[buffer]]
-name = "dealt"
-group = "farm"
-every = 2
-[[buffer.sink]]
-kind = "null"
-"""
+GROUP: Table = {
+    "receiver": [{"name": "a", "port": 0}, {"name": "b", "port": 0}, {"name": "c", "port": 0}],
+    "group": [{"name": "farm", "receivers": ["a", "b"]}],
+    "buffer": [{"name": "dealt", "group": "farm", "every": 2, "sink": [{"kind": "null"}]}],
+}
 
 
 def look(plan: Plan, skipped: int, lost: int, written: tuple[int, ...], at: float) -> Look:
@@ -256,7 +226,7 @@ def look(plan: Plan, skipped: int, lost: int, written: tuple[int, ...], at: floa
 
 
 def test_a_group_keeps_up_as_a_whole_and_is_overrun_only_when_nobody_has_room(tmp_path: Path) -> None:
-    plan = plan_of(tmp_path, "slow", 1000, GROUP, 'receiver = "c"')
+    plan = plan_of(tmp_path, "slow", 1000, GROUP, {"receiver": "c"})
     streams = {stream.name: stream for stream in streams_of(plan)}
     assert list(streams) == ["full", "group farm"]
     before = look(plan, 0, 0, (10, 0, 10), at=1.0)

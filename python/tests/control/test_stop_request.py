@@ -16,44 +16,27 @@ from rashpa.control.run.manager import Manager
 from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
+from rashpa.testing.run_file import Table, run_file
 from rashpa.testing.waiting import eventually
 
-RUN = """\
-[run]
-name = "early"
-frames = {frames}
-output = "{output}"
-[detector]
-width = 64
-height = 32
-rate_hz = 200.0
-module = [{{ x = 0, y = 0 }}, {{ x = 0, y = 40 }}]
-[dataset]
-kind = "pattern"
-modules = 2
-width = 64
-height = 32
-[receiver]
-port = 0
-[[emulator]]
-name = "upper"
-[[emulator]]
-name = "lower"
-{extra}
-[[buffer]]
-name = "full"
-sink = [{{ kind = "null" }}]
-[[buffer]]
-name = "tenth"
-sink = [{{ kind = "null" }}]
-every = 10
-phase = 3
-"""
+
+def run_text(frames: int | str, output: Path, extra: Table | None) -> str:
+    return run_file(
+        run={"name": "early", "frames": frames, "output": output},
+        detector={"rate_hz": 200.0, "module": [{"x": 0, "y": 0}, {"x": 0, "y": 40}]},
+        dataset={"modules": 2},
+        emulator=[{"name": "upper"}, {"name": "lower"}],
+        **(extra or {}),
+        buffer=[
+            {"name": "full", "sink": [{"kind": "null"}]},
+            {"name": "tenth", "sink": [{"kind": "null"}], "every": 10, "phase": 3},
+        ],
+    )
 
 
-def plan_of(folder: Path, frames: str, extra: str = "") -> Plan:
+def plan_of(folder: Path, frames: int | str, extra: Table | None = None) -> Plan:
     file = folder / "run.toml"
-    file.write_text(RUN.format(frames=frames, output=folder / "out", extra=extra))
+    file.write_text(run_text(frames=frames, output=folder / "out", extra=extra))
     return load_plan(file)
 
 
@@ -88,8 +71,8 @@ def asked_after(plan: Plan, images: int) -> tuple[Outcome, StopAnswer | None]:
     return outcome, answers[0] if answers else None
 
 
-@pytest.mark.parametrize("frames", ["1000000", '"until stopped"'])
-def test_a_run_ends_in_order_when_somebody_asks_and_he_is_told(tmp_path: Path, frames: str) -> None:
+@pytest.mark.parametrize("frames", [1_000_000, "until stopped"])
+def test_a_run_ends_in_order_when_somebody_asks_and_he_is_told(tmp_path: Path, frames: int | str) -> None:
     plan = plan_of(tmp_path, frames)
     outcome, answer = asked_after(plan, 20)
     assert outcome.good, (outcome.problem, outcome.reasons)
@@ -108,7 +91,7 @@ def test_a_run_ends_in_order_when_somebody_asks_and_he_is_told(tmp_path: Path, f
 
 
 def test_a_run_that_needs_its_last_frame_goes_on_and_says_why(tmp_path: Path) -> None:
-    outcome, answer = asked_after(plan_of(tmp_path, "300", "[faults]\nreorder = 0.01"), 20)
+    outcome, answer = asked_after(plan_of(tmp_path, 300, {"faults": {"reorder": 0.01}}), 20)
     assert outcome.good
     assert outcome.stopped_by == ""
     assert outcome.books.expected == 300 + 30

@@ -9,41 +9,37 @@ from rashpa.control.plan.model import Plan
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.plan.turned_frames import turned_bytes, turned_modules
 from rashpa.control.telegrams.telegram import Capabilities, Link, Unit
+from rashpa.testing.run_file import Table, run_file
 
-RUN = """\
-[run]
-name = "turned"
-frames = 10
-[detector]
-width = 1000
-height = 500
-module = [{{ x = 0, y = 0 }}, {{ x = 1000, y = 0, turn = 90 }}, {{ x = 1500, y = 0, turn = 90, flip = true }}]
-[dataset]
-{dataset}
-[receiver]
-port = 0
-[[emulator]]
-name = "upright"
-modules = [0]
-[[emulator]]
-name = "turned"
-modules = [1, 2]
-[[buffer]]
-name = "full"
-bands = 2
-sink = [{{ kind = "null" }}]
-[[buffer]]
-name = "again"
-region = [1100, 0, 100, 100]
-sink = [{{ kind = "null" }}]
-"""
-PATTERN = 'kind = "pattern"\nmodules = 3\nwidth = 1000\nheight = 500\nframes = 300'
+
+def run_text(dataset: Table) -> str:
+    return run_file(
+        run={"name": "turned", "frames": 10},
+        detector={
+            "width": 1000,
+            "height": 500,
+            "module": [
+                {"x": 0, "y": 0},
+                {"x": 1000, "y": 0, "turn": 90},
+                {"x": 1500, "y": 0, "turn": 90, "flip": True},
+            ],
+        },
+        dataset=dataset,
+        emulator=[{"name": "upright", "modules": [0]}, {"name": "turned", "modules": [1, 2]}],
+        buffer=[
+            {"name": "full", "bands": 2, "sink": [{"kind": "null"}]},
+            {"name": "again", "region": [1100, 0, 100, 100], "sink": [{"kind": "null"}]},
+        ],
+    )
+
+
+PATTERN: Table = {"kind": "pattern", "modules": 3, "width": 1000, "height": 500, "frames": 300}
 FRAME = -(-1000 * 500 * 2 // 64) * 64
 
 
-def plan_of(folder: Path, dataset: str = PATTERN) -> Plan:
+def plan_of(folder: Path, dataset: Table = PATTERN) -> Plan:
     path = folder / "run.toml"
-    path.write_text(RUN.format(dataset=dataset))
+    path.write_text(run_text(dataset=dataset))
     return load_plan(path)
 
 
@@ -82,13 +78,13 @@ def test_a_machine_without_room_for_them_is_refused_with_the_number(tmp_path: Pa
         check_capacity(plan, can)
     assert "emulator turned" in str(refused.value)
     assert "emulator upright" not in str(refused.value)
-    check_capacity(plan_of(tmp_path, PATTERN.replace("300", "30")), can)
+    check_capacity(plan_of(tmp_path, {**PATTERN, "frames": 30}), can)
 
 
 def test_frames_that_nobody_here_has_counted_are_not_known_and_hold_nothing_up(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / f"{number}.bin").write_bytes(bytes(1000 * 500 * 2))
-    files = 'kind = "files"\nfiles = [["0.bin"], ["1.bin"], ["2.bin"]]\nformat = "bin"\nwidth = 1000\nheight = 500'
+    files = {"kind": "files", "files": [["0.bin"], ["1.bin"], ["2.bin"]], "format": "bin", "width": 1000, "height": 500}
     plan = plan_of(tmp_path, files)
     assert turned_bytes(plan, plan.emulators[1]) is None
     assert any("emulator turned: how many frames" in line for line in unknown_of(summary_of(plan)))

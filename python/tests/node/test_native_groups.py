@@ -16,48 +16,24 @@ from rashpa.control.plan.run_plan import joined_plan, load_plan
 from rashpa.control.telegrams import telegram
 from rashpa.node.engine.engine import Engine, EngineError
 from rashpa.node.engine.native_engine import NativeFactory
+from rashpa.testing.run_file import Table, run_file
 from rashpa.testing.waiting import eventually
 
 pytestmark = pytest.mark.whole
 
-RUN = """\
-[run]
-name = "dealt"
-frames = 600
-output = "{output}"
-[detector]
-width = 32
-height = 16
-rate_hz = 600
-[[detector.module]]
-x = 0
-y = 0
-[[detector.module]]
-x = 0
-y = 20
-[dataset]
-kind = "pattern"
-width = 32
-height = 16
-modules = 2
-[link]
-{link}
-[[receiver]]
-name = "a"
-port = 0
-[[receiver]]
-name = "b"
-port = 0
-[[group]]
-name = "farm"
-receivers = ["a", "b"]
-[[buffer]]
-name = "full"
-group = "farm"
-slots = 16
-stack = 4
-sink = [{{ kind = "null" }}]
-"""
+
+def run_text(output: Path, link: Table | None) -> str:
+    return run_file(
+        run={"name": "dealt", "frames": 600, "output": output},
+        detector={"width": 32, "height": 16, "rate_hz": 600, "module": [{"x": 0, "y": 0}, {"x": 0, "y": 20}]},
+        dataset={"modules": 2},
+        link=link or {},
+        receiver=[{"name": "a", "port": 0}, {"name": "b", "port": 0}],
+        group=[{"name": "farm", "receivers": ["a", "b"]}],
+        buffer={"group": "farm", "slots": 16, "stack": 4},
+    )
+
+
 Ends = dict[int, tuple[telegram.Endpoint, telegram.Placement]]
 
 
@@ -95,9 +71,9 @@ class Farm:
             engine.abort()
 
 
-def plan_of(folder: Path, link: str = "") -> Plan:
+def plan_of(folder: Path, link: Table | None = None) -> Plan:
     file = folder / "dealt.toml"
-    file.write_text(RUN.format(output=folder / "out", link=link))
+    file.write_text(run_text(output=folder / "out", link=link))
     return load_plan(file)
 
 
@@ -105,8 +81,8 @@ def until_settled(farm: Farm) -> None:
     eventually(lambda: farm.status().settled)
 
 
-@pytest.mark.parametrize("link", ["", 'kind = "pcie"'])
-def test_one_that_joins_is_held_until_it_is_fed_and_then_has_its_share(tmp_path: Path, link: str) -> None:
+@pytest.mark.parametrize("link", [None, {"kind": "pcie"}])
+def test_one_that_joins_is_held_until_it_is_fed_and_then_has_its_share(tmp_path: Path, link: Table | None) -> None:
     plan = plan_of(tmp_path, link)
     farm = Farm(plan)
     farm.emulator.start()

@@ -15,30 +15,21 @@ from rashpa.data.stored.source_facts import SourceFacts, read_source_facts
 from rashpa.data.stored.stored_piece import Reading
 from rashpa.node.offline.process import Job, Processed, Recording, process_recording
 from rashpa.testing.foreign_nxmx import COLUMNS, CORNERS, PITCH, ROWS, foreign, put
-
-_RUN = """\
-[run]
-name = "again"
-frames = 4
-[detector]
-width = 64
-height = 32
-{detector}
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[[buffer]]
-name = "full"
-slots = 4
-stack = 2
-sink = [{{ kind = "hdf5" }}]
-"""
+from rashpa.testing.run_file import Table, run_file
 
 
-def processed(folder: Path, source: Path, detector: str = "") -> tuple[Processed, Path]:
+def run_text(detector: Table | None) -> str:
+    return run_file(
+        run={"name": "again", "frames": 4},
+        detector=detector or {},
+        buffer={"slots": 4, "stack": 2, "sink": [{"kind": "hdf5"}]},
+        receiver=None,
+    )
+
+
+def processed(folder: Path, source: Path, detector: Table | None = None) -> tuple[Processed, Path]:
     run = folder / "run.toml"
-    run.write_text(_RUN.format(detector=detector))
+    run.write_text(run_text(detector=detector))
     found = process_recording(Job(run, "full", folder / "out", Recording("again", (source,)), replace=True))
     assert found.good
     return found, Path(f"{found.prefix}_master.h5")
@@ -106,7 +97,7 @@ def test_modules_lie_where_the_source_has_them(tmp_path: Path) -> None:
 
 
 def test_what_the_run_file_says_counts_and_a_difference_is_a_caution(tmp_path: Path) -> None:
-    said = 'energy_kev = 12.4\ndistance_m = 0.25\nsensor_material = "Si"\nbeam_center_x = 30.0'
+    said = {"energy_kev": 12.4, "distance_m": 0.25, "sensor_material": "Si", "beam_center_x": 30.0}
     found, master = processed(tmp_path, foreign(tmp_path / "f.h5"), said)
     assert [text.partition("detector.")[2] for text in found.cautions] == [
         "beam_center_x: is 30, and f.h5 has 11.5; that of the run file counts",

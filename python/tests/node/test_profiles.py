@@ -24,6 +24,7 @@ from rashpa.data.kernels.pipeline import Pipeline
 from rashpa.node.engine.folders import Folders
 from rashpa.node.engine.native_engine import NativeFactory
 from rashpa.testing.in_process import run_in_process
+from rashpa.testing.run_file import Table, run_file
 
 pytestmark = pytest.mark.whole
 
@@ -38,32 +39,23 @@ Rot2: 0
 Rot3: 0
 Wavelength: 1e-10
 """
-RUN = """\
-[run]
-name = "profiles"
-frames = 24
-output = "{folder}/out"
-[detector]
-width = 64
-height = 32
-pixel = "uint16"
-[dataset]
-kind = "files"
-files = [["{folder}/frames.npy"]]
-pixel = "uint16"
-[receiver]
-port = 0
-memory = "pageable"
-[[buffer]]
-name = "main"
-slots = 40
-threads = 2
-deadline_ms = 5000
-[[buffer.kernel]]
-{kernel}
-[[buffer.sink]]
-kind = "hdf5"
-"""
+
+
+def run_text(folder: Path, kernel: Table) -> str:
+    return run_file(
+        run={"name": "profiles", "frames": 24, "output": f"{folder}/out"},
+        detector={"pixel": "uint16"},
+        dataset={"kind": "files", "files": [[f"{folder}/frames.npy"]], "pixel": "uint16"},
+        receiver={"memory": "pageable"},
+        buffer={
+            "name": "main",
+            "slots": 40,
+            "threads": 2,
+            "deadline_ms": 5000,
+            "kernel": [kernel],
+            "sink": [{"kind": "hdf5"}],
+        },
+    )
 
 
 def images() -> NDArray[np.uint16]:
@@ -73,11 +65,11 @@ def images() -> NDArray[np.uint16]:
     return found
 
 
-def run(folder: Path, kernel: str, allowed: Path = Path("/")) -> Outcome:
+def run(folder: Path, kernel: Table, allowed: Path = Path("/")) -> Outcome:
     np.save(folder / "frames.npy", images())
     (folder / "test.poni").write_text(PONI)
     path = folder / "run.toml"
-    path.write_text(RUN.format(folder=folder, kernel=kernel))
+    path.write_text(run_text(folder=folder, kernel=kernel))
     everywhere = [Path("/")]
     nodes = {
         role: Node(role, role, NativeFactory(role, folders=Folders([allowed], everywhere, folder)))
@@ -87,7 +79,7 @@ def run(folder: Path, kernel: str, allowed: Path = Path("/")) -> Outcome:
 
 
 def test_curves_of_stored_images_are_in_the_file(tmp_path: Path) -> None:
-    outcome = run(tmp_path, 'name = "azimuthal"\nponi = "test.poni"\nbins = 30\nmin_intensity = 20.0')
+    outcome = run(tmp_path, {"name": "azimuthal", "poni": "test.poni", "bins": 30, "min_intensity": 20.0})
     assert outcome.good, outcome.problem or outcome.reasons
     kernel = {"name": "azimuthal", "poni": str(tmp_path / "test.poni"), "bins": 30, "min_intensity": 20.0}
     expected = Pipeline([kernel], (HEIGHT, WIDTH), masked="delivered")(images())
@@ -130,7 +122,7 @@ def rows(pixels, *, factor: float = 1.0):
     return {"mean": factor * pixels.mean(axis=1), "most": pixels.max(axis=1)}
 """
     )
-    outcome = run(tmp_path, 'name = "python"\nfunction = "rows:rows"\nparameters = { factor = 2.0 }')
+    outcome = run(tmp_path, {"name": "python", "function": "rows:rows", "parameters": {"factor": 2.0}})
     assert outcome.good, outcome.problem or outcome.reasons
     with open_run(tmp_path / "out" / "profiles_main_master.h5") as stored:
         found = stored.profile("rows")
@@ -140,10 +132,10 @@ def rows(pixels, *, factor: float = 1.0):
 
 def test_files_of_kernels_must_be_there_and_lie_where_the_receiver_may_read(tmp_path: Path) -> None:
     with pytest.raises(RunFileError, match=r"kernel\[0\].poni: .*absent.poni does not exist"):
-        run(tmp_path, 'name = "azimuthal"\nponi = "absent.poni"')
-    outcome = run(tmp_path, 'name = "azimuthal"\nponi = "/etc/hostname"', allowed=tmp_path)
+        run(tmp_path, {"name": "azimuthal", "poni": "absent.poni"})
+    outcome = run(tmp_path, {"name": "azimuthal", "poni": "/etc/hostname"}, allowed=tmp_path)
     assert not outcome.good
     assert "/etc/hostname: this node may read" in str(outcome.problem or outcome.reasons)
-    outcome = run(tmp_path, 'name = "azimuthal"\nponi = "run.toml"')
+    outcome = run(tmp_path, {"name": "azimuthal", "poni": "run.toml"})
     assert not outcome.good
     assert "kernel azimuthal: poni: " in str(outcome.problem or outcome.reasons)

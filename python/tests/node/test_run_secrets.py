@@ -19,39 +19,28 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 
 from rashpa.node.engine.engine import Engine
 from rashpa.node.engine.native_engine import NativeFactory
+from rashpa.testing.run_file import Table, run_file
 
 RUNS = 40
-RUN = """\
-[run]
-name = "secret"
-frames = 4
-[detector]
-width = 64
-height = 32
-pixel = "uint16"
-rate_hz = 1000
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[receiver]
-port = 0
-memory = "pageable"
-[link]
-kind = "{kind}"
-{more}
-[[buffer]]
-name = "full"
-slots = 8
-stack = 4
-sink = [{{ kind = "null" }}]
-"""
-ROCE = [("uc", 'flow = "paced"\nroce.transport = "uc"'), ("ud", 'flow = "paced"\nroce.transport = "ud"')]
 
 
-def plan_of(folder: Path, kind: str = "roce", more: str = "") -> Plan:
+def run_text(kind: str, more: Table | None) -> str:
+    return run_file(
+        run={"name": "secret", "frames": 4},
+        detector={"pixel": "uint16", "rate_hz": 1000},
+        dataset={"pixel": None},
+        receiver={"memory": "pageable"},
+        link={"kind": kind, **(more or {})},
+        buffer={"slots": 8, "stack": 4},
+    )
+
+
+ROCE = [("uc", {"flow": "paced", "roce": {"transport": "uc"}}), ("ud", {"flow": "paced", "roce": {"transport": "ud"}})]
+
+
+def plan_of(folder: Path, kind: str = "roce", more: Table | None = None) -> Plan:
     path = folder / "run.toml"
-    path.write_text(RUN.format(kind=kind, more=more))
+    path.write_text(run_text(kind=kind, more=more))
     return load_plan(path)
 
 
@@ -95,7 +84,7 @@ def test_the_key_of_shared_memory_is_random_in_each_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("transport", "more"), ROCE)
 def test_first_sequence_numbers_keys_and_queue_pairs_of_sources_are_random_in_each_run(
-    transport: str, more: str, tmp_path: Path
+    transport: str, more: Table, tmp_path: Path
 ) -> None:
     plan = plan_of(tmp_path, more=more)
     receiver = receiver_of(plan)
