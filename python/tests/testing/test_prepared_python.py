@@ -24,7 +24,7 @@ facts = {
     "variable": os.environ.get("OF_THE_TEST"), "umask": os.umask(0), "name": __name__, "orig": sys.orig_argv,
     "command": open("/proc/self/cmdline").read().rstrip("\\0").split("\\0"), "descriptors": sorted(int(one) for one in os.listdir("/proc/self/fd") if os.path.exists("/proc/self/fd/" + one)),
     "interrupt": signal.getsignal(signal.SIGINT) is signal.default_int_handler, "blocked": [int(s) for s in signal.pthread_sigmask(signal.SIG_BLOCK, [])],
-    "encoding": [sys.stdin.encoding, sys.stdout.encoding, sys.stderr.errors], "threads": len(os.listdir("/proc/self/task")),
+    "encoding": [(one.encoding, one.errors) for one in (sys.stdin, sys.stdout, sys.stderr)], "threads": len(os.listdir("/proc/self/task")),
     "processors": sorted(os.sched_getaffinity(0)), "files": resource.getrlimit(resource.RLIMIT_NOFILE),
 }
 print(json.dumps(facts))
@@ -49,6 +49,17 @@ def facts(folder: Path, **how: Any) -> dict[str, Any]:
     done = subprocess.run([sys.executable, *MODULE, "receiver"], capture_output=True, text=True, check=False, **given)
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("given", ["utf-8:replace", "latin-1", ":ignore"])
+def test_streams_have_the_encoding_that_is_asked_for(tmp_path: Path, given: str) -> None:
+    """Commands under limits are asked for that of their reader."""
+    environment = {**os.environ, "PYTHONIOENCODING": given}
+    forked = facts(tmp_path, env=environment)
+    with prepared_python.ordinary_starts():
+        started = facts(tmp_path, env=environment)
+    assert forked["encoding"] == started["encoding"]
+    assert forked["parent"] == started["parent"]
 
 
 @pytest.mark.parametrize("session", [False, True])

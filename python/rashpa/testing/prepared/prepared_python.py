@@ -41,7 +41,7 @@ _READ_AT_START = (
     "NO_COLOR",
     "FORCE_COLOR",
 )
-_READ_BY_THE_SERVER = {"PYTHONUNBUFFERED"}
+_READ_BY_THE_SERVER = {"PYTHONIOENCODING", "PYTHONUNBUFFERED"}
 _PLAIN = {
     "preexec_fn": None,
     "executable": None,

@@ -5,6 +5,7 @@
 `python -P -m rashpa.testing.prepared FD PADDING` serves the socket FD until its other end is closed. See prepared_python.py for the other end.
 """
 
+import codecs
 import contextlib
 import ctypes
 import gc
@@ -106,6 +107,7 @@ class _Here:
     """This process: whether it has been prepared, where others see its variables, and which of `_LATER` a process has imported that was forked."""
 
     prepared = False
+    errors = "strict"  # of standard input and output, as the locale has them
     wanted: mmap.mmap | None = None  # a byte for each, shared by all that are forked
     variables: tuple[int, int] | None = None  # address, bytes
 
@@ -211,15 +213,21 @@ def _find_variable() -> tuple[int, int] | None:
 def _streams(environment: Mapping[str, str]) -> None:
     """Open the standard streams anew, as an interpreter does at its start. None is a terminal: such starts are ordinary ones."""
     at_once = environment.get("PYTHONUNBUFFERED", "") != ""
+    encoding, _, said = environment.get("PYTHONIOENCODING", "").partition(":")
+    otherwise = "strict" if encoding else _Here.errors
     for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
         try:
             raw = io.open(number, f"{mode}b", 0 if at_once and mode == "w" else -1, closefd=False)  # noqa: SIM115, UP020
         except OSError:
             stream = None
         else:
-            errors = "backslashreplace" if number == 2 else None
+            errors = "backslashreplace" if number == 2 else said or otherwise
             stream = io.TextIOWrapper(
-                raw, encoding="utf-8", errors=errors, line_buffering=number == 2, write_through=at_once and mode == "w"
+                raw,
+                encoding=codecs.lookup(encoding or "utf-8").name,
+                errors=errors,
+                line_buffering=number == 2,
+                write_through=at_once and mode == "w",
             )
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
@@ -270,6 +278,7 @@ def prepare() -> None:
     """Import what commands and nodes need, and let the collector pass over it."""
     _Here.variables = _find_variable()
     _Here.wanted = mmap.mmap(-1, len(_LATER))
+    _Here.errors = sys.stdin.errors or "strict"
     sys.meta_path.insert(0, _Noted())
     for name in _IMPORTED:
         with contextlib.suppress(ImportError):
