@@ -26,33 +26,18 @@ from playwright.sync_api import sync_playwright
 import rashpa
 from rashpa.control.nodes.machine import machine_facts
 from rashpa.data.figures.view_bytes import view_of_bytes
+from rashpa.testing.run_file import run_file
 
-RUN = """\
-[run]
-name = "soak"
-frames = "until stopped"
-output = "{folder}/out"
-existing = "replace"
-[detector]
-width = 256
-height = 256
-rate_hz = {rate}
-[dataset]
-kind = "pattern"
-width = 256
-height = 256
-[receiver]
-port = 0
-[[buffer]]
-name = "full"
-slots = 400
-stack = {stack}
-feedback = {{ ring = "{ring}" }}
-[[buffer.kernel]]
-name = "total_counts"
-[[buffer.sink]]
-kind = "null"
-"""
+
+def run_text(folder: Path, rate: float, stack: int, ring: str) -> str:
+    """Return the run file."""
+    return run_file(
+        run={"name": "soak", "frames": "until stopped", "output": f"{folder}/out", "existing": "replace"},
+        detector={"width": 256, "height": 256, "rate_hz": rate},
+        buffer={"slots": 400, "stack": stack, "feedback": {"ring": ring}, "kernel": [{"name": "total_counts"}]},
+    )
+
+
 _TICKS = os.sysconf("SC_CLK_TCK")
 _FIRST = "() => window.rashpaImage?.number > 3"
 _HEAP = "() => performance.memory?.usedJSHeapSize ?? 0"
@@ -73,7 +58,7 @@ def site(folder: Path, rate: float, stack: int) -> Iterator[tuple[int, str]]:
     """A dashboard with a run of its own: the server's process, and its address."""
     folder.mkdir()
     file = folder / "run.toml"
-    file.write_text(RUN.format(folder=folder, rate=rate, stack=stack, ring=f"bench_soak_{rate:g}"))
+    file.write_text(run_text(folder=folder, rate=rate, stack=stack, ring=f"bench_soak_{rate:g}"))
     command = [sys.executable, "-m", "rashpa.cli.entry"]
     quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     server = subprocess.Popen([*command, "dashboard", str(file), "--port", "0"], stdout=subprocess.PIPE, text=True)

@@ -5,36 +5,15 @@ from pathlib import Path
 
 from rashpa.control.plan.model import Plan
 from rashpa.control.plan.run_plan import load_plan
+from rashpa.testing.run_file import run_file
 
-RUN = """\
-[run]
-name = "dealt"
-frames = 20
-[detector]
-width = 8
-height = 4
-[dataset]
-kind = "pattern"
-width = 8
-height = 4
-[[receiver]]
-name = "a"
-port = 0
-[[receiver]]
-name = "b"
-port = 0
-[[group]]
-name = "farm"
-receivers = ["a", "b"]
-[[buffer]]
-name = "full"
-group = "farm"
-every = 2
-phase = 1
-slots = 4
-stack = 2
-sink = [{ kind = "null" }]
-"""
+RUN = run_file(
+    run={"name": "dealt"},
+    detector={"width": 8, "height": 4},
+    receiver=[{"name": "a", "port": 0}, {"name": "b", "port": 0}],
+    group=[{"name": "farm", "receivers": ["a", "b"]}],
+    buffer={"group": "farm", "every": 2, "phase": 1, "slots": 4, "stack": 2},
+)
 
 
 def plan_of(folder: Path, text: str = RUN) -> Plan:

@@ -125,7 +125,7 @@ def test_images_that_nobody_was_dealt_are_missing_and_explained(tmp_path: Path) 
         ('receivers = ["a", "b"]', 'receivers = ["a", "a"]', "2 times"),
         ('group = "farm"\nevery', 'group = "form"\nevery', "no group is named form"),
         ('group = "farm"\nevery', 'receiver = "a"\nevery', "0 buffers have group farm"),
-        ('kind = "null"', 'kind = "null", on_full = "drop"', "a sink of a group waits"),
+        ('kind = "null"', 'kind = "null"\non_full = "drop"', "a sink of a group waits"),
         ("[dataset]", '[link]\nflow = "paced"\n[dataset]', "dealt by credits"),
         ("[dataset]", "[faults]\ndead_modules = [{ module = 0, from_frame = 3 }]\n[dataset]", "dead modules"),
     ],

@@ -24,30 +24,18 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 from rashpa import _native as native
 from rashpa.node.engine.native_engine import NativeFactory
 from rashpa.testing.in_process import run_in_process
+from rashpa.testing.run_file import Table, run_file
 
-RUN = """\
-[run]
-name = "logged"
-number = 77
-frames = {frames}
-[detector]
-width = 64
-height = 32
-pixel = "uint16"
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[receiver]
-port = {port}
-memory = "pageable"
-[[buffer]]
-name = "full"
-slots = 40
-deadline_ms = 300
-sink = [{{ kind = "null" }}]
-{rest}
-"""
+
+def run_text(frames: int, port: int, rest: Table | None) -> str:
+    return run_file(
+        run={"name": "logged", "number": 77, "frames": frames},
+        detector={"pixel": "uint16"},
+        dataset={"pixel": None},
+        receiver={"port": port, "memory": "pageable"},
+        buffer={"slots": 40, "deadline_ms": 300},
+        **(rest or {}),
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -56,10 +44,10 @@ def empty_log() -> None:
     native.take_log()
 
 
-def entries(tmp_path: Path, rest: str = "", frames: int = 100, port: int = 0) -> list[dict[str, Any]]:
+def entries(tmp_path: Path, rest: Table | None = None, frames: int = 100, port: int = 0) -> list[dict[str, Any]]:
     """Of the receiver's node, after a run in this process; native code says it for both."""
     path = tmp_path / "run.toml"
-    path.write_text(RUN.format(rest=rest, frames=frames, port=port))
+    path.write_text(run_text(rest=rest, frames=frames, port=port))
     nodes = {role: Node(role, role, NativeFactory(role)) for role in ("emulator", "receiver")}
     run_in_process(load_plan(path), nodes)
     nodes["receiver"].hear_native()
@@ -87,7 +75,7 @@ def test_set_up_arm_start_and_stop_are_said_with_the_run(tmp_path: Path) -> None
 
 def test_lost_lines_are_said_with_buffer_dtp_and_frame_and_a_flood_of_them_is_not(tmp_path: Path) -> None:
     frames = 3000
-    found = entries(tmp_path, "[faults]\ndrop = 0.02\nseed = 5", frames)
+    found = entries(tmp_path, {"faults": {"drop": 0.02, "seed": 5}}, frames)
     lost = [entry for entry in found if "lines are lost, the first is line" in entry["text"]]
     assert lost
     assert lost[0]["level"] == "warning"
@@ -98,14 +86,14 @@ def test_lost_lines_are_said_with_buffer_dtp_and_frame_and_a_flood_of_them_is_no
 
 
 def test_a_module_that_falls_silent_is_said(tmp_path: Path) -> None:
-    rest = "[faults]\ndead_modules = [{ module = 0, from_frame = 50 }]"
+    rest = {"faults": {"dead_modules": [{"module": 0, "from_frame": 50}]}}
     (stalled, *_) = [entry for entry in entries(tmp_path, rest) if "the DTP stalls" in entry["text"]]
     assert (stalled["dtp"], stalled["frame"]) == (0, 50)
 
 
 def test_a_flood_of_bad_packets_is_said_once_and_counted(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
-    path.write_text(RUN.format(rest="", frames=100, port=0))
+    path.write_text(run_text(rest=None, frames=100, port=0))
     node = Node("r", "receiver", NativeFactory("receiver"))
     plan = load_plan(path)
     engine = node._factory.make(destination_telegram(plan, plan.receivers[0]))
