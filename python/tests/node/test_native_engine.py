@@ -24,12 +24,12 @@ from rashpa.testing.run_file import run_file
 pytestmark = pytest.mark.whole
 
 
-def run_text(frames: int, output: Path, port: int) -> str:
+def run_text(frames: int, output: Path, port: int, transport: str = "uc") -> str:
     return run_file(
         run={"name": "native", "frames": frames, "output": output},
         detector={"module": [{"x": 0, "y": 0}, {"x": 0, "y": 40}]},
         dataset={"modules": 2, "frames": 8},
-        link={"roce": {"pmtu": 256}},
+        link={"roce": {"pmtu": 256, "transport": transport}},
         receiver={"port": port, "memory": "pageable"},
         buffer=[
             {"name": "full", "bands": 2, "slots": 40, "deadline_ms": 1500, "sink": [{"kind": "hdf5"}]},
@@ -58,10 +58,16 @@ corrupt = 0.003
 
 
 def run_native(
-    tmp_path: Path, extra: str = "", frames: int = 200, port: int = 0, link: str = "", threads: int = 1
+    tmp_path: Path,
+    extra: str = "",
+    frames: int = 200,
+    port: int = 0,
+    link: str = "",
+    threads: int = 1,
+    transport: str = "uc",
 ) -> tuple[Outcome, dict[str, Node]]:
     path = tmp_path / "run.toml"
-    text = run_text(frames=frames, output=tmp_path / "out", port=port) + extra
+    text = run_text(frames=frames, output=tmp_path / "out", port=port, transport=transport) + extra
     text = text.replace("[receiver]\n", f"[receiver]\nthreads = {threads}\n")
     path.write_text(text.replace("[link]\n", f"[link]\n{link}\n"))
     nodes = {role: Node(role, role, NativeFactory(role)) for role in ("emulator", "receiver")}
@@ -124,8 +130,8 @@ def test_a_gpu_as_engine_is_refused_in_words_where_there_is_none(tmp_path: Path)
 
 def test_a_transport_that_the_links_do_not_have_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
-    text = run_text(frames=20, output=tmp_path / "out", port=0)
-    path.write_text(text.replace("[link]\n", '[link]\nroce.transport = "ud"\nverbs.transport = "ud"\n'))
+    text = run_text(frames=20, output=tmp_path / "out", port=0, transport="ud")
+    path.write_text(text.replace("[link]\n", '[link]\nverbs.transport = "ud"\n'))
     plan = load_plan(path)
     order = destination_telegram(plan, plan.receivers[0])
     assert order.destination is not None
@@ -136,7 +142,7 @@ def test_a_transport_that_the_links_do_not_have_is_refused(tmp_path: Path) -> No
 
 
 def test_a_reliable_connection_repairs_what_is_dropped(tmp_path: Path) -> None:
-    outcome, _ = run_native(tmp_path, "[faults]\ndrop = 0.01\nseed = 3\n", link='roce.transport = "rc"')
+    outcome, _ = run_native(tmp_path, "[faults]\ndrop = 0.01\nseed = 3\n", transport="rc")
     assert outcome.good, outcome.problem
     assert outcome.books.expected == outcome.books.complete == 200 + 40
     status = outcome.sources.get("emulator")
@@ -146,7 +152,7 @@ def test_a_reliable_connection_repairs_what_is_dropped(tmp_path: Path) -> None:
 
 
 def test_losses_of_datagrams_stand_in_the_books(tmp_path: Path) -> None:
-    outcome, _ = run_native(tmp_path, "[faults]\ndrop = 0.01\nseed = 3\n", link='roce.transport = "ud"')
+    outcome, _ = run_native(tmp_path, "[faults]\ndrop = 0.01\nseed = 3\n", transport="ud")
     assert outcome.good, [account.first_unexplained for account in outcome.accounts]
     assert outcome.books.partial > 0
 
