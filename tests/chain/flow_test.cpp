@@ -153,6 +153,20 @@ INSTANTIATE_TEST_SUITE_P(Links, Skipping,
                                            Way{"ud", "roce", Transport::ud}, Way{"pcie", "pcie"}),
                          [](const auto& param) { return param.param.name; });
 
+// The latest frame that any source has begun is the end of a run that is stopped: no image behind it would be due.
+TEST(Paused, one_that_is_through_has_begun_all_its_frames) {
+  Plan plan;
+  plan.frames = 6;
+  Chain chain(plan);
+  chain.receiver->start();
+  chain.emulator->start();
+  ASSERT_TRUE(chain.emulator->wait(60));
+  chain.emulator->pause();
+  EXPECT_EQ(chain.emulator->begun(), 6U);
+  chain.receiver->finish();
+  EXPECT_TRUE(chain.receiver->wait(60));
+}
+
 TEST(Paused, all_dtps_stop_at_one_frame_and_go_on_at_the_rate_that_they_are_given) {
   Plan plan;
   plan.frames = 10'000;

@@ -202,10 +202,18 @@ void SoftwarePlayer::resume(double rate_hz) {
   hold(held_);
 }
 
-// One that is held may count itself for a moment.
+// One that is held may count itself for a moment. Those that are through have begun all that they say, also where the
+// others are held before it.
 std::uint64_t SoftwarePlayer::begun() const noexcept {
-  const std::lock_guard lock(pausing_);
-  return std::min(foremost(), held_);
+  const std::lock_guard pausing(pausing_);
+  const std::shared_lock lock(joining_);
+  std::uint64_t frames = std::min(groups_->begun(), held_);
+  for (const auto& dtp : dtps_) {
+    const bool through = dtp->dtp().done();
+    const std::uint64_t begun = dtp->dtp().begun();
+    frames = std::max(frames, through ? begun : std::min(begun, held_));
+  }
+  return frames;
 }
 
 std::uint64_t SoftwarePlayer::foremost() const noexcept {
