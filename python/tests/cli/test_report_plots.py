@@ -36,10 +36,12 @@ def test_shares_are_one_area_a_state_with_a_legend_beside_them(buffer: PlannedBu
 def test_no_hit_vanishes_and_limits_are_beside_the_curve(buffer: PlannedBuffer) -> None:
     values = np.zeros(10_000, np.uint32)
     values[1234] = 77
-    plot = hit_plot(buffer, "bright_pixels", values, {"min_pixels": 40}, Frames(10_000))
+    plot = hit_plot(buffer, "bright_pixels", values, {"min_pixels": [(0, 40), (6000, 55)]}, Frames(10_000))
     assert max(plot.renderers[0].data_source.data["y2"]) == 77
     assert plot.legend[0] in plot.above
-    assert plot.legend[0].items[0].label.value == "min pixels = 40"
+    assert plot.legend[0].items[0].label.value == "min pixels = 40, 55 from image 6,000"
+    line = plot.renderers[1].data_source.data
+    assert (line["x"].tolist(), line["y"].tolist()) == ([0, 6000, 6000, 10_000], [40, 40, 55, 55])
 
 
 def test_a_histogram_counts_all_and_there_is_none_where_nobody_told_it() -> None:

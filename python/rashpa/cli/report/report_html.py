@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """report.html: one file that shows a run, with pictures and plots that need no network."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +153,7 @@ def _buffer_part(
     ):
         if tables.get(name):
             add(title, share_plot(buffer, np.frombuffer(tables[name], np.uint8), states, frames))
-    for title, plot in _hit_plots(buffer, file, frames):
+    for title, plot in _hit_plots(buffer, file, frames, entry.get("limits", ())):
         add(title, plot)
     status = next(known for known in outcome.buffers if known.name == name)
     add("latency: how many took how long", latency_plot(status.latencies))
@@ -163,10 +164,12 @@ def _curve(curve: Curve) -> Any:
     return curve_plot(curve.axis, curve.x, curve.y, curve.name)
 
 
-def _hit_plots(buffer: PlannedBuffer, file: str, frames: Frames) -> list[tuple[str, Any]]:
-    """Return plots of each kernel with a verdict, from the file's tables."""
+def _hit_plots(
+    buffer: PlannedBuffer, file: str, frames: Frames, changes: Sequence[dict[str, Any]]
+) -> list[tuple[str, Any]]:
+    """Return plots of each kernel with a verdict, from the file's tables. `changes`: of limits, as in report.json."""
     plots = []
-    for kernel in buffer.section.kernel if file else ():
+    for number, kernel in enumerate(buffer.section.kernel if file else ()):
         ports = {port.port: port for port in declaration(kernel.name).makes}
         if not {"scalars", "verdict"} <= ports.keys() or not ports["verdict"].limits:
             continue
@@ -174,6 +177,17 @@ def _hit_plots(buffer: PlannedBuffer, file: str, frames: Frames) -> list[tuple[s
         values = column_of(Path(file), column)
         if values is not None and values.size:
             known = {name: parameters_of(kernel)[name] for name in ports["verdict"].limits}
-            limits = {name: value for name, value in known.items() if value is not None}
+            limits = {
+                name: [
+                    (0, value),
+                    *(
+                        (one["first_image"], json.loads(one["new"]))
+                        for one in changes
+                        if (one["number"], one["key"]) == (number, name)
+                    ),
+                ]
+                for name, value in known.items()
+                if value is not None
+            }
             plots.append((f"hit curve: {column.replace('_', ' ')}", hit_plot(buffer, column, values, limits, frames)))
     return plots

@@ -19,6 +19,10 @@ from rashpa.dashboard.style import COLOURS, DASHES, HATCHES, LINES
 _BINS = 400
 
 
+Steps = Sequence[tuple[int, float]]
+"""The values of a limit, each with the first image that has it."""
+
+
 @dataclass(frozen=True)
 class Frames:
     """Holds the axis that all curves along a run share. `per_s`: frames a second, as asked; 0: as fast as it goes, and the axis counts frames."""
@@ -110,8 +114,11 @@ def _to_the_end(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.append(values, values[-1])
 
 
-def hit_plot(buffer: PlannedBuffer, column: str, values: NDArray[Any], limits: Mapping[str, Any], axis: Frames) -> Any:
-    """Plot the values that a verdict compares with `limits`; a bin shows its largest value, so that no hit vanishes."""
+def hit_plot(
+    buffer: PlannedBuffer, column: str, values: NDArray[Any], limits: Mapping[str, Steps], axis: Frames
+) -> Any:
+    """Plot the values that a verdict compares with `limits`, each with the images from which on it has its values. A bin shows its largest value, so that no
+    hit vanishes."""
     edges = np.unique(np.linspace(0, values.size, min(4 * _BINS, values.size) + 1).astype(np.int64))
     frames = axis.at(buffer.section.phase + edges * buffer.section.every)
     top = np.maximum.reduceat(values, edges[:-1]).astype(np.float64)
@@ -119,10 +126,16 @@ def hit_plot(buffer: PlannedBuffer, column: str, values: NDArray[Any], limits: M
     plot.x_range = axis.range
     data = {"x": frames, "y1": np.zeros(frames.size), "y2": _to_the_end(top)}
     plot.varea_step("x", "y1", "y2", step_mode="after", source=ColumnDataSource(data), fill_color=COLOURS["accepted"])
-    for (name, value), dash in zip(limits.items(), DASHES[1:], strict=False):
-        label = f"{name.replace('_', ' ')} = {value:g}"
+    for (name, steps), dash in zip(limits.items(), DASHES[1:], strict=False):
+        known = ", ".join(f"{value:g}{f' from image {image:,}' if image else ''}" for image, value in steps)
+        borders = axis.at(buffer.section.phase + np.array([image for image, _ in steps]) * buffer.section.every)
         plot.line(
-            frames[[0, -1]], [value, value], color=COLOURS["errored"], line_dash=dash, line_width=2, legend_label=label
+            np.append(np.repeat(borders, 2)[1:], frames[-1]),
+            np.repeat([value for _, value in steps], 2),
+            color=COLOURS["errored"],
+            line_dash=dash,
+            line_width=2,
+            legend_label=f"{name.replace('_', ' ')} = {known}",
         )
     return _legend_beside(plot)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of report.html: all facts of report.json for people."""
 
+import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
@@ -109,8 +110,8 @@ def limits_part(report: dict[str, Any]) -> Iterable[Part]:
             buffer["name"],
             one["step"],
             one["key"],
-            one["old"],
-            one["new"],
+            str(json.loads(one["old"])),
+            str(json.loads(one["new"])),
             one["first_image"],
             datetime.fromtimestamp(one["time_ns"] / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
             one["by"],
