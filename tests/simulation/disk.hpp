@@ -30,8 +30,14 @@ void begin(std::uint64_t seed, const std::filesystem::path& folder, const Faults
 /// Whether the calling thread is of the world and the file of its disk.
 [[nodiscard]] bool guards(int fd) noexcept;
 Answer write(std::size_t bytes) noexcept;
-/// 0, or an error.
-int sync() noexcept;
+/// Bytes of the file have been written there; a sync of the file makes them safe.
+void written(int fd, std::uint64_t offset, std::size_t bytes);
+/// A file has another name; a sync of any file makes it safe, as on disks with a journal.
+void renamed(const char* from, const char* to);
+/// 0, or an error. What was written to the file before, and all names, are safe then.
+int sync(int fd) noexcept;
+/// The power fails: some of what is not safe is gone, and no process has a file any more. Nothing fails afterwards.
+void lose_power();
 /// Whether anything was refused so far.
 [[nodiscard]] bool failed() noexcept;
 

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "play.hpp"
+#include "rashpa/sink/repair/repair.hpp"
 #include "world.hpp"
 
 namespace rashpa::simulation {
@@ -202,6 +203,18 @@ int shrink(Wanted wanted) {
   return 1;
 }
 
+// Of the same program, by a run whose machine has lost its power: the number of images that are found.
+int repair(const std::string& prefix) {
+  try {
+    const sink::Repaired found = sink::repair(prefix);
+    std::printf("%llu\n", static_cast<unsigned long long>(found.books.written));
+    return 0;
+  } catch (const std::exception& error) {
+    std::printf("%s\n", error.what());
+    return 1;
+  }
+}
+
 [[noreturn]] void refuse(const std::string& why) {
   std::fprintf(stderr,
                "rashpa_simulation: %s\n"
@@ -262,6 +275,7 @@ Wanted read(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   using namespace rashpa::simulation;  // NOLINT(google-build-using-namespace)
+  if (argc == 3 && std::strcmp(argv[1], "--repair") == 0) return repair(argv[2]);
   const Wanted wanted = read({argv + 1, argv + argc});
   if (wanted.seeds > 0) return play_many(wanted);
   return wanted.shrink ? shrink(wanted) : play_one(wanted);

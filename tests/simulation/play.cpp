@@ -2,10 +2,16 @@
 #include "play.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "checking_sink.hpp"
 #include "checks.hpp"
@@ -60,11 +66,13 @@ class Player {
   void pause_all();
   void resume_all(double rate_hz);
   void end_here();
+  void lose_power();
   void stop_sources();
   void wait_for_sources();
   void finish();
   void check();
   void check_promises();
+  void check_disk();
   void take_down();
   [[nodiscard]] bool sources_done() const;
   [[nodiscard]] bool alive(std::size_t emulator) const {
@@ -87,8 +95,9 @@ class Player {
   std::int64_t disturbed_ns_ = 0;
   bool finished_ = false;  // the receiver was told
   bool aborted_ = false;
-  bool sources_done_ = false;  // by themselves
-  bool in_error_ = false;      // a reliable connection
+  std::optional<std::uint64_t> safe_;  // the power has failed, when so many images were written
+  bool sources_done_ = false;          // by themselves
+  bool in_error_ = false;              // a reliable connection
   std::uint64_t skipped_ = 0;
 };
 
@@ -234,6 +243,9 @@ void Player::perform(const Order& order) {
     case Deed::jump:
       world::jump_wall(order.ns);
       break;
+    case Deed::lose_power:
+      lose_power();
+      break;
     case Deed::look:
     default:  // the rest are orders of groups
       static_cast<void>(receiver_->status());
@@ -243,6 +255,31 @@ void Player::perform(const Order& order) {
       }
       break;
   }
+}
+
+void Player::lose_power() {
+  if (!scenario_.raw) return;
+  const std::vector<receiver::SinkStatus> sinks = receiver_->status().buffers[0].sinks;
+  safe_ = sinks.back().written;
+  aborted_ = true;
+  world::kill(kReceiver);
+  network()->close_all(kReceiver);
+  disk::lose_power();
+  stop_sources();
+}
+
+// Another process looks for what was written: the library of HDF5 of this one has the files still in hand.
+void Player::check_disk() {
+  const std::string command = fmt::format("/proc/{}/exe --repair {}", ::getpid(), (folder_ / "run").string());
+  FILE* const answer = ::popen(command.c_str(), "r");
+  std::array<char, 512> line{};
+  const bool said = answer != nullptr && std::fgets(line.data(), line.size(), answer) != nullptr;
+  const int status = answer == nullptr ? 1 : ::pclose(answer);
+  const std::string text = said ? line.data() : "";
+  world::trace(fmt::format("repaired: {}", text));
+  if (status == 0 && std::stoull(text) >= *safe_) return;
+  if (status != 0 && *safe_ == 0) return;  // no run had begun
+  wrong(fmt::format("{} images were written before the power failed; afterwards: {}", *safe_, text));
 }
 
 // As the manager does: first no deadline passes, then all sources stop before the same frame.
@@ -307,6 +344,7 @@ void Player::finish() {
 }
 
 void Player::check() {
+  if (safe_) return check_disk();
   const std::int64_t since = world::now();
   sources_done_ = !scenario_.has(Deed::stop) && !aborted_ && sources_done();
   receiver_->stop();
@@ -355,7 +393,11 @@ void Player::check_promises() {
 }
 
 void Player::take_down() {
-  receiver_.reset();
+  if (safe_) {
+    static_cast<void>(receiver_.release());  // its threads are in it for ever
+  } else {
+    receiver_.reset();
+  }
   for (std::size_t e = 0; e < emulators_.size(); ++e) {
     if (alive(e)) {
       emulators_[e].reset();
@@ -364,7 +406,7 @@ void Player::take_down() {
     }
   }
   if (world::threads() != 1) wrong("threads are left:\n" + world::describe());
-  if (!world::killed(kFirstEmulator) && network()->sockets() != 0) {
+  if (!safe_ && !world::killed(kFirstEmulator) && network()->sockets() != 0) {
     wrong(fmt::format("{} sockets are left", network()->sockets()));
   }
 }

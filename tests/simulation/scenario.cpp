@@ -113,6 +113,10 @@ void draw_orders(Dice& dice, Scenario& scenario) {
     if (order.deed == Deed::jump) order.ns = dice.between(-3'600'000 * kMs, 3'600'000 * kMs);
     scenario.orders.push_back(order);
   }
+  if (scenario.raw && dice.chance(0.4)) {
+    scenario.orders.push_back(
+        {.deed = Deed::lose_power, .at_ns = dice.between(0, static_cast<std::int64_t>(span * 1.5)), .ns = 0, .who = 0});
+  }
   std::stable_sort(scenario.orders.begin(), scenario.orders.end(),
                    [](const Order& a, const Order& b) { return a.at_ns < b.at_ns; });
 }
@@ -180,6 +184,12 @@ const std::vector<std::pair<std::string, Simplify>>& simplifications() {
       {"order4", [](Scenario& s) { drop_order(s, 3); }},
       {"order5", [](Scenario& s) { drop_order(s, 4); }},
       {"order6", [](Scenario& s) { drop_order(s, 5); }},
+      {"power",
+       [](Scenario& s) {
+         for (Order& order : s.orders) {
+           if (order.deed == Deed::lose_power) order = {.deed = Deed::look, .at_ns = 0, .ns = 0};
+         }
+       }},
       {"drop", [](Scenario& s) { s.network.drop = 0; }},
       {"drop-answers", [](Scenario& s) { s.network.drop_answers = 0; }},
       {"corrupt", [](Scenario& s) { s.network.corrupt = 0; }},
@@ -242,10 +252,11 @@ bool Scenario::calm() const noexcept {
 }
 
 std::string_view name_of(Deed deed) noexcept {
-  constexpr std::array<std::string_view, 18> kNames{
+  constexpr std::array<std::string_view, 19> kNames{
       "freeze_source", "freeze_receiver", "part",        "pause", "pace",       "end_here",
       "stop",          "abort",           "kill_source", "jump",  "look",       "kill_member",
-      "give_up",       "revive",          "hold_member", "join",  "join_short", "restart"};
+      "give_up",       "revive",          "hold_member", "join",  "join_short", "restart",
+      "lose_power"};
   return kNames[static_cast<std::size_t>(deed)];
 }
 

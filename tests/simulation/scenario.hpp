@@ -36,6 +36,8 @@ enum class Deed : std::uint8_t {
   join,         ///< one more member
   join_short,   ///< the same, whose `ns`-th allocation fails; then it comes again
   restart,      ///< SIGKILL, and the process is there again at once; it may join once `ns` have passed
+  // Of one receiver with raw files:
+  lose_power,  ///< of the receiver's machine
 };
 
 struct Order {

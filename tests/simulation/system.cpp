@@ -488,14 +488,35 @@ ssize_t write(int fd, const void* data, std::size_t bytes) {
   }
   if (!disk::guards(fd)) return call(fd, data, bytes);
   const disk::Answer answer = disk::write(bytes);
-  return answer.error != 0 ? said(answer.error) : call(fd, data, answer.bytes);
+  if (answer.error != 0) return said(answer.error);
+  const off_t at = ::lseek(fd, 0, SEEK_CUR);
+  const ssize_t done = call(fd, data, answer.bytes);
+  if (done > 0) disk::written(fd, static_cast<std::uint64_t>(at), static_cast<std::size_t>(done));
+  return done;
 }
 
 ssize_t pwrite(int fd, const void* data, std::size_t bytes, off_t offset) {
   static const auto call = real<ssize_t (*)(int, const void*, std::size_t, off_t)>("pwrite");
   if (!disk::guards(fd)) return call(fd, data, bytes, offset);
   const disk::Answer answer = disk::write(bytes);
-  return answer.error != 0 ? said(answer.error) : call(fd, data, answer.bytes, offset);
+  if (answer.error != 0) return said(answer.error);
+  const ssize_t done = call(fd, data, answer.bytes, offset);
+  if (done > 0) disk::written(fd, static_cast<std::uint64_t>(offset), static_cast<std::size_t>(done));
+  return done;
+}
+
+int rename(const char* from, const char* to) noexcept {
+  static const auto call = real<int (*)(const char*, const char*)>("rename");
+  const int result = call(from, to);
+  if (result == 0) disk::renamed(from, to);
+  return result;
+}
+
+int renameat2(int old_folder, const char* from, int new_folder, const char* to, unsigned flags) noexcept {
+  static const auto call = real<int (*)(int, const char*, int, const char*, unsigned)>("renameat2");
+  const int result = call(old_folder, from, new_folder, to, flags);
+  if (result == 0) disk::renamed(from, to);
+  return result;
 }
 
 ssize_t pwrite64(int fd, const void* data, std::size_t bytes, off64_t offset) {
@@ -505,14 +526,14 @@ ssize_t pwrite64(int fd, const void* data, std::size_t bytes, off64_t offset) {
 int fsync(int fd) {
   static const auto call = real<int (*)(int)>("fsync");
   if (!disk::guards(fd)) return call(fd);
-  const int error = disk::sync();
+  const int error = disk::sync(fd);
   return error == 0 ? 0 : said(error);
 }
 
 int fdatasync(int fd) {
   static const auto call = real<int (*)(int)>("fdatasync");
   if (!disk::guards(fd)) return call(fd);
-  const int error = disk::sync();
+  const int error = disk::sync(fd);
   return error == 0 ? 0 : said(error);
 }
 
