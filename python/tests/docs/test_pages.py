@@ -11,6 +11,7 @@ pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not
 from python.tests.docs import as_typed
 from python.tests.docs.as_typed import run_blocks, try_page
 from python.tests.docs.pages import BEAMLINE, COMMANDS, ROOT, pages
+from python.tests.docs.try_page import shortened
 
 pytestmark = pytest.mark.whole
 
@@ -81,3 +82,12 @@ def test_a_shared_block_is_typed_once_and_its_files_are_there_on_each_page(
         try_page(page, tmp_path / name, tmp_path / "runs")
         said.append((tmp_path / name / "made").read_text())
     assert said[0] == said[1]
+
+
+def test_run_files_of_pages_end_soon() -> None:
+    text = "[run]\nframes = 100_000\n\n[dataset]  # played again\n# few\nkind = 'jungfrau'\nframes = 64\n\n[link]\nframes = 3\n"
+    wanted = text.replace("100_000", "20").replace("64", "10")
+    assert shortened(text, 20) == wanted
+    assert shortened("dataset = {kind = 'a', frames = 60}\nrun = {frames = 600}\n", 60) == (
+        "dataset = {kind = 'a', frames = 10}\nrun = {frames = 60}\n"
+    )

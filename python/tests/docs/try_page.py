@@ -34,13 +34,18 @@ BASE: dict[str, Any] = {
 }
 _SECONDS = 250
 _FRAMES = 60  # of run files that pages show, which may say what is in them
+_PLAYED = 10
+_OF_DATASET = re.compile(
+    r"(^\[dataset\][^\n]*\n(?:[^\[\n].*\n|\n)*?frames = |^dataset = \{[^}\n]*\bframes = )(\d[\d_]*)", re.MULTILINE
+)
 _INTERRUPTED = 130
 _KEPT = Path(".exported")
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a run file that ends after so many frames: a page is not there to wait for."""
-    return re.sub(r"\bframes = (\d+)", lambda found: f"frames = {min(int(found[1]), most)}", text)
+    """Return a run file that ends after so many frames, of a dataset that has few: a page is not there to wait for, and making frames is most of a run."""
+    text = re.sub(r"\b(frames = )(\d[\d_]*)", lambda found: f"{found[1]}{min(int(found[2]), most)}", text)
+    return _OF_DATASET.sub(lambda found: f"{found[1]}{min(int(found[2]), _PLAYED)}", text)
 
 
 def with_fragment(base: dict[str, Any], fragment: dict[str, Any]) -> dict[str, Any]:
