@@ -41,6 +41,8 @@ struct Disk {
   std::vector<Renamed> names{};  // that are not safe, in order
 };
 
+constexpr const char* kBefore = ".before";  // of the file that had the name
+
 ino_t number_of(int fd) noexcept {
   struct stat found {};
   return ::fstat(fd, &found) == 0 ? found.st_ino : 0;
@@ -90,9 +92,9 @@ bool guards(int fd) noexcept {
   std::array<char, PATH_MAX> place{};
   const std::string link = fmt::format("/proc/self/fd/{}", fd);
   const ssize_t length = ::readlink(link.c_str(), place.data(), place.size());
-  return length > 0 &&
-         std::string_view(place.data(), static_cast<std::size_t>(length)).substr(0, the_disk()->folder.size()) ==
-             the_disk()->folder;
+  if (length <= 0) return false;
+  const std::string_view path(place.data(), static_cast<std::size_t>(length));
+  return path.starts_with(the_disk()->folder) || std::string(path) + "/" == the_disk()->folder;  // or the folder itself
 }
 
 Answer write(std::size_t bytes) noexcept {
@@ -116,6 +118,13 @@ void written(int fd, std::uint64_t offset, std::size_t bytes) {
   const std::string name = std::filesystem::read_symlink(link, nothing).filename().string();
   if (name.find(".h5") != std::string::npos) return;
   the_disk()->unsafe.push_back({.file = number_of(fd), .offset = offset, .bytes = bytes});
+}
+
+void renaming(const char* to) noexcept {
+  if (!world::inside() || !the_disk() || !std::string_view(to).starts_with(the_disk()->folder)) return;
+  const std::string before = std::string(to) + kBefore;
+  ::unlink(before.c_str());
+  static_cast<void>(!::link(to, before.c_str()));
 }
 
 void renamed(const char* from, const char* to) {
@@ -154,6 +163,7 @@ void lose_power() {
   for (std::size_t i = disk.names.size(); i > kept; --i) {
     std::error_code nothing;
     std::filesystem::rename(disk.names[i - 1].to, disk.names[i - 1].from, nothing);
+    std::filesystem::rename(disk.names[i - 1].to + kBefore, disk.names[i - 1].to, nothing);
   }
   world::trace(fmt::format("disk: the power fails; {} of {} writes and {} of {} names are gone", lost,
                            disk.unsafe.size(), disk.names.size() - kept, disk.names.size()));

@@ -34,6 +34,8 @@ Answer write(std::size_t bytes) noexcept;
 void written(int fd, std::uint64_t offset, std::size_t bytes);
 /// A file has another name; a sync of any file makes it safe, as on disks with a journal.
 void renamed(const char* from, const char* to);
+/// Before that: a file that has the name now may have it again.
+void renaming(const char* to) noexcept;
 /// 0, or an error. What was written to the file before, and all names, are safe then.
 int sync(int fd) noexcept;
 /// The power fails: some of what is not safe is gone, and no process has a file any more. Nothing fails afterwards.

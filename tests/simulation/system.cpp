@@ -507,6 +507,7 @@ ssize_t pwrite(int fd, const void* data, std::size_t bytes, off_t offset) {
 
 int rename(const char* from, const char* to) noexcept {
   static const auto call = real<int (*)(const char*, const char*)>("rename");
+  disk::renaming(to);
   const int result = call(from, to);
   if (result == 0) disk::renamed(from, to);
   return result;
@@ -514,6 +515,7 @@ int rename(const char* from, const char* to) noexcept {
 
 int renameat2(int old_folder, const char* from, int new_folder, const char* to, unsigned flags) noexcept {
   static const auto call = real<int (*)(int, const char*, int, const char*, unsigned)>("renameat2");
+  disk::renaming(to);
   const int result = call(old_folder, from, new_folder, to, flags);
   if (result == 0) disk::renamed(from, to);
   return result;
