@@ -6,6 +6,7 @@ without a waiting requester. A request counts when it is a file of the manager's
 and only such a user may give its nodes orders. The manager refuses anything else in its place, once, in the log. There is one request of a kind at a time.
 """
 
+import asyncio
 import contextlib
 import errno
 import fcntl
@@ -14,13 +15,14 @@ import logging
 import os
 import secrets
 import time
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from rashpa.control.handover.journal import SUFFIX, journal_lives
+from rashpa.control.handover.journal import SUFFIX, journal_lives, no_such_run
 from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.data.files.private_file import put_private
 from rashpa.data.files.regular_file import open_own, read_own, reason
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 _MOST_BYTES = 1 << 20
 _LOOK_S = 0.05
+_TURN_S = 0.05
 _W = TypeVar("_W", bound="DataclassInstance")
 _A = TypeVar("_A", bound="DataclassInstance")
 _log = logging.getLogger(__name__)
@@ -191,6 +194,63 @@ class RequestDesk(Generic[_W, _A]):
     def _remove(self) -> None:
         with contextlib.suppress(OSError):
             self._path.unlink()
+
+
+@contextlib.asynccontextmanager
+async def attended(
+    desk: RequestDesk[_W, _A] | None, attend: Callable[[RequestDesk[_W, _A]], Coroutine[Any, Any, None]]
+) -> AsyncIterator[None]:
+    """Let `attend` take requests for the time of the context, where there is a desk; a request of an earlier run does not count."""
+    if desk is None:
+        yield
+        return
+    desk.forget()
+    task = asyncio.create_task(attend(desk))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        desk.close()
+
+
+def asked(
+    kind: RequestKind[_W, _A], journal: Path, what: _W, patience_s: float, fault: Callable[[str], Exception], gone: str
+) -> _A:
+    """Ask the manager of a run, behind earlier requests, and return its answer. `gone`: the advice for a run without a manager. Raise `fault` of the reason
+    when there is no answer within `patience_s` seconds, no such run, or nobody to answer."""
+    ends = time.monotonic() + patience_s
+    request = _placed(kind, journal, what, ends, fault)
+    try:
+        return request.wait(max(0.0, ends - time.monotonic()))
+    except ManagerGoneError:
+        if not journal.exists():
+            raise fault(str(no_such_run(journal))) from None
+        raise fault(f"{journal}: the run has no manager any more; {gone}") from None
+    except TimeoutError:
+        raise fault(f"{journal}: no answer within {patience_s:.0f} s; see the run with `rashpa status`") from None
+    except AnswerError as error:
+        raise fault(str(error)) from None
+    finally:
+        request.close()
+
+
+def _placed(
+    kind: RequestKind[_W, _A], journal: Path, what: _W, ends: float, fault: Callable[[str], Exception]
+) -> RunRequest[_W, _A]:
+    """Put a request in place; there is one at a time, and others wait until `ends`."""
+    while True:
+        try:
+            return RunRequest(kind, journal, what)
+        except FileExistsError:
+            if time.monotonic() > ends:
+                raise fault(f"{kind.path(journal)}: somebody else has asked already; wait a moment") from None
+        except OSError as error:
+            if not journal.exists():
+                raise fault(str(no_such_run(journal))) from None
+            raise fault(f"{journal}: the run cannot be asked: {error.strerror}") from None
+        time.sleep(_TURN_S)
 
 
 def wanted_before(kind: RequestKind[_W, _A], journal: Path) -> _W | None:

@@ -6,23 +6,15 @@ A pause is at a frame at which every buffer has whole stacks: the rest of a stac
 """
 
 import asyncio
-import contextlib
 import math
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from rashpa.control.handover.journal import Journal, no_such_run
-from rashpa.control.handover.run_request import (
-    AnswerError,
-    ManagerGoneError,
-    RequestDesk,
-    RequestKind,
-    RunRequest,
-    Wanted,
-)
+from rashpa.control.handover.journal import Journal
+from rashpa.control.handover.run_request import RequestDesk, RequestKind, Wanted, asked, attended
 from rashpa.control.nodes.fleet import Fleet
 from rashpa.control.nodes.holding import deadlines_held
 from rashpa.control.nodes.node_client import NodeError
@@ -33,7 +25,6 @@ from rashpa.data.base.rashpa_error import RashpaError
 Way = Literal["pause", "resume", "abort"]
 WAYS: tuple[Way, ...] = ("pause", "resume", "abort")
 _LOOK_S = 0.2
-_TURN_S = 0.05
 _ORDER_S = 0.5  # within which an order is obeyed, usually
 _MOST_TIMES = 8
 _LONGEST_WAIT_S = 10.0  # for the frame of a pause; where whole stacks take longer, the pause is at once
@@ -64,38 +55,10 @@ STEER = RequestKind("_steer.json", Steer, SteerAnswer)
 
 def steer(journal: Path, way: Way, by: str, patience_s: float) -> str:
     """Ask the manager of a run, behind earlier requests, and return its action. Raise SteerError when it refuses."""
-    ends = time.monotonic() + patience_s
-    request = _request(journal, Steer(way, by), ends)
-    try:
-        answer = request.wait(max(0.0, ends - time.monotonic()))
-    except ManagerGoneError:
-        if not journal.exists():
-            raise SteerError(str(no_such_run(journal))) from None
-        raise SteerError(f"{journal}: the run has no manager any more; `rashpa stop` ends it in order") from None
-    except TimeoutError:
-        raise SteerError(f"{journal}: no answer within {patience_s:.0f} s; see the run with `rashpa status`") from None
-    except AnswerError as error:
-        raise SteerError(str(error)) from None
-    finally:
-        request.close()
+    answer = asked(STEER, journal, Steer(way, by), patience_s, SteerError, "`rashpa stop` ends it in order")
     if answer.refused:
         raise SteerError(f"{journal}: {answer.refused}")
     return answer.done
-
-
-def _request(journal: Path, what: Steer, ends: float) -> RunRequest[Steer, SteerAnswer]:
-    """Put a request in place; there is one at a time, and others wait until `ends`. Raise SteerError when it cannot be made."""
-    while True:
-        try:
-            return RunRequest(STEER, journal, what)
-        except FileExistsError:
-            if time.monotonic() > ends:
-                raise SteerError(f"{STEER.path(journal)}: somebody else has asked already; wait a moment") from None
-        except OSError as error:
-            if not journal.exists():
-                raise SteerError(str(no_such_run(journal))) from None
-            raise SteerError(f"{journal}: the run cannot be asked: {error.strerror}") from None
-        time.sleep(_TURN_S)
 
 
 def stacks_end_every(plan: Plan) -> int:
@@ -113,21 +76,9 @@ class Steering:
         self._desk = RequestDesk(STEER, journal.path) if journal is not None else None
         self._wanted: Wanted[Steer] | None = None
 
-    @contextlib.asynccontextmanager
-    async def attended(self) -> AsyncIterator[None]:
+    def attended(self) -> AbstractAsyncContextManager[None]:
         """Take requests for the time of the context; a request of an earlier run does not count."""
-        if self._desk is None:
-            yield
-            return
-        self._desk.forget()
-        task = asyncio.create_task(self._attend(self._desk))
-        try:
-            yield
-        finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
-            self._desk.close()
+        return attended(self._desk, self._attend)
 
     async def look(self) -> None:
         """Obey a request, after each look at the nodes while the emulators play. Raise no refusal of a node."""

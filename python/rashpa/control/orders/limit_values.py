@@ -3,7 +3,6 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -11,6 +10,7 @@ from rashpa.control.plan.model import Plan, PlannedBuffer
 from rashpa.control.runfile import special_values
 from rashpa.control.runfile.kernels import Kernel, live_keys, step_of
 from rashpa.control.runfile.pipeline import problems_of
+from rashpa.control.runfile.section import typed_text
 from rashpa.control.telegrams.telegram import LimitChange
 from rashpa.data.base.rashpa_error import RashpaError
 from rashpa.data.base.value_words import faults_of
@@ -95,7 +95,7 @@ def _changed(kernel: Kernel, values: Mapping[str, str]) -> Kernel:
         if key not in live_keys(kernel):
             has = "keeps it from its start to its end" if key in known else "has no such key"
             raise LimitsError(f"{key[:80]}: {kernel.name} {has}; change {' or '.join(live_keys(kernel))}")
-        known[key] = _value_of(text.strip()[:_LONGEST], type(kernel).model_fields[key].annotation)
+        known[key] = typed_text(text.strip()[:_LONGEST], type(kernel).model_fields[key].annotation)
     try:
         changed: Kernel = type(kernel).model_validate(known)
     except ValidationError as error:
@@ -103,16 +103,6 @@ def _changed(kernel: Kernel, values: Mapping[str, str]) -> Kernel:
     if changed == kernel:
         raise LimitsError(f"{', '.join(values)}: {step_of(kernel)} has this limit already; give another")
     return changed
-
-
-def _value_of(text: str, kind: Any) -> str | int | float:
-    """Return the value of a text; one that is no number stays as it is, and the model says so."""
-    if kind is str:
-        return text
-    try:
-        return float(text) if kind is float else int(text)
-    except ValueError:
-        return text
 
 
 def line_of(buffer: str, change: LimitChange) -> str:

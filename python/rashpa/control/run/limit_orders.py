@@ -2,12 +2,12 @@
 """Limits of vetoes that change while a run goes on, for its manager: a request is checked as the run file is, and every receiver of the buffer gets it."""
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
 
 from rashpa.control.handover.journal import Journal
 from rashpa.control.handover.limits_request import LIMITS, Limits, LimitsAnswer
-from rashpa.control.handover.run_request import RequestDesk
+from rashpa.control.handover.run_request import RequestDesk, attended
 from rashpa.control.nodes.fleet import Fleet
 from rashpa.control.nodes.node_client import NodeError
 from rashpa.control.orders.limit_values import (
@@ -32,21 +32,9 @@ class LimitOrders:
         self._fleet = fleet
         self._desk = RequestDesk(LIMITS, journal.path) if journal is not None else None
 
-    @contextlib.asynccontextmanager
-    async def attended(self) -> AsyncIterator[None]:
+    def attended(self) -> AbstractAsyncContextManager[None]:
         """Take requests for the time of the context; a request of an earlier run does not count."""
-        if self._desk is None:
-            yield
-            return
-        self._desk.forget()
-        task = asyncio.create_task(self._attend(self._desk))
-        try:
-            yield
-        finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
-            self._desk.close()
+        return attended(self._desk, self._attend)
 
     async def _attend(self, desk: RequestDesk[Limits, LimitsAnswer]) -> None:
         while True:

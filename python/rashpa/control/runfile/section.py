@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The base of every table of the run file."""
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict
 
 
@@ -8,3 +10,13 @@ class Section(BaseModel):
     """A table of the run file; keys that are not in the schema are errors, and so are values of another type."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+
+
+def typed_text(text: str, kind: Any) -> str | int | float:
+    """Return the value of a text that stands for a key of this type; one that is no number stays as it is, and the model says so."""
+    if kind is str:
+        return text
+    try:
+        return float(text) if kind is float else int(text)
+    except ValueError:
+        return text

@@ -3,11 +3,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import BaseModel
 
 from rashpa.control.runfile.run_file import RunFile
+from rashpa.control.runfile.section import typed_text
 from rashpa.dashboard.settings.changed_text import Key
 
 KEYS: tuple[Key, ...] = (
@@ -61,16 +61,7 @@ def changes_of(file: RunFile, given: Mapping[str, str]) -> dict[Key, str | int |
             continue
         section = getattr(file, table)
         before = getattr(section, key)
-        value = _value_of(text.strip()[:_LONGEST], type(section).model_fields[key].annotation)
+        value = typed_text(text.strip()[:_LONGEST], type(section).model_fields[key].annotation)
         if value != before:
             found[table, key] = value
     return found
-
-
-def _value_of(text: str, kind: Any) -> str | int | float:
-    if kind is str:
-        return text
-    try:
-        return float(text) if kind is float else int(text)
-    except ValueError:
-        return text
