@@ -358,12 +358,13 @@ def test_peaks_of_a_run_that_has_stored_no_image_are_a_file_of_none(folder: Path
 
 
 WITHOUT_DATA = {
-    *("demo", "stop", "pause", "resume", "abort", "join", "plan", "emulator", "receiver", "status", "top", "doctor", "dashboard", "tango", "epics", "free", "trigger", "node status", "node abort", "node reset", "node log", "node audit", "card"),
+    *("demo", "stop", "pause", "resume", "limits", "abort", "join", "plan", "emulator", "receiver", "status", "top", "doctor", "dashboard", "tango", "epics", "free", "trigger", "node status", "node abort", "node reset", "node log", "node audit", "card"),
     *("conformance", "packet decode", "packet encode"),  # of vectors and packets
     *(f"bench {name}" for name in ("list", "link", "kernel", "gpu", "opencl", "chain", "feedback", "group", "rtl")),
 }  # fmt: skip
 """Commands that neither read nor make data of detectors."""
 BY_OTHERS = {
+    "example": "python/tests/cli/test_example.py: run files and small frames, which nothing overwrites",
     "run": "tests/chain, and the replay below; its books are in report.json",
     "attach": "tests/chain/test_attach.py",
     "feedback": "python/tests/cli: a document a line, and 3 where some were lost",

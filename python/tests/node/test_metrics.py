@@ -24,6 +24,9 @@ NO_METRICS = {
     "max": "the books' own; a bucket bounds it",
     "index": "of one image",
     "frame": "of one image",
+    "number": "of one change of limits",
+    "time_ns": "of one change of limits",
+    "first_image": "of one change of limits",
     "given_ago_ms": "a time that runs; rashpa bench group reads it",
     "prepared": "before a run, for who waits at its terminal",
 }

@@ -266,6 +266,7 @@ def go_on(name: str, arguments: Sequence[str]) -> NoReturn:
     if words[0] == "-m":
         sys.path[:0] = [] if safe else [str(Path.cwd())]
         sys.argv[:] = words[1:]
+        sys.modules.pop(words[1], None)  # where others have imported it: runpy would warn
         runpy.run_module(words[1], run_name="__main__", alter_sys=True)
     else:
         sys.path[:0] = [] if safe else [str(Path(words[0]).parent)]
