@@ -3,9 +3,9 @@
 
 from tornado.web import HTTPError, RequestHandler
 
+from rashpa.dashboard.addresses.part_of_page import check_way, operator_of
 from rashpa.dashboard.alarms import AlarmBoard
-from rashpa.dashboard.gate import SESSION
-from rashpa.dashboard.keys import Keys, Session
+from rashpa.dashboard.keys import Keys
 
 _DONE = 204
 
@@ -17,11 +17,8 @@ class Acknowledging(RequestHandler):
         self._keys, self._board = keys, board
 
     def post(self, key: str) -> None:
-        if not self._keys.is_way(key):
-            raise HTTPError(404)
-        session: Session | None = getattr(self.request, SESSION, None)
-        if session is None or not session.may_order:
-            raise HTTPError(403)
+        check_way(self._keys, key)
+        operator_of(self)
         person, alarm = self.get_body_argument("by", ""), self.get_body_argument("alarm", "")
         if not self._board.acknowledge(alarm, person, str(self.request.remote_ip)):
             raise HTTPError(404)

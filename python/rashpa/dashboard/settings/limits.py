@@ -2,26 +2,22 @@
 """The address of the form for limits of vetoes: it gives the limits of the run that goes on, and takes others for the next stack."""
 
 import asyncio
-import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-from tornado.web import HTTPError, RequestHandler
 
 from rashpa.control.handover.journal import JournalError
 from rashpa.control.handover.limits_request import Limits, set_limits
 from rashpa.control.orders.limit_values import LimitsError, buffer_families, changing, kernels_with, line_of
 from rashpa.control.runfile.kernels import live_keys
 from rashpa.control.telegrams.telegram import LimitChange
-from rashpa.dashboard.gate import SESSION
+from rashpa.dashboard.addresses.part_of_page import PartOfPage, check_way, operator_of
 from rashpa.dashboard.keys import Keys, Session
 from rashpa.dashboard.scene import Scene
 from rashpa.dashboard.settings.form import Field, field_of
-from rashpa.data.base.plain_text import BIDIRECTIONAL
 
 _DONE, _WRONG = 200, 400
+_TEMPLATE = Path(__file__).parent / "limits.html"
 _PATIENCE_S = 30.0
 _MOST_LINES = 50  # changes that the page shows, the newest
 
@@ -54,13 +50,7 @@ def changes_by_buffer(scene: Scene) -> Mapping[str, tuple[LimitChange, ...]]:
     return {buffer.name: buffer.limits for destination in told for buffer in destination.buffers}
 
 
-@functools.cache
-def _template() -> Template:
-    folder = FileSystemLoader(Path(__file__).parent)
-    return Environment(loader=folder, autoescape=True, undefined=StrictUndefined).get_template("limits.html")
-
-
-class LimitsForm(RequestHandler):
+class LimitsForm(PartOfPage):
     """Serves browsers of operators. `scene`: returns the newest; `journal`: returns that of the run; `record`: called with order, role and address."""
 
     def initialize(
@@ -72,24 +62,15 @@ class LimitsForm(RequestHandler):
     ) -> None:
         self._keys, self._scene, self._journal, self._record = keys, scene, journal, record
 
-    def set_default_headers(self) -> None:
-        self.set_header("X-Content-Type-Options", "nosniff")
-        self.set_header("Cache-Control", "no-store")
-
     def _session(self, key: str) -> Session:
-        if not self._keys.is_way(key):
-            raise HTTPError(404)
-        session: Session | None = getattr(self.request, SESSION, None)
-        if session is None or not session.may_order:
-            raise HTTPError(403)
-        return session
+        check_way(self._keys, key)
+        return operator_of(self)
 
     def get(self, key: str) -> None:
         self._session(key)
         scene = self._scene()
         lines = [line_of(name, one) for name, all_of in changes_by_buffer(scene).items() for one in all_of]
-        page = _template().render(vetoes=list(vetoes_of(scene)), changes=lines[-_MOST_LINES:])
-        self.finish(page.translate(BIDIRECTIONAL))
+        self.finish_page(_TEMPLATE, vetoes=list(vetoes_of(scene)), changes=lines[-_MOST_LINES:])
 
     async def post(self, key: str) -> None:
         session, address = self._session(key), str(self.request.remote_ip)
@@ -106,6 +87,4 @@ class LimitsForm(RequestHandler):
             said = await asyncio.to_thread(set_limits, journal, wanted, _PATIENCE_S)
         except (LimitsError, JournalError, OSError) as error:
             said, status = str(error), _WRONG
-        self.set_status(status)
-        self.set_header("Content-Type", "text/plain; charset=utf-8")
-        self.finish(said.translate(BIDIRECTIONAL))
+        self.finish_text(status, said)

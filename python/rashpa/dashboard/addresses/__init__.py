@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks and answers that addresses of the page share."""
