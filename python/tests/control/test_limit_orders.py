@@ -20,46 +20,28 @@ from rashpa.node.engine.limits.limit_books import LimitBooks
 from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import transports_of
+from rashpa.testing.run_file import run_file
 
-RUN = """\
-[run]
-name = "limited"
-frames = 10
-output = "{folder}/out"
-[detector]
-width = 64
-height = 32
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[[receiver]]
-name = "a"
-port = 0
-[[receiver]]
-name = "b"
-port = 0
-[[receiver]]
-name = "c"
-port = 0
-[[group]]
-name = "farm"
-receivers = ["a", "b", "c"]
-[[buffer]]
-name = "full"
-group = "farm"
-sink = [{{ kind = "null" }}]
-[[buffer.kernel]]
-name = "bragg_count"
-threshold = 10
-min_pixels = 20
-"""
+
+def run_text(folder: Path) -> str:
+    return run_file(
+        run={"name": "limited", "frames": 10, "output": folder / "out"},
+        detector={"width": 64, "height": 32},
+        receiver=[{"name": one, "port": 0} for one in ("a", "b", "c")],
+        group=[{"name": "farm", "receivers": ["a", "b", "c"]}],
+        buffer={
+            "group": "farm",
+            "kernel": [
+                {"name": "bragg_count", "threshold": 10, "min_pixels": 20},
+            ],
+        },
+    )
 
 
 @pytest.fixture
 def plan(tmp_path: Path) -> Plan:
     file = tmp_path / "run.toml"
-    file.write_text(RUN.format(folder=tmp_path))
+    file.write_text(run_text(tmp_path))
     return load_plan(file)
 
 

@@ -12,50 +12,30 @@ from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.telegrams.telegram import Books, BufferStatus, DestinationStatus, LimitChange, Status
 from rashpa.dashboard.scene import NodeScene, Scene
 from rashpa.dashboard.settings.limits import vetoes_of
+from rashpa.testing.run_file import run_file
 
-RUN = """\
-[run]
-name = "vetoed"
-frames = 10
-[detector]
-width = 64
-height = 32
-[dataset]
-kind = "pattern"
-width = 64
-height = 32
-[[receiver]]
-name = "a"
-port = 0
-[[receiver]]
-name = "b"
-port = 0
-[[group]]
-name = "farm"
-receivers = ["a", "b"]
-[[buffer]]
-name = "full"
-group = "farm"
-sink = [{ kind = "null" }]
-[[buffer.kernel]]
-name = "bragg_count"
-threshold = 10
-min_pixels = 20
-[[buffer.kernel]]
-name = "veto"
-keep = "bright_pixels < 90"
-reason = "full_of_them"
-[[buffer.kernel]]
-name = "veto"
-keep = "bright_pixels != 30"
-reason = "full_of_them"
-"""
+
+def run_text() -> str:
+    return run_file(
+        run={"name": "vetoed", "frames": 10},
+        detector={"width": 64, "height": 32},
+        receiver=[{"name": one, "port": 0} for one in ("a", "b")],
+        group=[{"name": "farm", "receivers": ["a", "b"]}],
+        buffer={
+            "group": "farm",
+            "kernel": [
+                {"name": "bragg_count", "threshold": 10, "min_pixels": 20},
+                {"name": "veto", "keep": "bright_pixels < 90", "reason": "full_of_them"},
+                {"name": "veto", "keep": "bright_pixels != 30", "reason": "full_of_them"},
+            ],
+        },
+    )
 
 
 @pytest.fixture
 def plan(tmp_path: Path) -> Plan:
     file = tmp_path / "run.toml"
-    file.write_text(RUN)
+    file.write_text(run_text())
     return load_plan(file)
 
 
