@@ -10,7 +10,6 @@
 #include "rashpa/core/numbers/checksum.hpp"
 #include "rashpa/core/testing/testing.hpp"
 #include "rashpa/core/time/clock.hpp"
-#include "rashpa/transfer/pace.hpp"
 
 namespace rashpa::transfer {
 namespace {
@@ -176,30 +175,6 @@ TEST(DtpSource, nothing_is_begun_while_it_is_paused_however_fast_it_goes) {
     EXPECT_LE(source.stats().images_sent * 2, begun);
     source.hold(kNoHold);
   }
-}
-
-TEST(Paces, a_frame_is_due_by_the_last_pace_that_began_before_it) {
-  Paces paces;
-  paces.begin({.rate_hz = 1000, .frame = 0, .start_ns = 5});
-  EXPECT_EQ(paces.of(3).due_ns(3), 3'000'005);
-  paces.change({.rate_hz = 100, .frame = 50, .start_ns = 7'000});
-  EXPECT_TRUE(paces.changed());
-  EXPECT_EQ(paces.of(50).due_ns(50), 7'000);
-  EXPECT_FALSE(paces.changed());
-  EXPECT_EQ(paces.of(51).due_ns(51), 10'007'000);
-  EXPECT_EQ(paces.of(49).due_ns(49), 49'000'005) << "one that is sent again has the time that it had";
-  paces.change({.rate_hz = 0, .frame = 50, .start_ns = 9'000});
-  EXPECT_EQ(paces.of(51).rate_hz, 0);
-  EXPECT_EQ(paces.of(49).rate_hz, 1000);
-}
-
-TEST(Paces, an_order_from_an_earlier_frame_on_takes_the_place_of_those_behind_it) {
-  Paces paces;
-  paces.begin({.rate_hz = 100, .frame = 0, .start_ns = 0});
-  paces.change({.rate_hz = 50, .frame = 1000, .start_ns = 0});  // while it is held there
-  paces.change({.rate_hz = 5, .frame = 13, .start_ns = 0});     // the hold has ended
-  EXPECT_EQ(paces.of(12).rate_hz, 100);
-  for (const std::uint64_t frame : {13U, 500U, 999U, 1000U, 2000U}) EXPECT_EQ(paces.of(frame).rate_hz, 5) << frame;
 }
 
 TEST(DtpSource, it_sends_what_lies_before_the_frame_at_which_it_is_held_and_nothing_behind) {
@@ -420,10 +395,8 @@ TEST(DtpSource, keeps_the_rate_and_stops_when_asked) {
   EXPECT_EQ(stopped.stats().images_sent, 0U);
 }
 
-TEST(DtpSource, an_image_that_is_dealt_again_and_again_has_a_number_behind_all_images) {
-  Frames frames;
-  CopySender sender(8192);
-  sender.grant = 4;
+/// Two members, which are late 10 ms after the images of their only stack.
+DealerConfig hasty_farm() {
   DealerConfig group;
   group.name = "farm";
   group.images = 2;
@@ -431,7 +404,14 @@ TEST(DtpSource, an_image_that_is_dealt_again_and_again_has_a_number_behind_all_i
   group.replay_frames = 10;
   group.response_ns = group.first_response_ns = 10'000'000;
   for (const char* name : {"a", "b"}) group.members.push_back({.name = name, .slots = 4, .stack = 2, .dtps = 1});
-  Dealer dealer(group);
+  return group;
+}
+
+TEST(DtpSource, an_image_that_is_dealt_again_and_again_has_a_number_behind_all_images) {
+  Frames frames;
+  CopySender sender(8192);
+  sender.grant = 4;
+  Dealer dealer(hasty_farm());
   dealer.begin(now_ns());
   dealer.eject(1, 0);
   DtpSource source(config(2), frames, sender, &dealer.port(0, 0));
@@ -464,14 +444,7 @@ TEST(DtpSource, tells_a_late_member_which_images_it_was_sent) {
     const FrameRecord& record = sender.records.back();
     if ((record.flags & FrameRecord::skipped) != 0) sender.grant = record.index + 1 + 4;
   };
-  DealerConfig group;
-  group.name = "farm";
-  group.images = 2;
-  group.slice = {2, 1};
-  group.replay_frames = 10;
-  group.response_ns = group.first_response_ns = 10'000'000;
-  for (const char* name : {"a", "b"}) group.members.push_back({.name = name, .slots = 4, .stack = 2, .dtps = 1});
-  Dealer dealer(group);
+  Dealer dealer(hasty_farm());
   dealer.begin(now_ns());
   dealer.eject(1, 0);
   DtpSource source(config(2), frames, sender, &dealer.port(0, 0));
@@ -486,18 +459,6 @@ TEST(DtpSource, tells_a_late_member_which_images_it_was_sent) {
   EXPECT_EQ(told.flags, FrameRecord::skipped);
   EXPECT_EQ(told.index, 1U);
   EXPECT_EQ(told.frame_number, 3U);
-}
-
-TEST(Pace, frames_that_are_played_again_are_due_when_they_were_taken) {
-  const Timetable taken{.due_ns = {0, 10, 500}, .period_ns = 600};
-  Paces paces;
-  paces.begin({.rate_hz = 5e6, .frame = 0, .start_ns = 1000, .times = &taken});
-  EXPECT_EQ(paces.of(0).due_ns(0), 1000);
-  EXPECT_EQ(paces.of(2).due_ns(2), 1500);
-  EXPECT_EQ(paces.of(3).due_ns(3), 1600) << "the first comes again";
-  EXPECT_EQ(paces.of(7).due_ns(7), 1000 + 2 * 600 + 10);
-  paces.change({.rate_hz = 1e6, .frame = 7, .start_ns = 9000});
-  EXPECT_EQ(paces.of(8).due_ns(8), 10000) << "another rate takes the place of the times";
 }
 
 }  // namespace
