@@ -174,6 +174,22 @@ def _bound(place: Place) -> tuple[list[socket.socket], int]:
     return sockets, port
 
 
+def _forms(
+    nodes: Nodes, keys: Keys, starter: Starter, watch: Watch, board: AlarmBoard, next_run: NextRun | None
+) -> list[tuple[str, type[RequestHandler], dict[str, Any]]]:
+    """Return the addresses of the page's forms and tools."""
+    record = Audit(starter.reports).add
+    settings = {"keys": keys, "next_run": next_run, "use": _use_of(nodes, starter), "record": record}
+    limits = {"keys": keys, "scene": lambda: watch.scene, "journal": lambda: nodes.journal, "record": record}
+    maps = {"keys": keys, "plan": lambda: watch.scene.plan or nodes.plan, "one": asyncio.Lock()}
+    return [
+        (r"/settings/([\w-]+)", Settings, settings),
+        (r"/limits/([\w-]+)", LimitsForm, limits),
+        (r"/calibration/([\w-]+)", CalibrationMaps, maps),
+        (r"/alarms/([\w-]+)", Acknowledging, {"keys": keys, "board": board}),
+    ]
+
+
 async def serve(
     place: Place,
     nodes: Nodes,
@@ -198,35 +214,7 @@ async def serve(
         gate,
         {"/": Application(FunctionHandler(pages.open))},
         extra_websocket_origins=["*"],  # the gate has looked at it
-        extra_patterns=[
-            *patterns(keys, past, watch, Views()),
-            (
-                r"/settings/([\w-]+)",
-                Settings,
-                {
-                    "keys": keys,
-                    "next_run": next_run,
-                    "use": _use_of(nodes, starter),
-                    "record": Audit(starter.reports).add,
-                },
-            ),
-            (
-                r"/limits/([\w-]+)",
-                LimitsForm,
-                {
-                    "keys": keys,
-                    "scene": lambda: watch.scene,
-                    "journal": lambda: nodes.journal,
-                    "record": Audit(starter.reports).add,
-                },
-            ),
-            (
-                r"/calibration/([\w-]+)",
-                CalibrationMaps,
-                {"keys": keys, "plan": lambda: watch.scene.plan or nodes.plan, "one": asyncio.Lock()},
-            ),
-            (r"/alarms/([\w-]+)", Acknowledging, {"keys": keys, "board": board}),
-        ],
+        extra_patterns=[*patterns(keys, past, watch, Views()), *_forms(nodes, keys, starter, watch, board, next_run)],
         prefix=gate.prefix,
         include_headers=[],
         include_cookies=[],

@@ -9,7 +9,8 @@ import typer
 from typer.testing import CliRunner
 
 from rashpa.cli.node.node import emulator, receiver
-from rashpa.cli.node.node_options import NodeOptions, with_node_options
+from rashpa.cli.node.node_options import NodeOptions
+from rashpa.cli.option_fields import with_options
 
 SHARED = [field.name for field in dataclasses.fields(NodeOptions)]
 
@@ -38,7 +39,7 @@ def test_both_roles_have_every_shared_option_with_one_text_and_ports_of_their_ow
 def test_what_is_typed_is_in_the_options_and_the_rest_has_its_default(tmp_path: Path) -> None:
     taken: list[tuple[NodeOptions, int]] = []
 
-    @with_node_options(port=7)
+    @with_options(NodeOptions, port=7)
     def command(options: NodeOptions, more: int = 3) -> None:
         taken.append((options, more))
 

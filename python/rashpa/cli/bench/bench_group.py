@@ -100,68 +100,59 @@ def _dead(members: list[MemberStatus]) -> MemberStatus:
     return members[0]
 
 
+@dataclass
+class _Figures:
+    """Holds the figures of all rounds: rates by the number of receivers, and those of runs of which one receiver is killed."""
+
+    single: dict[int, list[float]] = field(default_factory=lambda: {1: [], 2: [], 4: []})
+    before: list[float] = field(default_factory=list)
+    after: list[float] = field(default_factory=list)
+    until_last: list[float] = field(default_factory=list)  # ms
+    resent: list[int] = field(default_factory=list)
+
+    def take(self, folder: Path, image_ms: float, seconds: float) -> None:
+        """Measure every case once."""
+        for members, found in self.single.items():
+            _, course = _run(folder, members, image_ms, seconds, kill=False)
+            found.append(course.rate(course.first, course.given[-1][0]))
+        outcome, course = _run(folder, 4, image_ms, seconds, kill=True)
+        (group,) = outcome.groups
+        if group.missing or not course.killed:
+            raise BenchError(f"{group.missing} images are missing, killed: {bool(course.killed)}")
+        self.before.append(course.rate(course.first, course.killed))
+        self.after.append(course.rate(course.killed + _AFTER_S, course.given[-1][0]))
+        self.until_last.append(max(0.0, course.last_given - course.killed) * 1000)
+        self.resent.append(group.resent)
+
+
 def measure(image_ms: float, seconds: float, rounds: int) -> list[dict[str, Any]]:
     """Return the rows. Each round goes through all cases, so that a noisy minute hits each. Raise BenchError or OSError."""
-    single: dict[int, list[float]] = {1: [], 2: [], 4: []}
-    before, after, until_last, resent = [], [], [], []
+    figures = _Figures()
     with _own_folder() as folder:
         for _ in range(rounds):
-            for members, found in single.items():
-                _, course = _run(folder, members, image_ms, seconds, kill=False)
-                found.append(course.rate(course.first, course.given[-1][0]))
-            outcome, course = _run(folder, 4, image_ms, seconds, kill=True)
-            (group,) = outcome.groups
-            if group.missing or not course.killed:
-                raise BenchError(f"{group.missing} images are missing, killed: {bool(course.killed)}")
-            before.append(course.rate(course.first, course.killed))
-            after.append(course.rate(course.killed + _AFTER_S, course.given[-1][0]))
-            until_last.append(max(0.0, course.last_given - course.killed) * 1000)
-            resent.append(group.resent)
-    rates = {members: statistics.median(found) for members, found in single.items()}
-    limit = 1000.0 / image_ms
-    rows = [
-        _row(
-            f"{members} receivers" if members > 1 else "1 receiver",
-            rates[members],
-            "images/s",
-            f"{members} links of {limit:g} images/s",
-            members * limit,
-        )
-        for members in single
-    ]
-    rows += [
-        _row(f"{members} receivers beside 1", rates[members], "images/s", "1 receiver", rates[1]) for members in (2, 4)
-    ]
-    kept = statistics.median(b / a for a, b in zip(before, after, strict=True))
-    rows.append(
-        _row(
-            "4 receivers, one killed: afterwards",
-            statistics.median(after),
-            "images/s",
-            "before",
-            statistics.median(before),
-        )
-        | {"ratio": kept}
-    )
-    rows.append(
-        _row(
-            "4 receivers, one killed: death to the last image that it was given, longest",
-            max(until_last),
-            "ms",
-            "bar",
-            BAR_MS,
-        )
-    )
-    rows.append(
-        _row(
-            "4 receivers, one killed: images sent again, none missing",
-            statistics.median(resent),
-            "images",
-            f"{_SLOTS} slots",
-            float(_SLOTS),
-        )
-    )
-    return rows
+            figures.take(folder, image_ms, seconds)
+    return [*_rows_of_receivers(figures, 1000.0 / image_ms), *_rows_of_a_death(figures)]
+
+
+def _rows_of_receivers(figures: _Figures, limit: float) -> Iterator[dict[str, Any]]:
+    """Yield rates beside those of the links, each `limit` images a second, and beside that of one receiver."""
+    rates = {members: statistics.median(found) for members, found in figures.single.items()}
+    for members, rate in rates.items():
+        name = f"{members} receivers" if members > 1 else "1 receiver"
+        yield _row(name, rate, "images/s", f"{members} links of {limit:g} images/s", members * limit)
+    for members in (2, 4):
+        yield _row(f"{members} receivers beside 1", rates[members], "images/s", "1 receiver", rates[1])
+
+
+def _rows_of_a_death(figures: _Figures) -> Iterator[dict[str, Any]]:
+    case = "4 receivers, one killed"
+    before, after = statistics.median(figures.before), statistics.median(figures.after)
+    kept = statistics.median(b / a for a, b in zip(figures.before, figures.after, strict=True))
+    yield _row(f"{case}: afterwards", after, "images/s", "before", before) | {"ratio": kept}
+    longest = max(figures.until_last)
+    yield _row(f"{case}: death to the last image that it was given, longest", longest, "ms", "bar", BAR_MS)
+    resent = statistics.median(figures.resent)
+    yield _row(f"{case}: images sent again, none missing", resent, "images", f"{_SLOTS} slots", float(_SLOTS))
 
 
 def _row(what: str, value: float, unit: str, against: str, against_value: float) -> dict[str, Any]:

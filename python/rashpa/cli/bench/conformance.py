@@ -33,42 +33,47 @@ _STYLES = {
 }
 
 
+_Device = Annotated[
+    str,
+    typer.Option(
+        help="Of units cuda and opencl: its number; of opencl also a part of its name. Of unit fpga: the directory of its card; 0: one is simulated."
+    ),
+]
+_Kernel = Annotated[
+    list[str] | None, typer.Option(help="This kernel alone; may be given several times.", autocompletion=kernels)
+]
+_Sender = Annotated[
+    str,
+    typer.Option(
+        help="In place of a unit, judge a sender: the URL of its node, or a port of this machine for the sender's own orders."
+    ),
+]
+_Receiver = Annotated[
+    str, typer.Option(help="In place of a unit, judge a receiver: the URL of its node, which must be idle.")
+]
+_Timeout = Annotated[
+    float,
+    typer.Option(
+        "--timeout",
+        min=0.1,
+        max=86400.0,
+        help="Seconds to wait for the next run of the sender, or for each answer of the receiver.",
+    ),
+]
+_Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write the results into this JSON file, too.")]
+_AsJson = Annotated[bool, typer.Option("--json", help="The results as one JSON document, in place of the table.")]
+
+
 def conformance(
     unit: Annotated[str, typer.Option(help="Unit to look at: cpu, cuda, opencl, fpga.", autocompletion=units)] = "cpu",
-    device: Annotated[
-        str,
-        typer.Option(
-            help="Of units cuda and opencl: its number; of opencl also a part of its name. Of unit fpga: the directory of its card; 0: one is simulated."
-        ),
-    ] = "0",
-    kernel: Annotated[
-        list[str] | None, typer.Option(help="This kernel alone; may be given several times.", autocompletion=kernels)
-    ] = None,
-    sender: Annotated[
-        str,
-        typer.Option(
-            help="In place of a unit, judge a sender: the URL of its node, or a port of this machine for the sender's own orders."
-        ),
-    ] = "",
-    receiver: Annotated[
-        str, typer.Option(help="In place of a unit, judge a receiver: the URL of its node, which must be idle.")
-    ] = "",
+    device: _Device = "0",
+    kernel: _Kernel = None,
+    sender: _Sender = "",
+    receiver: _Receiver = "",
     runs: Annotated[int, typer.Option(min=1, max=1000, help="Runs of the sender that are judged.")] = 1,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            "--timeout",
-            min=0.1,
-            max=86400.0,
-            help="Seconds to wait for the next run of the sender, or for each answer of the receiver.",
-        ),
-    ] = 60.0,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the results into this JSON file, too.")
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="The results as one JSON document, in place of the table.")
-    ] = False,
+    timeout: _Timeout = 60.0,
+    output: _Output = None,
+    as_json: _AsJson = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="A line for every vector.")] = False,
 ) -> None:
     """Compare a unit with the public vectors: integers must be identical, floating point numbers within what each vector states.

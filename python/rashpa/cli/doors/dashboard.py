@@ -18,52 +18,58 @@ from rashpa.node.door.tls import tls_context
 from rashpa.node.logs.serve_error import ServeError
 from rashpa.node.serve import Listen
 
+_File = Annotated[
+    Path | None,
+    typer.Argument(
+        help="Run file whose runs are shown, and started; the nodes at their usual ports of this machine when not given.",
+        show_default=False,
+        autocompletion=run_files,
+    ),
+]
+_Host = Annotated[str, typer.Option(help="Address to listen on. Any other than loopback needs a token and TLS.")]
+_Alias = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Another name by which browsers address this machine; repeatable. Its name and --host are known."
+    ),
+]
+_Public = Annotated[
+    str,
+    typer.Option(
+        help="Address at which a reverse proxy has the page, such as https://beamline.example/rashpa; the proxy keeps the path."
+    ),
+]
+_Authority = Annotated[
+    str,
+    typer.Option(
+        help="Certificate file that nodes are checked against; the system's, or the run file's, when not given."
+    ),
+]
+_Reports = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Folder of the reports of past runs, and of those that the page starts; run.output when not given.",
+    ),
+]
+_Templates = Annotated[
+    Path | None,
+    typer.Option(help="Folder of run files that the page offers as templates of the next run."),
+]
+
 
 def dashboard(
-    file: Annotated[
-        Path | None,
-        typer.Argument(
-            help="Run file whose runs are shown, and started; the nodes at their usual ports of this machine when not given.",
-            show_default=False,
-            autocompletion=run_files,
-        ),
-    ] = None,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on. Any other than loopback needs a token and TLS.")
-    ] = "127.0.0.1",
+    file: _File = None,
+    host: _Host = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0: any free one.")] = 4790,
     certificate: Annotated[Path | None, typer.Option(help="TLS certificate, PEM.")] = None,
     key: Annotated[Path | None, typer.Option(help="TLS key, PEM.")] = None,
-    alias: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Another name by which browsers address this machine; repeatable. Its name and --host are known."
-        ),
-    ] = None,
-    public: Annotated[
-        str,
-        typer.Option(
-            help="Address at which a reverse proxy has the page, such as https://beamline.example/rashpa; the proxy keeps the path."
-        ),
-    ] = "",
-    authority: Annotated[
-        str,
-        typer.Option(
-            help="Certificate file that nodes are checked against; the system's, or the run file's, when not given."
-        ),
-    ] = "",
-    reports: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Folder of the reports of past runs, and of those that the page starts; run.output when not given.",
-        ),
-    ] = None,
-    templates: Annotated[
-        Path | None,
-        typer.Option(help="Folder of run files that the page offers as templates of the next run."),
-    ] = None,
+    alias: _Alias = None,
+    public: _Public = "",
+    authority: _Authority = "",
+    reports: _Reports = None,
+    templates: _Templates = None,
 ) -> None:
     """Show a run in a browser while it lasts: books, rates, margins, nodes, hits, vetoes, latencies, and the image; start, pause, stop and abort it.
 

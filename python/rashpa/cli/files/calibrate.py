@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`rashpa calibrate pedestal`: calibration files from dark runs."""
 
+import functools
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +14,7 @@ import typer
 from numpy.typing import NDArray
 
 from rashpa.cli.at_work import Work, carried_out
+from rashpa.cli.option_fields import with_options
 from rashpa.cli.teller import AsJson, Follow, OutputBefore, Quiet, Teller, output_of
 from rashpa.data.base.bad_file import no_memory
 from rashpa.data.base.books import DataBooks, all_of
@@ -30,36 +33,89 @@ def _group() -> None:
     """Make calibration files of a detector."""
 
 
-@app.command()
-def pedestal(
-    g0: Annotated[list[Path], typer.Option(metavar="FILE", help="Dark frames in G0; repeatable.")],
+@dataclass(frozen=True)
+class PedestalOptions:
+    """Holds the options of `rashpa calibrate pedestal`, and the frames that they name."""
+
+    g0: Annotated[list[Path], typer.Option(metavar="FILE", help="Dark frames in G0; repeatable.")]
     g1: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="Dark frames with G1 forced; repeatable. None: G1 has no calibration."),
-    ] = None,
+    ] = None
     g2: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="Dark frames with G2 forced; repeatable. None: G2 has no calibration."),
-    ] = None,
-    before: OutputBefore = None,
-    given: Annotated[Path | None, typer.Option("--output", "-o", help="The calibration file, .h5.")] = None,
-    detector: Annotated[
-        str, typer.Option(help="Name of the detector, as [detector] of run files has it.")
-    ] = "detector",
-    serial: Annotated[list[str] | None, typer.Option(help="Serial number of each module, in order.")] = None,
-    module: Annotated[int, typer.Option(min=0, help="Number of the first module of the frames.")] = 0,
+    ] = None
+    before: OutputBefore = None
+    given: Annotated[Path | None, typer.Option("--output", "-o", help="The calibration file, .h5.")] = None
+    detector: Annotated[str, typer.Option(help="Name of the detector, as [detector] of run files has it.")] = "detector"
+    serial: Annotated[list[str] | None, typer.Option(help="Serial number of each module, in order.")] = None
+    module: Annotated[int, typer.Option(min=0, help="Number of the first module of the frames.")] = 0
     gain: Annotated[
         list[str] | None, typer.Option(metavar="FILE", help="float32 [3][height][width] ADU/keV, once a module.")
-    ] = None,
-    width: Annotated[int, typer.Option(min=1, help="Headerless files: pixels of a module.")] = 1024,
-    height: Annotated[int, typer.Option(min=1, help="Headerless files: pixels of a module.")] = 512,
-    header_bytes: Annotated[int, typer.Option(min=0, help="Headerless files: before each frame.")] = 0,
-    least_frames: Annotated[int, typer.Option(min=2, help="Fewer frames are refused.")] = LEAST_FRAMES,
-    add: Annotated[bool, typer.Option("--add", help="Add modules to a file that is there.")] = False,
-    follow: Follow = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
+    ] = None
+    width: Annotated[int, typer.Option(min=1, help="Headerless files: pixels of a module.")] = 1024
+    height: Annotated[int, typer.Option(min=1, help="Headerless files: pixels of a module.")] = 512
+    header_bytes: Annotated[int, typer.Option(min=0, help="Headerless files: before each frame.")] = 0
+    least_frames: Annotated[int, typer.Option(min=2, help="Fewer frames are refused.")] = LEAST_FRAMES
+    add: Annotated[bool, typer.Option("--add", help="Add modules to a file that is there.")] = False
+    follow: Follow = None
+
+    @property
+    def by_gain(self) -> tuple[list[Path], list[Path], list[Path]]:
+        """Return the files of G0, G1 and G2."""
+        return self.g0, self.g1 or [], self.g2 or []
+
+    def frames(self, work: Work) -> list[DarkFrames | None]:
+        """Read the dark frames of each gain, None for one without files. Raise PedestalError when they are too few, or gains have different modules."""
+        frames: list[DarkFrames | None] = []
+        for number, files in enumerate(self.by_gain):
+            work.begin(f"reading frames of G{number}")
+            found = dark_frames(files, self.width, self.height, self.header_bytes, self.follow or ()) if files else None
+            frames.append(found)
+        least = self.least_frames
+        _check_frames([len(one.modules[0]) if one else least for one in frames], self.by_gain, least)
+        if len({len(one.modules) for one in frames if one}) > 1:
+            numbers = ", ".join(f"G{gain} has {len(one.modules)}" for gain, one in enumerate(frames) if one)
+            raise PedestalError(f"dark frames: {numbers} modules; give the same")
+        return frames
+
+    def sources(self, work: Work) -> list[dict[str, str]]:
+        """Return gain, name and checksum of each file."""
+        sources = []
+        for number, files in enumerate(self.by_gain):
+            work.begin(f"checksums of the files of G{number}")
+            sources += [{"gain": f"G{number}", "file": str(file), "sha256": _sha256(file)} for file in files]
+        return sources
+
+
+def _maps(options: PedestalOptions, tell: Teller, work: Work) -> tuple[dict[int, ModuleMaps], DataBooks]:
+    """Return the maps of each module by its number, and the books of the files that they were made of."""
+    frames = options.frames(work)
+    there = [one for one in frames if one is not None]
+    count = len(there[0].modules)
+    gains = _one_each("--gain", options.gain, count)
+    serials = _one_each("--serial", options.serial, count)
+    sources = options.sources(work)
+    modules = {}
+    for number in range(count):
+        given = [
+            (one.modules[number] if one else None, files) for one, files in zip(frames, options.by_gain, strict=True)
+        ]
+        maps = _module(given, options.module + number, options.least_frames, tell, work)
+        modules[options.module + number] = ModuleMaps(
+            *maps,
+            gain=load_map(gains[number], np.dtype("<f4"), (3, *maps[2].shape)) if gains else None,
+            serial=serials[number] if serials else "",
+            frames=[len(one.modules[number]) if one else 0 for one in frames],
+            sources=sources,
+        )
+    return modules, all_of(one.books for one in there)
+
+
+@app.command()
+@with_options(PedestalOptions)
+def pedestal(options: PedestalOptions, quiet: Quiet = False, as_json: AsJson = False) -> None:
     """Make a calibration file of dark runs in three gains, or of G0 alone.
 
     Without dark frames of G1 or G2, each pixel is masked in images where it has switched to that gain.
@@ -68,60 +124,21 @@ def pedestal(
     headerless .bin, .zst of these. Outliers are left out, pixels that are dead or noisy are masked.
     """
     tell = Teller("calibrate pedestal", as_json, quiet)
-    output = output_of(tell, given, before)
-    by_gain = (g0, g1 or [], g2 or [])
-    lacking = [f"G{gain}" for gain, files in enumerate(by_gain) if not files]
-
-    def make(work: Work) -> tuple[dict[int, ModuleMaps], DataBooks]:
-        frames: list[DarkFrames | None] = []
-        for number, files in enumerate(by_gain):
-            work.begin(f"reading frames of G{number}")
-            frames.append(dark_frames(files, width, height, header_bytes, follow or ()) if files else None)
-        there = [one for one in frames if one is not None]
-        _check_frames([len(one.modules[0]) if one else least_frames for one in frames], by_gain, least_frames)
-        counts = {len(one.modules) for one in there}
-        if len(counts) > 1:
-            numbers = ", ".join(f"G{gain} has {len(one.modules)}" for gain, one in enumerate(frames) if one)
-            raise PedestalError(f"dark frames: {numbers} modules; give the same")
-        modules_there = counts.pop()
-        gains = _one_each("--gain", gain, modules_there)
-        serials = _one_each("--serial", serial, modules_there)
-        sources = []
-        for number, files in enumerate(by_gain):
-            work.begin(f"checksums of the files of G{number}")
-            sources += [{"gain": f"G{number}", "file": str(file), "sha256": _sha256(file)} for file in files]
-        modules = {}
-        for number in range(modules_there):
-            maps = _module(
-                [(one.modules[number] if one else None, files) for one, files in zip(frames, by_gain, strict=True)],
-                module + number,
-                least_frames,
-                tell,
-                work,
-            )
-            modules[module + number] = ModuleMaps(
-                *maps,
-                gain=load_map(gains[number], np.dtype("<f4"), (3, *maps[2].shape)) if gains else None,
-                serial=serials[number] if serials else "",
-                frames=[len(one.modules[number]) if one else 0 for one in frames],
-                sources=sources,
-            )
-        return modules, all_of(one.books for one in there)
-
+    output = output_of(tell, options.given, options.before)
     try:
-        modules, books = carried_out(tell, make, _nothing)
-        write_calibration(output, modules, detector, datetime.now(UTC), add)
+        modules, books = carried_out(tell, functools.partial(_maps, options, tell), _nothing)
+        write_calibration(output, modules, options.detector, datetime.now(UTC), options.add)
     except OSError as error:
         tell.refuse(f"{error.filename or output}: {reason(error)}; give files that can be read, and room for {output}")
     except (PedestalError, CalibrationFileError, *READING_ERRORS) as error:
         tell.refuse(str(error))
     except MemoryError as error:
         tell.fail(no_memory(error))
-    if lacking:
+    if lacking := [f"G{gain}" for gain, files in enumerate(options.by_gain) if not files]:
         tell.hints.append(
             f"{output}: no calibration of {', '.join(lacking)}; a pixel that switches to it is masked in that image"
         )
-    tell.end(f"{output}: {len(modules)} module(s), {detector}", books, [output], modules=sorted(modules))
+    tell.end(f"{output}: {len(modules)} module(s), {options.detector}", books, [output], modules=sorted(modules))
 
 
 def _check_frames(frames: Sequence[int], by_gain: Sequence[Sequence[Path]], least: int) -> None:

@@ -5,6 +5,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rashpa.cli.at_work import Work, carried_out
+from rashpa.cli.option_fields import with_options
 from rashpa.cli.teller import AsJson, OutputBefore, Quiet, Teller, output_of
 from rashpa.data.base.books import DataBooks
 from rashpa.data.base.value_words import said_of_value
@@ -21,7 +23,6 @@ from rashpa.data.datasets.dataset_spec import (
     FilesSpec,
     JungfrauSpec,
     PatternSpec,
-    PixelName,
 )
 from rashpa.data.files.file_names import HEADERLESS, NumberingError, expanded, frame_files, in_order, without_packing
 
@@ -65,120 +66,139 @@ class Pixel(StrEnum):
     FLOAT32 = "float32"
 
 
-@app.command()
-def make(
-    before: OutputBefore = None,
+@dataclass(frozen=True)
+class MakeOptions:
+    """Holds the options of `rashpa dataset make`, and the datasets that they describe."""
+
+    before: OutputBefore = None
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="The folder to write; new or empty.")
-    ] = None,
+    ] = None
     kind: Annotated[
         Kind, typer.Option(help="JUNGFRAU raw frames of a crystal, a computed pattern, or recorded files.")
-    ] = Kind.JUNGFRAU,
-    frames: Annotated[int, typer.Option(min=1, help="Different frames; a run repeats them.")] = 60,
-    modules: Annotated[int, typer.Option(min=1, help="Modules of the detector; of files as many as --raw.")] = 2,
-    seed: Annotated[int, typer.Option(min=0, help="jungfrau: the same seed makes the same dataset.")] = 1,
+    ] = Kind.JUNGFRAU
+    frames: Annotated[int, typer.Option(min=1, help="Different frames; a run repeats them.")] = 60
+    modules: Annotated[int, typer.Option(min=1, help="Modules of the detector; of files as many as --raw.")] = 2
+    seed: Annotated[int, typer.Option(min=0, help="jungfrau: the same seed makes the same dataset.")] = 1
     energy_kev: Annotated[
         float | None,
         typer.Option(
             help="Photon energy; of files also that of the photon in adu_per_photon. Of jungfrau, and of that photon, 12.4 when not given."
         ),
-    ] = None,
+    ] = None
     place: Annotated[
         list[str] | None,
         typer.Option(
             metavar="X,Y", help="jungfrau: a module's place in the assembled image; once a module. Without: no gaps."
         ),
-    ] = None,
-    hit_fraction: Annotated[
-        float, typer.Option(help="jungfrau: share of hits among the frames that are not dark.")
-    ] = 0.3,
+    ] = None
+    hit_fraction: Annotated[float, typer.Option(help="jungfrau: share of hits among the frames that are not dark.")] = (
+        0.3
+    )
     dark_every: Annotated[
         int, typer.Option(min=0, help="jungfrau: the last of every so many frames is dark; 0: none.")
-    ] = 10,
-    spots: Annotated[int, typer.Option(min=0, help="jungfrau: Bragg spots of a hit.")] = 80,
-    background: Annotated[float, typer.Option(help="jungfrau: mean photons a pixel of a hit.")] = 1.0,
-    width: Annotated[int | None, typer.Option(min=0, help=_SIDE)] = None,
-    height: Annotated[int | None, typer.Option(min=0, help=_SIDE)] = None,
-    pixel: Annotated[Pixel, typer.Option(help="pattern, files: pixel type.")] = Pixel.UINT16,
+    ] = 10
+    spots: Annotated[int, typer.Option(min=0, help="jungfrau: Bragg spots of a hit.")] = 80
+    background: Annotated[float, typer.Option(help="jungfrau: mean photons a pixel of a hit.")] = 1.0
+    width: Annotated[int | None, typer.Option(min=0, help=_SIDE)] = None
+    height: Annotated[int | None, typer.Option(min=0, help=_SIDE)] = None
+    pixel: Annotated[Pixel, typer.Option(help="pattern, files: pixel type.")] = Pixel.UINT16
     raw: Annotated[
         list[str] | None,
         typer.Option(
             metavar="FILES",
             help="files: those of a module, a file, a folder, or a pattern such as 'm0_*.bin'; once a module.",
         ),
-    ] = None,
-    header_bytes: Annotated[int, typer.Option(min=0, help="files: before each frame; 112: SLS receiver.")] = 0,
-    dark_frame: Annotated[
-        list[int] | None, typer.Option(min=0, help="files: a frame without light; repeatable.")
-    ] = None,
+    ] = None
+    header_bytes: Annotated[int, typer.Option(min=0, help="files: before each frame; 112: SLS receiver.")] = 0
+    dark_frame: Annotated[list[int] | None, typer.Option(min=0, help="files: a frame without light; repeatable.")] = (
+        None
+    )
     pedestal: Annotated[
         list[str] | None,
         typer.Option(metavar="FILES", help="files: ADU of G0, G1, G2, one file or three with commas; once a module."),
-    ] = None,
+    ] = None
     gain: Annotated[
         list[str] | None,
         typer.Option(metavar="FILES", help="files: like --pedestal, of the unit that --gain-unit says."),
-    ] = None,
-    mask: Annotated[
-        list[str] | None, typer.Option(metavar="FILE", help="files: NXmx pixel_mask; once a module.")
-    ] = None,
-    gain_unit: Annotated[GainUnit, typer.Option(help="files: of --gain.")] = GainUnit.ADU_PER_KEV,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:
+    ] = None
+    mask: Annotated[list[str] | None, typer.Option(metavar="FILE", help="files: NXmx pixel_mask; once a module.")] = (
+        None
+    )
+    gain_unit: Annotated[GainUnit, typer.Option(help="files: of --gain.")] = GainUnit.ADU_PER_KEV
+
+    @property
+    def usual_energy_kev(self) -> float:
+        """Return the photon energy, the usual one when none is given."""
+        return USUAL_KEV if self.energy_kev is None else self.energy_kev
+
+    def spec(self) -> AnyDatasetSpec:
+        """Return what is to be made. Raise ValueError when options do not describe it."""
+        if self.kind is Kind.PATTERN:
+            return self._pattern()
+        return self._files() if self.kind is Kind.FILES else self._jungfrau()
+
+    def calibration(self) -> CalibrationSpec | None:
+        """Return the calibration files that belong to frames of files; None when none are given."""
+        if self.kind is not Kind.FILES or not (self.pedestal or self.gain):
+            return None
+        return CalibrationSpec(
+            pedestal=[_map_of(names) for names in self.pedestal or []],
+            gain=[_map_of(names) for names in self.gain or []],
+            mask=self.mask or [],
+            gain_unit=self.gain_unit.value,
+            photon_energy_kev=self.usual_energy_kev,
+        )
+
+    def _pattern(self) -> PatternSpec:
+        return PatternSpec(
+            kind="pattern",
+            modules=self.modules,
+            frames=self.frames,
+            width=_side(self.width, 1024),
+            height=_side(self.height, 512),
+            pixel=self.pixel.value,
+        )
+
+    def _files(self) -> FilesSpec:
+        if not self.raw:
+            raise ValueError("--kind files: there are no frames; give --raw FILES, once a module")
+        files = [_files_of(pattern) for pattern in self.raw]
+        known = not any(without_packing(name).endswith(HEADERLESS) for names in files for name in names)
+        return FilesSpec(
+            kind="files",
+            files=files,
+            width=_side(self.width, 0 if known else 1024),
+            height=_side(self.height, 0 if known else 512),
+            pixel=self.pixel.value,
+            header_bytes=self.header_bytes,
+            dark_frames=self.dark_frame or [],
+            energy_kev=self.energy_kev,
+        )
+
+    def _jungfrau(self) -> JungfrauSpec:
+        return JungfrauSpec(
+            kind="jungfrau",
+            modules=self.modules,
+            frames=self.frames,
+            seed=self.seed,
+            energy_kev=self.usual_energy_kev,
+            hit_fraction=self.hit_fraction,
+            dark_every=self.dark_every,
+            spots=self.spots,
+            background=self.background,
+            places=[_place_of(text) for text in self.place or []],
+        )
+
+
+@app.command()
+@with_options(MakeOptions)
+def make(options: MakeOptions, quiet: Quiet = False, as_json: AsJson = False) -> None:
     """Make a dataset folder: frames as .npy, their calibration, and dataset.json, which says what is synthetic and how it was made."""
     tell = Teller("dataset make", as_json, quiet)
-    folder = output_of(tell, output, before)
+    folder = output_of(tell, options.output, options.before)
     with _refusing(tell):
-        spec: AnyDatasetSpec
-        calibration = None
-        if kind is Kind.PATTERN:
-            name: PixelName = pixel.value
-            spec = PatternSpec(
-                kind="pattern",
-                modules=modules,
-                frames=frames,
-                width=_side(width, 1024),
-                height=_side(height, 512),
-                pixel=name,
-            )
-        elif kind is Kind.FILES:
-            if not raw:
-                raise ValueError("--kind files: there are no frames; give --raw FILES, once a module")
-            if pedestal or gain:
-                calibration = CalibrationSpec(
-                    pedestal=[_map_of(names) for names in pedestal or []],
-                    gain=[_map_of(names) for names in gain or []],
-                    mask=mask or [],
-                    gain_unit=gain_unit.value,
-                    photon_energy_kev=USUAL_KEV if energy_kev is None else energy_kev,
-                )
-            files = [_files_of(pattern) for pattern in raw]
-            known = not any(without_packing(name).endswith(HEADERLESS) for names in files for name in names)
-            spec = FilesSpec(
-                kind="files",
-                files=files,
-                width=_side(width, 0 if known else 1024),
-                height=_side(height, 0 if known else 512),
-                pixel=pixel.value,
-                header_bytes=header_bytes,
-                dark_frames=dark_frame or [],
-                energy_kev=energy_kev,
-            )
-        else:
-            spec = JungfrauSpec(
-                kind="jungfrau",
-                modules=modules,
-                frames=frames,
-                seed=seed,
-                energy_kev=USUAL_KEV if energy_kev is None else energy_kev,
-                hit_fraction=hit_fraction,
-                dark_every=dark_every,
-                spots=spots,
-                background=background,
-                places=[_place_of(text) for text in place or []],
-            )
-        _make(tell, spec, calibration, folder)
+        _make(tell, options.spec(), options.calibration(), folder)
         books, facts = _describe(tell, folder)
     tell.end("", books, [folder], dataset=facts)
 

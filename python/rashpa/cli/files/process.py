@@ -6,6 +6,7 @@ import contextlib
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -32,38 +33,42 @@ from rashpa.node.offline.process import (
     recordings_of,
 )
 
+_Files = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Stored images: runs of rashpa, NXmx and EIGER HDF5, .npy, .bin, .zst; CBF, TIFF, EDF (together one recording).",
+        show_default=False,
+    ),
+]
+_Pipeline = Annotated[
+    Path, typer.Option("--pipeline", "-p", help="Run file: its detector, calibration, kernels and sinks.")
+]
+_Jobs = Annotated[
+    int,
+    typer.Option("--jobs", "-j", min=0, max=1024, help="Recordings at a time, a process each; 0: by processors."),
+]
+_HeaderBytes = Annotated[
+    int, typer.Option(min=0, max=1 << 20, help="Before each frame of raw files; 112: SLS receiver.")
+]
+_AllowMissing = Annotated[
+    bool,
+    typer.Option("--allow-missing", help="Go on with the images that are there; the others are missing in the books."),
+]
+
 
 def process(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Stored images: runs of rashpa, NXmx and EIGER HDF5, .npy, .bin, .zst; CBF, TIFF, EDF (together one recording).",
-            show_default=False,
-        ),
-    ],
-    pipeline: Annotated[
-        Path, typer.Option("--pipeline", "-p", help="Run file: its detector, calibration, kernels and sinks.")
-    ],
+    files: _Files,
+    pipeline: _Pipeline,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the results.")] = Path("out"),
     buffer: Annotated[str, typer.Option(help="Buffer of the run file, when it has several.")] = "",
     unit: Annotated[str, typer.Option(help="Unit of the kernels, in place of the run file's.")] = "",
     threads: Annotated[int, typer.Option(min=0, max=256, help="Of unit cpu; 0: as the run file says.")] = 0,
-    jobs: Annotated[
-        int,
-        typer.Option("--jobs", "-j", min=0, max=1024, help="Recordings at a time, a process each; 0: by processors."),
-    ] = 0,
+    jobs: _Jobs = 0,
     cluster: Annotated[str, typer.Option(help="Address of a Dask scheduler, whose workers see the same files.")] = "",
-    header_bytes: Annotated[
-        int, typer.Option(min=0, max=1 << 20, help="Before each frame of raw files; 112: SLS receiver.")
-    ] = 0,
+    header_bytes: _HeaderBytes = 0,
     join: Annotated[bool, typer.Option("--join", help="All files are one recording, in the order given.")] = False,
     follow: Follow = None,
-    allow_missing: Annotated[
-        bool,
-        typer.Option(
-            "--allow-missing", help="Go on with the images that are there; the others are missing in the books."
-        ),
-    ] = False,
+    allow_missing: _AllowMissing = False,
     replace: Annotated[bool, typer.Option("--replace", help="Write over results of the same name.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
     as_json: AsJson = False,
@@ -91,25 +96,7 @@ def process(
     ]
     frames = _checked(tell, jobs_of)
     console = Console(quiet=as_json)
-    results: list[Processed | Exception] = []
-    with ended_in_order(), _progress(console, quiet) as bar:
-        task = bar.add_task("images", total=sum(frames))
-        try:
-            for number, result in _carry_out(tell, jobs_of, jobs, cluster, lambda count: bar.advance(task, count)):
-                results.append(result)
-                if isinstance(result, Exception):
-                    tell.complain(_text_of(result))
-                else:
-                    for caution in result.cautions:
-                        tell.complain(f"caution: {caution}")
-                bar.update(task, completed=sum(frames[: number + 1]))
-        except KeyboardInterrupt:
-            there = any(
-                one.name.endswith(MASTER) for job in jobs_of if job.output.is_dir() for one in job.output.iterdir()
-            )
-            what = "what was processed until then is stored" if there else "nothing was processed until then"
-            tell.complain(f"interrupted; {what}")
-            raise typer.Exit(ExitCode.INTERRUPTED) from None
+    results = _processed(tell, jobs_of, frames, _Ways(jobs, cluster), console, quiet)
     done = [result for result in results if isinstance(result, Processed)]
     _show(console, done)
     books = [_books_of(result, count) for result, count in zip(results, frames, strict=True)]
@@ -122,16 +109,49 @@ def process(
         for job, result, one in zip(jobs_of, results, books, strict=True)
     ]
     masters = [f"{one.prefix}_master.h5" for one in done if one.prefix]
-    code = (
-        ExitCode.FAILED
-        if len(done) < len(results)
-        else ExitCode.GOOD
-        if all(one.good for one in done)
-        else ExitCode.NOT_WHOLE
-    )
+    tell.end("", all_of(books), masters, code=_code_of(results, done), recordings=entries)
+
+
+@dataclass(frozen=True)
+class _Ways:
+    """Says where recordings are processed: in so many processes of this machine (0: one for each processor), or by a cluster."""
+
+    processes: int
+    cluster: str
+
+
+def _processed(
+    tell: Teller, jobs: Sequence[Job], frames: Sequence[int], ways: _Ways, console: Console, quiet: bool
+) -> list[Processed | Exception]:
+    """Return the result of each recording; show progress and complaints. An interrupt ends the command."""
+    results: list[Processed | Exception] = []
+    with ended_in_order(), _progress(console, quiet) as bar:
+        task = bar.add_task("images", total=sum(frames))
+        try:
+            for number, result in _carry_out(tell, jobs, ways, lambda count: bar.advance(task, count)):
+                results.append(result)
+                if isinstance(result, Exception):
+                    tell.complain(_text_of(result))
+                else:
+                    for caution in result.cautions:
+                        tell.complain(f"caution: {caution}")
+                bar.update(task, completed=sum(frames[: number + 1]))
+        except KeyboardInterrupt:
+            there = any(
+                one.name.endswith(MASTER) for job in jobs if job.output.is_dir() for one in job.output.iterdir()
+            )
+            what = "what was processed until then is stored" if there else "nothing was processed until then"
+            tell.complain(f"interrupted; {what}")
+            raise typer.Exit(ExitCode.INTERRUPTED) from None
+    return results
+
+
+def _code_of(results: Sequence[Processed | Exception], done: Sequence[Processed]) -> ExitCode:
     if results and all(isinstance(result, NotBegunError) for result in results):
-        code = ExitCode.BAD_INPUT
-    tell.end("", all_of(books), masters, code=code, recordings=entries)
+        return ExitCode.BAD_INPUT
+    if len(done) < len(results):
+        return ExitCode.FAILED
+    return ExitCode.GOOD if all(one.good for one in done) else ExitCode.NOT_WHOLE
 
 
 def _text_of(error: Exception) -> str:
@@ -181,15 +201,15 @@ def _progress(console: Console, quiet: bool) -> Iterator[Progress]:
 
 
 def _carry_out(
-    tell: Teller, jobs: Sequence[Job], at_once: int, cluster: str, progress: Callable[[int], None]
+    tell: Teller, jobs: Sequence[Job], ways: _Ways, progress: Callable[[int], None]
 ) -> Iterator[tuple[int, Processed | Exception]]:
     """Yield results in the order of the jobs, as they come; an exception of a recording is its result."""
-    if cluster:
-        with _cluster(tell, cluster) as executor:
+    if ways.cluster:
+        with _cluster(tell, ways.cluster) as executor:
             yield from _results([executor.submit(process_recording, job) for job in jobs])
         return
     processors = len(os.sched_getaffinity(0))
-    at_once = min(at_once or processors, len(jobs))
+    at_once = min(ways.processes or processors, len(jobs))
     if at_once == 1:
         for number, job in enumerate(jobs):
             try:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rashpa.cli.node.node_options import NodeOptions, with_node_options
+from rashpa.cli.node.node_options import NodeOptions
+from rashpa.cli.option_fields import with_options
 from rashpa.control.nodes.version import software_version
 from rashpa.control.runfile.token import TokenError, token_of_environment
 from rashpa.control.telegrams.telegram import Throughput
@@ -67,7 +68,7 @@ _Measured = Annotated[
 ]
 
 
-@with_node_options(port=4780)
+@with_options(NodeOptions, port=4780)
 def emulator(options: NodeOptions) -> None:
     """Emulate a detector in software: play datasets to a receiver when a manager says so.
 
@@ -77,7 +78,7 @@ def emulator(options: NodeOptions) -> None:
     _serve("emulator", options, Folders(options.readable(), options.writable(), cards=options.card or ()))
 
 
-@with_node_options(port=4781)
+@with_options(NodeOptions, port=4781)
 def receiver(
     options: NodeOptions,
     kernels: _Kernels = None,

@@ -2,11 +2,8 @@
 """The options that emulator and receiver share: one dataclass, whose fields are options of both commands."""
 
 import dataclasses
-import functools
-import inspect
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Literal
 
 import typer
 
@@ -110,38 +107,3 @@ class NodeOptions:
     def audit(self) -> Audit:
         """Return the record of orders. Raise ServeError when its file cannot be written."""
         return Audit(audit_into(self.audit_file) if self.audit_file else None)
-
-
-def with_node_options(port: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator of a command that takes NodeOptions first: Typer sees their fields as options before the command's own. `port`: the default."""
-
-    def decorator(command: Callable[..., None]) -> Callable[..., None]:
-        names = [field.name for field in dataclasses.fields(NodeOptions)]
-
-        @functools.wraps(command)
-        def spread(**values: Any) -> None:
-            command(NodeOptions(**{name: values.pop(name) for name in names}), **values)
-
-        hints = get_type_hints(command, include_extras=True)
-        _, *own = inspect.signature(command).parameters.values()
-        parameters = [*_parameters(port), *(one.replace(annotation=hints[one.name]) for one in own)]
-        spread.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # Typer reads it
-            [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters], return_annotation=None
-        )
-        spread.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": None}
-        return spread
-
-    return decorator
-
-
-def _parameters(port: int) -> list[inspect.Parameter]:
-    hints = get_type_hints(NodeOptions, include_extras=True)
-    return [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=port if field.name == "port" else field.default,
-            annotation=hints[field.name],
-        )
-        for field in dataclasses.fields(NodeOptions)
-    ]

@@ -46,53 +46,58 @@ _MOST_ASKED = 2
 _END_S = 1.8
 
 
+_File = Annotated[
+    Path,
+    typer.Argument(
+        help="Run file (TOML); examples/ has some.", show_default=False, autocompletion=run_files_and_commands
+    ),
+]
+_Report = Annotated[Path | None, typer.Option("--output", "-o", help="Folder for report.json and report.html.")]
+_Page = Annotated[
+    bool,
+    typer.Option(
+        "--page/--no-page", help="report.html; without it a report costs nearly nothing: for many short runs."
+    ),
+]
+_Check = Annotated[
+    bool, typer.Option("--check", help="Check the file and the files that local nodes load; show the plan.")
+]
+_Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No progress, neither bar nor lines; the closing tables stay.")
+]
+_Force = Annotated[
+    bool,
+    typer.Option("--force", help="Try what is too much for links, memory or units; the report says what was forced."),
+]
+_Launcher = Annotated[
+    Literal["local", "slurm"],
+    typer.Option(help="Launcher of the nodes that have no URL: this machine, or Slurm, each as a job step by srun."),
+]
+_LauncherOptions = Annotated[
+    str,
+    typer.Option(
+        metavar="WORDS",
+        help="For srun, of all nodes: --launcher-options '--partition=daq --time=60'. Those of one node stand in the run file: launch.",
+    ),
+]
+_LauncherWait = Annotated[
+    float,
+    typer.Option(
+        "--timeout", min=1.0, help="Slurm: seconds that a node may wait for its machine before the run is given up."
+    ),
+]
+
+
 def run(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help="Run file (TOML); examples/ has some.", show_default=False, autocompletion=run_files_and_commands
-        ),
-    ],
-    report: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder for report.json and report.html.")
-    ] = None,
-    page: Annotated[
-        bool,
-        typer.Option(
-            "--page/--no-page", help="report.html; without it a report costs nearly nothing: for many short runs."
-        ),
-    ] = True,
-    check: Annotated[
-        bool, typer.Option("--check", help="Check the file and the files that local nodes load; show the plan.")
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress, neither bar nor lines; the closing tables stay.")
-    ] = False,
-    force: Annotated[
-        bool,
-        typer.Option(
-            "--force", help="Try what is too much for links, memory or units; the report says what was forced."
-        ),
-    ] = False,
-    launcher: Annotated[
-        Literal["local", "slurm"],
-        typer.Option(
-            help="Launcher of the nodes that have no URL: this machine, or Slurm, each as a job step by srun."
-        ),
-    ] = "local",
-    launcher_options: Annotated[
-        str,
-        typer.Option(
-            metavar="WORDS",
-            help="For srun, of all nodes: --launcher-options '--partition=daq --time=60'. Those of one node stand in the run file: launch.",
-        ),
-    ] = "",
-    launcher_wait: Annotated[
-        float,
-        typer.Option(
-            "--timeout", min=1.0, help="Slurm: seconds that a node may wait for its machine before the run is given up."
-        ),
-    ] = 300.0,
+    file: _File,
+    report: _Report = None,
+    page: _Page = True,
+    check: _Check = False,
+    quiet: _Quiet = False,
+    force: _Force = False,
+    launcher: _Launcher = "local",
+    launcher_options: _LauncherOptions = "",
+    launcher_wait: _LauncherWait = 300.0,
     as_json: AsJson = False,
 ) -> None:
     """Carry a run through: start or reach its nodes, configure, acquire, and close the books."""
