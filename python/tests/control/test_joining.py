@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from rashpa.control.books.group_course import GroupCourse
-from rashpa.control.handover.join_desk import Answer, JoinDesk, Request, ask_to_join
+from rashpa.control.handover.join_request import JOIN, JoinAnswer, ask_to_join
 from rashpa.control.handover.journal import VERSION, Journal, JournalError, Record, journal_of
+from rashpa.control.handover.run_request import RequestDesk, Wanted
 from rashpa.control.nodes.fleet import Fleet
 from rashpa.control.nodes.launcher import LOCAL
 from rashpa.control.nodes.node_client import NodeClient, NodeError
@@ -123,23 +124,27 @@ def test_who_takes_a_run_over_knows_who_has_joined(tmp_path: Path, monkeypatch: 
     assert record.plan().groups == joined_plan(plan, ONE_MORE).groups
 
 
-def answered(desk: JoinDesk, text: str, trouble: str) -> Request:
+def join_desk(journal: Journal) -> RequestDesk[Joined, JoinAnswer]:
+    return RequestDesk(JOIN, journal.path)
+
+
+def answered(desk: RequestDesk[Joined, JoinAnswer], text: str, trouble: str) -> Wanted[Joined]:
     """What a manager does with the first request."""
     while (request := desk.next()) is None:
         pass
-    desk.answer(request, text, trouble)
+    desk.answer(request, JoinAnswer(text, trouble))
     return request
 
 
 @pytest.mark.parametrize(("text", "trouble"), [("c is a member of group farm", ""), ("", "c has no link roce")])
 def test_a_request_gets_its_answer_and_nothing_stays(journal: Journal, text: str, trouble: str) -> None:
-    found: list[Request] = []
-    manager = threading.Thread(target=lambda: found.append(answered(JoinDesk(journal), text, trouble)))
+    found: list[Wanted[Joined]] = []
+    manager = threading.Thread(target=lambda: found.append(answered(join_desk(journal), text, trouble)))
     manager.start()
     answer = ask_to_join(journal.path, ONE_MORE, 60.0)
     manager.join()
     assert (answer.text, answer.trouble) == (text, trouble)
-    assert found[0].joined == ONE_MORE
+    assert found[0].what == ONE_MORE
     assert [path.name for path in journal.path.parent.iterdir() if "_join" in path.name] == []
 
 
@@ -153,15 +158,15 @@ def test_nobody_waits_for_a_run_that_has_ended(journal: Journal) -> None:
 def test_patience_ends_and_the_request_is_withdrawn(journal: Journal) -> None:
     with pytest.raises(JournalError, match="no answer"):
         ask_to_join(journal.path, ONE_MORE, 0.1)
-    assert JoinDesk(journal).next() is None
+    assert join_desk(journal).next() is None
 
 
 def test_two_do_not_ask_at_once(journal: Journal) -> None:
     request = journal.path.with_name("dealt_join.json")
     request.write_text("{}")
-    with pytest.raises(JournalError, match="another receiver is joining"):
+    with pytest.raises(JournalError, match="somebody else has asked already"):
         ask_to_join(journal.path, ONE_MORE, 1.0)
-    assert JoinDesk(journal).next() is None, "what is no request is nobody's"
+    assert join_desk(journal).next() is None, "what is no request is nobody's"
     assert not request.exists()
 
 
@@ -170,20 +175,20 @@ def test_what_others_have_put_there_is_no_request(journal: Journal, tmp_path: Pa
     elsewhere = tmp_path / "elsewhere.json"
     elsewhere.write_text('{"id": "1", "what": {"group": "farm", "receiver": {"name": "c"}}}')
     request.symlink_to(elsewhere)
-    assert JoinDesk(journal).next() is None
+    assert join_desk(journal).next() is None
     assert not request.is_symlink()
     os.mkfifo(request)
-    assert JoinDesk(journal).next() is None
+    assert join_desk(journal).next() is None
     request.unlink(missing_ok=True)
     request.write_bytes(elsewhere.read_bytes())
     if os.getuid() == 0:
         os.chown(request, 12345, 12345)
-        assert JoinDesk(journal).next() is None
+        assert join_desk(journal).next() is None
 
 
 def test_an_answer_to_somebody_else_is_not_taken(journal: Journal) -> None:
-    desk = JoinDesk(journal)
-    desk.answer(Request("other", ONE_MORE), "not for you")
+    desk = join_desk(journal)
+    desk.answer(Wanted("other", ONE_MORE), JoinAnswer("not for you"))
     with pytest.raises(JournalError, match="no answer"):
         ask_to_join(journal.path, ONE_MORE, 0.2)
     desk.close()
@@ -234,7 +239,7 @@ class _Joins:
         )
         self.nodes, self.fleet = _Nodes(self.client), Fleet(plan, dict(self.clients), HOLDER)
         self.groups, self.capabilities, self.followed = GroupCourse(self.fleet), dict[str, Capabilities](), []
-        desk = JoinDesk(journal)
+        desk = join_desk(journal)
         self.joining = Joining(
             self.fleet, self.nodes, self.groups, self.capabilities, desk, self.followed.append, forced=False
         )
@@ -242,10 +247,10 @@ class _Joins:
         monkeypatch.setattr(joining_module, "overloads", lambda plan, can: [])
         self._journal = journal
 
-    def asked(self) -> Answer:
+    def asked(self) -> JoinAnswer:
         """Carries out the one request."""
 
-        async def both() -> Answer:
+        async def both() -> JoinAnswer:
             asking = asyncio.create_task(asyncio.to_thread(ask_to_join, self._journal.path, ONE_MORE, GUARD_S))
             while not asking.done():
                 self.joining.look()
@@ -260,7 +265,7 @@ def test_a_receiver_that_joins_is_armed_started_and_fed(
     journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = _Joins(journal, tmp_path, monkeypatch)
-    assert run.asked() == Answer("receiver c is a member of group farm", "")
+    assert run.asked() == JoinAnswer("receiver c is a member of group farm", "")
     assert run.client.orders == ["Claim", "Configure", "Arm", "Start"]
     assert run.clients["emulator"].orders == ["Join", "Feed"]
     assert run.fleet.receivers == ["a", "b", "c"]
@@ -277,7 +282,7 @@ def test_who_cannot_join_is_let_go_and_the_run_is_as_it_was(
     else:
         client, order = (run.client, "Configure") if who == "the receiver" else (run.clients["emulator"], "Join")
         client.fails[order] = NodeError(client.name, "has no room", "resource")
-    assert run.asked() == Answer("", "has no room")
+    assert run.asked() == JoinAnswer("", "has no room")
     assert run.nodes.left == ["c"]
     assert (run.fleet.receivers, run.followed, run.capabilities) == (["a", "b"], [], {})
 
@@ -287,6 +292,6 @@ def test_who_fails_after_it_was_taken_in_is_a_lost_member(
 ) -> None:
     run = _Joins(journal, tmp_path, monkeypatch)
     run.client.fails["Start"] = silent("receiver c")
-    assert run.asked() == Answer("", "receiver c does not answer")
+    assert run.asked() == JoinAnswer("", "receiver c does not answer")
     assert set(run.fleet.lost) == {"c"}
     assert run.nodes.left == [], "it belongs to the run, which ends it"

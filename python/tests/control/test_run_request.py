@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rashpa.control.handover.join_desk import JOIN, Answer
+from rashpa.control.handover.join_request import JOIN, JoinAnswer
 from rashpa.control.handover.run_request import (
     AnswerError,
     ManagerGoneError,
@@ -23,7 +23,7 @@ from rashpa.data.files.private_file import put_private
 
 KINDS = [
     pytest.param(STOP, Stop("a@b"), StopAnswer(frames=7, reasons=("one", "two")), id="stop"),
-    pytest.param(JOIN, Joined("farm", {"name": "c", "port": 9}), Answer("c is a member", ""), id="join"),
+    pytest.param(JOIN, Joined("farm", {"name": "c", "port": 9}), JoinAnswer("c is a member", ""), id="join"),
 ]
 every_kind = pytest.mark.parametrize(("kind", "what", "answer"), KINDS)
 Kind = RequestKind[Any, Any]

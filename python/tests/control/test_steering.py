@@ -10,7 +10,7 @@ import pytest
 
 from rashpa.control.books.outcome import Outcome, Progress
 from rashpa.control.handover.journal import JournalError, find_journal, journal_of
-from rashpa.control.handover.steering import SteerError, Way, stacks_end_every, steer
+from rashpa.control.handover.steering import STEER, SteerError, Way, stacks_end_every, steer
 from rashpa.control.handover.stop_request import StopRequest
 from rashpa.control.plan.model import Plan
 from rashpa.control.plan.run_plan import load_plan, plan_run
@@ -176,5 +176,8 @@ def test_a_run_that_is_not_there_cannot_be_asked(tmp_path: Path) -> None:
     dead.write_text("{}")
     with pytest.raises(SteerError, match="no manager any more; `rashpa stop` ends it"):
         steer(dead, "pause", "somebody", 1.0)
+    STEER.path(dead).write_text("{}")  # which nobody takes, and whose requester may be gone
+    with pytest.raises(SteerError, match="no manager any more; `rashpa stop` ends it"):
+        steer(dead, "pause", "somebody", 3600.0)
     with pytest.raises(JournalError, match="there is no such run"):
         find_journal(tmp_path / "nowhere")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from rashpa.cli.teller import AsJson, Teller
-from rashpa.control.handover.join_desk import ask_to_join
+from rashpa.control.handover.join_request import ask_to_join
 from rashpa.control.handover.journal import JournalError, find_journal, journal_lives
 from rashpa.control.plan.groups import Joined
 

@@ -221,13 +221,11 @@ def asked(
     """Ask the manager of a run, behind earlier requests, and return its answer. `gone`: the advice for a run without a manager. Raise `fault` of the reason
     when there is no answer within `patience_s` seconds, no such run, or nobody to answer."""
     ends = time.monotonic() + patience_s
-    request = _placed(kind, journal, what, ends, fault)
+    request = _placed(kind, journal, what, ends, fault, gone)
     try:
         return request.wait(max(0.0, ends - time.monotonic()))
     except ManagerGoneError:
-        if not journal.exists():
-            raise fault(str(no_such_run(journal))) from None
-        raise fault(f"{journal}: the run has no manager any more; {gone}") from None
+        raise _without_manager(journal, fault, gone) from None
     except TimeoutError:
         raise fault(f"{journal}: no answer within {patience_s:.0f} s; see the run with `rashpa status`") from None
     except AnswerError as error:
@@ -237,13 +235,15 @@ def asked(
 
 
 def _placed(
-    kind: RequestKind[_W, _A], journal: Path, what: _W, ends: float, fault: Callable[[str], Exception]
+    kind: RequestKind[_W, _A], journal: Path, what: _W, ends: float, fault: Callable[[str], Exception], gone: str
 ) -> RunRequest[_W, _A]:
     """Put a request in place; there is one at a time, and others wait until `ends`."""
     while True:
         try:
             return RunRequest(kind, journal, what)
         except FileExistsError:
+            if not journal_lives(journal):
+                raise _without_manager(journal, fault, gone) from None
             if time.monotonic() > ends:
                 raise fault(f"{kind.path(journal)}: somebody else has asked already; wait a moment") from None
         except OSError as error:
@@ -251,6 +251,12 @@ def _placed(
                 raise fault(str(no_such_run(journal))) from None
             raise fault(f"{journal}: the run cannot be asked: {error.strerror}") from None
         time.sleep(_TURN_S)
+
+
+def _without_manager(journal: Path, fault: Callable[[str], Exception], gone: str) -> Exception:
+    if not journal.exists():
+        return fault(str(no_such_run(journal)))
+    return fault(f"{journal}: the run has no manager any more; {gone}")
 
 
 def wanted_before(kind: RequestKind[_W, _A], journal: Path) -> _W | None:

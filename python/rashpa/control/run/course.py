@@ -19,7 +19,8 @@ from collections.abc import Callable, Collection
 from rashpa.control.books.group_course import GroupCourse
 from rashpa.control.books.overrun import OverrunGuard
 from rashpa.control.capacity.capacity import CapacityError, check_abilities, overloads
-from rashpa.control.handover.join_desk import JoinDesk
+from rashpa.control.handover.join_request import JoinAnswer
+from rashpa.control.handover.run_request import RequestDesk
 from rashpa.control.handover.steering import Steering
 from rashpa.control.nodes.fleet import Fleet
 from rashpa.control.nodes.gather_limited import gather_all, gather_limited
@@ -56,7 +57,7 @@ class Course:
         notes: RunNotes,
         end: EndOfRun,
         steering: Steering,
-        desk: JoinDesk | None,
+        desk: RequestDesk[Joined, JoinAnswer] | None,
         *,
         forced: bool = False,
     ) -> None:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, MutableMapping
 
 from rashpa.control.books.group_course import GroupCourse
 from rashpa.control.capacity.capacity import CapacityError, check_abilities, overloads
-from rashpa.control.handover.join_desk import JoinDesk, Request
+from rashpa.control.handover.join_request import JoinAnswer
+from rashpa.control.handover.run_request import RequestDesk, Wanted
 from rashpa.control.nodes.fleet import Fleet
 from rashpa.control.nodes.node_client import NodeError
 from rashpa.control.plan.groups import Joined
@@ -34,7 +35,7 @@ class Joining:
         nodes: RunNodes,
         groups: GroupCourse,
         capabilities: MutableMapping[str, Capabilities],
-        desk: JoinDesk | None,
+        desk: RequestDesk[Joined, JoinAnswer] | None,
         follow: Callable[[Joined], None],
         *,
         forced: bool = False,
@@ -66,13 +67,13 @@ class Joining:
             self._task.cancel()
         await self.end()
 
-    async def _answer(self, request: Request, desk: JoinDesk) -> None:
+    async def _answer(self, request: Wanted[Joined], desk: RequestDesk[Joined, JoinAnswer]) -> None:
         try:
-            desk.answer(request, await self._join(request.joined))
+            desk.answer(request, JoinAnswer(await self._join(request.what)))
         except (RunFileError, CapacityError, NodeError) as error:
-            desk.answer(request, "", str(error))
+            desk.answer(request, JoinAnswer("", str(error)))
         except BaseException:
-            desk.answer(request, "", "the run was given up")
+            desk.answer(request, JoinAnswer("", "the run was given up"))
             raise
 
     async def _join(self, joined: Joined) -> str:

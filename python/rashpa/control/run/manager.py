@@ -9,9 +9,10 @@ from collections.abc import AsyncIterator, Callable, Mapping
 
 from rashpa.control.books.outcome import Outcome
 from rashpa.control.capacity.capacity import CapacityError
-from rashpa.control.handover.join_desk import JoinDesk
+from rashpa.control.handover.join_request import JOIN
 from rashpa.control.handover.journal import Journal
 from rashpa.control.handover.run_owner import run_owner
+from rashpa.control.handover.run_request import RequestDesk
 from rashpa.control.handover.steering import Steering
 from rashpa.control.nodes.fleet import Fleet
 from rashpa.control.nodes.gather_limited import gather_limited
@@ -60,7 +61,7 @@ class Manager:
         self._end = EndOfRun(plan, journal)
         self._steering = Steering(self._fleet, journal, self.interrupt)
         self._limits = LimitOrders(self._fleet, journal)
-        desk = JoinDesk(journal) if journal is not None and plan.groups else None
+        desk = RequestDesk(JOIN, journal.path) if journal is not None and plan.groups else None
         self._course = course(self._fleet, self._nodes, self._notes, self._end, self._steering, desk, forced=force)
         self._giving_up = GivingUp(self._fleet, self._nodes, self._notes, self._course.groups)
         self._task: asyncio.Task[None] | None = None
