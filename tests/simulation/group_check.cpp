@@ -110,10 +110,16 @@ void GroupPlayer::check_images(const transfer::GroupStatus& status) {
   std::vector<std::uint8_t> found(images, 0), explained(images, 0);
   std::vector<std::string> copies(images);
   for (std::size_t m = 0; m < members_.size(); ++m) {
+    std::vector<std::uint8_t> own(images, 0);
     for (std::size_t index = 0; index < dealt_[m].size(); ++index) {
       const std::uint64_t image = dealt_[m][index];
       if (image >= images) return wrong(fmt::format("{} was dealt image {}", members_[m]->name, image));
-      if (whole(*members_[m], index)) found[image] = 1;
+      if (whole(*members_[m], index)) {
+        found[image] = 1;
+        if (!members_[m]->lost && own[image]++ != 0) {
+          return wrong(fmt::format("{} has image {} twice, whole", members_[m]->name, image));
+        }
+      }
       if (!members_[m]->lost && excused(*members_[m], index)) explained[image] = 1;
       copies[image] += fmt::format(" {}{}[{}]", members_[m]->lost ? "lost " : "", members_[m]->name, index);
     }

@@ -63,20 +63,21 @@ LedgerConfig books_of(const DealerConfig& config) {
 void Dealer::Port::report(std::uint64_t granted, std::uint64_t sent, const link::Answers& answers,
                           std::int64_t now) noexcept {
   const bool news = answers.had != had_.load(std::memory_order_relaxed);
-  granted_.store(granted, std::memory_order_relaxed);
   in_error_.store(answers.in_error, std::memory_order_relaxed);
   had_.store(answers.had, std::memory_order_relaxed);
-  sent_.store(sent, std::memory_order_release);
+  sent_.store(sent, std::memory_order_relaxed);
   if (answers.open == 0) {
     open_ns_.store(0, std::memory_order_relaxed);
   } else if (news || open_ns_.load(std::memory_order_relaxed) == 0) {
     open_ns_.store(now, std::memory_order_relaxed);
   }
+  granted_.store(granted, std::memory_order_release);
 }
 
-std::optional<std::uint64_t> Dealer::Port::frame(std::uint64_t index) const noexcept {
+std::optional<std::uint64_t> Dealer::Port::frame(std::uint64_t index) noexcept {
   if (index >= member_->dealt.load(std::memory_order_acquire)) return std::nullopt;
   if (!member_->answers.load(std::memory_order_relaxed)) return std::nullopt;
+  begun_.store(index + 1, std::memory_order_release);  // the dealer's thread reads it behind credits that follow it
   return dealer_->config_.slice.frame(member_->image(index));
 }
 
@@ -173,10 +174,15 @@ void Dealer::publish(Member& member) noexcept {
 }
 
 MemberReport Dealer::reported(const Member& member) noexcept {
-  MemberReport all{.granted = link::kUnlimited, .sent = member.watch.dealt()};
+  MemberReport all{.granted = link::kUnlimited, .sent = member.watch.dealt(), .begun = member.watch.dealt()};
   for (const auto& port : member.ports) {
-    all.sent = std::min(all.sent, port->sent_.load(std::memory_order_acquire));
-    all.granted = std::min(all.granted, port->granted_.load(std::memory_order_relaxed));
+    const std::uint64_t granted = port->granted_.load(std::memory_order_acquire);
+    all.granted = std::min(all.granted, granted);
+    all.most_granted = std::max(all.most_granted, granted);
+  }
+  for (const auto& port : member.ports) {
+    all.begun = std::min(all.begun, port->begun_.load(std::memory_order_acquire));
+    all.sent = std::min(all.sent, port->sent_.load(std::memory_order_relaxed));
     all.had += port->had_.load(std::memory_order_relaxed);
     all.in_error = all.in_error || port->in_error_.load(std::memory_order_relaxed);
     const std::int64_t open = port->open_ns_.load(std::memory_order_relaxed);
@@ -188,6 +194,7 @@ MemberReport Dealer::reported(const Member& member) noexcept {
 void Dealer::note_done(std::size_t number, const MemberWatch::Seen& seen) {
   Member& member = *members_[number];
   for (std::uint64_t index = seen.done_from; index < seen.done_to; ++index) {
+    if (member.watch.is_void(index)) continue;
     if (!ledger_.done(number, member.image(index))) ++member.duplicates;
   }
 }
@@ -198,6 +205,7 @@ void Dealer::look(std::size_t number, std::int64_t now) {
   const MemberWatch& watch = member.watch;
   const MemberWatch::Seen seen = member.watch.look(reported(member), now);
   note_done(number, seen);
+  take_back(number, seen.void_from, seen.void_to);
   if (seen.news == News::nothing) return;
   publish(member);
   const std::string& name = watch.config().name;
@@ -212,24 +220,33 @@ void Dealer::look(std::size_t number, std::int64_t now) {
                "group {}: {} owes {} images and is silent for {} ms: it is given no more until it is heard",
                config_.name, name, watch.dealt() - watch.done(), watch.silent_ns() / 1'000'000);
   }
-  take_back(number, watch.done());
+  take_back(number, watch.done(), watch.dealt());
 }
 
-// Images of a member from image `from` on, that no other member has got since, are dealt again.
-void Dealer::take_back(std::size_t number, std::uint64_t from) {
+// Images `from` … `to` − 1 of a member, that no other member has got since, are dealt again.
+void Dealer::take_back(std::size_t number, std::uint64_t from, std::uint64_t to) {
   Member& member = *members_[number];
-  for (std::uint64_t index = from; index < member.watch.dealt(); ++index) {
+  for (std::uint64_t index = from; index < to; ++index) {
     if (ledger_.take_back(number, member.image(index))) ++member.taken;
   }
 }
 
-std::optional<std::size_t> Dealer::choose() const noexcept {
-  return chooser_.choose(members_.size(), [this](std::size_t number) {
-    const MemberWatch& watch = members_[number]->watch;
-    return Hand{.can_take = watch.has_room() && !members_[number]->full(),
-                .open = watch.hand_open(),
-                .unfinished = watch.dealt() - watch.done(),
-                .response_ns = watch.response_ns()};
+bool Dealer::Member::has_copy(std::uint32_t wanted, bool void_too) const noexcept {
+  for (std::uint64_t index = watch.done(); index < watch.dealt(); ++index) {
+    if (image(index) == wanted && (void_too || !watch.is_void(index))) return true;
+  }
+  return false;
+}
+
+std::optional<std::size_t> Dealer::choose(std::optional<std::uint32_t> without_copy_of) const noexcept {
+  return chooser_.choose(members_.size(), [this, without_copy_of](std::size_t number) {
+    const Member& member = *members_[number];
+    const MemberWatch& watch = member.watch;
+    return Hand{
+        .can_take = watch.has_room() && !member.full() && !(without_copy_of && member.has_copy(*without_copy_of, true)),
+        .open = watch.hand_open(),
+        .unfinished = watch.dealt() - watch.done(),
+        .response_ns = watch.response_ns()};
   });
 }
 
@@ -247,14 +264,34 @@ std::int64_t Dealer::due_ns(std::uint64_t image) const noexcept {
   return pace_.rate_hz > 0 ? pace_.due_ns(config_.slice.frame(image)) : pace_.start_ns;
 }
 
+// A member that has a copy of the image on its way, and may be sent it.
+std::optional<std::size_t> Dealer::holder_of(std::uint32_t image) const noexcept {
+  for (std::size_t number = 0; number < members_.size(); ++number) {
+    if (members_[number]->watch.answers() && members_[number]->has_copy(image, false)) return number;
+  }
+  return std::nullopt;
+}
+
+// Nobody is dealt an image of which it has a copy on its way: it would have it twice. The copy counts again where
+// nobody else can take the image. Void copies come last. False: nobody can take it now.
+bool Dealer::deal_again(std::uint32_t image, std::int64_t now) {
+  auto member = choose(image);
+  if (!member) {
+    if (const auto holder = holder_of(image)) {
+      ledger_.give_back(*holder);
+      return true;
+    }
+    member = choose();
+  }
+  if (!member) return false;
+  ++members_[*member]->resent;
+  give(*member, ledger_.give_again(*member), now);
+  return true;
+}
+
 // Images dealt again go before fresh ones.
 std::int64_t Dealer::deal(std::int64_t now) {
-  while (ledger_.again()) {
-    const auto member = choose();
-    if (!member) break;
-    ++members_[*member]->resent;
-    give(*member, ledger_.give_again(*member), now);
-  }
+  for (auto image = ledger_.again(); image && deal_again(*image, now);) image = ledger_.again();
   while (ledger_.fresh() < config_.images && config_.slice.frame(ledger_.fresh()) < hold_) {
     const std::int64_t due = due_ns(ledger_.fresh());
     if (due > now) return due;
@@ -313,7 +350,7 @@ void Dealer::eject(std::size_t member, std::uint64_t image) {
   const std::uint64_t from = std::max(image, one.watch.done());
   log::write(log::Level::warning, where(), "group {}: {} is given up by order, from its image {} on", config_.name,
              one.watch.config().name, from);
-  take_back(member, from);
+  take_back(member, from, one.watch.dealt());
   settled_.store(false, std::memory_order_release);
 }
 

@@ -73,16 +73,20 @@ class Dealer {
    public:
     /// Takes the report of the DTP's link: images granted, images sent, and those of them with an answer.
     void report(std::uint64_t granted, std::uint64_t sent, const link::Answers& answers, std::int64_t now) noexcept;
-    /// The frame that is image `index` of the member; none: not dealt yet, or the member does not answer.
-    [[nodiscard]] std::optional<std::uint64_t> frame(std::uint64_t index) const noexcept;
+    /// The frame that is image `index` of the member, which the DTP begins to send then; none: not dealt yet, or the
+    /// member does not answer.
+    [[nodiscard]] std::optional<std::uint64_t> frame(std::uint64_t index) noexcept;
 
    private:
     friend class Dealer;
     const Dealer* dealer_ = nullptr;
     const Member* member_ = nullptr;
     std::uint64_t flying_ = 0;  // at the last report
-    // The port's thread writes, the dealer's reads: relaxed, but for `sent_`, which releases and acquires the others.
+    // The port's thread writes, the dealer's reads: relaxed, but for `granted_`, which releases and acquires the
+    // others. A receiver's credits follow the images that its DTPs have begun. A thread that reads credits, and then
+    // `begun_`, finds all of these.
     alignas(64) std::atomic<std::uint64_t> granted_{0};
+    std::atomic<std::uint64_t> begun_{0};
     std::atomic<bool> in_error_{false};
     std::atomic<std::uint64_t> sent_{0};
     std::atomic<std::uint64_t> had_{0};
@@ -135,6 +139,8 @@ class Dealer {
     [[nodiscard]] std::uint32_t image(std::uint64_t index) const noexcept {
       return images[index].load(std::memory_order_relaxed);
     }
+    /// Whether it has been given an image that it has not done; `void_too`: also where that copy is void.
+    [[nodiscard]] bool has_copy(std::uint32_t image, bool void_too) const noexcept;
     /// It has been given as many images as it can ever be.
     [[nodiscard]] bool full() const noexcept { return watch.dealt() == images.size(); }
     MemberWatch watch;
@@ -152,8 +158,10 @@ class Dealer {
   [[nodiscard]] static MemberReport reported(const Member& member) noexcept;
   void look(std::size_t number, std::int64_t now);
   void note_done(std::size_t number, const MemberWatch::Seen& seen);
-  void take_back(std::size_t number, std::uint64_t from);
-  [[nodiscard]] std::optional<std::size_t> choose() const noexcept;
+  void take_back(std::size_t number, std::uint64_t from, std::uint64_t to);
+  [[nodiscard]] std::optional<std::size_t> choose(std::optional<std::uint32_t> without_copy_of = {}) const noexcept;
+  [[nodiscard]] std::optional<std::size_t> holder_of(std::uint32_t image) const noexcept;
+  bool deal_again(std::uint32_t image, std::int64_t now);
   void give(std::size_t number, std::uint32_t image, std::int64_t now) noexcept;
   std::int64_t deal(std::int64_t now);
   [[nodiscard]] std::int64_t due_ns(std::uint64_t image) const noexcept;

@@ -395,33 +395,36 @@ TEST(DtpSource, keeps_the_rate_and_stops_when_asked) {
   EXPECT_EQ(stopped.stats().images_sent, 0U);
 }
 
-/// Two members, which are late 10 ms after the images of their only stack.
-DealerConfig hasty_farm() {
+/// Two members with two images; each may be silent for so long.
+DealerConfig small_farm(std::int64_t response_ns, std::uint32_t dtps = 1) {
   DealerConfig group;
   group.name = "farm";
   group.images = 2;
   group.slice = {2, 1};
   group.replay_frames = 10;
-  group.response_ns = group.first_response_ns = 10'000'000;
-  for (const char* name : {"a", "b"}) group.members.push_back({.name = name, .slots = 4, .stack = 2, .dtps = 1});
+  group.response_ns = group.first_response_ns = response_ns;
+  for (const char* name : {"a", "b"}) group.members.push_back({.name = name, .slots = 4, .stack = 2, .dtps = dtps});
   return group;
 }
 
-TEST(DtpSource, an_image_that_is_dealt_again_and_again_has_a_number_behind_all_images) {
+TEST(DtpSource, an_image_that_is_dealt_again_has_a_number_behind_all_images) {
   Frames frames;
   CopySender sender(8192);
   sender.grant = 4;
-  Dealer dealer(hasty_farm());
+  Dealer dealer(small_farm(60'000'000'000, 2));
   dealer.begin(now_ns());
   dealer.eject(1, 0);
+  Dealer::Port& other = dealer.port(0, 1);
+  other.report(4, 0, {}, now_ns());
   DtpSource source(config(2), frames, sender, &dealer.port(0, 0));
   std::jthread thread([&](const std::stop_token& stop) { source.run(stop, now_ns(), 0); });
   std::jthread dealing([&](const std::stop_token& stop) { dealer.run(stop, now_ns()); });
   ASSERT_EVENTUALLY(source.stats().images_sent == 2);
-  ASSERT_EVENTUALLY(dealer.status().members[0].state == MemberState::late);
-  dealer.feed(0, true);  // as if it were heard
+  other.report(6, 0, {}, now_ns());  // the receiver waits no more for the parts of the other DTP
   ASSERT_EVENTUALLY(source.stats().images_sent == 4);
   EXPECT_FALSE(dealer.failed()) << dealer.status().error;
+  for (std::uint64_t index = 0; index < 4; ++index) ASSERT_TRUE(other.frame(index));
+  other.report(8, 4, {}, now_ns());
   sender.grant = 8;
   ASSERT_EVENTUALLY(dealer.settled());
   dealing = {};
@@ -444,7 +447,7 @@ TEST(DtpSource, tells_a_late_member_which_images_it_was_sent) {
     const FrameRecord& record = sender.records.back();
     if ((record.flags & FrameRecord::skipped) != 0) sender.grant = record.index + 1 + 4;
   };
-  Dealer dealer(hasty_farm());
+  Dealer dealer(small_farm(10'000'000));
   dealer.begin(now_ns());
   dealer.eject(1, 0);
   DtpSource source(config(2), frames, sender, &dealer.port(0, 0));

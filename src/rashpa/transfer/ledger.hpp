@@ -57,6 +57,8 @@ class Ledger {
     give(member, image);
     return image;
   }
+  /// The image that again() has said is the own of `member` again, which has a copy of it on its way.
+  void give_back(std::size_t member) noexcept { give(member, again_[again_head_++ % again_.size()]); }
   /// The first that nobody has had goes to `member`, or to nobody.
   std::uint32_t give_fresh(std::size_t member) noexcept {
     const auto image = static_cast<std::uint32_t>(counts_.fresh++);

@@ -11,7 +11,11 @@ constexpr std::int64_t kUsualTimes = 4;  // a member whose stacks take long may 
 }  // namespace
 
 MemberWatch::MemberWatch(MemberConfig config, Times times)
-    : config_(std::move(config)), times_(times), sent_ns_(config_.slots), dealt_ns_(config_.slots) {}
+    : config_(std::move(config)),
+      times_(times),
+      sent_ns_(config_.slots),
+      dealt_ns_(config_.slots),
+      void_(config_.slots) {}
 
 void MemberWatch::excuse(std::int64_t gap_ns) noexcept {
   done_moved_ns_ += gap_ns;
@@ -68,6 +72,16 @@ void MemberWatch::note_done(std::uint64_t done, std::int64_t now) noexcept {
   done_ = done;
 }
 
+// A receiver gives images up at its deadline. Those that come later are dropped, and credits prove nothing of them. A
+// word that grants more than follows the images that were dealt proves nothing at all.
+void MemberWatch::note_void(const MemberReport& report, Seen& seen) noexcept {
+  if (report.most_granted <= config_.slots || report.most_granted - config_.slots > dealt_) return;
+  seen.void_from = std::max(report.begun, void_to_);
+  seen.void_to = std::max(report.most_granted - config_.slots, seen.void_from);
+  for (std::uint64_t index = seen.void_from; index < seen.void_to; ++index) void_[index % config_.slots] = 1;
+  void_to_ = seen.void_to;
+}
+
 MemberWatch::Seen MemberWatch::look(const MemberReport& report, std::int64_t now) noexcept {
   Seen seen{.done_from = done_, .done_to = done_};
   const std::uint64_t sent = std::min(report.sent, dealt_);
@@ -85,6 +99,7 @@ MemberWatch::Seen MemberWatch::look(const MemberReport& report, std::int64_t now
   const std::uint64_t done = granted_ > config_.slots ? std::min(granted_ - config_.slots, sent) : 0;
   if (done > done_) note_done(done, now);
   seen.done_to = done_;
+  note_void(report, seen);
   const std::int64_t silent = silence(report, now);
   if (state_ == MemberState::fed && silent > times_.response_ns) {
     state_ = MemberState::late;

@@ -24,11 +24,13 @@ enum class MemberState : std::uint8_t {
 
 /// The reports of all DTPs of a member, taken together.
 struct MemberReport {
-  std::uint64_t granted = 0;  ///< images, by all
-  std::uint64_t sent = 0;     ///< images, by all
-  std::uint64_t had = 0;      ///< bytes that they have sent and that were answered for; sum
-  bool in_error = false;      ///< the connection of any
-  std::int64_t open_ns = 0;   ///< since when one has bytes open without any news, the first; 0: none has
+  std::uint64_t granted = 0;       ///< images, by all
+  std::uint64_t sent = 0;          ///< images, by all
+  std::uint64_t had = 0;           ///< bytes that they have sent and that were answered for; sum
+  bool in_error = false;           ///< the connection of any
+  std::int64_t open_ns = 0;        ///< since when one has bytes open without any news, the first; 0: none has
+  std::uint64_t begun = 0;         ///< images that all have begun to send
+  std::uint64_t most_granted = 0;  ///< images, by any: the receiver is through with those a ring before
 };
 
 /// Follows one member of a group: the images that it was given, that were sent, and that its credits say it needs no
@@ -40,11 +42,13 @@ class MemberWatch {
     std::int64_t response_ns = 0;        ///< longest silence of a member that owes something
     std::int64_t first_response_ns = 0;  ///< … of its first stack
   };
-  /// The findings of a look; `done_from` … `done_to`: images that it needs no more since.
+  /// The findings of a look; `done_from` … `done_to`: images that it needs no more since. `void_from` … `void_to`:
+  /// those that it has given up before all DTPs had begun them. Its copies of them are not whole.
   struct Seen {
     enum class News : std::uint8_t { nothing, broken, late, heard };
     News news = News::nothing;
     std::uint64_t done_from = 0, done_to = 0;
+    std::uint64_t void_from = 0, void_to = 0;
   };
 
   MemberWatch(MemberConfig config, Times times);
@@ -52,6 +56,7 @@ class MemberWatch {
   /// It was given one more image.
   void gave(std::int64_t now) noexcept {
     dealt_ns_[dealt_ % config_.slots] = now;
+    void_[dealt_ % config_.slots] = 0;
     given_ns_ = now;
     ++dealt_;
   }
@@ -77,6 +82,8 @@ class MemberWatch {
   [[nodiscard]] bool owes() const noexcept;
   [[nodiscard]] std::uint64_t dealt() const noexcept { return dealt_; }
   [[nodiscard]] std::uint64_t done() const noexcept { return done_; }
+  /// Whether its copy of an image that it has not done, or has done in this look, is void.
+  [[nodiscard]] bool is_void(std::uint64_t index) const noexcept { return void_[index % config_.slots] != 0; }
   /// From a stack's last image sent to its credits, weighted towards the latest; 0: it has given back none.
   [[nodiscard]] std::int64_t response_ns() const noexcept { return answered_ ? response_ns_ : 0; }
   [[nodiscard]] std::uint64_t lates() const noexcept { return lates_; }         ///< how often it was late
@@ -86,6 +93,7 @@ class MemberWatch {
  private:
   void note_sent(std::uint64_t sent, std::int64_t now) noexcept;
   void note_done(std::uint64_t done, std::int64_t now) noexcept;
+  void note_void(const MemberReport& report, Seen& seen) noexcept;
   [[nodiscard]] std::int64_t silence(const MemberReport& report, std::int64_t now) const noexcept;
   [[nodiscard]] std::int64_t allowed() const noexcept;
 
@@ -94,7 +102,9 @@ class MemberWatch {
   MemberState state_ = MemberState::fed;
   std::vector<std::int64_t> sent_ns_;   // by slot: when the image was seen to be sent
   std::vector<std::int64_t> dealt_ns_;  // by slot
+  std::vector<std::uint8_t> void_;      // by slot
   std::uint64_t dealt_ = 0, sent_ = 0, done_ = 0, granted_ = 0;
+  std::uint64_t void_to_ = 0;  // images before that one are not void, or are known to be
   std::int64_t done_moved_ns_ = 0, sent_moved_ns_ = 0, given_ns_ = 0;
   std::uint64_t done_when_late_ = 0, had_when_late_ = 0, lates_ = 0;
   std::int64_t response_ns_ = 0, silent_ns_ = 0;
