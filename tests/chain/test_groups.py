@@ -23,10 +23,9 @@ from typer.testing import CliRunner
 import rashpa
 from rashpa.cli.main import app
 from rashpa.cli.report.report import report_of
-from rashpa.control.nodes.node_client import NodeClient
+from rashpa.control.nodes.fleet import Fleet
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run.manager import Manager
-from rashpa.control.telegrams.telegram import Status
 from rashpa.data.parts.run_parts import StoredRunError
 from rashpa.data.stored.joined_run import open_parts
 from rashpa.data.stored.reader import open_run
@@ -243,15 +242,16 @@ def test_members_that_die_before_they_say_anything_are_lost_and_not_the_run(
     monkeypatch.chdir(tmp_path)
     plan = load_plan(write(tmp_path, 600, 300.0))
     manager = Manager(plan)
-    left = {node.label: node.name for node in plan.nodes if node.name in victims}
-    real = NodeClient.status
+    left = set(victims)
+    real = Fleet.look_at
 
-    async def status(client: NodeClient) -> Status:
-        if client.name in left:  # the first question of all
-            os.kill(manager.local_nodes[left.pop(client.name)].pid, signal.SIGKILL)
-        return await real(client)
+    async def look_at(fleet: Fleet, name: str) -> None:
+        if name in left:  # the first look of a run that goes on; leases are renewed before
+            left.remove(name)
+            os.kill(manager.local_nodes[name].pid, signal.SIGKILL)
+        await real(fleet, name)
 
-    monkeypatch.setattr(NodeClient, "status", status)
+    monkeypatch.setattr(Fleet, "look_at", look_at)
     outcome = asyncio.run(manager.run())
     assert not left
     assert outcome.problem == ""
