@@ -110,6 +110,11 @@ def test_the_conda_recipe_has_the_keys_of_its_format() -> None:
     assert recipe["build"]["python"]["entry_points"] == [f"{name} = {target}" for name, target in scripts.items()]
     assert (ROOT / "packaging/conda" / recipe["source"]["path"]).resolve() == ROOT
     assert (ROOT / recipe["about"]["license_file"]).is_file()
+    # conda-smithy's lint: compiled packages are made for the Pythons of a channel, and leave out older ones
+    least = re.fullmatch(r">=(.+)", tomllib.loads(text_of("pyproject.toml"))["project"]["requires-python"])
+    assert least and f'match(python, "<{least[1]}")' in recipe["build"]["skip"]
+    for part in ("host", "run"):
+        assert [one for one in recipe["requirements"][part] if one.startswith("python")] == ["python"]
 
 
 def test_the_container_file_installs_a_package_of_the_release_on_its_distribution() -> None:
