@@ -22,6 +22,7 @@
 #include "rashpa/core/system/file_descriptor.hpp"
 #include "rashpa/core/system/writer_lock.hpp"
 #include "rashpa/core/tell.hpp"
+#include "rashpa/sink/hdf5/data_file.hpp"
 
 namespace rashpa::sink {
 namespace {
@@ -264,6 +265,7 @@ void OutputFiles::begin() {
   try {
     // From here on the new run has begun. The master goes first: an old one beside new data files would show their
     // images under its own frame numbers. A new one refers to nothing yet.
+    sync_master_of_raw();
     take_place(master_path(prefix_), placed);
     // Over one whose master is gone: it belongs to nothing.
     placed.push_back(journal_path(prefix_));
@@ -285,6 +287,16 @@ void OutputFiles::begin() {
     throw;
   }
   begun_ = true;
+}
+
+/// The images of a raw run are found by its master alone, also where the power fails before the run's end.
+void OutputFiles::sync_master_of_raw() const {
+  const fs::path master = staged(master_path(prefix_));
+  if (form_ != ImageForm::raw || !fs::exists(master)) return;
+  if (const std::string reason = sync_to_disk(master); !reason.empty()) {
+    throw FileError(fmt::format("{}{} cannot be brought to the disk: {}; look at the disk, or change the prefix",
+                                sink(), master.string(), reason));
+  }
 }
 
 /// Gives a staged file its name, when there is one.

@@ -52,6 +52,7 @@ class OutputFiles {
  private:
   [[nodiscard]] std::filesystem::path now(const std::filesystem::path& path) const;
   void refuse_what_is_there() const;
+  void sync_master_of_raw() const;
   void take_place(const std::filesystem::path& path, std::vector<std::filesystem::path>& placed) const;
   void lock_journal();
 
