@@ -202,6 +202,7 @@ lint: build  ## format, types and layers; includes and clang-tidy of what change
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --package python.tests
 	$(BIN)/python tools/check_layers.py
 	$(BIN)/python tools/check_spdx.py
 	$(BIN)/python tools/check_waits.py

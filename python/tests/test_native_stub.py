@@ -24,7 +24,7 @@ def tool() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def stub(tool: ModuleType) -> str:
-    return tool.STUB.read_text(encoding="utf-8")
+    return str(tool.STUB.read_text(encoding="utf-8"))
 
 
 def test_stub_and_module_have_the_same_classes_functions_members_and_signatures(tool: ModuleType, stub: str) -> None:

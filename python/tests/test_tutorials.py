@@ -36,7 +36,12 @@ def test_a_notebook_is_stored_with_its_pictures(notebook: Path) -> None:
 
 def notebook_of(folder: Path, source: str, *, tags: tuple[str, ...] = ()) -> Path:
     path = folder / "one.ipynb"
-    cell = {"cell_type": "code", "execution_count": None, "metadata": {"tags": list(tags)}, "outputs": []}
+    cell: dict[str, object] = {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": {"tags": list(tags)},
+        "outputs": [],
+    }
     path.write_text(json.dumps({"cells": [{**cell, "source": source.splitlines(keepends=True)}]}), encoding="utf-8")
     return path
 

@@ -256,7 +256,7 @@ def test_numbers_of_the_pipeline_and_of_the_region_are_curves_image_by_image(vie
     points = "(name) => window.rashpaImage.curves.points.get(name)"
     for name in ("peaks", "mean of the region"):
         view.choose("number", name)
-        view.until(lambda name=name: len(view.page.evaluate(points, name)) > 3)  # type: ignore[misc]
+        view.until(lambda name=name: len(view.page.evaluate(points, name)) > 3)
         frames = [frame for frame, _ in view.page.evaluate(points, name)]
         assert frames == sorted(set(frames))
     view.until(lambda: "images seen, frames" in view.text("scalar_said"))
@@ -281,7 +281,7 @@ def _check_maps(view: View) -> None:
     curves = view.page.evaluate("() => window.rashpaImage.maps.waterfall.curves.map((curve) => curve.length)")
     assert set(curves) == {40}
     for canvas in ("waterfall", "peak_radii", "peak_intensities"):
-        view.until(lambda canvas=canvas: _painted(view, canvas) > 100)  # type: ignore[misc]
+        view.until(lambda canvas=canvas: _painted(view, canvas) > 100)
     radii, values = view.page.evaluate("() => ['radii', 'intensities'].map((of) => window.rashpaImage.maps[of].values)")
     assert 0 < min(radii) <= max(radii) < 200
     known = [value for value in values if value is not None]

@@ -68,17 +68,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for stage, code in CODES.items():
             darks = np.rint(random.normal(level[stage], 12, (40, HEIGHT, WIDTH))).astype(np.uint16)
             np.save(folder / f"d{module}_{stage}.npy", darks | np.uint16(code << 14))
-        stage = random.integers(0, 3, (FRAMES, HEIGHT, WIDTH))
+        stages = random.integers(0, 3, (FRAMES, HEIGHT, WIDTH))
         kev = ENERGY * np.choose(
-            stage, (random.integers(0, 20, stage.shape), random.integers(20, 500, stage.shape), 3000)
+            stages, (random.integers(0, 20, stages.shape), random.integers(20, 500, stages.shape), np.int64(3000))
         )
-        adu = np.take_along_axis(level, stage, axis=0) + kev * np.take_along_axis(gain, stage, axis=0)
-        words = np.clip(np.rint(adu), 0, 16383).astype(np.uint16) | np.choose(stage, [0, 1 << 14, 3 << 14]).astype(
+        adu = np.take_along_axis(level, stages, axis=0) + kev * np.take_along_axis(gain, stages, axis=0)
+        words = np.clip(np.rint(adu), 0, 16383).astype(np.uint16) | np.choose(stages, [0, 1 << 14, 3 << 14]).astype(
             np.uint16
         )
         words[:, 3, 5] = 0xFFFF  # no value
         np.save(folder / f"m{module}.npy", words)
-        darks_of = [part for stage in CODES for part in (f"--g{stage}", f"d{module}_{stage}.npy")]
+        darks_of = [part for stages in CODES for part in (f"--g{stages}", f"d{module}_{stages}.npy")]
         more = ["--add"] if module else []
         rashpa(
             folder,

@@ -3,6 +3,7 @@
 
 import random
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import h5py
@@ -60,7 +61,7 @@ sink = [{{ kind = "hdf5", images_per_file = {per_file} }}]
 
 
 @pytest.fixture(scope="module")
-def nodes(tmp_path_factory: pytest.TempPathFactory) -> WarmNodes:
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmNodes]:
     with WarmNodes(tmp_path_factory.getbasetemp()) as nodes:
         yield nodes
 

@@ -17,8 +17,7 @@ import h5py
 import hdf5plugin  # noqa: F401  registers the filter of images
 import numpy as np
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 import rashpa
 from rashpa.cli.main import app
@@ -178,7 +177,7 @@ def test_what_a_killed_and_a_stopped_member_had_is_stored_by_others(tmp_path: Pa
 def shown(leading: Path) -> list[int]:
     """The frames that a leading file shows to programs that know nothing of it, each pixel checked."""
     with h5py.File(leading) as file:
-        frames = file["entry/data/frame_number"][()].tolist()
+        frames: list[int] = file["entry/data/frame_number"][()].tolist()
         data = file["entry/data"]
         reached = data["state"][()] == 0 if "state" in data else np.ones(len(frames), np.bool_)  # of one master alone
         for index, frame in enumerate(frames):

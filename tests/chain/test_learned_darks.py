@@ -107,7 +107,7 @@ class Detector:
         pedestal, factor, value = (
             np.take_along_axis(each, gain, 0)[0] for each in (self.pedestals, factors, self.gain)
         )
-        out = ((words & 0x3FFF).astype(np.float32) - pedestal) * factor
+        out: Image = ((words & 0x3FFF).astype(np.float32) - pedestal) * factor
         out[words == 0xC000] = np.inf
         none = (code == 2) | (words == 0xFFFF) | (words == 0x4000) | (value == 0) | self.masked
         out[none | ((code == 0) & self._no_g0)] = np.nan

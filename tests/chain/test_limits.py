@@ -89,7 +89,7 @@ def _wait_for_images(folder: Path, files: list[str]) -> None:
 
 
 def _bright(frame: int) -> int:
-    return int((pattern_frame("uint16", 0, frame % DIFFERENT, HEIGHT, WIDTH) >= BRIGHT).sum())
+    return int((pattern_frame("uint16", 0, frame % DIFFERENT, HEIGHT, WIDTH).astype(int) >= BRIGHT).sum())
 
 
 def _check(master: Path, changes: list[dict[str, Any]], kept: Callable[[int, int], bool]) -> None:

@@ -21,7 +21,8 @@ _native = pytest.importorskip("rashpa._native", reason="the compiled part of ras
 from rashpa.cli.report.report import report_of  # noqa: E402
 from rashpa.data.making.convert import convert_run  # noqa: E402
 from rashpa.data.making.repair import repair_run  # noqa: E402
-from rashpa.data.stored.reader import StoredRunError, open_run  # noqa: E402
+from rashpa.data.parts.run_parts import StoredRunError  # noqa: E402
+from rashpa.data.stored.reader import open_run  # noqa: E402
 from rashpa.testing.run_file import run_file  # noqa: E402
 from rashpa.testing.waiting import eventually  # noqa: E402
 from rashpa.testing.warm_nodes import WarmNodes  # noqa: E402

@@ -80,7 +80,7 @@ def test_a_replay_says_what_its_source_says_and_where_it_is_from(tmp_path: Path)
         assert detector["saturation_value"][()] == 900
         assert entry["start_time"][()].decode() > "2026"
         mask = detector["pixel_mask"][()]
-        assert (mask[3, 4], mask[10, 0], np.count_nonzero(mask)) == (2, 1 << 8, 65)
+        assert (mask[3, 4], mask[10, 0], int(np.count_nonzero(mask))) == (2, 1 << 8, 65)
         for number, corner in enumerate(CORNERS.values()):
             module = detector[f"m0_{number}"]
             assert module["module_offset"].attrs["offset"] == pytest.approx([*corner, 0.0])

@@ -116,7 +116,7 @@ ENGINE = '[[emulator]]\nname = "card"\nengine = "fpga"\ncard = "sim"\n'
     ids=["roce", "bands", "pcie", "card"],
 )
 def test_every_pixel_lies_where_its_modules_orientation_has_it(
-    warm_nodes: WarmNodes, tmp_path: Path, parts: dict[str, str], pixel: str
+    warm_nodes: WarmNodes, tmp_path: Path, parts: dict[str, Any], pixel: str
 ) -> None:
     if "more" in parts and native_program("rashpa_card") is None:
         pytest.skip("no simulated card: Verilator was not there when rashpa was built")

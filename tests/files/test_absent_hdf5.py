@@ -81,7 +81,7 @@ def with_part_outside(make: Callable[[Path, str], None]) -> Callable[[Path], Non
     return made
 
 
-ABSENT = {
+ABSENT: dict[str, tuple[Callable[[Path], object], str]] = {
     "virtual source": (lambda folder: virtual(folder, "gone.h5"), r"gone\.h5"),
     "linked file": (lambda folder: linked(folder, "gone.h5"), r"gone\.h5"),
     "short external file": (short_external, r"x\.raw.*ends early"),

@@ -108,31 +108,29 @@ class Reader:
     """One reader; `tries`: damaged files that it is given, or that `read_damaged` is."""
 
     name: str
-    make: Callable[[Path], None]
-    read: Callable[[Path], None]
+    make: Callable[[Path], object]
+    read: Callable[[Path], object]
     tries: int = 150
     read_damaged: Callable[[Path], None] | None = None
 
 
 READERS = [
     Reader("frames.npy", lambda path: np.save(path, FRAMES), _frames),
-    Reader("frames.bin", lambda path: FRAMES.tofile(path) and None, _frames),
+    Reader("frames.bin", lambda path: FRAMES.tofile(path), _frames),
     Reader("frames.npy.zst", _packed(FRAMES, "npy"), _frames),
     Reader("frames.bin.zst", _packed(FRAMES, "bin"), _frames),
     Reader("map.npy", lambda path: np.save(path, MAP), _map),
-    Reader("map.bin", lambda path: MAP.tofile(path) and None, _map),
+    Reader("map.bin", lambda path: MAP.tofile(path), _map),
     Reader("map.npy.zst", _packed(MAP, "npy"), _map),
     Reader("maps.npz", _npz, _archive, 400),
-    Reader(
-        "run.toml", lambda path: path.write_bytes((ROOT / "examples/02_faults.toml").read_bytes()) and None, load_plan
-    ),
+    Reader("run.toml", lambda path: path.write_bytes((ROOT / "examples/02_faults.toml").read_bytes()), load_plan),
     Reader("packet.txt", _golden_packet(text=True), _command("packet", "decode", "--file", "{}"), 50),
     Reader("packet.json", _golden_packet(text=False), _command("packet", "encode", "--file", "{}"), 50),
     # a process each
     Reader("image.cbf", _image("cbf"), _images, 8, _images_soon),
     Reader("image.tif", _image("tif"), _images, 8, _images_soon),
     Reader("image.edf", _image("edf"), _images, 4, _images_soon),
-    Reader("run_master.h5", lambda path: make_run(path.parent) and None, _command("inspect", "{}"), 6),
+    Reader("run_master.h5", lambda path: make_run(path.parent), _command("inspect", "{}"), 6),
 ]
 BY_NAME = pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
 

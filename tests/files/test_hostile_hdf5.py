@@ -95,6 +95,11 @@ def a_link(file: h5py.File, target: Any) -> None:
     file[DATA] = target
 
 
+def a_link_to_a_link(file: h5py.File) -> None:
+    a_link(file, h5py.SoftLink("/away/data"))
+    file["away"] = h5py.ExternalLink("../elsewhere/secret.h5", "/entry/data")
+
+
 def external(file: h5py.File, name: str) -> None:
     file.create_dataset(DATA, FRAMES.shape, FRAMES.dtype, external=[(name, 0, FRAMES.nbytes)])
 
@@ -161,10 +166,7 @@ IMAGES_OF: dict[str, Callable[[h5py.File], object]] = {
     "chunks were never written": unwritten,
     "a virtual source lies elsewhere": lambda file: a_virtual(file, "../elsewhere/secret.h5"),
     "a link leads elsewhere": lambda file: a_link(file, h5py.ExternalLink("../elsewhere/secret.h5", DATA)),
-    "a soft link leads to a link elsewhere": lambda file: (
-        a_link(file, h5py.SoftLink("/away/data")),
-        file.__setitem__("away", h5py.ExternalLink("../elsewhere/secret.h5", "/entry/data")),
-    ),
+    "a soft link leads to a link elsewhere": a_link_to_a_link,
     "external storage lies elsewhere": lambda file: external(file, "../elsewhere/secret.raw"),
     "external storage is of the system": lambda file: external(file, "/etc/passwd"),
     "a soft link leads to itself": lambda file: a_link(file, h5py.SoftLink(f"/{DATA}")),
@@ -365,7 +367,7 @@ PLACES: dict[str, Callable[[Path], object]] = {
     "noise": not_utf8,
     "a socket": lambda path: os.mknod(path, 0o140644),
 }
-NAMED: dict[str, Callable[[str], None]] = {
+NAMED: dict[str, Callable[[str], object]] = {
     "open": lambda path: open_run(path).close(),
     "replay": replayed,
     "process": lambda path: command("process", path, "-p", "p.toml", "-o", "out", "-q"),
@@ -377,11 +379,11 @@ NAMED: dict[str, Callable[[str], None]] = {
     "calibrate": lambda path: command(
         "calibrate", "pedestal", "made.h5", "--g0", path, "--g1", path, "--g2", path, "--least-frames", "2"
     ),
-    "calibration file": lambda path: read_facts(Path(path)) and None,
+    "calibration file": lambda path: read_facts(Path(path)),
     "map": mapped,
     "darks": darks,
     "dataset info": lambda path: command("dataset", "info", path),
-    "live": lambda path: next(open_live(path, timeout_s=1.0)) and None,
+    "live": lambda path: next(open_live(path, timeout_s=1.0)),
 }
 
 

@@ -66,9 +66,9 @@ def packed(path: Path, array: Any) -> None:
     plain.unlink()
 
 
-MAKERS: dict[str, Callable[[Path, Any], None]] = {
+MAKERS: dict[str, Callable[[Path, Any], object]] = {
     "m.npy": npy,
-    "m.NPY": lambda path, array: path.write_bytes(_bytes_of_npy(array)) and None,
+    "m.NPY": lambda path, array: path.write_bytes(_bytes_of_npy(array)),
     "m.npz": npz,
     "m.h5": hdf5,
     "m.NXS": hdf5,

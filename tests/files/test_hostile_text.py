@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -177,8 +178,9 @@ VALUES = {
 def test_a_poni_with_a_value_that_cannot_be_is_refused(kernel: str, good: str, wrong: str) -> None:
     assert good in PONI
     Path("x.poni").write_text(PONI.replace(good, wrong), encoding="utf-8")
-    values = {"azimuthal": {"bins": 10, "radial_unit": "q_A^-1"}, "peakfinder8": {"threshold": 5.0, "min_snr": 5.0}}[
-        kernel
-    ]
+    of_kernel: dict[str, dict[str, Any]] = {
+        "azimuthal": {"bins": 10, "radial_unit": "q_A^-1"},
+        "peakfinder8": {"threshold": 5.0, "min_snr": 5.0},
+    }
     with pytest.raises(_native.ConfigError, match=r"x\.poni.*;"):
-        Pipeline([{"name": kernel, "poni": "x.poni", **values}], (HEIGHT, WIDTH), np.uint16)
+        Pipeline([{"name": kernel, "poni": "x.poni", **of_kernel[kernel]}], (HEIGHT, WIDTH), np.uint16)

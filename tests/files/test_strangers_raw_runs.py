@@ -21,8 +21,9 @@ from rashpa.data.datasets.dataset_spec import StoredSpec  # noqa: E402
 from rashpa.data.datasets.replay import load_replay  # noqa: E402
 from rashpa.data.files.images import Patience  # noqa: E402
 from rashpa.data.making.convert import convert_run  # noqa: E402
+from rashpa.data.parts.run_parts import StoredRunError  # noqa: E402
 from rashpa.data.stored.limited_stored import LimitedStored  # noqa: E402
-from rashpa.data.stored.reader import StoredRunError, open_run  # noqa: E402
+from rashpa.data.stored.reader import open_run  # noqa: E402
 from rashpa.data.stored.stored_piece import StoredError  # noqa: E402
 from rashpa.node.offline.process import Job, Recording, process_recording  # noqa: E402
 

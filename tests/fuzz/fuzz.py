@@ -16,8 +16,8 @@ sys.meta_path[:] = [finder for finder in sys.meta_path if not type(finder).__nam
 rashpa.__path__ = [str(Path(__file__).resolve().parents[2] / "python" / "rashpa")]
 sys.path.insert(0, str(Path(__file__).parent))
 with atheris.instrument_imports(include=["rashpa"]):
-    import mutation
-    import targets
+    import mutation  # type: ignore[import-not-found]  # beside this file
+    import targets  # type: ignore[import-not-found]
 
 
 def main() -> None:
@@ -30,7 +30,8 @@ def main() -> None:
         generator = random.Random(seed)
         if generator.random() < 0.3:
             return bytes(atheris.Mutate(data, most))
-        return mutation.mutated(data or generator.choice(seeds), generator, seeds)[:most]
+        changed: bytes = mutation.mutated(data or generator.choice(seeds), generator, seeds)[:most]
+        return changed
 
     corpus = Path(sys.argv[-1])
     for number, seed in enumerate(seeds):

@@ -79,7 +79,7 @@ def test_totals(unit: str, dtype: str) -> None:
             {"max_masked": masked[3] / images.pixels[0].size},
             {"max_masked": 0},
         ):
-            wanted = [counts.total_counts(image, good, **limits) for image, good in both]  # type: ignore[arg-type]
+            wanted = [counts.total_counts(image, good, **limits) for image, good in both]
             found = images.through([{"name": "total_counts", **limits}], unit)
             assert found.columns["total_counts"].tolist() == [one[0] for one in wanted]
             assert found.columns["masked_in_total"].tolist() == [one[1] for one in wanted]

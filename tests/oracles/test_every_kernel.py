@@ -23,7 +23,7 @@ def oracles() -> list[Path]:
 
 def judged() -> dict[str, Path]:
     """By kernel, the test that compares it, as each test declares it."""
-    found = {}
+    found: dict[str, Path] = {}
     for file in sorted(HERE.glob("test_*.py")):
         for node in ast.parse(file.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "ORACLES_OF":

@@ -90,7 +90,7 @@ def test_photons_are_rounded_to_even(unit: str) -> None:
 def test_counts_and_lists_behind_it(unit: str) -> None:
     shape = (23, 67)
     given, images = calibration(shape), words(shape, 5)
-    kernels = [
+    kernels: list[dict[str, Any]] = [
         {"name": "jungfrau", "photon_energy_kev": ENERGY},
         {"name": "bragg_count", "threshold": 3, "min_pixels": 0},
         {"name": "total_counts"},

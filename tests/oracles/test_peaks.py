@@ -108,7 +108,7 @@ def test_distances_and_panels_of_a_geometry(unit: str, kernel: str) -> None:
     panel_of = np.zeros(SHAPE, np.int64)
     for number, (left, right, top, bottom) in enumerate(panels):
         panel_of[top:bottom, left:right] = number + 1
-    arrays = {"radius": radius.astype(np.float32)}
+    arrays: dict[str, NDArray[Any]] = {"radius": radius.astype(np.float32)}
     if kernel != "sparsify":
         arrays["panels"] = np.array(panels, np.uint32).ravel()
     radius = radius.astype(np.float32).astype(float)

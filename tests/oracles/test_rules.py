@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules of vetoes against Python's own expressions, on every unit."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.oracles import rules
@@ -33,7 +35,7 @@ def test_rules(unit: str, rule: str) -> None:
     images[:4] = 0
     images[random.random(images.shape) < 0.05] = 200
     images[5:8, 1, 2:4] = 200
-    kernels = [
+    kernels: list[dict[str, Any]] = [
         {"name": "bragg_count", "threshold": 2, "min_pixels": 0},
         {"name": "total_counts"},
         {"name": "roi_stats", "regions": "part=2,1,2,1"},

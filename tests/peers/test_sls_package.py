@@ -28,7 +28,8 @@ _FRAMES = 20
 def pattern(frame: int) -> NDArray[np.uint16]:
     """Return a frame that holds its number, row and column, as no other does."""
     rows, columns = np.mgrid[0:512, 0:1024]
-    return (rows * 131 + columns * 7 + frame * 977 & 0x3FFF).astype("<u2")
+    made: NDArray[np.uint16] = (rows * 131 + columns * 7 + frame * 977 & 0x3FFF).astype("<u2")
+    return made
 
 
 def source(folder: Path, port: int) -> telegram.Source:
@@ -51,7 +52,7 @@ def source(folder: Path, port: int) -> telegram.Source:
         flow="paced",
         dataset=telegram.Dataset(kind="files", parameters=(files,)),
         dtps=(dtp,),
-        options=(options_of(TABLES["sls"](first_frame=1), "sls", ""),),
+        options=(options_of(TABLES["sls"].model_validate({"first_frame": 1}), "sls", ""),),
     )
 
 

@@ -3,6 +3,7 @@
 60 s a door."""
 
 import contextlib
+import functools
 import json
 import os
 import random
@@ -166,12 +167,14 @@ def test_every_image_is_stored_whatever_happens_at_a_door(tmp_path: Path, door: 
             if door == "page":
                 ports = [int(address.partition("?")[0].strip().rstrip("/").rpartition(":")[2])]
             before = {one.pid: peak_mib(one.pid) for one in (receiver, emulator, page)}
-            attacks = [lambda until, port=port: knock(port, until) for port in ports for _ in range(2)]
+            attacks: list[Callable[[threading.Event], None]] = [
+                functools.partial(knock, port) for port in ports for _ in range(2)
+            ]
             if door == "files":
                 attacks = [lambda until: litter(tmp_path / "out", until)]
             words = [*COMMAND, "run", "run.toml", "-q", "--output", "report", "--no-page"]
             environment = {**os.environ, "RASHPA_TOKEN": TOKEN}
-            with attacked(attacks):  # type: ignore[arg-type]
+            with attacked(attacks):
                 done = subprocess.run(
                     words,
                     cwd=tmp_path,
@@ -181,7 +184,10 @@ def test_every_image_is_stored_whatever_happens_at_a_door(tmp_path: Path, door: 
                     timeout=60 + 4 * SECONDS,
                     check=False,
                 )
-            grown = {one.args[-3]: peak_mib(one.pid) - before[one.pid] for one in (receiver, emulator, page)}
+            grown = {
+                name: peak_mib(one.pid) - before[one.pid]
+                for name, one in (("receiver", receiver), ("emulator", emulator), ("page", page))
+            }
             assert page.poll() is None
     assert done.returncode == 0, done.stderr
     books = json.loads((tmp_path / "report" / "report.json").read_text())["books"]

@@ -141,8 +141,8 @@ def play(machine: Machine, name: str, programs: dict[str, str], timeout_s: float
         raise MachineError(f"vm: {name}: status {result.status}: {story}{printed}")
     counters = _counters(result.text("counters.after"))
     counters.subtract(_counters(result.text("counters.before")))
-    printed = {program: json.loads(result.text(f"{program}.json")) for program in programs}
-    return Played(printed, counters, result.kernel, story)
+    results = {program: json.loads(result.text(f"{program}.json")) for program in programs}
+    return Played(results, counters, result.kernel, story)
 
 
 def acquire(machine: Machine, name: str, run: Acquisition, beside: str = "") -> Outcome:

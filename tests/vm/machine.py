@@ -66,7 +66,7 @@ class Machine:
             self.close()
             raise
 
-    def run(self, name: str, script: str, timeout_s: int = 30) -> Result:
+    def run(self, name: str, script: str, timeout_s: float = 30) -> Result:
         """Runs `script` (sh -e) and waits for its end; its log is logs/<name>.log in the share."""
         files = self._run / name
         files.mkdir(exist_ok=True)
@@ -78,7 +78,7 @@ class Machine:
         self._write_log(result, script)
         return result
 
-    def _ask(self, name: str, timeout_s: int) -> int:
+    def _ask(self, name: str, timeout_s: float) -> int:
         """Requests and answers are files: the serial line wakes the machine up, and may lose characters on a busy host."""
         answer = self._run / f"{name}.status"
         answer.unlink(missing_ok=True)

@@ -26,9 +26,9 @@ RELIABLE = [
 
 # From the namespace `far` the two destinations are behind different interfaces, and two sources need an address each.
 FANS = [
-    Fan(*run, options={"transport": transport})
+    Fan(source, hub, bind, leaves, devices, options={"transport": transport})
     for transport in ("uc", "rc")
-    for run in (
+    for source, hub, bind, leaves, devices in (
         ("verbs", "source", "10.0.1.1", ("10.0.1.2", "10.0.1.2"), ("rxe1",)),
         ("verbs", "destination", "10.0.1.2", ("10.0.1.1", "10.0.1.1"), ("rxe1",)),
         ("roce", "source", "0.0.0.0", ("10.0.2.1", "10.0.3.1"), ("rxe2", "rxe3")),

@@ -147,7 +147,7 @@ def test_a_scan_takes_several_frames_at_each_point(engine: RunEngine, make: Make
         yield from inner()
         yield from bps.unstage(det, wait=True)
 
-    @bpp.run_decorator()
+    @bpp.run_decorator()  # type: ignore[untyped-decorator]
     def inner() -> Any:
         for position in (0.0, 0.5, 1.0):
             yield from bps.mv(motor, position)
@@ -164,8 +164,8 @@ def test_a_fly_scan_announces_frames_as_they_are_decided(engine: RunEngine, make
     det, documents = make(stack=4), Documents(tmp_path / "documents.jsonl")
     seen: list[tuple[bool, int]] = []
 
-    @bpp.stage_decorator([det])
-    @bpp.run_decorator()
+    @bpp.stage_decorator([det])  # type: ignore[untyped-decorator]
+    @bpp.run_decorator()  # type: ignore[untyped-decorator]
     def fly() -> Any:
         yield from bps.prepare(det, TriggerInfo(number_of_events=40), wait=True)
         yield from bps.declare_stream(det, name="frames", collect=True)

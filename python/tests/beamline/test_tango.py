@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Acquisitions by clients of a device server that is a process of its own."""
 
+import functools
 import signal
 import subprocess
 import sys
@@ -74,6 +75,10 @@ def test_an_acquisition_is_prepared_started_and_comes_to_its_end(device: DeviceP
     assert device.last_image_saved == 3
 
 
+def _last_is(device: DeviceProxy, number: int) -> bool:
+    return bool(device.last_image_saved == number)
+
+
 def test_frames_one_by_one_and_an_end_in_order(device: DeviceProxy, tmp_path: Path) -> None:
     assert "nothing is prepared" in refusal(device.startAcq)
     device.acq_trigger_mode = "INTERNAL_TRIGGER_MULTI"
@@ -82,7 +87,7 @@ def test_frames_one_by_one_and_an_end_in_order(device: DeviceProxy, tmp_path: Pa
     device.prepareAcq()
     for number in range(3):
         device.startAcq()
-        eventually(lambda number=number: device.last_image_saved == number)
+        eventually(functools.partial(_last_is, device, number))
         assert device.ready_for_next_image
     device.stopAcq()
     assert (device.acq_status, device.acq_status_fault_error) == ("Ready", "")

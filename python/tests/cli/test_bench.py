@@ -117,7 +117,12 @@ def test_a_benchmark_that_is_not_built_says_how_to_get_it(monkeypatch: pytest.Mo
 def test_the_gpu_is_measured_in_three_parts_of_one_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked: list[str] = []
     path = program(tmp_path, json.dumps({"rows": ROWS}))
-    monkeypatch.setattr(bench, "_program", lambda name: asked.append(name) or path)
+
+    def asks(name: str) -> Path:
+        asked.append(name)
+        return path
+
+    monkeypatch.setattr(bench, "_program", asks)
     result = runner.invoke(bench.app, ["gpu", "--images", "2000", "--output", str(tmp_path / "out.json")])
     assert result.exit_code == 0, result.output
     assert asked == ["gpu", "cuda_unit", "chain"]

@@ -46,7 +46,7 @@ entry.main()
 
 
 @pytest.fixture
-def run_file(tmp_path: Path) -> Path:
+def run_path(tmp_path: Path) -> Path:
     path = tmp_path / "run.toml"
     path.write_text(RUN)
     return path
@@ -55,11 +55,11 @@ def run_file(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("command", [["run", "run.toml", "-q"], ["--version"], ["dataset", "--help"]])
 @pytest.mark.parametrize("number", [2, 100, 300])
 def test_an_interrupt_while_a_command_is_imported_ends_it_quietly(
-    run_file: Path, number: int, command: list[str]
+    run_path: Path, number: int, command: list[str]
 ) -> None:
     done = subprocess.run(
         [sys.executable, "-c", STRUCK, str(number), *command],
-        cwd=run_file.parent,
+        cwd=run_path.parent,
         capture_output=True,
         text=True,
         timeout=GUARD_S,
@@ -82,10 +82,10 @@ for module in {modules}:
     assert done.returncode == 0, done.stderr
 
 
-def test_garbage_is_looked_for_but_not_in_what_was_imported(run_file: Path) -> None:
+def test_garbage_is_looked_for_but_not_in_what_was_imported(run_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", COLLECTED, "plan", "run.toml"],
-        cwd=run_file.parent,
+        cwd=run_path.parent,
         capture_output=True,
         text=True,
         timeout=GUARD_S,
@@ -110,10 +110,10 @@ def _command_of(process: int) -> bytes:
         return b""
 
 
-def test_an_interrupt_while_the_nodes_start_leaves_none(run_file: Path) -> None:
+def test_an_interrupt_while_the_nodes_start_leaves_none(run_path: Path) -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "rashpa.cli.entry", "run", str(run_file), "-q"],
-        cwd=run_file.parent,
+        [sys.executable, "-m", "rashpa.cli.entry", "run", str(run_path), "-q"],
+        cwd=run_path.parent,
         stderr=subprocess.PIPE,
         text=True,
     ) as run:
@@ -130,10 +130,10 @@ def test_an_interrupt_while_the_nodes_start_leaves_none(run_file: Path) -> None:
 
 
 @pytest.mark.parametrize("most", [11, 16, 32, 64])
-def test_a_run_for_which_too_few_files_may_be_open_says_so(run_file: Path, most: int) -> None:
+def test_a_run_for_which_too_few_files_may_be_open_says_so(run_path: Path, most: int) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "rashpa.cli.entry", "run", str(run_file), "-q"],
-        cwd=run_file.parent,
+        [sys.executable, "-m", "rashpa.cli.entry", "run", str(run_path), "-q"],
+        cwd=run_path.parent,
         capture_output=True,
         text=True,
         timeout=GUARD_S,
@@ -156,22 +156,22 @@ entry.main()
 
 
 @pytest.mark.parametrize("module", ["bokeh", "PIL"])
-def test_a_run_whose_page_cannot_be_drawn_is_refused_before_its_nodes_start(run_file: Path, module: str) -> None:
-    words = [sys.executable, "-c", LACKING, module, "run", str(run_file), "-q", "--output", "report"]
-    done = subprocess.run(words, cwd=run_file.parent, capture_output=True, text=True, timeout=GUARD_S, check=False)
+def test_a_run_whose_page_cannot_be_drawn_is_refused_before_its_nodes_start(run_path: Path, module: str) -> None:
+    words = [sys.executable, "-c", LACKING, module, "run", str(run_path), "-q", "--output", "report"]
+    done = subprocess.run(words, cwd=run_path.parent, capture_output=True, text=True, timeout=GUARD_S, check=False)
     assert done.returncode == 2
     assert f"report.html cannot be drawn without {module}" in done.stderr
     assert "--no-page" in done.stderr
     assert "Traceback" not in done.stderr
-    assert not (run_file.parent / "report").exists()
+    assert not (run_path.parent / "report").exists()
 
 
-def test_a_library_that_is_there_and_does_not_work_costs_the_page_alone(run_file: Path) -> None:
-    run_file.write_text(RUN.replace("1000000", "10"))
-    folder = run_file.parent
+def test_a_library_that_is_there_and_does_not_work_costs_the_page_alone(run_path: Path) -> None:
+    run_path.write_text(RUN.replace("1000000", "10"))
+    folder = run_path.parent
     (folder / "lib" / "bokeh").mkdir(parents=True)
     (folder / "lib" / "bokeh" / "__init__.py").write_text("raise ImportError('its parts do not fit')\n")
-    words = [sys.executable, "-m", "rashpa.cli.entry", "run", str(run_file), "-q", "--output", "report"]
+    words = [sys.executable, "-m", "rashpa.cli.entry", "run", str(run_path), "-q", "--output", "report"]
     environment = {**os.environ, "PYTHONPATH": f"{folder}/lib"}
     done = subprocess.run(
         words, cwd=folder, capture_output=True, text=True, timeout=GUARD_S, check=False, env=environment
@@ -205,9 +205,9 @@ entry.main()
 """
 
 
-def test_the_first_telegram_of_a_run_waits_for_no_library_that_only_its_files_need(run_file: Path) -> None:
-    words = [sys.executable, "-c", AT_FIRST_TELEGRAM, "run", str(run_file), "-q", "--output", "report"]
-    done = subprocess.run(words, cwd=run_file.parent, capture_output=True, text=True, timeout=GUARD_S, check=False)
+def test_the_first_telegram_of_a_run_waits_for_no_library_that_only_its_files_need(run_path: Path) -> None:
+    words = [sys.executable, "-c", AT_FIRST_TELEGRAM, "run", str(run_path), "-q", "--output", "report"]
+    done = subprocess.run(words, cwd=run_path.parent, capture_output=True, text=True, timeout=GUARD_S, check=False)
     imported = set(done.stderr.split())
     assert "pydantic" in imported, done.stderr
     assert not imported & {

@@ -53,7 +53,7 @@ def _poor_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("lost", [{"partial": 1}, {"missing": 1}])
-def test_the_two_likeliest_causes_come_with_their_commands(lost: dict[str, int]) -> None:
+def test_the_two_likeliest_causes_come_with_their_commands(lost: dict[str, Any]) -> None:
     first, second = host_causes(ended(**lost))
     assert "4,096 bytes" in first
     assert "sysctl -w net.core.rmem_max=" in first

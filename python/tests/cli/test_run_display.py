@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from rashpa.cli.run import run_display
 from rashpa.cli.run.run_display import RunDisplay
 from rashpa.cli.titled import Titled
 from rashpa.control.books.outcome import Progress
@@ -42,7 +41,7 @@ def progress(decided: int, to_write: int, elapsed_s: float) -> Progress:
 
 def test_a_slow_sink_at_the_end_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(run_display.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("rashpa.cli.run.run_display.time.monotonic", lambda: now[0])
     path = tmp_path / "run.toml"
     path.write_text(RUN)
     said = io.StringIO()
@@ -84,7 +83,7 @@ def running(decided: int, vetoed: int = 0, missing: int = 0, elapsed_s: float = 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [0.0]
-    monkeypatch.setattr(run_display.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("rashpa.cli.run.run_display.time.monotonic", lambda: now[0])
     return now
 
 

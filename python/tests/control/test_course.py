@@ -5,6 +5,7 @@ import asyncio
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,8 +67,8 @@ class Given:
     def _heard(self, name: str) -> Callable[[telegram.Telegram], None]:
         return lambda order: self.told.append((name, type(order).__name__))
 
-    def _configured(self, plan: Plan, name: str) -> Callable[[Configure], Configured]:
-        def answer(order: Configure) -> Configured:
+    def _configured(self, plan: Plan, name: str) -> Callable[[Configure | telegram.Join], Configured]:
+        def answer(order: Configure | telegram.Join) -> Configured:
             dtps = plan.dtps_from(name) if name in {one.name for one in plan.emulators} else plan.dtps_of(name)
             places = tuple(
                 Placement(
@@ -118,7 +119,13 @@ def test_who_refuses_a_claim_is_not_ours_and_who_says_nothing_may_be(plain: Give
 
 def test_receivers_are_configured_first_and_armed_before_emulators(plain: Given) -> None:
     armed: list[telegram.Arm] = []
-    plain.clients["one"].hear = lambda order: (plain.told.append(("one", type(order).__name__)), armed.append(order))
+
+    def hear(order: telegram.Telegram) -> None:
+        plain.told.append(("one", type(order).__name__))
+        if isinstance(order, telegram.Arm):
+            armed.append(order)
+
+    plain.clients["one"].hear = hear
     asyncio.run(plain.course._configure())
     assert plain.told[0] == ("one", "Configure")
     assert {name for name, order in plain.told[1:3] if order == "Configure"} == {"upper", "lower"}
@@ -153,7 +160,7 @@ def test_what_is_too_much_is_refused_or_a_caution(
         ({}, ""),
     ],
 )
-def test_a_node_that_answers_may_be_in_trouble(plain: Given, change: dict[str, str], says: str) -> None:
+def test_a_node_that_answers_may_be_in_trouble(plain: Given, change: dict[str, Any], says: str) -> None:
     assert plain.course._trouble_of("one") is None, "it was not heard of yet"
     own = replace(plain.clients["one"].status_now, state="running", holder=HOLDER)
     plain.fleet.keep("one", replace(own, **change))

@@ -238,7 +238,8 @@ class _Joins:
             node="emulator", endpoints=(Endpoint(address="127.0.0.1", port=2, qpn=0, rkey=0, credit_offset=0),)
         )
         self.nodes, self.fleet = _Nodes(self.client), Fleet(plan, dict(self.clients), HOLDER)
-        self.groups, self.capabilities, self.followed = GroupCourse(self.fleet), dict[str, Capabilities](), []
+        self.groups, self.capabilities = GroupCourse(self.fleet), dict[str, Capabilities]()
+        self.followed: list[Joined] = []
         desk = join_desk(journal)
         self.joining = Joining(
             self.fleet, self.nodes, self.groups, self.capabilities, desk, self.followed.append, forced=False

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -45,7 +46,7 @@ def run_text(frames: int, rate_hz: float, port: int) -> str:
     )
 
 
-ENDLESS = {"frames": 100_000, "rate_hz": 50.0}
+ENDLESS: dict[str, Any] = {"frames": 100_000, "rate_hz": 50.0}
 
 
 def plan_of(tmp_path: Path, extra: str = "", frames: int = 120, rate_hz: float = 0.0, port: int = 0) -> Plan:
@@ -228,7 +229,7 @@ def test_what_others_refuse_because_a_node_has_died_is_no_refusal(
 
 @pytest.mark.parametrize("role", ["receiver", "emulator"])
 def test_a_killed_node_is_named_with_the_first_missing_image_in_bounded_time(tmp_path: Path, role: str) -> None:
-    plan = plan_of(tmp_path, **ENDLESS)  # type: ignore[arg-type]
+    plan = plan_of(tmp_path, **ENDLESS)
     outcome, seconds = _run_and_strike(plan, lambda manager: os.kill(_pid(manager, role), signal.SIGKILL))
     assert not outcome.good
     assert f"{role} (process" in outcome.problem
@@ -254,7 +255,7 @@ def test_a_node_that_is_killed_after_its_books_are_taken_costs_the_run_nothing(t
 @pytest.mark.parametrize("role", ["receiver", "emulator"])
 def test_a_node_that_hangs_is_named_in_bounded_time(tmp_path: Path, role: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rashpa.control.nodes.local_node._CLOSE_S", 0.5)
-    plan = plan_of(tmp_path, **ENDLESS)  # type: ignore[arg-type]
+    plan = plan_of(tmp_path, **ENDLESS)
 
     def hang(manager: Manager) -> None:
         # a loaded machine may leave a node that does not hang without an answer for a second
@@ -268,7 +269,7 @@ def test_a_node_that_hangs_is_named_in_bounded_time(tmp_path: Path, role: str, m
 
 
 def test_an_interrupt_ends_both_nodes_and_names_the_first_missing_image(tmp_path: Path) -> None:
-    plan = plan_of(tmp_path, **ENDLESS)  # type: ignore[arg-type]
+    plan = plan_of(tmp_path, **ENDLESS)
     pids: list[int] = []
 
     def strike(manager: Manager) -> None:
@@ -290,7 +291,7 @@ def test_nobody_else_gives_orders_to_the_nodes_of_a_run_and_its_token_is_nowhere
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RASHPA_TOKEN", "of-the-site")
-    plan = plan_of(tmp_path, **ENDLESS)  # type: ignore[arg-type]
+    plan = plan_of(tmp_path, **ENDLESS)
     paths = ("status", "capabilities", "metrics", "preview?buffer=full", "books?table=decisions&buffer=full")
     seen: list[int] = []
 

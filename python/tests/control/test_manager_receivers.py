@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -199,7 +200,7 @@ def test_a_receiver_that_stands_still_is_found_while_the_other_goes_on(
             self._stopping.wait()
         read(self, connection)
 
-    counters = StallWatch._counters
+    counters: Any = StallWatch._counters
     # a fake source never waits for credits, so what it sends is left out of the news
     monkeypatch.setattr(StallWatch, "_counters", lambda self, name, last: counters(self, name, last)[1:])
     monkeypatch.setattr(FakeDestination, "_read", deaf)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -94,7 +95,8 @@ def test_a_detector_that_is_turned_as_a_whole_keeps_its_own_axes(tmp_path: Path)
     ]
     plan = plan_of(tmp_path, turned)
     assert [(one.x, one.y) for one in plan.file.detector.module] == [(0, 0), (0, 40), (70, 0)]
-    assert (plan.file.detector.beam_center_x, plan.file.detector.beam_center_y) == (
+    centre: tuple[Any, Any] = (plan.file.detector.beam_center_x, plan.file.detector.beam_center_y)
+    assert centre == (
         10.0,
         pytest.approx(-39.68, abs=0.01),
     )
@@ -317,9 +319,11 @@ BAD = [
 def mask_of(plan: Plan) -> NDArray[np.uint32]:
     """Return the mask of the buffer's image, as its receiver makes it of what it is told."""
     configure = destination_telegram(plan, plan.receivers[0])
-    assert isinstance(decode(encode(configure)), telegram.Configure)
-    order = decode(encode(configure)).destination  # type: ignore[union-attr]
-    return gaps_of_buffer(order.buffers[0]) | bad_of_buffer(order.buffers[0])
+    order = decode(encode(configure))
+    assert isinstance(order, telegram.Configure)
+    assert order.destination is not None
+    (buffer, *_) = order.destination.buffers
+    return gaps_of_buffer(buffer) | bad_of_buffer(buffer)
 
 
 def bad_by_hand() -> list[NDArray[np.bool_]]:

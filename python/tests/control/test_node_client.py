@@ -117,7 +117,7 @@ class _AtState:
 
 @pytest.mark.parametrize("state", list(RunState))
 @pytest.mark.parametrize("order", [telegram.Pause(), telegram.Resume(), telegram.Stop(), telegram.Trigger()], ids=str)
-def test_an_order_to_a_node_that_has_finished_is_no_failure(order: telegram.Order, state: RunState) -> None:
+def test_an_order_to_a_node_that_has_finished_is_no_failure(order: telegram.Telegram, state: RunState) -> None:
     async def give() -> str:
         client = NodeClient("it", "http://it", transport=httpx.MockTransport(_AtState(state).answer))
         try:

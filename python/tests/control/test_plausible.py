@@ -32,7 +32,7 @@ def run_file(frames: int = 10, sink: dict[str, Any] | None = None, **detector: f
     ],
 )
 def test_a_value_in_another_unit_is_said_with_that_unit(key: str, value: float, said: str) -> None:
-    (text,) = plausibility_cautions(*run_file_of(run_file(**{key: value})))
+    (text,) = plausibility_cautions(*run_file_of(run_file(10, None, **{key: value})))
     assert f"detector.{key}" in text
     assert said in text
 

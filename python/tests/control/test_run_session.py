@@ -57,7 +57,7 @@ def test_triggers_let_frames_be_taken_and_the_run_is_stopped_in_order(tmp_path: 
 
     async def drive() -> list[int]:
         await asyncio.wrap_future(session.start())
-        seen = []
+        seen: list[int] = []
         for _ in range(3):
             await asyncio.wrap_future(session.trigger(4))
             wanted = 4 * (len(seen) + 1)
@@ -86,9 +86,9 @@ def test_counts_stand_when_the_nodes_are_reset(tmp_path: Path) -> None:
         async def status(self) -> Status:
             return Status(node="node", role="receiver", state="idle")
 
-    clients = session._manager.clients
+    clients: Any = session._manager.clients
     node = clients[plan.receivers[0].name]
-    clients[plan.receivers[0].name] = Reset()  # type: ignore[assignment]
+    clients[plan.receivers[0].name] = Reset()
     session.look().result(WAIT_S)
     assert session.counts("b").decided == 4
     clients[plan.receivers[0].name] = node

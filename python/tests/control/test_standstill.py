@@ -137,7 +137,8 @@ def test_packets_of_another_run_are_red_within_a_second(tmp_path: Path) -> None:
         sender = TrialSender(0, 1, answer.endpoints[0], answer.placements[0], "127.0.0.1", Verdicts(), True)
         await client.order(telegram.Arm(endpoints=(sender.endpoint,)))
         await client.order(telegram.Start())
-        standstill, began, said = Standstill(), time.monotonic(), ()
+        standstill, began = Standstill(), time.monotonic()
+        said: tuple[str, ...] = ()
         try:
             while not said and time.monotonic() - began < 30.0:
                 sender.line(0, 0, bytes(256), Spoilt(key=1))

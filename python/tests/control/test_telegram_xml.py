@@ -13,6 +13,7 @@ from lxml import etree
 from rashpa.control.runfile.buffer_section import Buffer
 from rashpa.control.runfile.node_sections import OnlyEmulator, OnlyReceiver
 from rashpa.control.runfile.schemas import schema_path
+from rashpa.control.runfile.section import Section
 from rashpa.control.telegrams import telegram, telegram_capabilities, telegram_orders, telegram_plan, telegram_status
 from rashpa.control.telegrams.telegram_xml import MAX_BYTES, TelegramError, decode, encode
 from rashpa.testing.telegram_samples import telegram_samples
@@ -176,7 +177,7 @@ def test_the_shape_of_the_detector_and_the_other_side_follow_from_what_is_said()
 
 
 def test_an_order_has_the_defaults_of_the_run_file() -> None:
-    of_file = {
+    of_file: dict[type, type[Section]] = {
         telegram.Buffer: Buffer,
         telegram.Destination: OnlyReceiver,
         telegram.Source: OnlyEmulator,
@@ -330,7 +331,9 @@ def test_mutated_telegrams_are_read_or_refused_and_nothing_else() -> None:
 )
 def test_no_part_of_a_telegram_is_built_by_position(module: ModuleType) -> None:
     parts = [
-        one for one in vars(module).values() if dataclasses.is_dataclass(one) and one.__module__ == module.__name__
+        one
+        for one in vars(module).values()
+        if isinstance(one, type) and dataclasses.is_dataclass(one) and one.__module__ == module.__name__
     ]
     assert parts
     assert {

@@ -125,7 +125,7 @@ def test_an_alarm_begins_is_acknowledged_and_ends_and_all_of_it_is_recorded(plan
     assert board.acknowledge("slots full", " Ada \n Lovelace", "::1")
     assert board.alarms[0].by == "Ada Lovelace"
     board.look(good, _course(good))
-    assert board.alarms == (), "over, and known"
+    assert not board.alarms, "over, and known"
     board.look(full, _course(full))
     board.look(good, _course(good))
     (alarm,) = board.alarms

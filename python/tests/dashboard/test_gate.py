@@ -131,9 +131,9 @@ def test_no_cookie_of_another_port_closes_the_page(served: Served, cookie: dict[
     own = cookie["cookie"]
     text = strange.format(own=own.partition("=")[0]) if "{own}" in strange else strange
     for given in (f"{text}; {own}", f"{own}; {text}", f"{text};{own};{text}"):
-        assert httpx.get(f"{served.base}page.js", headers=[("cookie", given.encode())]).status_code == 200, given
-    assert httpx.get(f"{served.base}page.js", headers=[("cookie", text.encode())]).status_code == 401
+        assert httpx.get(f"{served.base}page.js", headers=[(b"cookie", given.encode())]).status_code == 200, given
+    assert httpx.get(f"{served.base}page.js", headers=[(b"cookie", text.encode())]).status_code == 401
     assert (
-        httpx.get(f"{served.base}page.js", headers=[("cookie", text.encode()), ("cookie", own.encode())]).status_code
+        httpx.get(f"{served.base}page.js", headers=[(b"cookie", text.encode()), (b"cookie", own.encode())]).status_code
         == 200
     )

@@ -52,9 +52,9 @@ def test_counters_are_unpacked_as_numpy_does(bits: int) -> None:
         for across in (0, 1):
             rows = slice(down * height, (down + 1) * height)
             columns = slice(across * width, (across + 1) * width)
-            to = (slice(down * (height + 2), down * (height + 2) + height),)
-            to += (slice(across * (width + 3), across * (width + 3) + width),)
-            expected[:, *to] = counters[:, rows, columns]
+            to_rows = slice(down * (height + 2), down * (height + 2) + height)
+            to_columns = slice(across * (width + 3), across * (width + 3) + width)
+            expected[:, to_rows, to_columns] = counters[:, rows, columns]
     np.testing.assert_array_equal(found, expected)
 
 

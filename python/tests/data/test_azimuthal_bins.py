@@ -96,7 +96,8 @@ def sums(made: dict[str, NDArray[Any]]) -> Reals:
     if "bins" in made:
         counted = made["bins"] != NO_BIN
         return np.bincount(made["bins"][counted], minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
-    return np.bincount(made["share_bins"], weights=made["shares"], minlength=shape[0] * shape[1]).reshape(shape)
+    added = np.bincount(made["share_bins"], weights=made["shares"], minlength=shape[0] * shape[1])
+    return added.reshape(shape).astype(np.float64)
 
 
 def histogram(

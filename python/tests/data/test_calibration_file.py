@@ -29,7 +29,7 @@ def maps(seed: int = 0, gain: bool = True) -> ModuleMaps:
     three = np.arange(3 * HEIGHT * WIDTH, dtype=np.float32).reshape(3, HEIGHT, WIDTH) + seed
     mask = np.zeros((HEIGHT, WIDTH), np.uint32)
     mask[1, 2] = 2
-    return ModuleMaps(three, three / 10, mask, -three - 1 if gain else None, "M049", (30, 31, 32))
+    return ModuleMaps(three, three / np.float32(10), mask, -three - 1 if gain else None, "M049", (30, 31, 32))
 
 
 def written(folder: Path, modules: int = 2, gain: bool = True) -> Path:

@@ -8,8 +8,9 @@ import hdf5plugin  # noqa: F401  (reads the images)
 import numpy as np
 import pytest
 
-from rashpa.data.making.frames_file import frames_path, no_value, write_frames_file
+from rashpa.data.making.frames_file import frames_path, write_frames_file
 from rashpa.data.parts.run_parts import StoredRunError
+from rashpa.data.stored.stored_piece import no_value
 from rashpa.testing.stored_run import ACCEPTED, COLUMNS, IMAGES, ROWS, make_run, pixels
 
 

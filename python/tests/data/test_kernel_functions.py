@@ -25,7 +25,7 @@ def test_every_kernel_is_a_function_with_its_parameters(name: str) -> None:
     assert {one["name"] for one in declared["parameters"]} <= set(arguments)
     assert ("calibration" in arguments) == declared["calibration"]
     assert declared["purpose"].lower()[:20] in function.__doc__.lower()
-    assert name in rashpa.kernel.__all__
+    assert name in vars(rashpa.kernel)["__all__"]
 
 
 def test_the_stub_is_up_to_date() -> None:

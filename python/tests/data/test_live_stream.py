@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 import rashpa
 from rashpa.data.stored.live import LiveError
+from rashpa.data.stream.live_stream import LiveStream
 from rashpa.testing.waiting import eventually
 
 cbor2 = pytest.importorskip("cbor2")
@@ -39,10 +40,16 @@ def endpoint_of(sender: Any) -> str:
     return f"tcp://127.0.0.1:{sender.bind_to_random_port('tcp://127.0.0.1')}"
 
 
+def live(*words: Any, **more: Any) -> LiveStream:
+    images = rashpa.live(*words, **more)
+    assert isinstance(images, LiveStream)
+    return images
+
+
 def test_images_come_until_the_end_of_their_series_and_gaps_are_counted(sender: Any) -> None:
     endpoint = endpoint_of(sender)
-    found = {"frame_number": 70, "completeness": "partial", "values": {"bright": 3}}
-    images = rashpa.live(endpoint, 30.0)  # connected: a socket without a reader takes nothing
+    found: dict[str, Any] = {"frame_number": 70, "completeness": "partial", "values": {"bright": 3}}
+    images = live(endpoint, 30.0)  # connected: a socket without a reader takes nothing
     for one in (
         message("start", number_of_images=9, channels=["threshold_1"]),
         image(0),
@@ -68,7 +75,7 @@ def test_images_come_until_the_end_of_their_series_and_gaps_are_counted(sender: 
 
 def test_the_start_of_another_series_ends_it_and_strays_do_not(sender: Any) -> None:
     endpoint = endpoint_of(sender)
-    with rashpa.live(endpoint, 30.0) as images:
+    with live(endpoint, 30.0) as images:
         for one in (
             *(image(8, number=7), image(9, number=7), message("end", number=7)),  # left of an aborted one
             *(message("start"), image(0), image(5, number=7), message("end", number=7), image(1)),
@@ -82,7 +89,7 @@ def test_the_start_of_another_series_ends_it_and_strays_do_not(sender: Any) -> N
 def test_of_pub_images_come_also_without_their_start_until_another_series_begins() -> None:
     with zmq.Context() as context, context.socket(zmq.PUB) as socket:
         socket.linger = 0
-        with rashpa.live(endpoint_of(socket), 2.0, pattern="pub") as images:
+        with live(endpoint_of(socket), 2.0, pattern="pub") as images:
             eventually(lambda: _heard(socket, images, image(8, number=7)))
             for one in (message("start"), image(0), message("end")):
                 socket.send(one)
@@ -90,7 +97,7 @@ def test_of_pub_images_come_also_without_their_start_until_another_series_begins
     assert [one for one in rest if one != 8] == [0]
 
 
-def _heard(socket: Any, images: Any, first: bytes) -> bool:
+def _heard(socket: Any, images: LiveStream, first: bytes) -> bool:
     """Whether the reader is connected: what is sent before then is lost."""
     socket.send(first)
     try:

@@ -54,8 +54,10 @@ def counts(images: Array, way: str) -> NDArray[np.bool_]:
 def said(images: Array, way: str) -> dict[str, Any]:
     """Arguments of a kernel: the array, and what is said of it."""
     if way == "own":
-        kind = "not_a_number" if images.dtype.kind == "f" else "minimum" if images.dtype.kind == "i" else "maximum"
-        return {"images": with_masking(images, Masking(kind))}
+        if images.dtype.kind == "f":
+            return {"images": with_masking(images, Masking("not_a_number"))}
+        kind = Masking("minimum") if images.dtype.kind == "i" else Masking("maximum")
+        return {"images": with_masking(images, kind)}
     return {"images": images} if way == "plain" else {"images": images, "masked": "delivered"}
 
 
@@ -88,9 +90,10 @@ def check_sums(found: Found, images: Array, there: NDArray[np.bool_]) -> None:
     some = there.any(0)
     least = np.iinfo(np.int64).min if images.dtype.kind != "f" else -np.inf
     np.testing.assert_array_equal(made["max"][0][some], np.where(there, whole(images), least).max(0)[some])
-    assert made["max"].masked.kind == (
-        "none" if some.all() else "minimum" if images.dtype.kind == "i" else "maximum"
-    ) or (images.dtype.kind == "f")
+    largest: Any = made["max"]
+    assert largest.masked.kind == ("none" if some.all() else "minimum" if images.dtype.kind == "i" else "maximum") or (
+        images.dtype.kind == "f"
+    )
     two = there.sum(0) > 1
     exact = [
         np.var([int(v) for v in kept[there[:, y, x], y, x]], ddof=1) for y, x in zip(*np.nonzero(two), strict=True)
@@ -139,7 +142,7 @@ def test_a_number_counts_as_the_array_says(kernel: str, pixel: str, unit: str) -
 def test_a_sum_below_zero_is_kept_where_no_minimum_is_asked_for(unit: str) -> None:
     images = with_masking(np.array([[[-3, 1]], [[0, 0]], [[1, 1]]], np.int16), Masking("minimum"))
     for least, kept in (None, [0, 1, 2]), (0, [0, 1, 2]), (1, [2]):
-        asked = {} if least is None else {"min_counts": least}
+        asked: dict[str, Any] = {} if least is None else {"min_counts": least}
         found = rashpa.kernel.total_counts(images, **asked, unit=unit, stack=3)
         assert found.columns["total_counts"].tolist() == [-2, 0, 2]
         assert found.accepted.tolist() == kept
@@ -172,9 +175,9 @@ def test_a_number_counts_in_rings_as_the_array_says(errors: str, pixel: str, uni
         arrays, _ = pipeline(arguments["images"]).profiles["azimuthal"]
         there = counts(images, way)
         for ring in range(RINGS):
-            part = (slice(None), *np.nonzero(given["bins"] == ring))
-            signal = np.where(there, whole(images), 0)[part].sum(1)
-            np.testing.assert_allclose(arrays["norm"][:, ring], there[part].sum(1))
+            rows, columns = np.nonzero(given["bins"] == ring)
+            signal = np.where(there, whole(images), 0)[:, rows, columns].sum(1)
+            np.testing.assert_allclose(arrays["norm"][:, ring], there[:, rows, columns].sum(1, dtype=np.float64))
             np.testing.assert_allclose(arrays["sum_signal"][:, ring], signal, rtol=1e-9, atol=1e-6)
 
 

@@ -3,6 +3,7 @@
 
 import doctest
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def test_every_second_image_of_an_array_is_read_where_it_lies() -> None:
 
 
 def calibrated() -> tuple[np.ndarray, Calibration]:
-    made = datasets.dataset_from_spec({"kind": "jungfrau", "modules": 1, "frames": 5}, datasets.Path())
+    made = datasets.dataset_from_spec({"kind": "jungfrau", "modules": 1, "frames": 5}, Path())
     return np.stack([made.dataset.frame(0, n) for n in range(5)]), made.calibration[0]
 
 
@@ -210,11 +211,11 @@ def test_maps_of_another_type_with_the_same_numbers_are_taken() -> None:
         "gain": np.ones((3, 16, 32)),
         "pedestal": np.zeros((3, 16, 32), int),
     }
-    found = [
+    plain, other = (
         Pipeline(kernels, (16, 32), np.uint16, calibration=one, module_shape=(16, 32))(given).pixels
         for one in (maps(), maps(**changed))
-    ]
-    np.testing.assert_array_equal(*found)
+    )
+    np.testing.assert_array_equal(plain, other)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +231,7 @@ def test_arrays_that_would_change_are_refused(key: str, array: np.ndarray) -> No
 def test_numbers_of_images_that_would_change_are_refused(key: str, values: list[int]) -> None:
     given = images(3)
     with pytest.raises(_native.ConfigError, match=f"{key}: its values do not fit"):
-        Pipeline([COUNT], given.shape[1:], given.dtype)(given, **{key: values})  # type: ignore[arg-type]
+        Pipeline([COUNT], given.shape[1:], given.dtype)(given, **{key: values})
 
 
 @kernel(takes=["uint16", "int16"], columns=[Column("bright", "uint32")], reasons=["too_dark"])

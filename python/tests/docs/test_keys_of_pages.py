@@ -55,7 +55,7 @@ def keys() -> dict[str, dict[str, list[dict[str, Any]]]]:
 
 def allows(options: list[dict[str, Any]], value: Any) -> bool:
     """Return whether one of the schemas takes the value; texts and numbers are looked at by type alone, lists and tables not at all."""
-    types = {"string": str, "boolean": bool, "integer": int, "number": (int, float)}
+    types: dict[str, type | tuple[type, ...]] = {"string": str, "boolean": bool, "integer": int, "number": (int, float)}
     if isinstance(value, list | dict):
         return True
     for option in options:

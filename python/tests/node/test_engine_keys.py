@@ -17,6 +17,7 @@ from rashpa.control.runfile import engine_keys  # noqa: E402
 from rashpa.control.runfile.engine_keys import MODELS, BufferKeys, FaultsKeys, keys_of, stub_text  # noqa: E402
 from rashpa.control.runfile.run_file import Buffer, Faults, Group, Run  # noqa: E402
 from rashpa.control.runfile.schemas import schema_path  # noqa: E402
+from rashpa.control.runfile.section import Section  # noqa: E402
 from rashpa.control.telegrams import telegram  # noqa: E402
 from rashpa.control.telegrams.telegram_xml import encode  # noqa: E402
 from rashpa.node.engine.native_emulator import _fault_plan  # noqa: E402
@@ -31,7 +32,8 @@ def test_the_schema_of_sections_is_what_the_native_module_declares() -> None:
     assert [tuple(model.model_fields) for model in MODELS] == [
         tuple(one["name"] for one in DECLARED[section]) for section in ("run", "faults", "group", "buffer")
     ]
-    for section, model in {"run": Run, "faults": Faults, "group": Group, "buffer": Buffer}.items():
+    sections: dict[str, type[Section]] = {"run": Run, "faults": Faults, "group": Group, "buffer": Buffer}
+    for section, model in sections.items():
         assert {one["name"] for one in DECLARED[section]} <= set(model.model_fields), section
     assert stub_text() == (Path(engine_keys.__file__).with_suffix(".pyi")).read_text(encoding="utf-8")
 
@@ -88,7 +90,7 @@ def test_every_key_of_a_buffer_is_refused_beyond_its_bounds_by_run_file_telegram
                 Buffer.model_validate({"name": "b", "sink": [{"kind": "null"}], name: value})
             with pytest.raises(native.ConfigError, match=f"buffer: {name}: "):
                 native.BufferConfig({name: value})
-            kept = element.get(name)
+            kept = element.attrib[name]
             element.set(name, str(value))
             refused = not schema.validate(good)
             element.set(name, kept)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
 import rashpa
-from rashpa.control.plan.run_plan import RunFileError, load_plan
+from rashpa.control.plan.run_plan import load_plan
+from rashpa.control.runfile.run_file_reader import RunFileError
 from rashpa.control.telegrams.telegram import FeedbackStatus
 from rashpa.data.stored.run_facts import COMPLETENESS, DECISIONS
 from rashpa.data.stream.feedback_record import Image

@@ -159,7 +159,7 @@ def test_an_engine_that_fails_is_one_entry_and_one_traceback(
         def fail(_: float) -> bool:
             raise RuntimeError("the device is gone")
 
-        engine.wait = fail  # type: ignore[method-assign]
+        engine.wait = fail  # type: ignore[method-assign, assignment]
         return engine
 
     monkeypatch.setattr(nodes["receiver"]._factory, "make", failing)

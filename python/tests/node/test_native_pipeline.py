@@ -22,7 +22,7 @@ from rashpa.testing.run_file import run_file
 FRAMES = 24
 
 
-def run_text(output: Path, pixel: str, frames: int) -> str:
+def run_text(output: Path, pixel: str, frames: Path) -> str:
     return run_file(
         run={"name": "counts", "frames": 24, "output": output},
         detector={"pixel": pixel},

@@ -124,7 +124,7 @@ def test_a_transition_beyond_its_deadline_is_a_fault_that_reset_leads_out_of(mon
         assert isinstance(fault, telegram.Fault)
         assert fault.code == "deadline"
         assert "r: Configure did not end within 0.05 s" in fault.text
-        assert node.state is RunState.fault
+        assert RunState(node.state) is RunState.fault
         assert node.status().notifications[-1].what == "fault"
         go_on.set()
         await node.obey(telegram.Reset())

@@ -112,7 +112,7 @@ def test_the_last_words_are_said_however_long_the_flood_was_over(
     monkeypatch: pytest.MonkeyPatch, pause_s: float, ticks: int, own: bytes
 ) -> None:
     now = 0.0
-    monkeypatch.setattr(printed_drain.time, "monotonic", lambda: now)
+    monkeypatch.setattr("rashpa.node.host.printed_drain.time.monotonic", lambda: now)
     said = KeptOutlet()
     drain = printed_drain.Drain(KeptOutlet(), said)
     for _ in range(3):

@@ -41,8 +41,8 @@ def texts_of(values: Any) -> list[str]:
 
 def test_what_only_the_source_says_is_taken_over(tmp_path: Path) -> None:
     found, master = processed(tmp_path, foreign(tmp_path / "f.h5"))
-    (said,) = found.cautions  # of its own contradiction
-    assert "its beam centre 11.5, 7.25 is 24.7 pixels from where its axes put it (11.63, -17.44)" in said
+    (caution,) = found.cautions  # of its own contradiction
+    assert "its beam centre 11.5, 7.25 is 24.7 pixels from where its axes put it (11.63, -17.44)" in caution
     with h5py.File(master) as file:
         entry, detector = file["entry"], file["entry/instrument/detector"]
         said = {
@@ -64,7 +64,7 @@ def test_what_only_the_source_says_is_taken_over(tmp_path: Path) -> None:
         assert (entry["start_time"][()], entry["end_time"][()]) == (b"2025-03-01T10:00:00Z", b"2025-03-01T10:00:09Z")
         assert detector["saturation_value"][()] == 900
         mask = detector["pixel_mask"][()]
-        assert (mask[3, 4], mask[10, 0], np.count_nonzero(mask)) == (2, 1 << 8, 65)
+        assert (mask[3, 4], mask[10, 0], int(np.count_nonzero(mask))) == (2, 1 << 8, 65)
         process = entry["process"]
         assert process.attrs["NX_class"] == "NXprocess"
         assert process["program"][()] == b"rashpa process"

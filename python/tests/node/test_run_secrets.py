@@ -14,6 +14,7 @@ from rashpa.control.plan.model import Plan
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run.manager import Manager
 from rashpa.control.runfile.token import new_token
+from rashpa.control.telegrams import telegram
 
 pytest.importorskip("rashpa._native", reason="the compiled part of rashpa is not built")
 
@@ -63,7 +64,7 @@ def spread(values: list[int], bits: int) -> None:
 
 def test_keys_and_queue_pairs_of_receivers_are_random_in_each_run(tmp_path: Path) -> None:
     plan = plan_of(tmp_path)
-    ends = []
+    ends: list[telegram.Endpoint] = []
     for _ in range(RUNS):
         engine = receiver_of(plan)
         ends += engine.configured("r").endpoints
@@ -89,7 +90,8 @@ def test_first_sequence_numbers_keys_and_queue_pairs_of_sources_are_random_in_ea
     plan = plan_of(tmp_path, more=more)
     receiver = receiver_of(plan)
     answer = receiver.configured("r")
-    numbers, ends = [], []
+    numbers: list[int] = []
+    ends: list[telegram.Endpoint] = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listening:
         listening.bind(("127.0.0.1", 0))
         listening.settimeout(60)

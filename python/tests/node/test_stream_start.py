@@ -88,7 +88,7 @@ def test_all_that_a_start_says_is_in_the_files(tmp_path: Path) -> None:
         steps = [detector[f"module_0/{name}_pixel_direction"][()] for name in ("fast", "slow")]
         assert steps == pytest.approx([7.5e-5, 8e-5])
         said = json.loads(file["entry/rashpa/stream_start"][()])
-        assert check_file(one.files[0]).good, "pixels lie where the beam centre says, translated or not"
+        assert check_file(Path(one.files[0])).good, "pixels lie where the beam centre says, translated or not"
         assert said["goniometer"] == {"omega": {"increment": 0.1, "start": 90.0}}
         assert said.keys() >= FULL.keys()
 

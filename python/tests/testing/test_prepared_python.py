@@ -45,7 +45,11 @@ def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
 def facts(folder: Path, **how: Any) -> dict[str, Any]:
     """Return the facts that a process finds about itself. It takes the place of a node, which starts no others."""
     (folder / "facts_of_process.py").write_text(FACTS)
-    given = {"cwd": folder, "env": {**os.environ, "OF_THE_TEST": "é"}, "stdin": subprocess.DEVNULL} | how
+    given: dict[str, Any] = {
+        "cwd": folder,
+        "env": {**os.environ, "OF_THE_TEST": "é"},
+        "stdin": subprocess.DEVNULL,
+    } | how
     done = subprocess.run([sys.executable, *MODULE, "receiver"], capture_output=True, text=True, check=False, **given)
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))

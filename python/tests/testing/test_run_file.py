@@ -3,6 +3,7 @@
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,8 +41,8 @@ def test_keys_go_over_those_of_their_table_and_none_leaves_one_out() -> None:
 
 
 def test_lists_of_tables_and_a_dataset_of_another_kind_replace_what_is_there() -> None:
-    receivers = [{"name": "a", "port": 0}, {"name": "b", "port": 0}]
-    buffers = [{"name": "x", "sink": [{"kind": "null"}, {"kind": "hdf5"}]}, {"name": "y"}]
+    receivers: list[dict[str, Any]] = [{"name": "a", "port": 0}, {"name": "b", "port": 0}]
+    buffers: list[dict[str, Any]] = [{"name": "x", "sink": [{"kind": "null"}, {"kind": "hdf5"}]}, {"name": "y"}]
     files = {"kind": "files", "files": [["a.npy"]]}
     made = tomllib.loads(run_file(receiver=receivers, buffer=buffers, dataset=files))
     assert (made["receiver"], made["buffer"], made["dataset"]) == (receivers, buffers, files)

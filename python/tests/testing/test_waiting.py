@@ -48,14 +48,14 @@ def test_seconds_are_longer_where_others_have_the_processor(
 ) -> None:
     """A process that has so many of ten milliseconds; threads may have more."""
     clock = count()
-    now = SimpleNamespace(value=0)
+    now = [0]
 
     def monotonic() -> float:
-        return now.value / 1000
+        return now[0] / 1000
 
     def process_time() -> float:
-        now.value = next(clock)
-        return now.value * of_ten / 10_000
+        now[0] = next(clock)
+        return now[0] * of_ten / 10_000
 
     monkeypatch.setattr("rashpa.testing.waiting.time", SimpleNamespace(monotonic=monotonic, process_time=process_time))
     assert slowed(2.0) == pytest.approx(seconds)

@@ -317,7 +317,7 @@ Reader = Callable[[memoryview], Iterator[NDArray[Any]]]
 @pytest.mark.parametrize("reader", [tiff_frames, edf_frames, cbf_frames])
 def test_any_bytes_are_frames_or_an_error_of_ours(reader: Reader, tmp_path: Path) -> None:
     small = U2[:3, :5].copy()
-    good = {
+    of_reader: dict[Reader, list[bytes]] = {
         tiff_frames: [
             tiff(rows(small, 1), small, {278: 1}),
             tiff([zlib.compress(differences(small))], small, {259: 8, 317: 2}),
@@ -326,7 +326,8 @@ def test_any_bytes_are_frames_or_an_error_of_ours(reader: Reader, tmp_path: Path
         ],
         edf_frames: [edf(small, small)],
         cbf_frames: [cbf(small.astype("i4"), tmp_path)],
-    }[reader]
+    }
+    good = of_reader[reader]
     dice = random.Random(7)
     for _ in range(1500):
         try:

@@ -87,7 +87,7 @@ def options(**values: object) -> Callable[[telegram.Configure], telegram.Configu
 def destination(**values: object) -> Callable[[telegram.Configure], telegram.Configure]:
     def changed(order: telegram.Configure) -> telegram.Configure:
         assert order.destination is not None
-        return replace(order, destination=replace(order.destination, **values))  # type: ignore[arg-type]
+        return replace(order, destination=replace(order.destination, **values))
 
     return changed
 
