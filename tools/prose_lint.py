@@ -30,6 +30,7 @@ LONGEST_TITLE = 72  # characters of a commit's title
 EXCERPT = 120
 
 NO_VERB = "docstring without a verb"
+FRAGMENT = "C++ description that begins in the middle of a sentence"
 LONG_DOCSTRING = "docstring sentence over 220 characters"
 LONG_SENTENCE = f"sentence over {LONGEST_SENTENCE} words"
 LONG_CELL = f"table cell over {LONGEST_CELL} words"
@@ -40,6 +41,8 @@ TITLE = "commit title over 72 characters or with a semicolon"
 VERBLESS = re.compile(
     r"(?:Of|In|With|As|Until|One|Some|All of|Both|Those|What|Who|Whom|Whose|Whether|For|Where|Which|How|Why|When|By)\b"
 )
+# A description in C++ begins with a verb or a noun: "Of the pixels of image()" needs the name behind it to be understood.
+MIDDLE = re.compile(r"/// (?:Of|In|With|As|Until|So|And|For|From|To|When|While|Whether|By|Before|Behind)\b")
 # "who" and "whom" stand for a noun unless they follow one for a person, "whose" after a preposition or at the beginning.
 _PERSON = r"(?<!people )(?<!person )(?<!user )(?<!users )(?<!reader )(?<!somebody )(?<!anybody )(?<!nobody )(?<!one )(?<!those )"
 _BEGINNING = r"(?:^|\n\n|\n[-#*>]+ |[.;:(|] ?|\b(?:of|for|from|to|with|by|in|on|at|than|as|into|and|or|but|beside|behind|after|before|is|are) )"
@@ -121,7 +124,11 @@ def _docstring_findings(
 
 def cpp_findings(file: str, text: str) -> Iterator[Finding]:
     """Yield what is found in the comments of a C++ file."""
+    before = ""
     for number, line in enumerate(text.splitlines(), 1):
+        if MIDDLE.match(line.strip()) and not before.startswith("///"):
+            yield Finding(FRAGMENT, file, number, excerpt(line))
+        before = line.strip()
         if comment := re.search(r"(?<!:)//[/!<]* ?(.*)", line):
             yield from nouns("C++ comments", file, number, comment[1])
 

@@ -54,7 +54,7 @@ class Nodes {
 
  protected:
   ~Nodes();
-  /// Of the page, for messages.
+  /// The path of the register page, for messages.
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return user_.path(); }
 
  private:

@@ -16,7 +16,7 @@ namespace rashpa::card {
 inline constexpr std::uint64_t kCardPage = 4096;
 inline constexpr std::uint32_t kUnitBlockPixels = 2048;
 inline constexpr std::uint32_t kUnitBeatPixels = 32;
-/// Of the calibration of a block, for each half of the lanes.
+/// Pages of calibration of a block, for each half of the lanes.
 inline constexpr std::uint32_t kUnitCalibrationPages = 6;
 
 /// Blocks of an image: its raw words, and its photons, take as many pages.
@@ -28,7 +28,7 @@ constexpr std::uint32_t unit_blocks(std::uint64_t pixels) noexcept {
 inline constexpr std::uint32_t kUnitListEntries = 16;
 inline constexpr std::uint32_t kUnitListBeatBytes = 64;
 
-/// From list to list, so that `capacity` entries have room wherever they lie among the pixels.
+/// Pages from one list to the next: `capacity` entries have room wherever they lie among the pixels.
 constexpr std::uint32_t unit_list_pages(std::uint64_t pixels, std::uint64_t capacity) noexcept {
   constexpr std::uint64_t kBeatsOfBlock = kUnitBlockPixels / kUnitListEntries;
   constexpr std::uint64_t kBeatsOfPage = kCardPage / kUnitListBeatBytes;

@@ -4,7 +4,7 @@
 
 namespace rashpa {
 
-/// When it is known how many images of a run are due.
+/// Tells when the number of images that are due in a run becomes known.
 enum class End : std::uint8_t {
   known,  ///< from the beginning
   told,   ///< when the sources have ended: until then an image is due when a later one of a DTP, or itself, has come

@@ -63,7 +63,7 @@ class Limiter {
  public:
   Limiter() noexcept = default;
   explicit Limiter(std::int64_t interval_ns) noexcept : interval_ns_(interval_ns) {}
-  /// Whether this one is said; `held_back`: how many were not since the last that was.
+  /// Returns true when this one is said; `held_back`: how many were not since the last that was.
   [[nodiscard]] bool admit(std::uint64_t& held_back) noexcept;
   /// How many were held back since the last that was said; they are forgotten.
   [[nodiscard]] std::uint64_t rest() noexcept { return held_back_.exchange(0, std::memory_order_relaxed); }
@@ -74,7 +74,7 @@ class Limiter {
   std::atomic<std::uint64_t> held_back_{0};
 };
 
-/// As write(), unless the limiter holds it back.
+/// Writes as write() does, unless the limiter holds it back.
 template <typename... Values>
 void write(Limiter& limiter, Level level, const Where& where, fmt::format_string<Values...> format,
            Values&&... values) noexcept {

@@ -47,15 +47,15 @@ std::string_view name_of(Parameter::Kind kind) noexcept;
 /// another kind or out of bounds.
 ParameterValue checked(std::string_view owner, const Parameter& parameter, const ParameterValue& value);
 
-/// For messages.
+/// The text of a value, for messages.
 std::string text_of(const ParameterValue& value);
 
-/// As JSON: a string with its quotes, a value, a declaration.
+/// The JSON text of a string (with its quotes), a value or a declaration.
 std::string json_of(std::string_view text);
 std::string json_of(const ParameterValue& value);
 std::string json_of(const Parameter& parameter);
 std::string json_of(const std::vector<Parameter>& parameters);
-/// Of sections of the run file with their declared keys: the content of schema/sections.json.
+/// The content of schema/sections.json: sections of the run file with their declared keys.
 std::string sections_json(const std::vector<std::pair<std::string, std::vector<Parameter>>>& sections);
 
 enum class Need : std::uint8_t { optional, needed };
@@ -124,7 +124,8 @@ class Parameters {
       member = static_cast<T>(std::get<std::int64_t>(value));
     }
   }
-  /// Of each declared parameter the value given, or null. Throws ConfigError for unknown, doubled and missing names.
+  /// Returns the given value of each declared parameter, or null. Throws ConfigError for unknown, doubled and missing
+  /// names.
   [[nodiscard]] std::vector<const ParameterValue*> arrange(const NamedValues& values) const;
 
   std::string owner_;
@@ -132,7 +133,7 @@ class Parameters {
   std::vector<std::function<void(Config&, const Parameter&, const ParameterValue&)>> set_;
 };
 
-/// As Parameters::arrange.
+/// Does the same as Parameters::arrange.
 std::vector<const ParameterValue*> arrange(std::string_view owner, const std::vector<Parameter>& declared,
                                            const NamedValues& values);
 

@@ -19,7 +19,7 @@ class Random {
     state_ += 0x9E3779B97F4A7C15ULL;
     return value;
   }
-  /// In (0, 1).
+  /// A number in (0, 1).
   double uniform() noexcept { return (static_cast<double>(next() >> 11) + 0.5) * 0x1p-53; }
   /// 0 … n − 1, n > 0.
   std::uint32_t below(std::uint32_t n) noexcept {

@@ -9,7 +9,7 @@
 
 namespace rashpa::dataset {
 
-/// Of a turned module.
+/// The shape of a turned module.
 constexpr ModuleShape turned_shape(const ModuleShape& shape, Orientation way) noexcept {
   const auto [width, height] = turned_sides(way, shape.width, shape.height);
   return {width, height, shape.pixel};

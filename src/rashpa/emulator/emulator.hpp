@@ -57,12 +57,14 @@ class Emulator {
   [[nodiscard]] std::vector<link::Endpoint> endpoints() const;
   /// Starts all DTPs at the same instant. Throws StateError when already started.
   void start();
-  /// Before frame `frame`, or behind the foremost that a DTP has begun, whichever is later: the same for all DTPs.
+  /// Pauses before frame `frame`, or behind the foremost frame that a DTP has begun, whichever is later. All DTPs pause
+  /// at the same frame.
   void pause(std::uint64_t frame = 0);
   /// `rate_hz`: frames a second from now on; 0: as before. Throws ConfigError for a wrong rate, and where it is
   /// fixed.
   void resume(double rate_hz = 0);
-  /// While paused: frames up to the latest that a DTP has begun; before start() none.
+  /// The number of frames up to the latest that a DTP has begun; 0 before start(). Call it while the emulator is
+  /// paused.
   [[nodiscard]] std::uint64_t begun() const noexcept;
   /// A paused run has so many frames and no more: goes on, and ends there. Throws StateError when a later frame was
   /// begun, and of a card, with groups, or with the fault reorder.

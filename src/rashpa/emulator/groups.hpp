@@ -29,10 +29,10 @@ class Groups {
   void join(std::string_view group, const GroupMember& member, std::span<const SourceDtp> dtps);
   /// The last one that has joined that group, and was never fed, goes again; nothing uses its ports any more.
   void withdraw(std::string_view group, const GroupMember& member);
-  /// Of the DTP with that id; null: its images are not dealt.
+  /// The port of the DTP with that id; null when its images are not dealt.
   [[nodiscard]] transfer::Dealer::Port* port(std::uint32_t id) const noexcept;
   void start(std::int64_t start_ns);
-  /// Of all dealers: transfer/dealer.hpp.
+  /// Calls the functions of that name on all dealers: transfer/dealer.hpp.
   void hold(std::uint64_t frame) noexcept;
   void set_pace(const transfer::Pace& pace) noexcept;
   /// Frames up to the latest that was due, of those that still deal fresh ones: at least so many.

@@ -16,7 +16,7 @@
 
 namespace rashpa::emulator {
 
-/// Of one module. The frames outlive it.
+/// The frames of one module. The frames outlive it.
 struct ModuleFrames {
   const dataset::Dataset* dataset = nullptr;
   std::uint32_t module = 0;  ///< in the dataset, which for a turned module is one of its own
@@ -36,7 +36,7 @@ class ModuleFramesStore {
   explicit ModuleFramesStore(const dataset::Dataset& dataset) : dataset_(dataset) {}
   /// Makes the copy, unless it is there. Throws as dataset::turned_frames does.
   void add(std::uint32_t module, Orientation way);
-  /// Of a module and orientation that was added.
+  /// The frames of a module and orientation that was added.
   [[nodiscard]] ModuleFrames of(const transfer::Dtp& dtp) const;
   /// The blocks in which all frames lie, which an RNIC registers.
   [[nodiscard]] std::vector<std::span<const std::byte>> memory() const;

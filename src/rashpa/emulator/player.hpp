@@ -58,9 +58,9 @@ class Pausable {
 class Endable {
  public:
   virtual ~Endable() = default;
-  /// While paused: frames up to the latest that a DTP has begun.
+  /// The number of frames up to the latest that a DTP has begun. Call it while the player is paused.
   [[nodiscard]] virtual std::uint64_t begun() const noexcept = 0;
-  /// While paused, not before begun(): the run has so many frames, and no more.
+  /// Ends the run after `frames` frames, at least begun(). Call it while the player is paused.
   virtual void end_at(std::uint64_t frames) noexcept = 0;
 };
 

@@ -20,7 +20,7 @@ struct Described {
   Results results{};
 };
 
-/// As JSON: names and types of all that entries hold by number alone. Set-up only.
+/// Returns the names and types of everything that entries hold by number, as JSON. Set-up only.
 [[nodiscard]] std::string describe(const Described& what);
 
 }  // namespace rashpa::feedback

@@ -53,7 +53,8 @@ inline constexpr std::size_t kSequence = 0;  ///< 2n + 1 while entry n is writte
 inline constexpr std::size_t kIndex = 1;
 inline constexpr std::size_t kFrame = 2;
 inline constexpr std::size_t kTimestamp = 3;  ///< ns TAI, of the detector
-/// From the lowest bit: flags of the frame record (32), completeness, decision, reason of a veto, of an error (8 each).
+/// A word of these parts, from the lowest bit: flags of the frame record (32 bits); completeness, decision, reason of a
+/// veto, reason of an error (8 bits each).
 inline constexpr std::size_t kFate = 4;
 inline constexpr std::size_t kLastPacket = 5;  ///< ns, CLOCK_MONOTONIC; 0: nothing came
 inline constexpr std::size_t kDecided = 6;     ///< ns, CLOCK_MONOTONIC

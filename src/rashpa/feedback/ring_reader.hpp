@@ -52,8 +52,8 @@ class RingReader {
   Got next();
   /// The same, waiting for one.
   Got next(std::chrono::nanoseconds timeout, Wait wait);
-  /// Of the last Got::record, until the next call: the words of its entry up to the last scalar, then the rows of each
-  /// table.
+  /// The words of the last Got::record: its entry up to the last scalar, then the rows of each table. Valid until the
+  /// next call.
   [[nodiscard]] std::span<const std::uint64_t> record() const noexcept { return {record_.data(), record_words_}; }
   /// Entries that were written over before they were read.
   [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }

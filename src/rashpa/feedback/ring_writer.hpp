@@ -42,9 +42,9 @@ class RingWriter {
 
   /// Any thread.
   [[nodiscard]] std::uint64_t published() const noexcept { return load(words_[head::kPublished]); }
-  /// Whether somebody has made the file shorter: from then on nobody reads what is published. Any thread.
+  /// Returns true when somebody has made the file shorter: from then on nobody reads what is published. Any thread.
   [[nodiscard]] bool cut() const noexcept { return mapping_.cut(); }
-  /// Of the file, and of the largest record with the description that goes with it.
+  /// The bytes of the file, and of the largest record with the description that goes with it.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return words_[head::kFileBytes]; }
   [[nodiscard]] std::uint64_t most_record_bytes() const noexcept;
   /// Where another one opens it: its path, or, where it has no name, that of the open file in this process.

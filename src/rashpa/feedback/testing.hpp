@@ -43,7 +43,7 @@ class Numbered {
   std::array<Scalar, std::size_t{kShape.columns} * kShape.capacity> rows_{};
 };
 
-/// Whether a record is image n, all of it.
+/// Returns true when a record is image n, all of it.
 inline bool is_image(std::span<const std::uint64_t> record, std::uint64_t n) {
   const std::size_t head = entry::kScalars + kColumns;
   if (record.size() != head + std::size_t{Numbered::rows_of(n)} * kShape.columns) return false;

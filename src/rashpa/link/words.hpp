@@ -40,8 +40,8 @@ enum class Flow : std::uint8_t { credits, paced };
 /// The behaviour of an idle thread: sleep in the kernel, or keep asking.
 enum class Poll : std::uint8_t { event, spin };
 
-/// Of which images a link that sees no packets compares the CRC32C of the lines in memory with the record's. `sampled`:
-/// one in 16; the others are then complete with Proof::none.
+/// The images of which a link that sees no packets compares the CRC32C of the lines in memory with that of the record.
+/// `sampled`: one in 16; the others are then complete with Proof::none.
 enum class Verify : std::uint8_t { all, sampled, off };
 
 /// Throws ConfigError that begins with `link` unless `pmtu` is 256, 512, 1024, 2048 or 4096.

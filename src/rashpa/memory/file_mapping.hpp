@@ -19,7 +19,7 @@ class FileMapping {
   FileMapping& operator=(FileMapping&& other) noexcept;
   ~FileMapping();
   [[nodiscard]] void* data() const noexcept { return data_; }
-  /// Whether the file was found shorter than its mapping. Any thread.
+  /// Returns true when the file was found shorter than its mapping. Any thread.
   [[nodiscard]] bool cut() const noexcept;
 
  private:

@@ -43,8 +43,8 @@ class Team {
 
   /// Starts a phase of `tasks` (1 … kMostTasks) tasks. Only while no phase is under way; `work` outlives it.
   void publish(Work& work, std::uint32_t tasks) noexcept;
-  /// Until the phase that this thread has published has ended, and none behind it was published by finished(). Throws
-  /// the first exception of its tasks; those behind it may have been left out.
+  /// Waits until the phase that this thread has published has ended, and finished() has published none behind it.
+  /// Throws the first exception of its tasks; those behind it may have been left out.
   void wait();
   /// A phase from its begin to its end. The caller does tasks, too, as worker number threads(). Throws as wait().
   void run(Work& work, std::uint32_t tasks);

@@ -37,7 +37,7 @@ class Recorder final : private Taker, private receiver::LineOwner {
   /// No more images come: those that did not are missing. Completes the outputs.
   void finish();
   [[nodiscard]] receiver::BufferStatus status() const;
-  /// Of the unit.
+  /// The bytes that the unit holds on its device.
   [[nodiscard]] std::size_t device_bytes() const noexcept { return runner_.device_bytes(); }
 
  private:

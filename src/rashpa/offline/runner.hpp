@@ -66,13 +66,13 @@ class Runner {
   /// the results stay in results() until the next call, and there is room for room() images. Throws ConfigError when
   /// there are more, StateError when the unit failed for good.
   void run(const Images& images);
-  /// As many images as there are; each stack goes to `taker`, which rings bell() when one can come back.
+  /// Processes `images`, as many as there are; each stack goes to `taker`, which rings bell() when one can come back.
   void run(const Images& images, Taker& taker);
-  /// Of the last run() without a taker: windows of accumulations that its end has ended.
+  /// The windows of accumulations that the end of the last run() without a taker has ended.
   [[nodiscard]] const Accumulated& open() const noexcept { return open_; }
-  /// Of the last run() without a taker.
+  /// The results of the last run() without a taker.
   [[nodiscard]] const std::vector<Stack>& results() const noexcept { return stacks_; }
-  /// By slot, for a taker that gives it back.
+  /// The stack of a slot, for a taker that gives it back.
   [[nodiscard]] Stack& stack(std::uint32_t slot) noexcept { return stacks_[slot]; }
   [[nodiscard]] std::size_t room() const noexcept { return std::size_t{config_.stack} * config_.stacks; }
   [[nodiscard]] const unit::Output& output() const noexcept { return unit_->output(); }

@@ -15,9 +15,9 @@ namespace rashpa::publish {
 /// descriptor.
 class SharedMemory {
  public:
-  /// Of the parent. Throws ResourceError.
+  /// Makes the memory of the parent. Throws ResourceError.
   SharedMemory(std::size_t bytes, std::string_view what);
-  /// In a child: the memory that it was given. Throws ResourceError, also when it is smaller.
+  /// Opens in a child the memory that it was given. Throws ResourceError, also when it is smaller.
   SharedMemory(int file, std::size_t bytes);
   [[nodiscard]] int file() const noexcept { return file_.get(); }
   [[nodiscard]] std::byte* data() const noexcept { return static_cast<std::byte*>(mapping_.data()); }
@@ -35,7 +35,7 @@ class SharedWords {
   explicit SharedWords(std::string_view what, std::size_t behind = 0) : memory_(sizeof(Words) + behind, what) {
     new (memory_.data()) Words();
   }
-  /// Of a child.
+  /// Opens the words of a child.
   explicit SharedWords(int file, std::size_t behind = 0) : memory_(file, sizeof(Words) + behind) {}
   [[nodiscard]] int file() const noexcept { return memory_.file(); }
   Words* operator->() const noexcept { return words(); }

@@ -11,11 +11,11 @@ namespace rashpa::publisher {
 
 /// The limit of strangers: connections at all sockets of a process.
 inline constexpr unsigned kMostConnections = 512;
-/// Of a message from outside: subscriptions and handshakes are all that comes.
+/// The most bytes of a message from outside: consumers send subscriptions and handshakes alone.
 inline constexpr std::int64_t kMostBytesFromOutside = 256;
 /// Messages from outside that are read before something is sent again.
 inline constexpr int kMostMessages = 64;
-/// Of all of them together; a listener to one buffer needs one.
+/// The most subscriptions of all consumers together; a listener to one buffer needs one.
 inline constexpr std::uint64_t kMostSubscriptions = 4096;
 
 /// Where connections come in to a socket of ZeroMQ: by a listening socket that the parent has. While as many are there

@@ -60,7 +60,7 @@ class Outlet {
   /// Sockets that have something to read when look() has something to see.
   [[nodiscard]] std::array<void*, 2> watched() const noexcept { return {entrance_->monitor(), subscriptions_socket()}; }
 
-  /// To all connected consumers.
+  /// Sends to all connected consumers.
   bool send_start(const Message& message) noexcept;
   SentTo send_image(const Message& message) noexcept;
   bool send_end(const Message& message) noexcept { return message.send(socket_); }

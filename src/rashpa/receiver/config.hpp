@@ -68,8 +68,8 @@ struct SinkConfig {
   bool reads_pixels = true;  ///< chunks in place of pixels are not enough for it
   OnFull on_full = OnFull::wait;
   std::uint32_t queue = 4;  ///< drop: stacks that the sink's own memory holds, at least 1
-  /// drop: at the end of the run a put() that does not come back is waited for so long, settle() and close() ten times
-  /// as long; then the sink is left behind, and images that it had not stored are lost.
+  /// The longest time that a sink which may drop has at the end of the run: this long for one put(), ten times as long
+  /// for settle() and close(). After it the sink is left behind, and images that it had not stored are lost.
   std::int64_t patience_ns = 30'000'000'000;
 };
 

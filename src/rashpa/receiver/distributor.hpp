@@ -65,7 +65,7 @@ class Distributor final : private LineOwner {
   [[nodiscard]] std::uint64_t to_write() const noexcept;
   [[nodiscard]] Decision decision(std::uint64_t image) const noexcept;
   [[nodiscard]] const Histogram& decision_latency() const noexcept { return decided_ns_; }
-  /// From the decision until the slots went back.
+  /// The time from the decision until the slots went back.
   [[nodiscard]] const Histogram& written_latency() const noexcept { return written_ns_; }
   [[nodiscard]] std::int64_t last_decided_ns() const noexcept {
     return last_decided_ns_.load(std::memory_order_relaxed);

@@ -14,10 +14,10 @@ namespace rashpa::receiver {
 /// many threads as the link had for that, the caller's included. All memory is taken at construction.
 class SlotComparison final {
  public:
-  /// Of stacks of `stack` images, each of `dtps` parts; `threads` 1: the caller alone.
+  /// Compares stacks of `stack` images, each of `dtps` parts; with `threads` 1 the caller works alone.
   SlotComparison(std::uint32_t stack, std::size_t dtps, unsigned threads);
-  /// By image of the stack: 1 where the pixels have changed. Valid until the next call. Images that no unit has read
-  /// are left to the sinks that read them.
+  /// Returns 1 for each image of the stack whose pixels have changed. Valid until the next call. Images that no unit
+  /// has read are left to the sinks that read them.
   [[nodiscard]] std::span<const std::uint8_t> changed(const Stack& stack) noexcept;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For tests: a lane with a unit that gives stacks back at once and a link that remembers what it is asked.
+/// A lane with a unit that gives stacks back at once and a link that remembers its orders, for tests.
 #include <gtest/gtest.h>
 
 #include <algorithm>

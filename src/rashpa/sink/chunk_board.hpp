@@ -32,7 +32,8 @@ class ChunkBoard {
 
   /// The chunk of an image; it is copied.
   void offer(std::uint64_t index, std::span<const std::byte> chunk);
-  /// Of images before `end`, no chunk comes any more; called whatever became of them, so that nobody waits in vain.
+  /// Tells that no chunk comes any more for images before `end`. It is called whatever became of them, so that no
+  /// thread waits in vain.
   void pass(std::uint64_t end) noexcept;
 
   // From any thread.

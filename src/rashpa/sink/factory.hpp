@@ -76,7 +76,7 @@ using Options = std::variant<Hdf5Options, RawOptions, MemoryOptions, NullOptions
 /// The part of a sink in compressed chunks (ChunkBoard).
 enum class ChunkPart : std::uint8_t { none, makes, takes };
 [[nodiscard]] ChunkPart chunk_part_of(const Options& options) noexcept;
-/// Whether it needs the pixels of images: others take their chunks as well, or look at neither.
+/// Returns true when it needs the pixels of images: others take their chunks as well, or look at neither.
 [[nodiscard]] bool reads_pixels(const Options& options) noexcept;
 /// Throws what the sink's constructor throws.
 [[nodiscard]] std::unique_ptr<Sink> make_sink(const Options& options, const Output& output);

@@ -23,7 +23,7 @@ class ImageStore {
   /// and why in `error` (the first reason only). Does not throw.
   virtual void put(const Stack& stack, std::span<StoredPlace> stored, std::span<ErrorReason> results,
                    std::string& error) = 0;
-  /// Of an image of the last stack: which bytes of its raw file it is.
+  /// The bytes of the raw file that hold an image of the last stack.
   [[nodiscard]] virtual RawPlace raw_place(std::size_t image) const {
     static_cast<void>(image);
     return {};
@@ -35,7 +35,7 @@ class ImageStore {
   /// After the last put(): completes the data files, brings them to the disk and looks what is in them. The first
   /// reason in `error`. Does not throw.
   virtual void settle(std::string& error) = 0;
-  /// Before settle(): whether the image came through a flush; after it: whether it can be read.
+  /// Returns true before settle() when the image came through a flush, and after it when the image can be read.
   [[nodiscard]] virtual bool holds(const StoredPlace& image) const = 0;
   /// Why not, in words.
   [[nodiscard]] virtual std::string why_lost(const StoredPlace& image) const = 0;

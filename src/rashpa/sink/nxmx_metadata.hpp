@@ -39,8 +39,9 @@ struct NxmxDtp {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   Orientation orientation{};  ///< in which the source has turned the module
-  /// Of images whose shape a kernel has changed, `source lines + 1` numbers: line l has become the rows from
-  /// line_rows[l] to line_rows[l + 1], not included. Empty: line l is row y + l.
+  /// The rows that each source line has become, for images whose shape a kernel has changed: `source lines + 1`
+  /// numbers. Line l has become the rows from line_rows[l] to line_rows[l + 1], not included. Empty: line l is row y +
+  /// l.
   std::vector<std::uint32_t> line_rows{};
 };
 

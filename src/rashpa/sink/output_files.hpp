@@ -43,9 +43,9 @@ class OutputFiles {
   [[nodiscard]] static std::filesystem::path tables_path(const std::filesystem::path& prefix);
   [[nodiscard]] static std::filesystem::path master_path(const std::filesystem::path& prefix);
   [[nodiscard]] static std::filesystem::path journal_path(const std::filesystem::path& prefix);
-  /// Of raw files: the master as it was before it was completed, from which `rashpa convert` makes another.
+  /// The path of the master of raw files as it was before it was completed, from which `rashpa convert` makes another.
   [[nodiscard]] static std::filesystem::path facts_path(const std::filesystem::path& prefix);
-  /// Of data file `number`, counted from 1.
+  /// The path of data file `number`, counted from 1.
   [[nodiscard]] static std::filesystem::path data_path(const std::filesystem::path& prefix, std::uint64_t number,
                                                        ImageForm form = ImageForm::dense);
 

@@ -45,7 +45,7 @@ struct SkippedImage {
   ErrorReason error = ErrorReason::none;
 };
 
-/// Whether a sink still reads the stack that put() gave it.
+/// Tells if a sink still reads the stack that put() gave it.
 enum class Put : std::uint8_t {
   done,   ///< no: the stack may go back
   later,  ///< yes: it comes back from take()

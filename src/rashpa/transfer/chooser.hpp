@@ -39,7 +39,7 @@ class Chooser {
   }
   /// That one was given it.
   void gave(std::size_t member) noexcept { current_ = member; }
-  /// From the first one on: the last has gone.
+  /// Begins again with the first one, when the last has gone.
   void restart() noexcept { current_ = 0; }
 
  private:

@@ -68,7 +68,7 @@ class Dealer {
   struct Member;
 
  public:
-  /// Of one DTP of a member. All but the constructor: the DTP's thread.
+  /// One DTP of a member. The DTP's thread calls everything but the constructor.
   class Port {
    public:
     /// Takes the report of the DTP's link: images granted, images sent, and those of them with an answer.
@@ -113,13 +113,13 @@ class Dealer {
   void hold(std::uint64_t frame);
   /// Frames up to the latest that was due.
   [[nodiscard]] std::uint64_t begun() const;
-  /// From frame `pace.frame` on, which was not due yet.
+  /// Sets the pace from frame `pace.frame` on, which was not due yet.
   void set_pace(const Pace& pace);
 
   /// Gives `member` up: its images from `image` on that its credits have not proven to be done are dealt again, as far
   /// as the window reaches.
   void eject(std::size_t member, std::uint64_t image);
-  /// Whether `member` is to be given images. Its own stay its own.
+  /// Begins or ends the supply of `member` with images. Its own stay its own.
   void feed(std::size_t member, bool fed);
 
   [[nodiscard]] GroupStatus status() const;
@@ -139,7 +139,7 @@ class Dealer {
     [[nodiscard]] std::uint32_t image(std::uint64_t index) const noexcept {
       return images[index].load(std::memory_order_relaxed);
     }
-    /// Whether it has been given an image that it has not done; `void_too`: also where that copy is void.
+    /// Returns true when it has been given an image that it has not done; `void_too`: also where that copy is void.
     [[nodiscard]] bool has_copy(std::uint32_t image, bool void_too) const noexcept;
     /// It has been given as many images as it can ever be.
     [[nodiscard]] bool full() const noexcept { return watch.dealt() == images.size(); }

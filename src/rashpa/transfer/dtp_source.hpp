@@ -102,7 +102,7 @@ class DtpSource {
   /// No frame from number `frame` on is begun until it is another; kNoHold: all are. Where images are dealt the dealer
   /// holds, and dealt images are sent.
   void hold(std::uint64_t frame) noexcept { hold_.store(frame); }
-  /// From frame `pace.frame` on, which nothing has begun; no earlier than that of the last change.
+  /// Sets the pace from frame `pace.frame` on, which nothing has begun; no earlier than the frame of the last change.
   void set_pace(const Pace& pace) { paces_.change(pace); }
   /// Frames up to the latest that was begun, at least so many: for a moment also one that finds itself held is among
   /// them. Begun images are sent, or skipped; a call after hold() has the images that were begun before.
@@ -110,7 +110,7 @@ class DtpSource {
     const std::uint64_t images = begun_.load();
     return images == 0 ? 0 : config_.dtp.slice.frame(images - 1) + 1;
   }
-  /// While paused, not before begun(): the run has so many frames, triggered or not, and no more.
+  /// Ends the run after `frames` frames, triggered or not, at least begun(). Call it while the source is paused.
   void end_at(std::uint64_t frames) noexcept {
     ending_.store(true);
     limit_.store(std::min(config_.dtp.images, config_.dtp.slice.images(frames)));

@@ -47,7 +47,7 @@ class Ledger {
   /// The image that is to be dealt again before all others. Images that were done meanwhile are forgotten,
   /// and those that have left the window are lost.
   [[nodiscard]] std::optional<std::uint32_t> again() noexcept;
-  /// Whether any image may be dealt again.
+  /// Returns true when any image may be dealt again.
   [[nodiscard]] bool any_again() const noexcept { return again_head_ != again_tail_; }
 
   /// The image that again() has said goes to `member`.

@@ -62,9 +62,9 @@ class MemberWatch {
   }
   /// Reports of one that is broken or ejected prove nothing: its images belong to others.
   [[nodiscard]] Seen look(const MemberReport& report, std::int64_t now) noexcept;
-  /// So much time went by in which nobody looked: it proves nothing.
+  /// Leaves out `gap_ns` in which no thread looked: such time proves nothing.
   void excuse(std::int64_t gap_ns) noexcept;
-  /// By order: its silence counts from `now` on. A broken one stays broken.
+  /// Begins or ends the member's supply by order: its silence counts from `now` on. A broken one stays broken.
   void feed(bool fed, std::int64_t now) noexcept;
   void eject() noexcept;
   /// It has joined, and is given nothing yet.
@@ -72,7 +72,7 @@ class MemberWatch {
 
   [[nodiscard]] const MemberConfig& config() const noexcept { return config_; }
   [[nodiscard]] MemberState state() const noexcept { return state_; }
-  /// Whether what it has may still be sent to it.
+  /// Returns true when what it has may still be sent to it.
   [[nodiscard]] bool answers() const noexcept { return state_ == MemberState::fed || state_ == MemberState::held; }
   /// It is fed, and has a free slot.
   [[nodiscard]] bool has_room() const noexcept { return state_ == MemberState::fed && dealt_ < granted_; }
@@ -82,9 +82,9 @@ class MemberWatch {
   [[nodiscard]] bool owes() const noexcept;
   [[nodiscard]] std::uint64_t dealt() const noexcept { return dealt_; }
   [[nodiscard]] std::uint64_t done() const noexcept { return done_; }
-  /// Whether its copy of an image that it has not done, or has done in this look, is void.
+  /// Returns true when its copy of an image that it has not done, or has done in this look, is void.
   [[nodiscard]] bool is_void(std::uint64_t index) const noexcept { return void_[index % config_.slots] != 0; }
-  /// From a stack's last image sent to its credits, weighted towards the latest; 0: it has given back none.
+  /// The time from a stack's last image sent to its credits, weighted towards the latest; 0: it has given back none.
   [[nodiscard]] std::int64_t response_ns() const noexcept { return answered_ ? response_ns_ : 0; }
   [[nodiscard]] std::uint64_t lates() const noexcept { return lates_; }         ///< how often it was late
   [[nodiscard]] std::int64_t silent_ns() const noexcept { return silent_ns_; }  ///< when it was last found late

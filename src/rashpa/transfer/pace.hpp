@@ -13,7 +13,7 @@ namespace rashpa::transfer {
 /// No frame has this number: nothing is held.
 inline constexpr std::uint64_t kNoHold = UINT64_MAX;
 
-/// When frames were taken that are played again.
+/// The times at which frames were taken that are played again.
 struct Timetable {
   std::vector<std::int64_t> due_ns;  ///< of each frame, from the first on; not empty, and none is before another
   std::int64_t period_ns = 0;        ///< from the first to when it comes again, behind the last
@@ -24,7 +24,8 @@ struct Timetable {
   }
 };
 
-/// When frames are due: number `frame` at `start_ns` (monotonic), and `rate_hz` of them a second from there on.
+/// The times at which frames are due: number `frame` at `start_ns` (monotonic), and `rate_hz` of them a second from
+/// there on.
 struct Pace {
   double rate_hz = 0;  ///< 0: no frame is due at any time
   std::uint64_t frame = 0;
@@ -49,8 +50,8 @@ class Paces {
     all_.insert(all_.begin(), pace);
     changed_.store(true, std::memory_order_relaxed);
   }
-  /// From `pace.frame` on. Orders for frames from there on, such as the rate behind a hold that has ended, are given
-  /// up: the last order counts.
+  /// Changes the pace from `pace.frame` on. Earlier orders for frames from there on, such as the rate behind a hold
+  /// that has ended, are given up: the last order counts.
   void change(const Pace& pace) {
     const std::lock_guard lock(mutex_);
     while (!all_.empty() && all_.back().frame >= pace.frame) all_.pop_back();

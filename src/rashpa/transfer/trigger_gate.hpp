@@ -21,7 +21,7 @@ class TriggerGate {
   [[nodiscard]] std::uint64_t end() const noexcept { return end_.load(std::memory_order_acquire); }
   /// The first frame that was let through last.
   [[nodiscard]] std::uint64_t first() const noexcept { return first_.load(std::memory_order_relaxed); }
-  /// When a frame is due that was let through last: the detector's rate counts from the trigger.
+  /// The time at which the frame that was let through last is due: the detector's rate counts from the trigger.
   [[nodiscard]] std::int64_t due_ns(std::uint64_t frame, double rate_hz) const noexcept {
     const std::uint64_t first = first_.load(std::memory_order_relaxed);
     const double behind = frame > first ? static_cast<double>(frame - first) * 1e9 / rate_hz : 0;

@@ -17,7 +17,7 @@ enum class Kind : std::uint8_t { cpu, cuda, opencl, fpga };
 /// Throws ConfigError that lists the kinds when `name` is none of them.
 Kind kind_of(std::string_view name);
 std::string_view name_of(Kind kind) noexcept;
-/// In the order of the enumeration's values, as those below.
+/// The names of kinds, in the order of the enumeration's values, as in the lists below.
 std::vector<std::string> kind_names();
 
 /// How work on an accelerator is started (docs/explanations/gpu.md).
@@ -85,7 +85,7 @@ struct UnitDevice {
   bool unified = false;          ///< it is memory of the host
   std::string bus{};             ///< its PCI address, 0000:41:00.0; empty: not known
 };
-/// Of this machine. Makes nothing on them: a mere look takes none of their memory.
+/// The devices of this machine. Makes nothing on them: the call takes none of their memory.
 std::vector<UnitDevice> available_devices();
 
 }  // namespace rashpa::unit

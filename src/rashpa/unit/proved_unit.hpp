@@ -20,7 +20,7 @@ class ProvedUnit final : public Unit, public Accumulating, public Adjusting, pub
   /// Throws ResourceError when there is no memory for the copies.
   ProvedUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell);
 
-  /// Whether a unit of this pipeline has to be one.
+  /// Returns true when a unit of this pipeline has to be one.
   static bool needed(const Pipeline& pipeline, const Layout& layout);
 
   void submit(Stack* stack) noexcept override;

@@ -22,11 +22,12 @@ namespace rashpa::unit {
 /// them back in the order in which they were begun; fail(), error() and stop() are any thread's.
 class StackFlow {
  public:
-  /// For stacks of `stack` images, `stacks` of them in the ring. `name` begins the text of errors. `steps` and
+  /// Serves stacks of `stack` images, `stacks` of them in the ring. `name` begins the text of errors. `steps` and
   /// `done_bell`, which rings once for each stack that is handed back, outlive it.
   StackFlow(const Steps& steps, std::uint32_t stack, std::uint32_t stacks, std::string name, Doorbell& done_bell);
 
-  /// As Unit::submit(). Images that need no work are settled; all others, too, when it has ended.
+  /// Submits a stack, as Unit::submit() does. Images that need no work are settled; when the flow has ended, all others
+  /// are settled, too.
   void submit(Stack* stack) noexcept {
     settle(*stack, ended());
     pass_on(stack);
@@ -34,7 +35,7 @@ class StackFlow {
   /// Its two halves, for a unit that has something to do between them. `ended`: nothing more is to be begun.
   void settle(Stack& stack, bool ended) noexcept;
   void pass_on(Stack* stack) noexcept;
-  /// As Unit::take().
+  /// Takes a stack back, as Unit::take() does.
   [[nodiscard]] Stack* take() noexcept;
 
   /// The next stack that was submitted; null: there is none.
@@ -52,7 +53,7 @@ class StackFlow {
   /// now.
   void hand_back(Stack& stack, bool lost) noexcept;
 
-  /// From now on everything that is submitted comes back errored. The first reason counts.
+  /// Lets everything that is submitted from now on come back errored. The first reason counts.
   void fail(const std::string& why) noexcept;
   /// The name, and the reason; empty: it has not failed.
   [[nodiscard]] std::string error() const;

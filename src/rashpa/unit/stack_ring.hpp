@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For this folder's tests and benchmark: the memory of a ring of stacks as a receiver lays it out, and the stacks.
+/// The memory of a ring of stacks as a receiver lays it out, and the stacks, for this folder's tests and benchmark.
 #include <cstddef>
 #include <cstdint>
 #include <vector>

@@ -35,7 +35,7 @@ class StepWatch {
  public:
   explicit StepWatch(std::size_t threads) : places_(threads) {}
 
-  /// As long as it lives, thread number `thread` is at work.
+  /// Marks thread number `thread` as at work, as long as it lives.
   class Turn {
    public:
     Turn(StepWatch& watch, std::size_t thread, std::uint32_t step, std::uint64_t image, std::uint64_t frame) noexcept

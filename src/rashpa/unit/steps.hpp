@@ -45,7 +45,8 @@ struct Steps {
   bool chunks_wanted = false;                    ///< a unit that can may give the output chunks in place of its pixels
   Output output{};
 
-  /// Whether steps learn from the image and nothing else is wanted of it: it is vetoed behind the last of them.
+  /// Returns true when steps learn from the image and nothing else is wanted of it: it is vetoed behind the last of
+  /// them.
   [[nodiscard]] bool only_learned(const StackImage& image) const noexcept {
     return learned > 0 && !keep_darks && (image.flags & FrameRecord::dark) != 0;
   }

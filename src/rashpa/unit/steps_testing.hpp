@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For tests of the parts of units: a layout, and steps that no kernel does.
+/// A layout, and steps that no kernel does, for tests of the parts of units.
 #include "rashpa/kernel/total_counts/total_counts.hpp"
 #include "rashpa/unit/steps.hpp"
 

@@ -15,7 +15,7 @@ namespace rashpa::unit {
 /// them comes back with its stack. One thread at a time.
 class Windows {
  public:
-  /// For stacks of `stack` images, `stacks` of them in flight. Throws ResourceError.
+  /// Takes memory for stacks of `stack` images, `stacks` of them in flight. Throws ResourceError.
   Windows(const Accumulation& facts, std::uint32_t stack, std::uint32_t stacks);
   /// The same in memory of somebody else, bytes_for() of it: a device's, of which addresses are told and nothing is
   /// read.
@@ -24,7 +24,7 @@ class Windows {
   /// The stack's images belong to one window, which is open from now on.
   void open(const Stack& stack) noexcept;
   [[nodiscard]] bool is_open() const noexcept { return open_.ended(); }
-  /// Whether a window ends with the stack of that number.
+  /// Returns true when a window ends with the stack of that number.
   [[nodiscard]] bool ends_with(std::uint64_t number) const noexcept {
     return facts_.window != 0 && (number + 1) * stack_ % facts_.window == 0;
   }
@@ -32,11 +32,11 @@ class Windows {
   [[nodiscard]] std::uint64_t window_of(std::uint64_t number) const noexcept {
     return facts_.window == 0 ? 0 : number * stack_ / facts_.window;
   }
-  /// So many images of the open window have been added up.
+  /// Counts `images` images that have been added up in the open window.
   void add(std::uint64_t images) noexcept { open_.images += images; }
   /// Where the quantities of the open window go.
   [[nodiscard]] kernel::AccumulatedArrays arrays() const noexcept { return arrays_of(open_.window); }
-  /// And of any window; any thread.
+  /// The arrays of any window; any thread.
   [[nodiscard]] kernel::AccumulatedArrays arrays_of(std::uint64_t window) const noexcept;
   /// All memory for results.
   [[nodiscard]] std::span<std::byte> memory() const noexcept { return {results_, windows_ * window_bytes_}; }

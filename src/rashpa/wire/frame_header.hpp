@@ -17,7 +17,7 @@ class FrameHeader {
   /// The congestion bits of the traffic class: nothing, or that marks are understood.
   enum class Ecn : std::uint8_t { none = 0, capable = 2 };
 
-  /// From one GID to another, as gid_address() makes them.
+  /// Makes the header of frames from one GID to another, as gid_address() makes them.
   FrameHeader(const Address& source, const Address& destination, Ecn ecn) noexcept;
 
   /// Writes kBytes for a packet of `transport` bytes (BTH … ICRC).

@@ -154,7 +154,7 @@ inline void store_deth(std::byte* at, const Deth& deth) noexcept {
   store_be<std::uint32_t>(at + 4, deth.source_qpn & 0xFFFFFFU);
 }
 
-/// In front of the payload of a UD SEND, little endian: schema/line_header.md.
+/// The header in front of the payload of a UD SEND, little endian: schema/line_header.md.
 struct LineHeader {
   enum Kind : std::uint16_t { line = 1, record = 2, credit = 3 };
   static constexpr std::size_t kBytes = 16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For tests of this folder and of those that use it: known bytes, golden packets.
+/// Known bytes and golden packets, for tests of this folder and of those that use it.
 #include <cstddef>
 #include <cstdint>
 #include <fstream>

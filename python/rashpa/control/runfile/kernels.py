@@ -131,8 +131,8 @@ def declaration(name: str) -> Declaration:
 
 
 def declaration_of(kernel: "Kernel") -> Declaration:
-    """Return the declaration of a kernel with its parameters. Code from outside has the name of the code, a verdict has the reason that a parameter names,
-    and scalars have a set of columns for each name in a parameter."""
+    """Return the declaration of a kernel with its parameters in place. A parameter can name the reason of a verdict, or sets of scalars: each name has
+    columns of its own. A kernel from outside has the name of its code."""
     known = declaration(kernel.name)
     values = (
         parameters_of(kernel) if any(port.per or (port.port == "verdict" and port.by) for port in known.makes) else {}

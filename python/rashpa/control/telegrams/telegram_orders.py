@@ -155,7 +155,7 @@ class Abort(Order):
 
 @dataclass(frozen=True, kw_only=True)
 class Reset(Order):
-    """Gives everything back; the node is idle, and has no owner. `force`: for any owner."""
+    """Frees everything that a run holds; afterwards the node is idle, and has no owner. `force`: for any owner."""
 
     force: bool = False
 

@@ -26,14 +26,14 @@ class Closed(ABC):
 
 
 class Coming(Closed, Iterator[T], Generic[T]):
-    """Yields items as they come, until no more can come; `timeout_s` is how long an iteration waits for the next, None: without a limit."""
+    """Yields items as they come, until no more can come. An iteration waits `timeout_s` seconds for the next; None: without a limit."""
 
     def __init__(self, timeout_s: float | None) -> None:
         self._timeout_s = timeout_s
 
     @abstractmethod
     def take(self, timeout_s: float | None = None) -> T | None:
-        """Give the next one; None when no more comes. Raise TimeoutError when none came in time."""
+        """Return the next item; None when no more can come. Raise TimeoutError when none came within `timeout_s`."""
 
     def __next__(self) -> T:
         one = self.take(self._timeout_s)

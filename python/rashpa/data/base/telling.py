@@ -142,7 +142,7 @@ class FileText(io.TextIOBase):
 def check_text(text: object) -> None:
     """Raise TypeError when `text` is no text."""
     if not isinstance(text, str):
-        raise TypeError(f"text is written here, not {type(text).__name__}")
+        raise TypeError(f"write() takes text, not {type(text).__name__}; encode or decode it before")
 
 
 class TellingStream(FileText):

@@ -79,8 +79,8 @@ def check_file(path: Path, folders: Sequence[Path] = (), name: str = "entry") ->
 
 
 def check_entries(path: Path, follow: Sequence[Path] = ()) -> dict[str, Checked]:
-    """Judge all entries of a file: one of most, several of those that lead to several buffers. A file that lacks masters says so. Raise errors as
-    `check_file` does."""
+    """Judge all entries of a file. Most files have one; a file that leads to several buffers has one for each, and a finding for each master that it
+    lacks. Raise errors as `check_file` does."""
     folders = folders_of(path, follow)
     names = list(parts_in(path, follow)) if is_combined(path) else []
     checked = {name: check_file(path, folders, name) for name in (names if len(names) > 1 else ["entry"])}

@@ -13,7 +13,8 @@ ORDER_BOUNDS_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0
 
 @dataclass
 class Durations:
-    """Counts durations: in each place those up to that bound of ORDER_BOUNDS_S, in the last place longer ones; `sum_s` is their sum."""
+    """Counts durations: `counts[i]` has those up to bound i of ORDER_BOUNDS_S and above the bound before it, the last place the longer ones. `sum_s` is
+    their sum."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(ORDER_BOUNDS_S) + 1))
     sum_s: float = 0.0

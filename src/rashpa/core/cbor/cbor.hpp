@@ -20,9 +20,9 @@ class Cbor {
   void flag(bool value) { out_.push_back(value ? std::byte{0xF5} : std::byte{0xF4}); }
   void text(std::string_view value);
   void tag(std::uint64_t number) { head(6, number); }
-  /// So many items follow.
+  /// Writes the head of an array of `items` items.
   void array(std::uint64_t items) { head(4, items); }
-  /// So many bytes follow; the caller writes them, here or elsewhere.
+  /// Writes the head of a string of `size` bytes; the caller writes the bytes, here or elsewhere.
   void bytes_head(std::uint64_t size) { head(2, size); }
   void append(std::span<const std::byte> data) { out_.insert(out_.end(), data.begin(), data.end()); }
 

@@ -11,14 +11,14 @@ namespace rashpa {
 /// The number of a frame that nobody has told.
 inline constexpr std::uint64_t kUnknownFrame = ~std::uint64_t{0};
 
-/// In place of the slice of images that are dealt: each has an unknown frame until its record tells it.
+/// Stands for the slice of images that are dealt: each has an unknown frame until its record tells it.
 inline constexpr Slice kToldByRecords{0, kUnknownFrame};
 
 /// The most images that one destination is brought of a slice's `images`. Where they are dealt it is not their number:
 /// one that was taken back may be dealt to the same destination any number of times.
 constexpr std::uint64_t most_images(std::uint64_t images, bool dealt) noexcept { return dealt ? kMostImages : images; }
 
-/// Whether the frame is one of the slice's first `images`.
+/// Returns true when the frame is one of the slice's first `images`.
 constexpr bool holds(const Slice& slice, std::uint64_t frame, std::uint64_t images) noexcept {
   return frame >= slice.phase && (frame - slice.phase) % slice.every == 0 &&
          (frame - slice.phase) / slice.every < images;

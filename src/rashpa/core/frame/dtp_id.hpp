@@ -4,7 +4,8 @@
 
 namespace rashpa {
 
-/// Of a DTP in a run. An immediate has the lowest byte alone; queue pairs tell DTPs apart, and records have all of it.
+/// The largest id of a DTP in a run. An immediate has only its lowest byte; queue pairs tell DTPs apart, and records
+/// have all of it.
 inline constexpr std::uint32_t kLargestDtpId = 65535;
 
 }  // namespace rashpa

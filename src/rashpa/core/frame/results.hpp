@@ -75,7 +75,7 @@ class VetoReasons {
     if (at == names_.size()) names_.emplace_back(name);
     return static_cast<VetoReason>(at);
   }
-  /// By number, from 0; "none" is the first.
+  /// The names by number, from 0; "none" is the first.
   [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
   friend bool operator==(const VetoReasons&, const VetoReasons&) = default;
 
@@ -173,7 +173,7 @@ struct Accumulation {
     for (const std::uint32_t one : shape) all *= one;
     return all;
   }
-  /// Of one window, all quantities.
+  /// The bytes of one window, all quantities together.
   [[nodiscard]] std::size_t bytes() const noexcept {
     std::size_t all = 0;
     for (const Quantity& one : quantities) all += elements() * bytes_of(one.type);
@@ -195,7 +195,7 @@ struct AccumulatedView {
   std::uint64_t images = 0;                                ///< that were added up
   [[nodiscard]] bool ended() const noexcept { return end != 0; }
 };
-/// By accumulation.
+/// One view for each accumulation.
 using Accumulated = std::array<AccumulatedView, kMostAccumulations>;
 
 /// The outputs of a pipeline beside pixels and lists; made once, before the run.

@@ -72,11 +72,12 @@ struct StackImage {
   /// The pixels for a sink of whole images: those that the unit has made, or the slot. Not of an image that has only
   /// its chunk.
   [[nodiscard]] const std::byte* dense() const noexcept { return pixels != nullptr ? pixels : raw; }
-  /// Whether a sink reads the slot itself, because the unit has made nothing of it.
+  /// Returns true when a sink reads the slot itself, because the unit has made nothing of it.
   [[nodiscard]] bool lies_in_slot() const noexcept {
     return pixels == nullptr ? sparse.index == nullptr && chunk.empty() : pixels == raw;
   }
-  /// Whether others can write into the slot that a sink reads: only a copy that was compared is sure to stay as it is.
+  /// Returns true when others can write into the slot that a sink reads: only a copy that was compared is sure to stay
+  /// as it is.
   [[nodiscard]] bool may_change() const noexcept { return lies_in_slot() && any_compared(sums); }
   void fail(ErrorReason why) noexcept {
     decision = Decision::errored;
@@ -108,8 +109,8 @@ struct Stack {
 
   [[nodiscard]] std::span<StackImage> view() noexcept { return {images.data(), count}; }
   [[nodiscard]] std::span<const StackImage> view() const noexcept { return {images.data(), count}; }
-  /// For a reader of an image straight from its slot: after the last read, before the pixels are used for anything.
-  /// False: it was overwritten or changed meanwhile and is worth nothing.
+  /// Returns false when an image was overwritten or changed while it was read straight from its slot: then the copy is
+  /// worth nothing. Call it after the last read, before the pixels are used.
   [[nodiscard]] bool intact(const StackImage& image) const noexcept { return intact(image, image.raw); }
   /// The same for a reader that has copied all of its pixels and uses the copy: it is the copy that is proven.
   [[nodiscard]] bool intact(const StackImage& image, const std::byte* copy) const noexcept {

@@ -11,13 +11,13 @@ struct Orientation {
   std::uint32_t turn = 0;  ///< degrees: 0, 90, 180 or 270
   bool flip = false;
   [[nodiscard]] constexpr bool upright() const noexcept { return turn == 0 && !flip; }
-  /// Whether the turned frame is as wide as the frame is high.
+  /// Returns true when the turned frame is as wide as the frame is high.
   [[nodiscard]] constexpr bool swaps_sides() const noexcept { return turn % 180 != 0; }
   [[nodiscard]] constexpr bool valid() const noexcept { return turn % 90 == 0 && turn < 360; }
   friend constexpr auto operator<=>(const Orientation&, const Orientation&) = default;
 };
 
-/// Of a frame of width × height pixels: those of the turned one.
+/// The width and height of a turned frame of width × height pixels.
 constexpr std::pair<std::uint32_t, std::uint32_t> turned_sides(Orientation way, std::uint32_t width,
                                                                std::uint32_t height) noexcept {
   return way.swaps_sides() ? std::pair{height, width} : std::pair{width, height};

@@ -28,7 +28,8 @@ struct Placement {
   [[nodiscard]] constexpr std::uint64_t record_offset(std::uint64_t index) const noexcept {
     return records_offset + (index % slots) * 128;
   }
-  /// Of the record that says which images were left out. It has no slot: a source that has none may write it.
+  /// The offset of the record that says which images were left out. It has no slot: a source that has none may write
+  /// it.
   [[nodiscard]] constexpr std::uint64_t skip_offset() const noexcept { return records_offset + slots * 128ULL; }
   /// True when consecutive lines are contiguous at the destination, so that runs may be merged.
   [[nodiscard]] constexpr bool contiguous() const noexcept { return pitch == line_bytes || lines == 1; }

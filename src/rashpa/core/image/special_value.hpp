@@ -46,7 +46,7 @@ constexpr std::uint32_t mask_bit(Meaning meaning) noexcept {
   return 0;
 }
 
-/// As run files say it: "gap", "under_responding", …
+/// The name that run files use: "gap", "under_responding", …
 std::string_view name_of(Meaning meaning) noexcept;
 /// Throws ConfigError that lists the meanings when `name` is none of them.
 Meaning meaning_of(std::string_view name);

@@ -18,11 +18,11 @@ struct PayloadSum {
   bool compared = false;  ///< a link has compared it in memory that others can write: a reader of that compares again
 };
 
-/// Whether an image has parts that must be compared again.
+/// Returns true when an image has parts that must be compared again.
 [[nodiscard]] bool any_compared(std::span<const PayloadSum> sums) noexcept;
 
-/// Whether all parts of an image that a link has compared have their CRC32C still, in its slot or in a copy of all of
-/// it.
+/// Returns true when all parts of an image that a link has compared have their CRC32C still, in its slot or in a copy
+/// of all of it.
 [[nodiscard]] bool still_agree(std::span<const PayloadSum> sums, const std::byte* pixels) noexcept;
 
 }  // namespace rashpa

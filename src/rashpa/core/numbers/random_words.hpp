@@ -22,7 +22,7 @@ class RandomWords {
   constexpr RandomWords(std::uint64_t seed, Use use, std::uint64_t stream) noexcept
       : key_(mix(mix(mix(seed) ^ static_cast<std::uint64_t>(use)) ^ stream)) {}
   [[nodiscard]] constexpr std::uint64_t word(std::uint64_t number) const noexcept { return mix(key_ ^ mix(number)); }
-  /// In [0, 1).
+  /// A number in [0, 1).
   [[nodiscard]] constexpr double uniform(std::uint64_t number) const noexcept {
     return static_cast<double>(word(number) >> 11) * 0x1p-53;
   }

@@ -11,7 +11,7 @@ class RefusedError : public FileError {
   using FileError::FileError;
 };
 
-/// Whether errno value `code` is such a refusal: too many open files, no permission, no memory.
+/// Returns true when errno value `code` is such a refusal: too many open files, no permission, no memory.
 bool is_refusal(int code) noexcept;
 
 }  // namespace rashpa

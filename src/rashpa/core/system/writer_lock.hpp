@@ -15,11 +15,11 @@ enum class WriterLock : std::uint8_t {
   none,     ///< nobody can lock it here; errno says why: a file system without locks, a file that is open to read only
 };
 
-/// Of an open file. Any thread.
+/// Takes the lock of an open file. Any thread.
 [[nodiscard]] WriterLock take_writer_lock(int file) noexcept;
 
-/// Whether another open file description has it, and whether none has; nothing is taken for the question. Where there
-/// are no locks neither is known.
+/// Returns true when another open file description has the lock, and lacks_writer() when none has. Both take nothing.
+/// Where there are no locks both return false.
 [[nodiscard]] bool has_writer(int file) noexcept;
 [[nodiscard]] bool lacks_writer(int file) noexcept;
 

@@ -7,7 +7,7 @@
 
 namespace rashpa {
 
-/// For tests: calls `work` with every instruction set of this machine that the program was compiled for.
+/// Calls `work` with every instruction set of this machine that the program was compiled for.
 template <typename Work>
 void on_every_target(Work work) {
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For tests: wait for a condition, and fail with its text when it does not come true. tools/check_waits.py lets tests
-/// wait in no other way; where time itself is the subject, a comment `wait: <reason>` says so.
+/// Waits of tests for a condition: a test fails with the condition's text when it does not come true.
+/// tools/check_waits.py lets tests wait in no other way; where time itself is the subject, a comment `wait: <reason>`
+/// says so.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -15,7 +15,7 @@ std::uint64_t tai_of_utc(std::uint64_t utc_ns);
 /// UTC stands still at the last nanosecond of its minute while a leap second goes on: it never goes back.
 std::uint64_t utc_of_tai(std::uint64_t tai_ns);
 
-/// From `from_ns` (UTC) on, TAI is ahead by so many nanoseconds.
+/// A step of TAI: it is ahead by this many nanoseconds from `from_ns` (UTC) on.
 struct LeapStep {
   std::uint64_t from_ns = 0;
   std::uint64_t ahead_ns = 0;
@@ -26,7 +26,7 @@ struct LeapTable {
   std::uint64_t valid_until_ns = 0;  ///< UTC; from then on nobody has said yet whether there is another one
 };
 
-/// Of the text of the file. Throws ConfigError.
+/// Reads the table from the text of the file. Throws ConfigError.
 LeapTable leap_table_of(std::string_view text);
 const LeapTable& leap_table();
 

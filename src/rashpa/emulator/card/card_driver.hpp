@@ -23,7 +23,7 @@ class CardDriver {
   /// when there is no card, StateError when somebody else has it.
   explicit CardDriver(std::filesystem::path directory);
 
-  /// Before the first set_dtp(): no DTP is granted, given or described anything.
+  /// Clears all tables before the first set_dtp(): no DTP is granted, given or described anything.
   void clear();
   /// The DTP at the next place of the table.
   void add_dtp(std::uint32_t id, const card::registers::DtpTable& table);

@@ -7,7 +7,8 @@
 
 namespace rashpa::emulator {
 
-/// Of the link that a card sends by, in `config`. Throws ConfigError for all that a card cannot do.
+/// Returns the options in `config` of the link that a card sends by. Throws ConfigError for anything that a card cannot
+/// do.
 const link::roce::Options& card_options(const Config& config);
 
 /// How it sends by that link.

@@ -74,7 +74,7 @@ class CardPlayer final : public Player, public Pausable, public Injecting, publi
     // relaxed: the thread of the driver raises it, and a status reads this word alone
     std::atomic<std::int64_t> late_ns{0};
   };
-  /// From the feed to memory and doorbells.
+  /// Brings frames from the feed to memory and doorbells.
   class Outlet final : public FrameOutlet {
    public:
     explicit Outlet(CardPlayer& player) : player_(player) {}

@@ -44,13 +44,13 @@ class FrameFeed {
 
   /// Frame 0 is due at that time.
   void start(std::int64_t start_ns) noexcept { start_ns_ = start_ns; }
-  /// So many images of the DTP are done with, sent or skipped.
+  /// Records that `images` images of the DTP are done with, sent or skipped.
   void note_done(std::size_t dtp, std::uint64_t images) noexcept { dtps_[dtp].done = images; }
   /// Puts what is due, and makes it available. `pause_from`: frames from there on are held, and those behind all that a
   /// DTP has, so that no image is left half sent; kNoHold: none are.
   void feed(std::int64_t now, std::uint64_t pause_from, FrameOutlet& out);
 
-  /// With a rate: when that frame is due.
+  /// The time at which that frame is due, in a run with a rate.
   [[nodiscard]] std::int64_t due_ns(std::uint64_t frame) const noexcept;
   /// How many of the run's frames may be sent by now.
   [[nodiscard]] std::uint64_t frames_due(std::int64_t now) const noexcept;

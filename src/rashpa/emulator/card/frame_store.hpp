@@ -22,7 +22,7 @@ class FrameStore {
   /// does not fit.
   FrameStore(card::Card& card, std::span<const ModuleFrames> modules, std::uint64_t frames);
 
-  /// Of the module at place `place` in the list.
+  /// The ring of the module at place `place` in the list.
   [[nodiscard]] const link::fpga::FrameRing& ring(std::size_t place) const noexcept { return rings_[place].ring; }
   /// Frame number `frame` takes the place of the one ring().frames before it, which nobody reads any more.
   void put(std::size_t place, std::uint64_t frame, std::uint64_t timestamp_ns);

@@ -73,7 +73,7 @@ struct Arrays {
   double* variance = nullptr;
   std::uint32_t* counted = nullptr;
 };
-/// By what is wanted, in the order of the declaration.
+/// Sorts the arrays by quantity, in the order of the declaration.
 Arrays arrays_of(const Config& config, const AccumulatedArrays& to) noexcept;
 /// Writes the results of a window that ends for pixels [first, last): quantities, or parts.
 void write_window(const Config& config, const Sums& sums, const AccumulatedArrays& to, std::size_t first,

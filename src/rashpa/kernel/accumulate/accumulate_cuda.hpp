@@ -8,10 +8,10 @@
 
 namespace rashpa::kernel::accumulate::cuda {
 
-/// For the current device. Throws ResourceError.
+/// Makes the pass for the current device. Throws ResourceError.
 std::unique_ptr<kernel::cuda::DevicePass> make_pass(const Config& config, const Setup& setup);
 
-/// Of parts that are integers, sums or maxima: with the variance of float32 they are more.
+/// Makes a writer of parts that are integers, sums or maxima. The variance of float32 needs other parts.
 std::unique_ptr<const kernel::cuda::PartsWriter> make_writer(const Config& config, std::size_t pixels,
                                                              PixelFormat format);
 

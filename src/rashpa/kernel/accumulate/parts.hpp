@@ -57,7 +57,7 @@ void write_parts(const Sums& sums, const AccumulatedArrays& to, std::size_t firs
 /// reals sums are rounded once more, mean and squared distances are joined by Chan's formula.
 void add_parts(Sums& sums, const AccumulatedArrays& parts, std::size_t first, std::size_t count) noexcept;
 
-/// As Joinable::join().
+/// Makes the join, as Joinable::join() does.
 std::unique_ptr<Join> make_join(const Config& config, const Shape& shape, PixelFormat format);
 
 }  // namespace rashpa::kernel::accumulate

@@ -18,7 +18,7 @@ enum class Errors : std::uint8_t {
   azimuthal,  ///< the variance of a bin is how its pixels differ
 };
 
-/// Whether profiles are summed over images, too, and which.
+/// The images whose profiles are summed, too.
 enum class Added : std::uint8_t {
   none,
   accepted,  ///< those that the pipeline accepts
@@ -33,7 +33,7 @@ struct Config {
   std::vector<double> radial_axis{};     ///< centres of the bins
   std::vector<double> azimuthal_axis{};  ///< degrees; empty: one-dimensional
   std::string unit{};                    ///< of the radial axis
-  /// Of each pixel its bin: azimuth · radial bins + radius, or kNoBin. Empty where pixels are split over bins: then
+  /// The bin of each pixel: azimuth · radial bins + radius, or kNoBin. Empty where pixels are split over bins: then
   /// pixel p has the shares from share_ends[p − 1] (0 for the first) up to share_ends[p].
   std::vector<std::uint32_t> bins{};
   std::vector<std::uint32_t> share_ends{};
@@ -105,7 +105,7 @@ class Prepared {
   std::vector<std::uint8_t> places_;
 };
 
-/// Whether the sums of such images are real numbers, not integers.
+/// Returns true when the sums of such images are real numbers, not integers.
 [[nodiscard]] inline bool real_sums(const Prepared& prepared, PixelFormat format) noexcept {
   return prepared.split() || format.type == PixelType::f32;
 }

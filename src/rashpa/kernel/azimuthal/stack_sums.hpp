@@ -18,7 +18,7 @@ class StackSums {
 
   /// Throws ResourceError when there is no memory.
   StackSums(const Prepared& prepared, PixelFormat format, std::size_t images);
-  /// Whether it takes such images: integers of few bins, not Errors::azimuthal.
+  /// Returns true when it takes such images: integers of few bins, not Errors::azimuthal.
   static bool takes(const Prepared& prepared, PixelFormat format) noexcept;
 
   /// Adds pixels [first, last) of `count` images, each beginning at its pixel 0. Counts without room here, masked
@@ -30,12 +30,12 @@ class StackSums {
 
   [[nodiscard]] const Prepared& prepared() const noexcept { return *prepared_; }
   [[nodiscard]] PixelFormat format() const noexcept { return format_; }
-  /// Of a bin: kTogether signals; with Errors::poisson as many variances behind them.
+  /// The length of a bin's row: kTogether signals; with Errors::poisson as many variances follow.
   [[nodiscard]] std::size_t row() const noexcept { return row_; }
   [[nodiscard]] std::uint32_t* rows(std::size_t chunk) noexcept {
     return reinterpret_cast<std::uint32_t*>(rows_.data()) + chunk * chunk_;
   }
-  /// Whether there is room in all sums of a chunk for `most` more; takes it.
+  /// Returns true when there is room in all sums of a chunk for `most` more; takes it.
   bool take_room(std::size_t chunk, std::uint64_t most) noexcept {
     if (room_[chunk] < most) return false;
     room_[chunk] -= most;
@@ -57,7 +57,8 @@ class StackSums {
 void add_together(StackSums& stack, std::size_t chunk, const std::byte* const* images, std::size_t count,
                   std::size_t first, std::size_t last, Sums* sums) noexcept;
 
-/// Whether the images hold so much in pixels [first, last), whole blocks, that this is faster than one by one.
+/// Returns true when the images hold so much in pixels [first, last), whole blocks, that this is faster than one by
+/// one.
 bool is_dense(PixelFormat format, const std::byte* const* images, std::size_t count, std::size_t first,
               std::size_t last) noexcept;
 

@@ -75,9 +75,9 @@ class ThreadedCodec {
   ThreadedCodec(const ThreadedCodec&) = delete;
   ThreadedCodec& operator=(const ThreadedCodec&) = delete;
 
-  /// As Compressor::compress, the same bytes. Grows its scratch memory with the first image of a size.
+  /// Makes the same bytes as Compressor::compress. Grows its scratch memory with the first image of a size.
   std::size_t compress(std::span<const std::byte> in, std::span<std::byte> out);
-  /// As decompress().
+  /// Does the same as decompress().
   bool decompress(std::span<const std::byte> chunk, std::span<std::byte> out);
 
  private:

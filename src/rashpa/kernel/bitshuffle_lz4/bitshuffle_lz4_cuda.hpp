@@ -25,7 +25,7 @@ struct Chunks {
   std::uint32_t* bytes = nullptr;
 };
 
-/// Whether an Encoder takes such images: a whole number of elements of 1, 2 or 4 bytes, less than 2³¹.
+/// Returns true when an Encoder takes such images: a whole number of elements of 1, 2 or 4 bytes, less than 2³¹.
 bool takes_images(std::size_t image_bytes, std::size_t element_bytes) noexcept;
 
 /// Room for the chunk of an image, a multiple of 16.

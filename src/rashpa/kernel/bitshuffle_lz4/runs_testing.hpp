@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For tests: chunks whose blocks are those of pack_runs(), made plainly.
+/// Chunks for tests, made plainly, whose blocks are those of pack_runs().
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -75,8 +75,8 @@ void each_part(std::size_t bytes, std::span<const PayloadSum> sums, Look look) {
   if (rest != 0) look(Lines{joined, rest, rest, 1}, true, nullptr, 0U);
 }
 
-/// Of an image of `bytes` and the sums that are known of it. `crc(lines)` has the CRC32C of lines; which lines it is
-/// asked for, and in which order, follows from where the parts lie alone.
+/// Judges an image of `bytes` by the sums that are known of it. `crc(lines)` returns the CRC32C of lines. The places of
+/// the parts alone decide which lines it is asked for, and in which order.
 template <typename Crc>
 Result verify(std::size_t bytes, std::span<const PayloadSum> sums, Crc crc) {
   Result result;

@@ -100,7 +100,7 @@ const std::vector<PixelType>& photon_types();
 /// The same, and float32.
 const std::vector<PixelType>& image_types();
 
-/// As JSON, one object.
+/// The declaration as JSON, one object.
 std::string json_of(const Declaration& declaration);
 
 }  // namespace rashpa::kernel

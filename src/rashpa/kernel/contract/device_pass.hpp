@@ -45,9 +45,9 @@ struct DeviceStack {
   std::uint32_t place = 0;  ///< of image 0 among Setup::places; the others follow
   std::uint8_t step = 0;    ///< number of this step in the pipeline
   std::int32_t device = 0;  ///< number of the device
-  /// Of DeviceAdding: where the quantities go if a window ends with this stack; the first is null when
-  /// none does. In device memory, and the host's addresses that it holds are the device's, too. Null: windows never end
-  /// with a stack.
+  /// The places, for DeviceAdding, of the quantities if a window ends with this stack; the first is null when none
+  /// does. The array lies in device memory, and the host's addresses that it holds are valid on the device, too. Null:
+  /// windows never end with a stack.
   std::byte* const* ended = nullptr;
 };
 
@@ -66,7 +66,7 @@ class DevicePass {
   /// Puts the work into the stream; all addresses are fixed, so that this can be captured once. Nothing allocates or
   /// waits.
   virtual int enqueue(const DeviceStack& stack, std::uint32_t bench, CUstream_st* stream) const noexcept = 0;
-  /// For steps that make lists.
+  /// The list of an image, for steps that make lists.
   [[nodiscard]] virtual HostList list(std::uint32_t place) const noexcept {
     static_cast<void>(place);
     return {};
@@ -75,20 +75,21 @@ class DevicePass {
   [[nodiscard]] virtual std::string failure() const { return {}; }
   /// Remarks for people on how it works, when it is made; empty: nothing.
   [[nodiscard]] virtual std::string words() const { return {}; }
-  /// For steps that make profiles: of an image that enqueue() has worked on, in host memory.
+  /// The profile, in host memory, of an image that enqueue() has worked on. For steps that make profiles.
   [[nodiscard]] virtual ProfileView profile(std::uint32_t place) const noexcept {
     static_cast<void>(place);
     return {};
   }
-  /// For steps that make tables: of an image that enqueue() has worked on and that has not failed, in host memory.
+  /// The table, in host memory, of an image that enqueue() has worked on and that has not failed. For steps that make
+  /// tables.
   [[nodiscard]] virtual TableView table(std::uint32_t place) const noexcept {
     static_cast<void>(place);
     return {};
   }
-  /// Of a step with state for the next stack: the device then carries out the work of enqueue() for one stack at a
-  /// time, in the order of stacks.
+  /// Returns true for a step that keeps state for the next stack. The device then carries out the work of enqueue() for
+  /// one stack at a time, in the order of stacks.
   [[nodiscard]] virtual bool in_turn() const { return false; }
-  /// As CpuPass::notice(). Any thread.
+  /// The notice, as CpuPass::notice() gives it. Any thread.
   [[nodiscard]] virtual std::string notice() const { return {}; }
 };
 
@@ -107,7 +108,7 @@ class HostAdding {
   virtual ~HostAdding() = default;
   /// An image that the step has kept, in the order of images, when all is done with its stack.
   virtual void add(std::uint32_t place) noexcept = 0;
-  /// When a window has ended: writes the quantities, each from element 0, and starts them anew.
+  /// Writes the quantities of a window that has ended, each from element 0, and starts them anew.
   virtual void write(const AccumulatedArrays& to) noexcept = 0;
 };
 
@@ -116,8 +117,8 @@ class HostAdding {
 class DeviceAdding {
  public:
   virtual ~DeviceAdding() = default;
-  /// When all stacks are done: puts the writing of the quantities since the last window's end into the stream;
-  /// behind it quantities start anew. `to`: addresses of the host that are the device's, too.
+  /// Puts the writing of the quantities since the last window's end into the stream, when all stacks are done; behind
+  /// it quantities start anew. `to` holds addresses of the host that are valid on the device, too.
   virtual int conclude(const AccumulatedArrays& to, CUstream_st* stream) const noexcept = 0;
 };
 

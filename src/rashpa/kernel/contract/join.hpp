@@ -39,7 +39,8 @@ class PartsWriter {
 
 }  // namespace cuda
 
-/// Of one step for images of one shape. Owns what it needs; one thread at a time, nothing allocates once it is made.
+/// Joins the parts of one step for images of one shape. Owns what it needs; one thread at a time, nothing allocates
+/// once it is made.
 class Join {
  public:
   virtual ~Join() = default;
@@ -49,7 +50,7 @@ class Join {
   /// Parts in memory of the host, an entry for each member that has some, in the order of members: reals are added in
   /// that order. Writes the step's own quantities.
   virtual void join(std::span<const AccumulatedArrays> parts, const AccumulatedArrays& to) noexcept = 0;
-  /// For parts that stay on CUDA devices; null: they must come to the host.
+  /// The writer of parts that stay on CUDA devices; null when they must come to the host.
   [[nodiscard]] virtual std::unique_ptr<const cuda::PartsWriter> on_cuda() const { return nullptr; }
 };
 
@@ -57,7 +58,7 @@ class Join {
 class Joinable {
  public:
   virtual ~Joinable() = default;
-  /// For images of that shape and those pixels, which fit.
+  /// Makes the join for images of that shape and those pixels, which fit.
   [[nodiscard]] virtual std::unique_ptr<Join> join(const Shape& shape, PixelFormat in) const = 0;
 };
 

@@ -90,16 +90,16 @@ class DevicePass {
     static_cast<void>(stack), static_cast<void>(bench), static_cast<void>(queue);
     return CL_SUCCESS;
   }
-  /// When that is there, once an image that the step has seen: as CpuPass::finish().
+  /// Finishes an image that the step has seen, once, when its data is on the host: as CpuPass::finish().
   virtual void settle(const HostItem& item, Finding& finding) noexcept {
     static_cast<void>(item), static_cast<void>(finding);
   }
-  /// For steps that make lists on the device.
+  /// The lists on the device, for steps that make lists there.
   [[nodiscard]] virtual DeviceLists lists(std::uint32_t bench) const noexcept {
     static_cast<void>(bench);
     return {};
   }
-  /// As those of CpuPass. Any thread.
+  /// These are the functions of that name of CpuPass. Any thread.
   [[nodiscard]] virtual std::string failure() const { return {}; }
   [[nodiscard]] virtual std::string notice() const { return {}; }
 };
@@ -110,7 +110,7 @@ class HostAdding {
   virtual ~HostAdding() = default;
   /// An image that the step has kept, in the order of images, when all is done with its stack.
   virtual void add(const HostItem& item) noexcept = 0;
-  /// When a window has ended: writes the quantities, each from element 0, and starts them anew.
+  /// Writes the quantities of a window that has ended, each from element 0, and starts them anew.
   virtual void write(const AccumulatedArrays& to) noexcept = 0;
 };
 
@@ -118,10 +118,10 @@ class HostAdding {
 class DeviceAdding {
  public:
   virtual ~DeviceAdding() = default;
-  /// Behind enqueue() of the last stack of a window: puts what has been added up into the queue, on its way to memory
-  /// of the host, and starts anew.
+  /// Puts the quantities into the queue, on their way to memory of the host, behind enqueue() of the last stack of a
+  /// window; they start anew.
   virtual cl_int conclude(std::uint32_t bench, cl_command_queue queue) noexcept = 0;
-  /// When that is there: writes the quantities, each from element 0.
+  /// Writes the quantities that conclude() has brought to the host, each from element 0.
   virtual void write(std::uint32_t bench, const AccumulatedArrays& to) noexcept = 0;
 };
 
@@ -138,7 +138,7 @@ class Fetched {
   }
   /// Puts the copy into the queue, to the host.
   cl_int fetch(std::uint32_t bench, cl_command_queue queue) const noexcept;
-  /// And to the device, of the first `bytes`.
+  /// Copies the first `bytes` to the device.
   cl_int send(std::uint32_t bench, cl_command_queue queue, std::size_t bytes) const noexcept;
 
  private:
@@ -168,7 +168,7 @@ std::string_view photon_source() noexcept;
 class SettleCounts {
  public:
   SettleCounts(const memory::opencl::Device& device, const CountTap& tap);
-  /// Of counts of tiles, `tiles` an image, or, without them, of ImageBooks::counted.
+  /// Enqueues the work on counts of tiles, `tiles` an image, or, without them, on ImageBooks::counted.
   cl_int enqueue(const DeviceStack& stack, cl_mem tile_counts, std::uint32_t tiles,
                  cl_command_queue queue) const noexcept;
 

@@ -105,7 +105,7 @@ struct Shape {
 class Reshape {
  public:
   virtual ~Reshape() = default;
-  /// Of the images made.
+  /// The shape of the images that the step makes.
   [[nodiscard]] virtual Shape shape() const noexcept = 0;
   /// The smallest region that holds all that becomes of `region`.
   [[nodiscard]] virtual Region place(const Region& region) const = 0;
@@ -166,16 +166,16 @@ class CpuPass {
   };
   virtual ~CpuPass() = default;
   [[nodiscard]] virtual Grain grain() const noexcept { return Grain::block; }
-  /// Before the first run() of a stack with `items` images. One thread.
+  /// Prepares a stack with `items` images, before its first run(). One thread.
   virtual void begin(std::size_t items) noexcept = 0;
   /// Pixels [first, last) of the images seen; `first` is a multiple of 4096. Several threads at once, each with its
   /// `worker` number, for different pixels (block) or items (image: one item, all pixels).
   virtual void run(unsigned worker, const Items& items, std::size_t first, std::size_t last) noexcept = 0;
   /// After the last run() of the stack, once an item. One thread.
   virtual void finish(std::size_t item, Finding& finding) noexcept = 0;
-  /// Of a step that accumulates, when a window has ended and finish() has been called for all its images: writes
-  /// elements [first, last) of each quantity, `first` a multiple of 4096, and starts them anew. Several threads at
-  /// once, each with its `worker` number, for different elements; `to`: by quantity, element 0.
+  /// Ends a window of a step that accumulates, after finish() of all its images: writes elements [first, last) of each
+  /// quantity, `first` a multiple of 4096, and starts them anew. Several threads call it at once for different
+  /// elements, each with its `worker` number. `to` holds element 0 of each quantity.
   virtual void conclude(unsigned worker, const AccumulatedArrays& to, std::size_t first, std::size_t last) noexcept {
     static_cast<void>(worker), static_cast<void>(to), static_cast<void>(first), static_cast<void>(last);
   }
@@ -229,10 +229,11 @@ class Step {
   [[nodiscard]] virtual PixelFormat fit(const Shape& shape, PixelFormat in) const = 0;
   /// Throws ResourceError when there is no memory.
   [[nodiscard]] virtual std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const = 0;
-  /// For the current device; null when there is none or the program was built without CUDA. Throws as on_cpu().
+  /// Makes the pass for the current device; null when there is none or the program was built without CUDA. Throws as
+  /// on_cpu() does.
   [[nodiscard]] virtual std::unique_ptr<cuda::DevicePass> on_cuda(const Setup& setup) const;
-  /// For the device, which outlives it; null when there is none. Throws ResourceError with the message of the device's
-  /// compiler, too.
+  /// Makes the pass for the device, which outlives it; null when there is none. Throws ResourceError with the message
+  /// of the device's compiler, too.
   [[nodiscard]] virtual std::unique_ptr<opencl::DevicePass> on_opencl(const Setup& setup,
                                                                       const memory::opencl::Device& device) const;
 
@@ -274,7 +275,7 @@ class Reshaping {
 class Offering {
  public:
   virtual ~Offering() = default;
-  /// Whether it hands `tap` to steps behind it.
+  /// Returns true when it hands `tap` to steps behind it.
   [[nodiscard]] virtual bool offers(Tap tap) const = 0;
 };
 
@@ -297,7 +298,8 @@ class Marking {
 class Learning {
  public:
   virtual ~Learning() = default;
-  /// Whether it sees dark images that the pipeline does not keep: they are vetoed behind it. Stacks come in order.
+  /// Returns true when it sees dark images that the pipeline does not keep: they are vetoed behind it. Stacks come in
+  /// order.
   [[nodiscard]] virtual bool learns_from_darks() const = 0;
   [[nodiscard]] virtual Keeps keeps() const = 0;
 };

@@ -49,8 +49,8 @@ struct Strip {
   /// Makes the strip's pixels and list, and refuses nothing itself. Its columns are counts (u32, u64, i64) that add up
   /// over strips.
   std::shared_ptr<const Step> step;
-  /// Of the verdict, which is made of the columns of the whole image; kMostBounds at most. None: it refuses nothing, or
-  /// takes columns only and decides by those of the whole image itself.
+  /// The bounds of the verdict, which sees the columns of the whole image; kMostBounds at most. None: the verdict
+  /// refuses nothing, or the step decides by the columns itself.
   std::vector<Bound> bounds{};
 };
 

@@ -35,9 +35,9 @@ inline constexpr std::uint32_t kOverflow32 = kernel::cuda::kListOverflow;
 /// Device memory that a compaction of `count` images of `pixels` pixels needs meanwhile, in bytes.
 std::size_t scratch_bytes(std::uint32_t pixels, std::uint32_t count) noexcept;
 
-/// From marks; reads the pixels that are marked only.
+/// Makes the lists from marks; reads only the marked pixels.
 cudaError_t compact_marked(const Batch& batch, void* scratch, cudaStream_t stream) noexcept;
-/// From the pixels alone, in one pass over them; `marks` is not used.
+/// Makes the lists from the pixels alone, in one pass over them; `marks` is not used.
 cudaError_t compact(const Batch& batch, std::int32_t threshold, void* scratch, cudaStream_t stream) noexcept;
 
 /// The step on the current device.

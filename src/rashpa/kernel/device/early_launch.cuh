@@ -26,7 +26,7 @@ __device__ __forceinline__ void wait_for_the_one_before() {
 #endif
 }
 
-/// Whether the current device can do so. Throws ResourceError.
+/// Returns true when the current device can do so. Throws ResourceError.
 inline bool can_begin_early() {
   int device = 0, major = 0;
   memory::cuda::check(cudaGetDevice(&device), "which device is current");
@@ -34,8 +34,8 @@ inline bool can_begin_early() {
                       "what a device can do");
   return major >= 9;
 }
-/// Whether kernels of a stack of so many images should: those of a single image, which leave room on the device. Where
-/// stacks fill it, blocks that wait take the room of blocks that work (bench/results/gpu_peaks.json).
+/// Returns true when kernels of a stack of so many images should: those of a single image, which leave room on the
+/// device. Where stacks fill it, blocks that wait take the room of blocks that work (bench/results/gpu_peaks.json).
 inline bool begins_early(std::uint32_t stack) { return stack == 1 && can_begin_early(); }
 
 /// Puts the kernel into the stream; `early`: it may begin before the one in front of it has ended.

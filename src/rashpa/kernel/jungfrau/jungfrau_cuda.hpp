@@ -31,7 +31,7 @@ class Calibration {
 
   [[nodiscard]] const Tables& tables() const noexcept { return tables_; }
   [[nodiscard]] Output output() const noexcept { return output_; }
-  /// Of G0, for a step that changes them between stacks.
+  /// The pedestals of G0, for a step that changes them between stacks.
   [[nodiscard]] float* pedestals() const noexcept { return memory_.as<float>(); }
 
  private:

@@ -178,7 +178,7 @@ __device__ __forceinline__ float2 other_entry(const Tables& tables, std::uint32_
   const std::uint32_t padded = (tables.pixels + kGroup - 1) / kGroup * kGroup;
   return __ldg(tables.other + (code == 3 ? padded : 0U) + pixel);
 }
-/// With the calibration of its gain: pedestal and factor.
+/// Converts a pixel with the pedestal and the factor of its gain.
 template <Output kOutput>
 __device__ __forceinline__ Corrected<kOutput> correct(std::uint32_t word, float2 entry) {
   const std::uint32_t code = word >> 14U;

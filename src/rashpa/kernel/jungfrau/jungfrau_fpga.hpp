@@ -13,7 +13,7 @@ inline constexpr std::size_t kFpgaLanes = 32;          ///< pixels a cycle
 inline constexpr float kLargestFpgaFactor = 0x1p125F;  ///< photons/ADU; beyond it subnormal pedestals would count
 inline constexpr std::size_t kFpgaBlockBytes = std::size_t{24} * 1024;  ///< of each half of the lanes
 
-/// Of a calibration to photons. Throws ConfigError that names the pixel when a factor is larger than
+/// The tables of a calibration to photons. Throws ConfigError that names the pixel when a factor is larger than
 /// kLargestFpgaFactor, or when the calibration makes keV.
 FpgaTables fpga_tables(const Prepared& calibration);
 

@@ -32,12 +32,12 @@ class ImageFunction {
   virtual bool look(const std::byte* pixels, ImageFindings& found, std::string& why) noexcept = 0;
 };
 
-/// Of a unit: one a thread.
+/// The functions of a unit, one for each thread.
 using ImageFunctions = std::vector<std::unique_ptr<ImageFunction>>;
 /// Makes the functions of all threads of a unit, Setup::workers. Their shared state belongs to that unit alone. Throws
 /// ConfigError when shape or pixels do not suit them, ResourceError.
 using MakeImageFunctions = std::function<ImageFunctions(const Setup& setup)>;
-/// Of what `make` makes, one a thread.
+/// Collects the results of `make`, one for each thread.
 template <class Make>
 ImageFunctions for_all_threads(const Setup& setup, Make make) {
   ImageFunctions functions;

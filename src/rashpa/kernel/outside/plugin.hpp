@@ -10,7 +10,7 @@
 
 namespace rashpa::kernel::outside {
 
-/// Whether a plugin is held to leaving its pixels as they are.
+/// Decides whether a plugin is held to leaving its pixels as they are.
 enum class PixelCheck : std::uint8_t {
   on,   ///< it gets a copy of each image, and a change there makes the image errored
   off,  ///< it is given the image that is stored

@@ -44,7 +44,7 @@ std::shared_ptr<const Step> step_of(const Config& config);
 /// Rounded distances from the beam, kNone outside of min_radius and max_radius.
 Rings rings_of(const Config& config, const Shape& shape);
 
-/// Of the geometry, or as panel_width and panel_height say.
+/// The panels of the geometry, or those of panel_width and panel_height.
 std::vector<Panel> panels_of(const Config& config, const Shape& shape);
 
 /// The limits of a ring.
@@ -69,7 +69,7 @@ class Finder {
   /// The same, of an image of which the limits of the rings and the bright pixels, one bit each, are known.
   std::size_t find_bright(const void* image, PixelFormat format, std::span<const Limit> limits,
                           std::span<const std::uint64_t> bright, std::span<Peak> peaks) noexcept;
-  /// Of the image that find() has looked at.
+  /// The limits of the image that find() saw last.
   [[nodiscard]] std::span<const Limit> limits() const noexcept { return limits_; }
   [[nodiscard]] std::uint32_t empty() const noexcept { return empty_rings(*rings_, limits()); }
 

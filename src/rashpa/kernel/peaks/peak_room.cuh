@@ -16,7 +16,7 @@ struct PeakEntry {
   Peak peak;
 };
 
-/// Of a bench.
+/// The memory of a bench.
 struct PeakRoom {
   PeakEntry* entries;     // [image][most]
   std::uint32_t* counts;  // [image]

@@ -55,7 +55,7 @@ inline Scalar* write(const Peak& peak, Scalar* row) noexcept {
   return row;
 }
 
-/// In one image.
+/// The peaks of one image.
 struct Found {
   std::size_t peaks = 0;  ///< more than there is room for: the image is errored
   double intensity = 0;

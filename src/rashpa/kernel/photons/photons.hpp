@@ -31,7 +31,7 @@ constexpr auto with_type(PixelType type, Work work) {
 /// type cannot be masked so.
 PixelFormat format_of(PixelType type, std::optional<Masked> masked, std::int64_t largest_count);
 
-/// Whether all values of the type are in the range, so that nothing is left to be compared.
+/// Returns true when all values of the type are in the range, so that nothing is left to be compared.
 constexpr bool holds_all(PixelType type, PhotonRange range) noexcept {
   const PhotonRange all = photon_range(plain(type));
   return range.least <= all.least && range.most >= all.most;

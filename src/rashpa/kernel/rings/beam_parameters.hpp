@@ -8,12 +8,12 @@
 
 namespace rashpa::kernel {
 
-/// From the beam to the middle of a pixel, pixels.
+/// The distance from the beam to the middle of a pixel, in pixels.
 inline double from_beam(std::size_t column, std::size_t row, double beam_x, double beam_y) noexcept {
   return std::hypot(static_cast<double>(column) + 0.5 - beam_x, static_cast<double>(row) + 0.5 - beam_y);
 }
-/// Whether a kernel looks at a pixel: both limits belong to the range, and the largest 0 is none. A distance that is no
-/// number is never looked at.
+/// Returns true when a kernel looks at a pixel: both limits belong to the range, and the largest 0 is none. A distance
+/// that is no number is never looked at.
 constexpr bool is_looked_at(double radius, double min_radius, double max_radius) noexcept {
   return radius >= min_radius && (max_radius == 0 || radius <= max_radius);
 }

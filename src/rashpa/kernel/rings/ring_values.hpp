@@ -25,9 +25,9 @@ class RingValues {
   RingValues(const Rings& rings, std::size_t width);
   /// Looks at an image. Does not allocate.
   void take(const void* image, PixelFormat format) noexcept;
-  /// Of the image taken: values of a ring with low < value < high.
+  /// The sums of a ring's values with low < value < high, in the image taken.
   [[nodiscard]] RingSums sums(std::uint32_t ring, float low, float high) const noexcept;
-  /// Whether the image taken was counted; else it was sorted.
+  /// Returns true when the image taken was counted; else it was sorted.
   [[nodiscard]] bool counted() const noexcept { return counted_; }
 
  private:

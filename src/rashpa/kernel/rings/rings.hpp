@@ -34,7 +34,7 @@ class Rings {
   [[nodiscard]] std::span<const std::uint16_t> ring_of() const noexcept { return ring_of_; }
   /// Where the value of pixel p goes among those of its band: by ring, in each the order of pixels; those in none last.
   [[nodiscard]] std::span<const std::uint16_t> slot() const noexcept { return slot_; }
-  /// Of a band, pixels from band · kBand on.
+  /// The moves of a band, for pixels from band · kBand on.
   [[nodiscard]] std::span<const Move> moves(std::size_t band) const noexcept {
     return std::span(moves_).subspan(first_move_[band], first_move_[band + 1] - first_move_[band]);
   }
@@ -71,7 +71,7 @@ struct RingSums {
 /// ring are left out. Rounds integers above 2^24. The machine's widest vectors. `band`: room for Rings::kBand values.
 void sort_by_ring(const void* image, PixelFormat format, const Rings& rings, float* band, float* sorted) noexcept;
 
-/// Of values with low < value < high. Of whole numbers the sums are exact (below 2^53) and so the same on every
+/// The sums of values with low < value < high. Sums of whole numbers are exact (below 2^53), and so the same on every
 /// machine.
 RingSums ring_sums(const float* values, std::size_t count, float low, float high) noexcept;
 

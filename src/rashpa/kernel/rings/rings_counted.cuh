@@ -29,7 +29,7 @@ struct CountedState {
   std::uint32_t now = 0;   ///< of this one, so far
 };
 
-/// Of a bench.
+/// The memory of a bench.
 struct Counted {
   std::uint32_t* bins = nullptr;    // [image][ring][kRingBins], 0 but between count_rings and limits
   std::uint32_t* others = nullptr;  // [image][ring]: values without a bin, 0 as well; above kRingOthers: too many
@@ -129,7 +129,7 @@ class CountedRing {
     values_[kHeld] = lane < others ? counted.values[at * kRingOthers + lane] : INT_MIN;
     counts_[kHeld] = 1;
   }
-  /// Of values with low < value < high. Every lane comes here and gets the same.
+  /// The sums of values with low < value < high. Every lane calls it and gets the same.
   __device__ __forceinline__ Found sums(float low, float high) {
     const Whole<T, Above> window(low, high);
     Found all;
@@ -159,7 +159,7 @@ class CountedRing {
   std::int32_t values_[kHeld + 1];
 };
 
-/// Whether a ring that was not counted could have been.
+/// Returns true when a ring that was not counted could have been.
 template <class Ring>
 __device__ bool could_be_counted(Ring& ring, std::int32_t least) {
   const auto with_bins = ring.sums(static_cast<float>(least - 1), static_cast<float>(least) + kRingBins);

@@ -24,8 +24,8 @@ inline constexpr unsigned kAllLanes = ~0U;
 template <typename T>
 constexpr bool kNarrow = std::is_integral_v<T> && sizeof(T) <= 2;
 
-/// Of some values. 16 bits fit the integers of a GPU, sums of their squares those of 64 bits; all others are summed in
-/// float64. Both are exact for whole numbers. `Above`: values of at least 1 apart, too.
+/// The sums of some values. Pixels of at most 16 bits and their squares are summed in integers of 64 bits, all others
+/// in float64. Both are exact for whole numbers. `Above`: values of at least 1 apart, too.
 template <typename T, bool Above>
 struct Sums {
   using Sum = std::conditional_t<kNarrow<T>, long long, double>;
@@ -165,7 +165,7 @@ class Values {
     }
     for (; at < held_; at += kRingThreads) kept_[at] = Some::kept(load(__ldg(&order_[at])), value_);
   }
-  /// Of those with low < value < high. Every thread comes here and gets the same.
+  /// The sums of values with low < value < high. Every thread calls it and gets the same.
   __device__ __forceinline__ Found sums(float low, float high) {
     Some some(low, high);
     Found mine;

@@ -26,7 +26,7 @@ class MarkedRings : public DevicePass {
   /// Marks, limits, and the image itself where the host does not have it.
   cl_int fetch(const DeviceStack& stack, std::uint32_t bench, cl_command_queue queue) const noexcept final;
 
-  /// Of one image, when that is there.
+  /// The data of one image, once it is on the host.
   struct Seen {
     const std::byte* image = nullptr;
     std::span<const std::uint64_t> marks;  ///< one bit a pixel; a word behind the last one, too

@@ -51,10 +51,10 @@ struct Stats {
   friend bool operator==(const Stats&, const Stats&) = default;
 };
 
-/// Of a region.
+/// The number of columns of a region.
 inline constexpr std::size_t kColumns = 5;
 
-/// As the columns of a region, on hosts and devices.
+/// Writes the statistics as the columns of a region, on hosts and devices.
 constexpr void write(const Stats& stats, Scalar* column) noexcept {
   constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
   const bool none = stats.counted == 0;
@@ -70,7 +70,7 @@ inline void write(const Stats& stats, std::size_t region, Finding& finding) noex
   write(stats, finding.scalars + region * kColumns);
 }
 
-/// Of `pixels` consecutive pixels of any integer format. The plain reference.
+/// The statistics of `count` consecutive pixels of any integer format. The plain reference.
 Stats stats_reference(const void* pixels, PixelFormat format, std::size_t count) noexcept;
 /// The same with the machine's widest vectors.
 Stats stats(const void* pixels, PixelFormat format, std::size_t count) noexcept;

@@ -56,13 +56,13 @@ class Radii {
   Radii(const Config& config, const Shape& shape, const char* owner);
   [[nodiscard]] const Rings& rings() const noexcept { return rings_; }
   [[nodiscard]] std::size_t width() const noexcept { return width_; }
-  /// Of a pixel that lies in a ring: its place between the middles of bins, 0 to bins − 1.
+  /// The place of a pixel that lies in a ring, between the middles of bins: 0 to bins − 1.
   [[nodiscard]] float place(std::size_t pixel) const noexcept;
-  /// Whether both lie in the same panel; true where there are none.
+  /// Returns true when both lie in the same panel; true where there are none.
   [[nodiscard]] bool same_panel(std::size_t pixel, std::size_t other) const noexcept {
     return panel_of_.empty() || panel_of_[pixel] == panel_of_[other];
   }
-  /// Of each pixel, from 1; 0: in none. Empty: there are no panels.
+  /// The panel of each pixel, from 1; 0: it is in none. Empty: there are no panels.
   [[nodiscard]] std::span<const std::uint16_t> panel_of() const noexcept { return panel_of_; }
   /// The middle of a bin, pixels.
   [[nodiscard]] double middle(std::uint32_t bin) const noexcept { return first_ + step_ * bin; }
@@ -81,7 +81,7 @@ class Radii {
   Rings rings_;
 };
 
-/// Of a bin. NaN and NaN where no pixel is left: it has no background, and nothing sticks out of it.
+/// The background of a bin. Both are NaN where no pixel is left: then there is no background, and no pixel is above it.
 struct Bin {
   float mean = 0;
   float deviation = 0;

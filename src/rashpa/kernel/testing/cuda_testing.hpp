@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For tests of kernels on CUDA: one step on the current device, alone, with images in and everything that it says out,
-/// against unit cpu.
+/// Tests of a kernel's step on CUDA: the step alone on the current device, from images to all its results, beside unit
+/// cpu.
 #include <algorithm>
 #include <cstring>
 #include <vector>

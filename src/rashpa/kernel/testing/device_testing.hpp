@@ -10,7 +10,7 @@
 
 namespace rashpa::kernel {
 
-/// Of this run's random data; printed once. RASHPA_SEED=… in the environment repeats a run.
+/// The seed of this run's random data, printed once. RASHPA_SEED=… in the environment repeats a run.
 inline std::uint32_t test_seed() {
   static const std::uint32_t value = [] {
     const char* given = std::getenv("RASHPA_SEED");

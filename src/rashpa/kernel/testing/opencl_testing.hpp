@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For tests of kernels on OpenCL: one step on the first device of this machine, alone, with images in and everything
-/// that it says out.
+/// Tests of a kernel's step on OpenCL: the step alone on the first device of this machine, from images to all its
+/// results.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For tests of peak finders on devices: images with something to find.
+/// Images with peaks, for tests of peak finders on devices.
 #include <cmath>
 #include <cstddef>
 #include <limits>

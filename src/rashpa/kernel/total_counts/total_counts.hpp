@@ -43,7 +43,7 @@ struct Limits {
 };
 Limits limits_of(const Config& config, std::size_t pixels) noexcept;
 
-/// Of `pixels` pixels of any integer format. The plain reference.
+/// The totals of `pixels` pixels of any integer format. The plain reference.
 Totals total_reference(const void* image, PixelFormat format, std::size_t pixels) noexcept;
 
 /// The same with the machine's widest vectors.

@@ -20,7 +20,7 @@ struct alignas(16) Edge {
   std::uint16_t after = 0;   ///< pixels in front of the line that begins
 };
 
-/// Whether there are pixels that have no counter.
+/// Returns true when there are pixels that have no counter.
 bool has_gaps(const Config& config) noexcept;
 
 /// All edges of an image whose pixels are stored 16 bytes at a time, in order. From each counter that an edge names as

@@ -16,7 +16,7 @@ constexpr std::uint32_t count_of(Bits bits) noexcept {
   constexpr std::uint32_t kCounts[] = {1, 6, 12, 24};
   return kCounts[static_cast<std::size_t>(bits)];
 }
-/// Of the pixels made: uint8, uint8, uint16, uint32.
+/// The type of the pixels made: uint8, uint8, uint16, uint32.
 constexpr PixelType type_of(Bits bits) noexcept {
   constexpr PixelType kTypes[] = {PixelType::u8, PixelType::u8, PixelType::u16, PixelType::u32};
   return kTypes[static_cast<std::size_t>(bits)];

@@ -130,12 +130,12 @@ class Assembly {
 
   Image& open_image(std::uint64_t index) noexcept;
   void count_not_free(std::uint64_t index) noexcept;
-  /// Of the packet in hand, once, however many pieces it has.
+  /// Counts the packet in hand once, however many pieces it has.
   void count_packet(Counter& counter) noexcept {
     if (!counted_) counter.add(1);
     counted_ = in_pieces_;
   }
-  /// Whether the packet in hand was sent after number `psn`.
+  /// Returns true when the packet in hand was sent after number `psn`.
   [[nodiscard]] bool after(std::uint64_t psn) const noexcept { return psn_ > psn; }
   [[nodiscard]] bool belongs(const Image& image) noexcept;
   void mark(std::uint64_t index) noexcept;

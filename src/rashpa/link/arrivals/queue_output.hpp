@@ -9,7 +9,8 @@ namespace rashpa::link {
 /// Arrivals of one link thread into the queues of its DTPs. Never waits.
 class QueueOutput final : public ArrivalOutput {
  public:
-  /// Of thread `thread`, which serves DTPs thread, thread + threads, …; `together`: groups of so many DTPs.
+  /// The output of thread `thread`, which serves DTPs thread, thread + threads, … `together`: the DTPs form groups of
+  /// this size.
   QueueOutput(ArrivalQueues& queues, Doorbell& bell, std::uint32_t thread = 0, std::uint32_t threads = 1,
               std::uint32_t together = 1) noexcept
       : queues_(&queues), bell_(&bell), thread_(thread), threads_(threads), together_(together) {}

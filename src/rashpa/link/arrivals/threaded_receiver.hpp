@@ -44,7 +44,8 @@ class ThreadedReceiver : public Receiver {
   ThreadedReceiver(std::string_view link, std::size_t dtps, std::uint32_t threads, std::size_t queues,
                    std::uint32_t together = 1);
 
-  /// In order, before start(). `counters` are those that the thread alone writes; all outlive the threads.
+  /// Adds the DTPs in order, before start(). The thread alone writes its `counters`; everything given here outlives the
+  /// threads.
   void add_dtp(Told& told) { told_.push_back(&told); }
   void add_thread(LinkThread& thread, const CounterList& counters) {
     threads_.push_back(&thread);

@@ -15,7 +15,7 @@ inline constexpr std::uint16_t kRocePort = 4791;
 /// Gives the address from which packets to `destination` leave: that of the options, or the resolved wildcard.
 std::string source_address(const EndOptions& options, const Endpoint& destination);
 
-/// As make_receiver().
+/// Makes the receiver, as make_receiver() does.
 std::unique_ptr<Receiver> make(const verbs::Options& link, const ReceiverOptions& options, const ReceiverMemory& memory,
                                const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell);
 

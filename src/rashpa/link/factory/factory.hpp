@@ -91,8 +91,8 @@ struct ReceiverOptions {
   int region_file = -1;  ///< pcie: memory::Buffer::shared_file() of the memory
 };
 
-/// As RoceReceiver, VerbsReceiver and PcieReceiver: the memory, the queues and the bell outlive the link. Throws
-/// ConfigError, also when the link cannot write to memory of that kind, or ResourceError.
+/// Makes the receiver of a link: the memory, the queues and the bell outlive it. Throws ConfigError, also when the link
+/// cannot write to memory of that kind, or ResourceError.
 std::unique_ptr<Receiver> make_receiver(const ReceiverOptions& options, const ReceiverMemory& memory,
                                         const std::vector<ReceiverDtp>& dtps, ArrivalQueues& queues, Doorbell& bell);
 

@@ -24,7 +24,7 @@ namespace rashpa::link {
 using LinkOptions =
     std::variant<roce::Options, verbs::Options, pcie::Options, fpga::Options, sls::Options, stream2::Options>;
 
-/// In the order of LinkOptions.
+/// The kinds of links, in the order of LinkOptions.
 enum class Kind : std::uint8_t { roce, verbs, pcie, fpga, sls, stream2 };
 
 [[nodiscard]] constexpr Kind kind_of(const LinkOptions& options) noexcept { return static_cast<Kind>(options.index()); }

@@ -50,11 +50,11 @@ class DescriptorRing {
   bool post(std::uint32_t place, const Event& event, std::span<const CardFault> faults = {}) noexcept;
   [[nodiscard]] CardProgress progress(std::uint32_t place) noexcept;
 
-  /// Most bytes of one message.
+  /// The largest number of bytes of one message.
   [[nodiscard]] std::uint32_t room() const noexcept { return room_; }
-  /// Whether it is a simulated one.
+  /// Returns true when it is a simulated one.
   [[nodiscard]] bool simulated() const noexcept;
-  /// Whether it makes faults on order; at most kMostFaults a message.
+  /// Returns true when it makes faults on order; at most kMostFaults a message.
   [[nodiscard]] bool makes_faults() const noexcept;
   static constexpr std::uint32_t kMostFaults = card::registers::faults::kCount;
 

@@ -65,8 +65,8 @@ struct CardPath {
 void set_transfer(card::registers::DtpTable& table, const CardDtp& dtp, const FrameRing& frames,
                   const CardPackets& packets);
 
-/// In words, the last line or event that a DTP sent, after this number of packets and of events since Arm. Images are
-/// counted as they are sent.
+/// Describes in words the last line or event that a DTP sent, from its numbers of packets and of events since Arm.
+/// Images are counted as they are sent.
 [[nodiscard]] std::string last_sent(const card::registers::DtpTable& table, std::uint64_t images,
                                     std::uint64_t packets);
 

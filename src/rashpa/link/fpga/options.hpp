@@ -13,8 +13,8 @@ struct Options {
   std::string card = "/dev";  ///< directory of the card's nodes: that of the driver xdma, or of a simulated card
   std::uint32_t pmtu = 4096;  ///< 256, 512, 1024, 2048 or 4096 payload bytes a packet
   Packetisation packetisation = Packetisation::only;
-  /// As "02:00:00:00:00:01"; empty: 0, for a simulated card, whose packets leave by sockets. A card asks nobody for
-  /// addresses.
+  /// The MAC address, such as "02:00:00:00:00:01". Empty: 0, for a simulated card, whose packets leave by sockets. A
+  /// card asks nobody for addresses.
   std::string source_mac{};
   std::string destination_mac{};  ///< of the destination, or of the first router
 };

@@ -42,7 +42,7 @@ class PacketFaults {
   PacketFaults(const FaultConfig& config, std::uint32_t dtp, std::uint64_t images, std::uint64_t payload_bytes,
                const PacketShape& shape);
 
-  /// Of the packets of the next message, a write of `bytes` bytes; the same until posted() is called.
+  /// The faults of the packets of the next message, a write of `bytes` bytes; the same until posted() is called.
   [[nodiscard]] std::span<const CardFault> of_write(std::uint32_t bytes);
   /// The next message is the event of image `index`.
   [[nodiscard]] std::span<const CardFault> of_event(std::uint64_t index);
@@ -52,7 +52,7 @@ class PacketFaults {
   [[nodiscard]] const Fates* fates() const noexcept { return &log_; }
 
  private:
-  /// Whether the packet arrives as it was.
+  /// Returns true when the packet arrives as it was.
   bool draw(std::uint8_t opcode, std::uint32_t bytes);
 
   roce::FaultDice dice_;

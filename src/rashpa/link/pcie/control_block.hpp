@@ -65,8 +65,8 @@ struct alignas(64) Thread {
 /// The receiver's side: makes the block.
 class ControlBlock {
  public:
-  /// For a RASHPA buffer of `region_bytes` at the beginning of the memfd `region_file`, whose lines may lie in an
-  /// accelerator's memory instead. Throws ConfigError when the file is not that large, ResourceError.
+  /// Makes the block of a RASHPA buffer of `region_bytes`, at the beginning of the memfd `region_file`. Its lines may
+  /// lie in an accelerator's memory instead. Throws ConfigError when the file is not that large, ResourceError.
   ControlBlock(std::uint64_t region_bytes, int region_file, std::uint32_t dtps, std::uint32_t threads,
                const memory::DmaBlock& lines = {});
 

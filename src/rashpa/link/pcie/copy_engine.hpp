@@ -39,7 +39,7 @@ struct Rectangle {
   std::size_t take_next(std::span<const BufferDescriptor> writes, std::uint64_t most_bytes) noexcept;
 };
 
-/// Whether an order to the device may wait for the next one.
+/// Tells if an order to the device may wait for the next one.
 enum class Company : std::uint8_t { may_come, none };
 
 /// Does what it is told in that order, beside its caller; images may wait for the next ones while something is on its
@@ -50,9 +50,9 @@ class CopyDevice {
   virtual ~CopyDevice() = default;
   /// False: it has failed for good.
   virtual bool copy(const Rectangle& rectangle) noexcept = 0;
-  /// Behind all before: the event's record to its place, behind that its immediate into `lock`, behind that `number`
-  /// becomes what reached() says; without an event that alone. The event is read before the call returns. False: it has
-  /// failed for good.
+  /// Writes, behind everything before: the event's record to its place, then its immediate into `lock`, then `number`
+  /// as the value of reached(). Without an event it writes `number` alone. It reads the event before it returns. False:
+  /// it has failed for good.
   virtual bool mark(std::uint64_t number, const Event* event, std::atomic<std::uint32_t>* lock) noexcept = 0;
   /// Begins what waits, if nothing is on its way or no company will come. False: it has failed for good.
   virtual bool go_on(Company /*company*/) noexcept { return true; }

@@ -20,8 +20,8 @@ struct Progress {
   std::size_t lost = 0;       ///< writes and events that are not done and never will be
 };
 
-/// Of one DTP; all calls from its thread, none waits and none allocates. Posted memory must stay where it is until it
-/// is reported done. The memory that it writes into outlives it.
+/// Writes the images of one DTP; all calls come from its thread, none waits and none allocates. Posted memory must stay
+/// where it is until it is reported done. The memory that it writes into outlives it.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -29,9 +29,9 @@ class Engine {
   virtual std::size_t copy(std::span<const BufferDescriptor> writes) noexcept = 0;
   /// Makes progress. A caller that asks twice without giving anything in between waits for the given work.
   virtual Progress take_done() noexcept = 0;
-  /// Behind all writes taken: the event's record to its place, and behind that its immediate into `lock`, both seen in
-  /// this order by the receiver; the image ends with that. False: no room, ask again. The record is the caller's until
-  /// the call returns.
+  /// Ends the image: writes the event's record to its place behind all writes taken, then its immediate into `lock`;
+  /// the receiver sees both in this order. False: there is no room; ask again. The record is the caller's until the
+  /// call returns.
   virtual bool announce(const Event& event, std::atomic<std::uint32_t>& lock) noexcept = 0;
   /// Writes and events taken and not done.
   [[nodiscard]] virtual std::size_t pending() const noexcept = 0;

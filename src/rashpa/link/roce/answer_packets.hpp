@@ -20,7 +20,7 @@ namespace rashpa::link::roce {
 class AnswerPackets {
  public:
   explicit AnswerPackets(std::size_t ports);
-  /// Before use: answers of port `index` go from `local` to queue pair `qpn` at `source`.
+  /// Lets answers of port `index` go from `local` to queue pair `qpn` at `source`. Call it before use.
   void connect(std::size_t index, const wire::Address& local, const wire::Address& source, std::uint32_t qpn,
                Framing framing);
   /// An answer that cannot be sent now is as if lost: the source repeats itself.

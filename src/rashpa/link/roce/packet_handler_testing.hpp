@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For tests: the receiving side without sockets. Packets are made by the codec, which shares no code with the data
+/// The receiving side without sockets, for tests. Packets are made by the codec, which shares no code with the data
 /// path.
 #include <gtest/gtest.h>
 

@@ -36,7 +36,7 @@ class ReceiverThread final : public LinkThread {
   [[nodiscard]] std::uint64_t window_bytes() const noexcept;
   /// Which PSN the first packet of credits for DTP `index` carries.
   [[nodiscard]] std::uint32_t credit_psn(std::uint32_t index) const noexcept { return credits_[index].psn; }
-  /// Before run(): credits of DTP `index` go to `source`.
+  /// Lets credits of DTP `index` go to `source`. Call it before run().
   void connect(std::uint32_t index, const Endpoint& source);
   void run(const std::atomic<bool>& stop) noexcept override;
   void wake() noexcept override { sleep_.wake(); }

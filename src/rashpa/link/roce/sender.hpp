@@ -14,7 +14,7 @@ namespace rashpa::link::roce {
 class CreditListener;
 
 struct SenderConfig {
-  /// Of the source socket; a wildcard address picks the one that routes to the destination. v1: the interface's GID
+  /// The address of the source socket; a wildcard takes the one that routes to the destination. v1: the interface's GID
   /// with its scope, fe80::…%eth0.
   std::string bind_address = "127.0.0.1";
   Endpoint destination;  ///< from the receiver's endpoints()
@@ -29,7 +29,7 @@ struct SenderConfig {
   std::shared_ptr<CreditListener> credits{};
   std::optional<FaultConfig> faults{};  ///< injected at packet level when given
   RcTimers timers{};                    ///< rc
-  /// Of the first packet; not given: a random one.
+  /// The PSN of the first packet; not given: a random one.
   std::optional<std::uint32_t> first_psn{};
 };
 

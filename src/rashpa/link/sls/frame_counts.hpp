@@ -30,7 +30,7 @@ class FrameCounts {
   /// `first`: number of frame 0; 0: the lowest number among the first datagrams of all `ports`.
   FrameCounts(std::uint64_t first, std::size_t ports);
 
-  /// Until this is true no frame has a number.
+  /// Returns true once a frame has a number.
   [[nodiscard]] bool begun() const noexcept { return count_.load(std::memory_order_acquire) != 0; }
   /// The first datagram of a port is there, and is of frame `number`.
   void offer(std::size_t port, std::uint64_t number, std::int64_t now) noexcept;

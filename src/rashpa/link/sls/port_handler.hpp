@@ -37,7 +37,7 @@ class PortHandler {
   PortHandler(const Options& options, std::uint32_t port, std::span<const ReceiverDtp> dtps, std::uint32_t first_dtp,
               std::span<std::byte> region, FrameCounts& counts, PortCounters& counters);
 
-  /// Before datagrams that have come: slots that are free by now are so for them.
+  /// Notes the slots that are free by now, for the datagrams that follow.
   void refresh(std::int64_t now, ArrivalOutput& out) noexcept;
   /// Takes one datagram.
   void handle(std::span<const std::byte> datagram, std::int64_t now) noexcept;

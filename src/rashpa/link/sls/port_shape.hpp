@@ -30,7 +30,7 @@ struct PortShape {
   [[nodiscard]] std::uint32_t widening() const noexcept { return row_bytes / wire_row; }
 };
 
-/// Of the port at place `port` of the receiver; those of a module lie side by side. `options` are checked.
+/// The shape of the port at place `port` of the receiver; ports of a module lie side by side. `options` are checked.
 PortShape shape_of(const Options& options, std::uint32_t port) noexcept;
 
 /// True when a port whose header says `row` sends its last row first.

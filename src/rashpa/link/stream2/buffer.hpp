@@ -21,7 +21,7 @@ class Buffer {
     if (size_ + bytes > capacity_) grow(size_ + bytes);
     return {data_.get() + size_, bytes};
   }
-  /// So many bytes of the room are a frame.
+  /// Makes `bytes` bytes of the room a frame.
   void add_frame(std::size_t bytes) noexcept {
     size_ += bytes;
     ends_[frames_++] = size_;

@@ -44,7 +44,7 @@ class Connection {
   [[nodiscard]] Buffer& buffer() noexcept { return buffer_; }
   /// The message is dealt with.
   void next() noexcept { buffer_.clear(); }
-  /// While it is held, nobody is woken by bytes that come.
+  /// Lets bytes that come wake nobody while it is held.
   void hold(bool held) noexcept;
   /// Nothing more lies in the socket, as far as was seen.
   [[nodiscard]] bool drained() const noexcept { return drained_; }

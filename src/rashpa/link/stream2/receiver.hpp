@@ -30,7 +30,7 @@ class Stream2Receiver final : public ThreadedReceiver, public Describing {
                   ArrivalQueues& queues, Doorbell& bell);
   ~Stream2Receiver() override;
 
-  /// `qpn`: lines, `rkey`: bytes of a line, `psn`: the type of pixels, all for the emulator.
+  /// The addresses for the emulator: `qpn` holds lines, `rkey` the bytes of a line, `psn` the type of pixels.
   [[nodiscard]] std::vector<Endpoint> endpoints() const override;
   /// A sender with a port is an emulator's; others are the detector at the address of the options.
   void connect(std::span<const Endpoint> senders) override;

@@ -27,7 +27,7 @@ class ReceiverThread final : public LinkThread {
   ReceiverThread& operator=(const ReceiverThread&) = delete;
   ~ReceiverThread() override;
 
-  /// Before the thread runs: a sender that feeds these DTPs; `alone`: Intake. Throws ConfigError.
+  /// Adds a sender that feeds these DTPs, before the thread runs; `alone`: as for Intake. Throws ConfigError.
   void add_sender(const SenderAddress& address, std::vector<StreamDtp*> dtps, bool alone);
   void run(const std::atomic<bool>& stop) noexcept override;
   void wake() noexcept override { sleep_.wake(); }

@@ -17,7 +17,7 @@ inline constexpr std::size_t kMostCommandBytes = 1024;
 
 /// The greeting of this side.
 std::array<std::byte, kGreetingBytes> greeting() noexcept;
-/// Whether the other side's greeting is of version 3 with the mechanism NULL.
+/// Returns true when the other side's greeting is of version 3 with the mechanism NULL.
 [[nodiscard]] bool understood(std::span<const std::byte, kGreetingBytes> greeting) noexcept;
 
 /// The command READY of a socket of that type ("PULL"), as a whole frame.
@@ -32,7 +32,7 @@ struct FrameHead {
 };
 /// Bytes of the head of a frame, by its first one: 2 or 9. 0: it is none.
 [[nodiscard]] std::size_t head_bytes(std::byte first) noexcept;
-/// Of a whole head.
+/// Reads a complete head of a frame.
 [[nodiscard]] FrameHead head_of(std::span<const std::byte> head) noexcept;
 /// The head of a frame of a message; its length goes to `bytes`.
 std::array<std::byte, kLongestHead> long_head(std::uint64_t bytes, bool more) noexcept;

@@ -44,7 +44,7 @@ class LinkContract : public ::testing::TestWithParam<ContractLink> {
  protected:
   static constexpr std::size_t kEntries = 16;  // of each queue, more than twice the slots
 
-  /// As testing::small_dtp(), in the shape that the link knows.
+  /// Makes a DTP like testing::small_dtp(), in the shape that the link knows.
   static ReceiverDtp shaped(std::uint32_t id, std::uint64_t images, std::uint32_t lines, std::uint32_t line_bytes,
                             std::uint32_t slots, std::uint32_t gap = 0, std::uint64_t base = 0) {
     const ContractLink& link = GetParam();

@@ -34,7 +34,7 @@ class ReceiverThread final : public LinkThread {
   /// Queue pair number of the thread's DTP `position`.
   [[nodiscard]] std::uint32_t number_of(std::size_t position) const { return dtps_[position]->pair.number(); }
   [[nodiscard]] std::uint32_t first_psn_of(std::size_t position) const { return dtps_[position]->pair.first_psn(); }
-  /// Before run(): the DTP's source; credits go there.
+  /// Lets credits of the DTP go to its `source`. Call it before run().
   void connect(std::size_t position, const Endpoint& source);
   void run(const std::atomic<bool>& stop) noexcept override;
   void wake() noexcept override { sleep_.wake(); }

@@ -57,7 +57,7 @@ class DeviceGroup {
   /// Puts the reduction of all arrays to the one of device number `root` into the streams. False: words() says why, and
   /// nothing more is reduced.
   bool reduce(const std::vector<Array>& arrays, std::size_t root) noexcept;
-  /// Until everything in the stream of device `number` is done, 10 s at most; the same.
+  /// Waits until everything in the stream of device `number` is done, 10 s at most; returns the same.
   bool wait(std::size_t number) noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return devices_.size(); }
   [[nodiscard]] int device(std::size_t number) const noexcept { return devices_[number]; }

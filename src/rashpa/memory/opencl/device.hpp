@@ -37,8 +37,8 @@ const std::vector<DeviceInfo>& devices();
 /// "0: pthread-… (Portable Computing Language), 1: …"
 std::string devices_text();
 
-/// By its number in devices(), or by a part of its name or platform, whatever the case. Throws ConfigError that lists
-/// the devices when none or several fit, ResourceError when there are no devices at all.
+/// Finds a device by its number in devices(), or by a part of its name or platform in any case of letters. Throws
+/// ConfigError that lists the devices when none or several fit, ResourceError when there are no devices at all.
 const DeviceInfo& device_of(std::string_view wanted);
 
 /// A handle, given back at the end.
@@ -57,7 +57,7 @@ class Owned {
     return *this;
   }
   [[nodiscard]] Handle get() const noexcept { return handle_; }
-  /// For functions that fill one in: the old content is given back.
+  /// Gives back the old content, and returns the place for a function that fills one in.
   [[nodiscard]] Handle* fill() noexcept {
     reset();
     return &handle_;
@@ -81,19 +81,19 @@ class Device {
   /// Work items of a group: a processor core is given one that does much, other devices many that do little.
   [[nodiscard]] std::uint32_t group() const noexcept { return group_; }
   [[nodiscard]] cl_context context() const noexcept { return context_.get(); }
-  /// For what is done before and after a run.
+  /// The queue for work before and after a run.
   [[nodiscard]] cl_command_queue own_queue() const noexcept { return own_queue_.get(); }
   /// Commands one after the other.
   [[nodiscard]] Queue queue() const;
   /// 0 bytes: nothing. Not cleared.
   [[nodiscard]] Memory memory(std::size_t bytes, std::string_view what) const;
-  /// With these values in it.
+  /// Makes memory with these values in it.
   [[nodiscard]] Memory memory_with(const void* values, std::size_t bytes, std::string_view what) const;
   template <typename T>
   [[nodiscard]] Memory memory_of(const std::vector<T>& values, std::string_view what) const {
     return memory_with(values.data(), values.size() * sizeof(T), what);
   }
-  /// Of the host, from `data` on: the device works on it in place.
+  /// Makes memory of the host's bytes from `data` on: the device works on them in place.
   [[nodiscard]] Memory memory_at(void* data, std::size_t bytes, std::string_view what) const;
   /// That the driver has placed so that host and device can both get at it; for maps.
   [[nodiscard]] Memory shared_memory(std::size_t bytes, std::string_view what) const;

@@ -9,8 +9,8 @@
 
 namespace rashpa::receiver {
 
-/// As run files say where buffers lie: "pageable", "huge", or "device" for images in memory of the units' device and
-/// all else in pageable memory. Throws ConfigError when `name` is none of them.
+/// Sets the memory of buffers by its word in run files: "pageable", "huge", or "device" for images in memory of the
+/// units' device and all else in pageable memory. Throws ConfigError when `name` is none of them.
 void set_memory(Config& config, std::string_view name);
 std::string_view memory_name(const Config& config) noexcept;
 /// Takes the memory of images that lie on a device; null when they lie in the host's. Throws ConfigError that names the

@@ -15,14 +15,14 @@ namespace rashpa::receiver {
 /// that did not get the stack. All memory is taken at construction. One thread takes copies, one gives them back.
 class WindowCopies {
  public:
-  /// For windows that end with so many stacks, and those of one keep().
+  /// Takes memory for the windows that end with `stacks` stacks, and for those of one keep().
   WindowCopies(const std::vector<Accumulation>& accumulations, std::uint32_t stacks);
 
   /// A stack without images that carries the windows that end with `stack`. Null when no room is free.
   [[nodiscard]] const Stack* take(const Stack& stack) noexcept;
   /// A copy of windows that no stack carries; there is room for those of one call.
   [[nodiscard]] Accumulated keep(const Accumulated& open) noexcept { return copy(open, carriers_.size()); }
-  /// Whether take() has made it.
+  /// Returns true when take() has made it.
   [[nodiscard]] bool made(const Stack& stack) const noexcept {
     return !carriers_.empty() && &stack >= carriers_.data() && &stack <= &carriers_.back();
   }
@@ -37,7 +37,7 @@ class WindowCopies {
   memory::Ring<std::uint32_t> free_;
 };
 
-/// Whether windows end with it.
+/// Returns true when windows end with it.
 [[nodiscard]] bool carries_windows(const Stack& stack) noexcept;
 
 }  // namespace rashpa::receiver

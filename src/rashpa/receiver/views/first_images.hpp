@@ -16,7 +16,8 @@ namespace rashpa::receiver {
 /// vetoed: a kernel of the pipeline has refused it; partial: lines of it did not arrive, whatever became of it then.
 enum class FirstOf : std::uint8_t { vetoed, partial };
 
-/// Of one buffer. Each is copied once; from then on nothing is left to do. All memory is taken by the constructor.
+/// Copies the first images of one buffer. Each is copied once; from then on nothing is left to do. All memory is taken
+/// by the constructor.
 class FirstImages {
  public:
   /// `arriving`: of an image in its slot.

@@ -37,7 +37,7 @@ class Deadlines {
     of.heard = true;
     clock_.heard();
   }
-  /// As Lane::hold_deadlines().
+  /// Does the same as Lane::hold_deadlines().
   void hold(bool held) noexcept { clock_.hold(held && !finishing_); }
   /// Nothing more will be sent: one deadline of silence from now on ends all. It looks by itself.
   void finish(std::int64_t now) noexcept;
@@ -52,11 +52,11 @@ class Deadlines {
     for (const OfDtp& dtp : dtps_) due = std::max(due, dtp.next);
     return due;
   }
-  /// Whether all DTPs have decided the images before `end`.
+  /// Returns true when all DTPs have decided the images before `end`.
   [[nodiscard]] bool all_there(std::uint64_t end) const noexcept {
     return std::all_of(dtps_.begin(), dtps_.end(), [end](const OfDtp& dtp) { return dtp.next >= end; });
   }
-  /// Whether any has decided an image from `first` on.
+  /// Returns true when any has decided an image from `first` on.
   [[nodiscard]] bool begun(std::uint64_t first) const noexcept { return due() > first; }
 
   /// The run as far as it is known.
@@ -64,8 +64,8 @@ class Deadlines {
     std::uint64_t limit = 0;  ///< no image from here on is due
     bool end = false;         ///< that is the end of the run
   };
-  /// Of the stack of images `first` … `end` − 1, not all_there(): images before the answer are given up now, by all
-  /// DTPs that are behind. Each answer is given once.
+  /// Returns an image of the stack `first` … `end` − 1, which is not all_there(): images before it are given up now, by
+  /// all DTPs that are behind. Each answer is given once.
   [[nodiscard]] std::optional<std::uint64_t> given_up(std::uint64_t first, std::uint64_t end, Known run) noexcept;
   /// The stack before `end` is handed on.
   void handed_on(std::uint64_t end) noexcept;

@@ -34,7 +34,7 @@ class LateClock {
     }
     return time_;
   }
-  /// From the last look on no time passes, of deadlines or of silence, until it is held no more.
+  /// Stops the time of deadlines and of silence at the last look, until it is held no more.
   void hold(bool held) noexcept { held_ = held; }
   /// A source was heard, after a look.
   void heard() noexcept {

@@ -46,9 +46,9 @@ class LossReport {
     of.losses[static_cast<std::size_t>(arrival.loss) % 6].fetch_add(1, std::memory_order_relaxed);
     of.lines_missing.fetch_add(arrival.lines_missing, std::memory_order_relaxed);
   }
-  /// So many images of a DTP that never began are missing.
+  /// Counts `images` images of a DTP that never began as missing.
   void count_never_come(std::size_t dtp, std::uint64_t images) noexcept;
-  /// For the log, of a few of them: the arrival is not complete; `image` has its lost lines.
+  /// Logs a few of the arrivals that are not complete; `image` has its lost lines.
   void say(std::size_t dtp, const link::Arrival& arrival, const StackImage& image) noexcept;
   /// Called in the order of images, so that the first one noted is the lowest. `ended`: as FirstIncomplete.
   void note_first(std::uint64_t index, std::size_t dtp, link::Loss loss, bool ended) noexcept;

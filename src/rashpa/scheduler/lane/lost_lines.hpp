@@ -23,7 +23,7 @@ std::uint32_t list_lost_runs(const link::LineMap& map, std::uint32_t dtp, std::s
 /// measured one.
 void fill_lost(std::byte* slot, const Placement& placement, PixelType type, const LostRun& run) noexcept;
 
-/// Whether all of these lines have the lost value still.
+/// Returns true when all of these lines have the lost value still.
 [[nodiscard]] bool holds_lost(const std::byte* slot, const Placement& placement, PixelType type,
                               const LostRun& run) noexcept;
 

@@ -14,7 +14,7 @@ class LostPixels {
 
   /// One thread at a time: the lost value over all lost lines. Of a missing image nobody reads a pixel.
   void fill(const StackImage& image) const noexcept;
-  /// Behind the last fill() of a stack: they are there for everybody.
+  /// Shows the pixels to all threads, behind the last fill() of a stack.
   void settle() const noexcept;
   /// Any thread: whether all of them are there still; a source that was late may have written its lines over them.
   [[nodiscard]] bool filled(const StackImage& image) const noexcept;

@@ -27,7 +27,7 @@ class StackRing {
   [[nodiscard]] StackImage& image(std::uint64_t index) noexcept {
     return of(index / config_.stack).images[index % config_.stack];
   }
-  /// Behind the last image of a stack, in a run of `limit` images.
+  /// The number behind the last image of a stack, in a run of `limit` images.
   [[nodiscard]] std::uint64_t end_of(std::uint64_t number, std::uint64_t limit) const noexcept {
     return std::min((number + 1) * config_.stack, limit);
   }
@@ -44,8 +44,8 @@ class StackRing {
   void open_to(std::uint64_t index, std::uint64_t limit) noexcept {
     while (opened_ <= index / config_.stack) open(opened_++, limit);
   }
-  /// Of an image that is open: whether the arrival is of the frame that others have brought. Where records tell the
-  /// frames, DTPs that disagree have not brought one image.
+  /// Returns true when the arrival is of the same frame as those that others have brought for this open image. Where
+  /// records tell the frames, DTPs that disagree have not brought one image.
   [[nodiscard]] bool agrees(const link::Arrival& arrival) noexcept {
     if (config_.slice != kToldByRecords || arrival.completeness == Completeness::missing) return true;
     const std::uint64_t frame = image(arrival.index).frame_number;

@@ -23,7 +23,7 @@ class DataFile {
 
   [[nodiscard]] hid_t get() const noexcept { return file_.get(); }
   [[nodiscard]] bool open() const noexcept { return file_.valid(); }
-  /// From here on readers may follow; objects are made before. Throws FileError.
+  /// Lets readers follow the file from here on; all objects are made before. Throws FileError.
   void follow();
   [[nodiscard]] bool flush() noexcept;
   /// False when something could not be written.
@@ -31,7 +31,7 @@ class DataFile {
   /// Closes and removes a file that was never of use.
   void discard(const std::filesystem::path& path) noexcept;
 
-  /// Whether the file at `path` is this one.
+  /// Returns true when the file at `path` is this one.
   [[nodiscard]] bool is_at(const std::filesystem::path& path) const noexcept;
 
  private:
@@ -50,7 +50,7 @@ std::string sync_to_disk(const std::filesystem::path& path);
 /// not seen. Throws FileError.
 h5::Handle open_afresh(const std::filesystem::path& path);
 
-/// Whether a regular file is there. Throws RefusedError when the system does not say.
+/// Returns true when a regular file is there. Throws RefusedError when the system does not say.
 bool is_there(const std::filesystem::path& path);
 
 /// Makes a file that can be opened of one whose writer was killed. Throws FileError when it is damaged, RefusedError

@@ -45,7 +45,7 @@ void need_locks();
 void check(herr_t status, std::string_view what);
 /// Throws as Handle does.
 [[noreturn]] void fail(std::string_view what);
-/// Whether the last error of the library on this thread is a refusal of the system.
+/// Returns true when the last error of the library on this thread is a refusal of the system.
 bool was_refused();
 /// The innermost reason that the library gives for its last error on this thread.
 std::string last_error();

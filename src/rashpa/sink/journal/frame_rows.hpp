@@ -25,7 +25,7 @@ struct StoredPlace {
   friend bool operator==(const StoredPlace&, const StoredPlace&) = default;
 };
 
-/// Of an image in a raw file: which bytes they are.
+/// The bytes of a raw file that hold an image.
 struct RawPlace {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
@@ -74,9 +74,9 @@ class FrameRows {
     std::uint64_t image = 0;  ///< of each
   };
 
-  /// For a run: takes `journal`, an empty file that outlives this object, writes its header, and takes room for the
-  /// rows of all images and `reserve` besides; where their number is not known, for kBlock images, and for as
-  /// many more whenever those are there. Throws FileError when there is no room at the beginning.
+  /// Prepares `journal`, an empty file that outlives this object, for a run: writes its header, and takes room for the
+  /// rows of all images and `reserve` besides. Where the number of images is not known, it takes room for kBlock
+  /// images, and for as many more whenever those are there. Throws FileError when there is no room at the beginning.
   FrameRows(int journal, const JournalHeader& header, const Reserve& reserve);
   /// Reads the journal. Throws FileError when it is none.
   explicit FrameRows(int journal);
@@ -99,9 +99,9 @@ class FrameRows {
   [[nodiscard]] Scalar scalar(std::size_t image, std::size_t column) const noexcept {
     return scalars_[image * columns() + column];
   }
-  /// From the first to the last image whose time is known, by their source.
+  /// The time from the first to the last image whose time is known, by their source.
   [[nodiscard]] std::uint64_t lasted_ns() const noexcept;
-  /// Of runs in raw files.
+  /// The place of an image of a run in raw files.
   [[nodiscard]] const RawPlace& raw_place(std::size_t image) const noexcept { return raw_[image]; }
   [[nodiscard]] const std::vector<LostRun>& lost() const noexcept { return lost_; }  ///< of all rows, in order
   /// Makes rows of images of which nothing is known: open, undecided, with the frame numbers that they must have.

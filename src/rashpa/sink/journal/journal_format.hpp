@@ -19,7 +19,8 @@ std::span<const std::byte> bytes_of(const T& value) noexcept {
   return std::as_bytes(std::span(&value, 1));
 }
 
-/// In the byte order of the machine: a journal is read where it was written, or on its like.
+/// The head of a journal, in the byte order of the machine: a journal is read on the machine that wrote it, or on one
+/// like it.
 struct JournalHead {
   std::uint64_t magic = 0x314C4E4A41485352;  // "RSHAJNL1" in memory
   std::uint64_t images = 0, every = 1, phase = 0;
@@ -44,7 +45,7 @@ constexpr std::size_t record_bytes(std::size_t columns, ImageForm form) noexcept
 
 /// Columns and reasons as lines, behind the head: so many bytes, the text, its checksum.
 [[nodiscard]] std::vector<std::byte> block_of(const Results& results);
-/// Of a block that begins like this, how many bytes it has; 0: so few bytes do not say it.
+/// The bytes of a block that begins like this; 0 when `begin` is too short to tell.
 [[nodiscard]] std::uint64_t block_bytes(std::span<const std::byte> begin) noexcept;
 /// Reads the output of block_of(). False when it is damaged.
 [[nodiscard]] bool read_block(std::span<const std::byte> block, Results& results);

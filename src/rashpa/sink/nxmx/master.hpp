@@ -17,7 +17,7 @@ namespace rashpa::sink {
 /// another in its place. The handle keeps its lock, so that readers wait. Throws FileError.
 h5::Handle create_master(const Hdf5Config& config, const std::filesystem::path& path);
 
-/// Of raw files: keeps the master as it is before it is completed, from which others can be made (facts_path()). Throws
+/// Keeps the master of raw files as it is before it is completed, from which others can be made (facts_path()). Throws
 /// FileError.
 void keep_facts(const std::filesystem::path& prefix);
 
@@ -27,8 +27,7 @@ struct MasterContents {
   const std::vector<std::int64_t>& stored_index;
   Books books;
   std::uint64_t unknown = 0;
-  /// By a monotonic clock: the end is so long behind the start_time that the master has, whatever has set a clock
-  /// since.
+  /// The time from the start_time of the master to the end, by a monotonic clock, whatever has set a clock since.
   std::uint64_t lasted_ns = 0;
   std::string end_time{};                         ///< of a master that has one already; empty: see above
   std::span<const std::uint32_t> special_mask{};  ///< bits to be added to pixel_mask; empty: none
@@ -42,7 +41,8 @@ std::string complete_master(const std::filesystem::path& prefix, const MasterCon
 /// The books that the rows make.
 [[nodiscard]] Books books_of(const FrameRows& rows);
 
-/// Of each row its place among the stored images: counts those for which `is_stored` says so; −1 for others.
+/// Returns the place of each row among the stored images: counts those for which `is_stored` returns true; −1 for
+/// others.
 template <typename IsStored>
 std::vector<std::int64_t> index_stored(const FrameRows& rows, const IsStored& is_stored) {
   std::vector<std::int64_t> places;

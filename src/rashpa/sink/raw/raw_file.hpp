@@ -27,7 +27,7 @@ struct RawHeader {
   [[nodiscard]] std::uint64_t image_bytes() const noexcept {
     return std::uint64_t{width} * height * pixel_bytes(pixel);
   }
-  /// From one image to the next.
+  /// The bytes from one image to the next.
   [[nodiscard]] std::uint64_t stride() const noexcept {
     return (image_bytes() + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
   }

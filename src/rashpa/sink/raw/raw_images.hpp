@@ -19,7 +19,7 @@ class RawImages {
   RawImages(std::filesystem::path prefix, const FrameRows& rows);
   /// The image of row `image` into `out`. False when it is not in its file as it was written.
   [[nodiscard]] bool read(std::size_t image, std::span<std::byte> out);
-  /// Whether it is.
+  /// Returns true when the image of row `image` is in its file as it was written.
   [[nodiscard]] bool read(std::size_t image);
 
  private:

@@ -26,7 +26,7 @@ class RawPart {
   [[nodiscard]] const std::string& remark() const noexcept { return remark_; }
   /// The alignment of addresses of data.
   [[nodiscard]] std::size_t memory_alignment() const noexcept { return memory_alignment_; }
-  /// Whether the file at `path` is this one.
+  /// Returns true when the file at `path` is this one.
   [[nodiscard]] bool is_at(const std::filesystem::path& path) const noexcept;
   /// Gives back the room behind its first `images` images and closes it; empty, or why that failed.
   std::string close(std::uint64_t images) noexcept;

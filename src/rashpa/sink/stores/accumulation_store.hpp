@@ -50,8 +50,8 @@ class AccumulationStore {
   std::uint64_t bytes_stored_ = 0;
 };
 
-/// In the master: /entry/rashpa/accumulated, a link to all of them; nothing where the run has no such file. Throws
-/// FileError.
+/// Writes into the master /entry/rashpa/accumulated, a link to all of them; nothing where the run has no such file.
+/// Throws FileError.
 void refer_to_accumulations(hid_t rashpa, const std::filesystem::path& prefix);
 
 }  // namespace rashpa::sink

@@ -82,11 +82,11 @@ TableRows readable_rows(const std::filesystem::path& path, const Results& result
 /// system does not let it be opened.
 TableRows readable_tables(const std::filesystem::path& path, const Results& results);
 
-/// In the master: /entry/rashpa/tables/<name> with `ptr` and links to the columns. Throws FileError.
+/// Writes into the master /entry/rashpa/tables/<name> with `ptr` and links to the columns. Throws FileError.
 void refer_to_tables(hid_t rashpa, const std::filesystem::path& prefix, const FrameRows& rows);
 
-/// In the master: /entry/rashpa/profiles/<name>, an NXdata of the stored images' arrays with links to the axes; and,
-/// where the profile follows a definition, the subentry /entry/<name>. Throws FileError.
+/// Writes into the master /entry/rashpa/profiles/<name>, an NXdata of the stored images' arrays with links to the axes.
+/// Where the profile follows a definition, it writes the subentry /entry/<name>, too. Throws FileError.
 void refer_to_profiles(hid_t entry, const std::filesystem::path& prefix, const FrameRows& rows,
                        std::span<const std::int64_t> stored_index);
 

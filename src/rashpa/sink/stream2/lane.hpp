@@ -65,7 +65,7 @@ class Lane {
   /// Any thread.
   [[nodiscard]] ConsumerStatus status(std::size_t outlet) const;
   [[nodiscard]] std::uint64_t restarts() const { return process_->restarts(); }
-  /// For tests.
+  /// The sending process, for tests.
   [[nodiscard]] const publish::Process& process() const noexcept { return *process_; }
 
  private:

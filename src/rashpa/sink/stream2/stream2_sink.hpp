@@ -48,7 +48,7 @@ class Stream2Sink final : public Sink, public RowKeeping, public Sending {
   [[nodiscard]] std::string error() const override { return {}; }
   [[nodiscard]] std::vector<ConsumerStatus> consumers() const override;
   [[nodiscard]] std::uint64_t restarts() const override { return lane_.restarts(); }
-  /// For tests.
+  /// The sending process, for tests.
   [[nodiscard]] const publish::Process& process() const noexcept { return lane_.process(); }
 
  private:

@@ -14,7 +14,7 @@ namespace rashpa::unit::cuda {
 struct Order {
   std::uint32_t ticket = 0;  ///< goes into Control::done when all is out; never 0
   std::uint32_t images = 0;
-  /// By accumulation: where the quantities of the window that ends with this stack go; null: none ends.
+  /// The places for the quantities of the window that ends with this stack, by accumulation; null: none ends.
   std::array<kernel::AccumulatedArrays, kMostAccumulations> ended{};
   // Then a byte for each image of a full stack: 1, it is to be processed. The device's copy becomes 0 for images that
   // a step does not keep.
@@ -42,9 +42,9 @@ struct alignas(64) Word {
 /// Tickets count submitted stacks from 1 and wrap past 0; comparisons are cyclic.
 constexpr std::uint32_t next_ticket(std::uint32_t ticket) noexcept { return ticket + 1 == 0 ? 1 : ticket + 1; }
 
-/// Of one slot, for the resident kernel, which needs nothing else to begin. The host writes both halves at once: the
-/// ticket, and bit i: image i is to be processed. A copy for each thread that watches, in cache lines of the device
-/// (128 bytes) of their own, since questions for one of them wait for one another.
+/// The order of one slot, for the resident kernel, which needs nothing else to begin. The host writes both halves at
+/// once: the ticket, and a mask in which bit i asks for image i. Each thread that watches has a copy in a cache line of
+/// the device (128 bytes) of its own, since questions for one line wait for one another.
 inline constexpr std::uint32_t kWatchers = 8;
 struct SlotTrigger {
   struct alignas(256) Copy {
@@ -56,7 +56,7 @@ constexpr std::uint64_t slot_trigger(std::uint32_t ticket, std::uint32_t work) n
   return std::uint64_t{work} << 32U | ticket;
 }
 
-/// Of one unit.
+/// The control words of one unit.
 struct Control {
   Word trigger;  ///< host: stacks up to this ticket may be processed; a stream waits for it
   Word seen;     ///< device (persistent): the first effect of a trigger

@@ -42,7 +42,7 @@ class CudaUnit final : public Unit, public Accumulating, public OnDevice, public
   [[nodiscard]] std::optional<Busy> busy() const override;
 
  private:
-  /// Of the stack in a slot, from submit() on.
+  /// The state of the stack in a slot, from submit() on.
   struct InFlight {
     std::uint32_t ticket = 0;
     bool dispatched = false;  // else nothing comes back of it
@@ -53,7 +53,7 @@ class CudaUnit final : public Unit, public Accumulating, public OnDevice, public
   void settle(StackImage& image, std::uint32_t slot, std::uint32_t place) noexcept;
   void fail(cudaError_t code, const char* what) noexcept;
   void fail(const std::string& why) noexcept;
-  /// Whether members with strips of the same images still wait for one another.
+  /// The reason for which members with strips of the same images no longer wait for one another; Over::no: they do.
   [[nodiscard]] Over over() const noexcept { return seat_ ? seat_->joint->over() : Over::no; }
 
   const int device_;
@@ -70,11 +70,11 @@ class CudaUnit final : public Unit, public Accumulating, public OnDevice, public
   std::jthread thread_;
 };
 
-/// Of a CUDA device that a run file names. Throws ConfigError when there is none of that number, ResourceError when
-/// there is none at all.
+/// The number of a CUDA device that a run file names. Throws ConfigError when there is none of that number,
+/// ResourceError when there is none at all.
 int device_number(const std::string& wanted);
 
-/// As unit::make_unit. Throws ResourceError when there is no such device.
+/// Makes the unit, as unit::make_unit does. Throws ResourceError when there is no such device.
 std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
                                 Doorbell& done_bell);
 /// One unit of `devices`, each with a strip of every image; one may be named twice. Throws as make_unit, and

@@ -50,8 +50,8 @@ class StackWork {
   StackWork(const Steps& steps, const Layout& layout, std::uint32_t benches, Input input = Input::copied,
             std::uint32_t windows_on_device = 0, const std::optional<Seat>& seat = std::nullopt);
 
-  /// Of the stack in `slot`; all addresses are fixed, so that this can be captured once. `stages`, when given, are
-  /// recorded before and behind the three stages. Returns the first error.
+  /// Enqueues the work on the stack in `slot`; all addresses are fixed, so that this can be captured once. `stages`,
+  /// when given, are recorded before and behind the three stages. Returns the first error.
   cudaError_t enqueue(std::uint32_t slot, cudaStream_t stream, const Stages* stages = nullptr) const noexcept;
   /// The same of a stack of which no image is to be processed, as its order says now: the images stay where they are.
   cudaError_t enqueue_without_images(std::uint32_t slot, cudaStream_t stream) const noexcept;
@@ -61,7 +61,7 @@ class StackWork {
   [[nodiscard]] std::uint32_t stack() const noexcept { return layout_.stack; }
   [[nodiscard]] std::uint32_t benches() const noexcept { return memory_.benches(); }
   [[nodiscard]] Order& order(std::uint32_t slot) const noexcept;
-  /// Before a stack is submitted: its order. `asked`: which images will be processed, of those not 0.
+  /// Writes the order of a stack, before it is submitted. `asked`: images whose byte is not 0 will be processed.
   void give_order(const Stack& stack, std::span<const std::uint8_t> asked, std::uint32_t ticket) const noexcept;
   [[nodiscard]] Control& control() const noexcept { return *control_.as<Control>(); }
 
@@ -78,9 +78,9 @@ class StackWork {
   [[nodiscard]] kernel::cuda::HostList list(std::uint32_t slot, std::uint32_t image) const noexcept {
     return passes_.pass(passes_.lister())->list(place(slot, image));
   }
-  /// As DeviceFinding::failed: the step that makes lists.
+  /// The number of the step that makes lists, in the form of DeviceFinding::failed.
   [[nodiscard]] std::uint8_t lister() const noexcept { return static_cast<std::uint8_t>(passes_.lister() + 1); }
-  /// Of an image that step `step` has worked on.
+  /// The profile of an image that step `step` has worked on.
   [[nodiscard]] ProfileView profile(std::size_t step, std::uint32_t slot, std::uint32_t image) const noexcept {
     return passes_.pass(step)->profile(place(slot, image));
   }
@@ -112,7 +112,7 @@ class StackWork {
   [[nodiscard]] std::uint32_t place(std::uint32_t slot, std::uint32_t image = 0) const noexcept {
     return static_cast<std::uint32_t>(places_.at(slot, image));
   }
-  /// As DeviceStack::ended.
+  /// The addresses in the form of DeviceStack::ended.
   [[nodiscard]] std::byte* const* ended(std::size_t step, std::uint32_t bench) const noexcept;
   // Not where chunks are made before delivery, of accepted images only, nor where several devices decide.
   [[nodiscard]] bool settled_on_delivery(std::size_t step) const noexcept {

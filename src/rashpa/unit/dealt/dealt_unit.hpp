@@ -34,7 +34,7 @@ class DealtUnit final : public Unit, public Accumulating, public OnDevice, publi
   [[nodiscard]] const Output& output() const noexcept override { return output_; }
   /// "2 devices: trigger graph on …; trigger graph on …".
   [[nodiscard]] std::string how() const override;
-  /// Of all members.
+  /// The bytes of all members.
   [[nodiscard]] std::size_t device_bytes() const noexcept override;
   /// Empty while a member works.
   [[nodiscard]] std::string error() const override;

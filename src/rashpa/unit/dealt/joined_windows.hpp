@@ -42,7 +42,7 @@ class JoinedWindows {
 
   /// Keeps the parts that a member has given back with the stack, or with its shadow.
   void keep(std::uint32_t member, const Accumulated& parts) noexcept { parts_[member] = parts; }
-  /// When all have: makes the windows that end with the stack, in place of its member's.
+  /// Makes the windows that end with the stack, in place of its member's, when all members have come so far.
   void join(const Ending& ending, Stack& stack) noexcept;
   /// The windows that are open at the end, from the members' last parts, which keep() has got.
   Accumulated conclude() noexcept;

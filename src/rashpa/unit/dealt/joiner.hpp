@@ -33,7 +33,7 @@ class Joiner {
   [[nodiscard]] virtual std::string trouble() const { return {}; }
 };
 
-/// By accumulation, as the steps of a pipeline make them.
+/// The joins by accumulation, as the steps of a pipeline make them.
 using Joins = std::vector<std::shared_ptr<kernel::Join>>;
 
 /// Joins on the host whatever there is.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For tests: windows of a run that one unit on processors makes, and another unit of the same pipeline.
+/// Windows of a run that one unit on processors makes, and another unit of the same pipeline, for tests.
 #include <gtest/gtest.h>
 
 #include <algorithm>

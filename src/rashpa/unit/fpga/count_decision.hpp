@@ -11,7 +11,7 @@ class CountDecision {
  public:
   /// `steps` outlives it: checked, a conversion first.
   explicit CountDecision(const Steps& steps);
-  /// Whether a step makes lists.
+  /// Returns true when a step makes lists.
   [[nodiscard]] bool lists() const noexcept { return list_ != nullptr; }
   /// Fills results and fate of an image, but for its pixels and its list.
   void settle(StackImage& image, const card::UnitCounts& counts) const noexcept;

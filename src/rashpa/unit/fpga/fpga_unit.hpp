@@ -85,8 +85,8 @@ class FpgaUnit final : public Unit, public OnDevice {
   std::jthread out_thread_;
 };
 
-/// As unit::make_unit() does it; Choice::device is the card's directory. Throws ConfigError when the card cannot do the
-/// pipeline or has too little memory, and the errors of UnitCard.
+/// Makes the unit, as unit::make_unit() does; Choice::device is the card's directory. Throws ConfigError when the card
+/// cannot do the pipeline or has too little memory, and the errors of UnitCard.
 std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
                                 Doorbell& done_bell);
 

@@ -28,7 +28,7 @@ class StepChanges {
   /// The thread that begins stacks, once for each, in order: before its first image. True: apply() has to be called.
   [[nodiscard]] bool begin() noexcept { return (begun_.fetch_add(kOne, std::memory_order_acq_rel) & kWaiting) != 0; }
 
-  /// Whether changes wait; for a thread that applies them later than at the beginning of a stack.
+  /// Returns true when changes wait; for a thread that applies them later than at the beginning of a stack.
   [[nodiscard]] bool waiting() const noexcept { return (begun_.load(std::memory_order_acquire) & kWaiting) != 0; }
 
   /// `adopt(made)` for the changes that stack `number` has and an earlier one had not, in order; it returns false for

@@ -25,10 +25,10 @@ class BenchMemory {
 
   /// A stack begins at `bench`: image i is processed when work[i] is not 0, none behind the end of `work`.
   void begin(std::uint32_t bench, std::span<const std::uint8_t> work) noexcept;
-  /// Of the images that the host knows to be at work.
+  /// The bytes of the images that the device works on, as the host knows them.
   [[nodiscard]] std::span<std::uint8_t> work(std::uint32_t bench) noexcept { return benches_[bench].work; }
   [[nodiscard]] std::span<const std::uint8_t> work(std::uint32_t bench) const noexcept { return benches_[bench].work; }
-  /// By image, on the host.
+  /// The books of each image, on the host.
   [[nodiscard]] std::span<ImageBooks> books(std::uint32_t bench) const noexcept {
     return {benches_[bench].host_books.as<ImageBooks>(), places_.stack};
   }

@@ -78,8 +78,8 @@ class OpenclUnit final : public Unit, public Accumulating, public OnDevice, publ
   std::jthread thread_;
 };
 
-/// As unit::make_unit() does it. Throws ConfigError when there is no such device, ResourceError when there is none at
-/// all.
+/// Makes the unit, as unit::make_unit() does. Throws ConfigError when there is no such device, ResourceError when there
+/// is none at all.
 std::unique_ptr<Unit> make_unit(const Choice& choice, const Pipeline& pipeline, const Layout& layout,
                                 Doorbell& done_bell);
 

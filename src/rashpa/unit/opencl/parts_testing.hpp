@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For tests of this folder's parts: the first OpenCL device of the machine, and steps that no kernel does.
+/// The first OpenCL device of the machine, and steps that no kernel does, for tests of this folder's parts.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -30,7 +30,7 @@ class SlotDelivery {
   cl_int deliver(const Source& from, std::uint32_t slot, std::span<const std::uint8_t> kept,
                  cl_command_queue queue) noexcept;
 
-  /// When they are there.
+  /// The pixels of an image, once they have been delivered.
   [[nodiscard]] const std::byte* pixels(std::uint32_t slot, std::uint32_t image) const noexcept {
     return slots_[slot].pixels.as<std::byte>() + image * places_.leaving_stride();
   }

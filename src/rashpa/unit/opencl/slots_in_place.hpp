@@ -15,7 +15,7 @@ namespace rashpa::unit::opencl {
 /// functions return the first error, a cl_int, and do not wait. Takes all memory in its constructor.
 class SlotsInPlace {
  public:
-  /// Of nothing: images are copied.
+  /// Makes no slots: images are copied.
   SlotsInPlace() = default;
   /// All slots are the host's when it returns. `queue` outlives it. Throws ResourceError.
   SlotsInPlace(const memory::opencl::Device& device, const Layout& layout, const Places& places,
@@ -28,12 +28,12 @@ class SlotsInPlace {
   cl_int to_device(std::uint32_t slot, cl_command_queue queue) noexcept;
   /// The images that came in are the host's again.
   cl_int to_host(std::uint32_t slot, cl_command_queue queue) noexcept;
-  /// And those that leave, for reading.
+  /// Gives the images that leave to the host, for reading.
   cl_int made_to_host(std::uint32_t slot, cl_command_queue queue) noexcept;
 
   [[nodiscard]] cl_mem raw(std::uint32_t slot) const noexcept { return slots_[slot].raw.get(); }
   [[nodiscard]] cl_mem made(std::uint32_t slot) const noexcept { return slots_[slot].made.get(); }
-  /// Behind made_to_host().
+  /// The images that leave. Call it behind made_to_host().
   [[nodiscard]] const std::byte* made_images(std::uint32_t slot) const noexcept { return slots_[slot].made_mapped; }
 
  private:

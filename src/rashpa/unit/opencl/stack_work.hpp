@@ -50,23 +50,23 @@ class StackWork {
     const Leg& leg = passes_.legs()[legs - 1];
     return steps_.busy(doing, leg.first, leg.last);
   }
-  /// Behind the last leg: the results of image i.
+  /// The results of image i, behind the last leg.
   [[nodiscard]] const ImageBooks& books(std::uint32_t bench, std::uint32_t image) const noexcept {
     return memory_.books(bench)[image];
   }
   /// Lets go out what accepted images have: image i when kept[i] is not 0, and nothing else.
   cl_int deliver(std::uint32_t bench, std::uint32_t slot, std::span<const std::uint8_t> kept) noexcept;
-  /// As decided(), for the data that deliver() has requested.
+  /// The state of the data that deliver() has requested, as decided() gives it.
   [[nodiscard]] cl_int delivered(std::uint32_t bench) const noexcept { return status(flights_[bench].delivered); }
-  /// In host memory, once delivered.
+  /// The pixels in host memory, once delivered.
   [[nodiscard]] const std::byte* pixels(const Stack& stack, std::uint32_t image) const noexcept;
-  /// Whether lists come from the device; otherwise settle() has set them.
+  /// Returns true when lists come from the device; otherwise settle() has set them.
   [[nodiscard]] bool lists_delivered() const noexcept { return passes_.lister() != steps_.steps.size(); }
   [[nodiscard]] SparseView list(std::uint32_t bench, std::uint32_t slot, std::uint32_t image) const noexcept;
-  /// Whether windows end with the stack: it is started even when none of its images is processed.
+  /// Returns true when windows end with the stack: it is started even when none of its images is processed.
   [[nodiscard]] bool ends_windows(std::uint64_t number) const noexcept { return sums_.ends_with(number); }
-  /// In the order of stacks, for a finished stack: its additions to windows, and those that end with it. `started`: it
-  /// was.
+  /// Accounts for a finished stack, in the order of stacks: its additions to windows, and the windows that end with it.
+  /// `started`: the device has had it.
   void account(std::uint32_t bench, bool started, Stack& stack) noexcept;
   /// The windows that are open when nothing is under way any more. Waits for the device.
   cl_int conclude(Accumulated& all) noexcept { return sums_.close_open(all, compute_.get()); }
@@ -94,7 +94,7 @@ class StackWork {
   [[nodiscard]] const Leg& leg_of(std::uint32_t bench) const noexcept { return passes_.legs()[flights_[bench].leg]; }
   [[nodiscard]] kernel::opencl::DeviceStack seen_by(std::size_t step, std::uint32_t bench,
                                                     const Stack& stack) const noexcept;
-  /// Whether the step looks at the image.
+  /// Returns true when the step looks at the image.
   [[nodiscard]] bool looked_at(std::size_t step, std::uint32_t bench, const Stack& stack,
                                std::uint32_t image) const noexcept;
   void settle_step(std::size_t step, std::uint32_t bench, Stack& stack) noexcept;

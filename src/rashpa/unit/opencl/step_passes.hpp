@@ -28,7 +28,7 @@ class StepPasses {
   StepPasses(const memory::opencl::Device& device, const Steps& steps, const Layout& layout, std::uint32_t benches);
 
   [[nodiscard]] const std::vector<Leg>& legs() const noexcept { return legs_; }
-  /// Whether the step has a part that the host does, and one that the device does.
+  /// Returns true when the step has a part that the host does, and one that the device does.
   [[nodiscard]] bool on_host(std::size_t step) const noexcept {
     return passes_[step] != nullptr && passes_[step]->where() != kernel::opencl::DevicePass::Where::device;
   }
@@ -42,10 +42,10 @@ class StepPasses {
 
   /// Puts the device's part of step `seen.step` into the queue.
   cl_int enqueue(const kernel::opencl::DeviceStack& seen, std::uint32_t bench, cl_command_queue queue) const noexcept;
-  /// And what the host needs for its part, where it has one.
+  /// Fetches the data that the host needs for its part of the steps, where it has one.
   cl_int fetch(const kernel::opencl::DeviceStack& seen, std::uint32_t bench, cl_command_queue queue) const noexcept;
 
-  /// As those of Unit. Any thread.
+  /// These are the functions of that name of Unit. Any thread.
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const;
   [[nodiscard]] std::string notice() const;
 

@@ -18,14 +18,15 @@ class WindowSums {
   /// Step `step` makes the next accumulation; `pass` outlives it. Throws ResourceError.
   void add(std::size_t step, const Accumulation& facts, const Layout& layout, kernel::opencl::DevicePass& pass);
 
-  /// Whether any window ends with the stack of that number.
+  /// Returns true when any window ends with the stack of that number.
   [[nodiscard]] bool ends_with(std::uint64_t number) const noexcept;
-  /// Behind the step that makes accumulation `number`: when a window ends with the stack, its sums go into the queue.
+  /// Puts the sums of a window that ends with the stack into the queue, behind the step that makes accumulation
+  /// `number`.
   cl_int conclude(std::size_t number, std::uint32_t bench, std::uint64_t stack, cl_command_queue queue) noexcept;
   /// The same of all, whatever ends.
   cl_int conclude_all(std::uint32_t bench, cl_command_queue queue) noexcept;
-  /// In the order of stacks, of a stack of which all is done: `kept(image, step)`, whether an image was kept by all
-  /// steps up to that one. `started`: the device has had it. Fills Stack::accumulated.
+  /// Adds a stack that is done to the windows, in the order of stacks, and fills Stack::accumulated. `kept(image,
+  /// step)`: all steps up to that one have kept the image. `started`: the device has had it.
   template <typename Kept>
   void account(std::uint32_t bench, bool started, Stack& stack, const Kept& kept) noexcept {
     stack.accumulated = {};

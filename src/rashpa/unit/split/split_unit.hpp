@@ -34,13 +34,13 @@ class SplitUnit final : public Unit, public OnDevice, public Noticing {
   [[nodiscard]] const Output& output() const noexcept override { return output_; }
   /// "each image on 2 devices: rows 0 … 255, trigger graph on …; rows 256 … 511, trigger graph on …".
   [[nodiscard]] std::string how() const override;
-  /// Of all members.
+  /// The bytes of all members.
   [[nodiscard]] std::size_t device_bytes() const noexcept override;
-  /// Of the first member that has failed.
+  /// The error of the first member that has failed.
   [[nodiscard]] std::string error() const override;
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override;
   [[nodiscard]] std::string notice() const override;
-  /// Of all members.
+  /// The windows that are lost, and the members that have failed.
   [[nodiscard]] std::optional<Busy> busy() const override;
 
  private:

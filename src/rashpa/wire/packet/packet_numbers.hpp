@@ -10,7 +10,7 @@ namespace rashpa::wire {
 class PacketNumbers {
  public:
   static constexpr std::uint32_t kReordered = 1U << 16;
-  /// So many packets one behind the other from further back are no reordering: the sender has gone round.
+  /// The number of packets in a row from further back that are no reordering: the sender has gone round.
   static constexpr std::uint32_t kBehind = 1U << 12;
 
   /// Returns the number of the packet in 64 bits. An outage of whole rounds of 2^24 packets is left out of it.

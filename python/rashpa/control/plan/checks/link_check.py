@@ -21,7 +21,7 @@ def link_problems(
     receivers: Sequence[PlannedReceiver],
     source: RunFileSource,
 ) -> Iterator[str]:
-    """Yield a line for each fault."""
+    """Yield one line for each fault of the links."""
     yield from _kind_problems(file.link, source)
     for link in _links(file.link, receivers):
         yield from _fault_problems(file.faults, link, source)

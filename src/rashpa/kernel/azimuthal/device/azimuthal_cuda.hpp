@@ -61,7 +61,7 @@ struct Scatter {
   std::uint32_t waves = 1;     ///< of images, one behind the other
   bool early = false;          ///< profiles are made while other images are still added up
 };
-/// For integers that are not split, and errors by pixels, on the current device. Throws ResourceError.
+/// Chooses for the current device, for integers that are not split and errors by pixels. Throws ResourceError.
 Scatter scatter_for(PixelFormat format, std::span<const std::uint16_t> bin_of, std::uint32_t bins, std::uint32_t stack);
 
 /// Sums the images of `stack`; the first error, as a cudaError_t.

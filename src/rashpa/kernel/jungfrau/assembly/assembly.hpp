@@ -48,7 +48,7 @@ class Assembly final : public Reshape {
   [[nodiscard]] Borders borders() const noexcept { return borders_; }
   [[nodiscard]] std::span<const Span> spans() const noexcept { return spans_; }  ///< by `first`
   [[nodiscard]] std::span<const Gap> gaps() const noexcept { return gaps_; }
-  /// Whether a pixel of the image seen has double size. For set-up and tests: slow.
+  /// Returns true when a pixel of the image seen has double size. For set-up and tests: slow.
   [[nodiscard]] bool is_double(std::size_t pixel) const noexcept;
 
  private:

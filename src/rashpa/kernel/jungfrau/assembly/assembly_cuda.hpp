@@ -20,7 +20,7 @@ class DeviceAssembly {
   /// Where the images of a stack are converted to, stride() pixels apart.
   [[nodiscard]] std::byte* converted(std::uint32_t bench) const noexcept { return converted_[bench].as<std::byte>(); }
   [[nodiscard]] std::size_t stride() const noexcept { return stride_; }
-  /// From there to DeviceStack::out, all images that have work.
+  /// Assembles all images that have work from there into DeviceStack::out.
   cudaError_t assemble(const kernel::cuda::DeviceStack& stack, std::uint32_t bench, cudaStream_t stream) const noexcept;
 
  private:

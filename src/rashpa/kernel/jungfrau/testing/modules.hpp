@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For tests of devices: modules whose images are assembled.
+/// Modules whose images are assembled, for tests of devices.
 #include <cstdint>
 #include <string>
 #include <vector>

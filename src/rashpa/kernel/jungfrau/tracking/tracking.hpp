@@ -36,7 +36,7 @@ inline Running follow(const Running& before, float adu, float inverse) noexcept 
 /// beyond.
 inline constexpr std::size_t kDriftBins = 4096;
 inline constexpr float kBinsPerSigma = 100;
-/// In the middle of the bin in which the median pixel is.
+/// The drift at the middle of the bin in which the median pixel is.
 constexpr Drift drift_of(std::size_t median_bin, float worst) noexcept {
   return {(static_cast<double>(median_bin) + 0.5) / kBinsPerSigma, worst};
 }
@@ -55,7 +55,8 @@ struct AtStart {
   std::vector<float> inverse_sigma;  ///< 0, too, where the RMS is 0
 };
 
-/// Whether the pedestals have moved too far: once they have, it stays. see() is called by one thread, the rest by any.
+/// Remembers that the pedestals have moved too far: once they have, it stays. see() is called by one thread, the rest
+/// by any.
 class DriftAlarm {
  public:
   /// `at`: median drift in RMS; 0: never.
@@ -63,7 +64,7 @@ class DriftAlarm {
   void see(const Drift& drift) noexcept {
     if (at_ > 0 && drift.median >= at_) seen_.store(drift.median, std::memory_order_relaxed);
   }
-  /// In words; empty: they have not.
+  /// Describes in words how pedestals have moved; empty when they have not.
   [[nodiscard]] std::string notice() const;
 
  private:
@@ -85,12 +86,13 @@ class Tracker {
     const std::uint16_t* const* raw = nullptr;
     const std::uint8_t* dark = nullptr;
   };
-  /// Before the first follow() of a stack: settles what the stack before it has left. One thread.
+  /// Settles the changes of the stack before, ahead of the first follow() of a stack. One thread.
   void begin() noexcept;
   /// Pixels [first, last) of all images; `first` is a multiple of kGroup. Several threads, for different pixels.
   void follow(unsigned worker, const Images& images, std::size_t first, std::size_t last) noexcept;
 
-  /// As it was last looked at: in the first stack, and whenever an eighth of Tracking::images more were followed.
+  /// The drift when it was last computed: in the first stack, and whenever an eighth of Tracking::images more were
+  /// followed.
   [[nodiscard]] const Drift& drift() const noexcept { return drift_; }
   /// Images that were followed, before the stack in hand.
   [[nodiscard]] std::uint64_t followed() const noexcept { return followed_; }

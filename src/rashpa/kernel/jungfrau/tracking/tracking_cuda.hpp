@@ -40,10 +40,10 @@ class DeviceTracker {
   /// `calibration` was prepared of `config`. Throws as Tracker does, ResourceError when the device has no memory.
   DeviceTracker(const Config& config, const Prepared& calibration, const Setup& setup);
 
-  /// Before the pixels of a stack are converted: settles what the stack before has left, and which images of this one
-  /// are followed.
+  /// Settles the changes of the stack before, and chooses the images of this stack that are followed. Call it before
+  /// the pixels of a stack are converted.
   cudaError_t begin(const kernel::cuda::DeviceStack& stack, cudaStream_t stream) const noexcept;
-  /// Behind that. `pedestals`: of G0, pixel by pixel.
+  /// Follows the chosen images, behind their conversion. `pedestals`: of G0, pixel by pixel.
   cudaError_t follow(const kernel::cuda::DeviceStack& stack, float* pedestals, cudaStream_t stream) const noexcept;
   [[nodiscard]] const TrackerState* state() const noexcept { return state_.as<TrackerState>(); }
   [[nodiscard]] std::string notice() const;

@@ -21,9 +21,9 @@ class DeviceTracker {
   static std::string_view source() noexcept;
   static std::string macros();
 
-  /// Before the pixels of a stack are converted.
+  /// Settles the changes of the stack before, ahead of the conversion of this one.
   cl_int begin(const kernel::opencl::DeviceStack& stack, std::uint32_t bench, cl_command_queue queue) const noexcept;
-  /// Behind the last one.
+  /// Computes the drift, behind the last stack.
   cl_int look(cl_mem pedestals, cl_command_queue queue) const noexcept;
   cl_int fetch(std::uint32_t bench, cl_command_queue queue) const noexcept { return found_.fetch(bench, queue); }
   /// The drift as the stack at `bench` has found it, once fetched.

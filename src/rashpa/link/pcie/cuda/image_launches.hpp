@@ -52,13 +52,14 @@ class ImageLaunches {
 
   /// Lines of the image in hand, which fits_kernel() takes.
   cudaError_t add(const CopiedLines& lines) noexcept;
-  /// For a copy by other means that belongs to the image in hand and writes that: `stream` is where to put it.
+  /// Prepares a copy by other means that belongs to the image in hand and writes `written`; `stream` becomes the stream
+  /// to put it into.
   cudaError_t begin_copy(const Written& written, cudaStream_t& stream) noexcept;
   /// The number of that stream among kWays: streams share no state.
   [[nodiscard]] std::size_t way() const noexcept { return way_; }
   /// The image in hand ends; its record and lock word are written behind it and all before.
   cudaError_t add(const EndOfImage& end) noexcept;
-  /// Whether go_on() would do nothing.
+  /// Returns true when go_on() would do nothing.
   [[nodiscard]] bool idle(Company company) const noexcept {
     return batch_.empty() || (company == Company::may_come && done() != launched_);
   }
@@ -74,7 +75,7 @@ class ImageLaunches {
     Signal signal;
     std::uint64_t behind = 0;  // all launches up to that number are done before later work
   };
-  /// Of a launch, or of the one that comes next.
+  /// A write of the last launch, or of the next one.
   struct Write {
     Written written;
     std::uint64_t launch = 0;

@@ -18,7 +18,7 @@ struct CopiedLines {
   std::uint32_t rows = 0;
 };
 
-/// Whether a kernel takes them (image_kernel.hpp): all begin and end at multiples of 16 bytes.
+/// Returns true when a kernel takes them (image_kernel.hpp): all begin and end at multiples of 16 bytes.
 [[nodiscard]] bool fits_kernel(const CopiedLines& lines) noexcept;
 
 /// Lines that get one value in every pixel; `first` and both distances are multiples of a pixel.

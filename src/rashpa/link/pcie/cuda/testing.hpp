@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For tests on a GPU: an emulated detector whose frames have known pixels, and the sender's end of the engine.
+/// An emulated detector whose frames have known pixels, and the sender's end of the engine, for tests on a GPU.
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -31,7 +31,7 @@ struct Detector {
       crc = crc32c({line(image, n), dtp.placement.line_bytes}, crc);
     return crc;
   }
-  /// As a DTP's thread does it; false when `late`.
+  /// Sends an image as a DTP's thread does; false when `late`.
   template <typename Late>
   bool send(Sender& sender, std::uint64_t index, const Late& late) const {
     const Placement& p = dtp.placement;

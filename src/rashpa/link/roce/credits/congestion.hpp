@@ -15,7 +15,7 @@
 
 namespace rashpa::link::roce {
 
-/// In byte 4 of the BTH.
+/// The bit of FECN in byte 4 of the BTH.
 inline constexpr std::uint8_t kFecn = 0x80;
 inline constexpr std::uint8_t kBecn = 0x40;
 
@@ -28,7 +28,7 @@ class CongestionNotifier {
   static constexpr std::size_t kPacket = wire::kBth + 16 + wire::kIcrc;
   static constexpr std::int64_t kQuietNs = 50'000;
 
-  /// To queue pair `qpn` at `source`, from `local`.
+  /// Notifies queue pair `qpn` at `source`, from `local`.
   CongestionNotifier(const wire::Address& local, const wire::Address& source, std::uint32_t qpn,
                      Framing framing) noexcept;
 

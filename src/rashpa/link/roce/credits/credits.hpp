@@ -65,7 +65,7 @@ class CreditWriter {
 /// and with RC the acknowledgements of the source's packets.
 class CreditReader {
  public:
-  /// From which UDP port credits may come: user space writes from the port it listens on, an RNIC from ports of its
+  /// The UDP port that credits may come from: user space writes from the port it listens on, an RNIC from ports of its
   /// own.
   enum class Port : std::uint8_t { same, any };
   enum class Taken : std::uint8_t {

@@ -28,7 +28,7 @@ class ReturnPath {
   [[nodiscard]] std::uint64_t cnps() const noexcept;
   /// The number of packets that were refused here so far. Any thread.
   [[nodiscard]] std::uint64_t refused() const noexcept;
-  /// Readable when something has come.
+  /// The descriptor to poll: it is readable when a message has come.
   [[nodiscard]] int fd() const noexcept;
   [[nodiscard]] bool shared() const noexcept { return listener_ != nullptr; }
 

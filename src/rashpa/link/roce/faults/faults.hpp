@@ -20,7 +20,7 @@ enum class Fault : std::uint8_t { none, drop, duplicate, reorder, corrupt };
 class FaultDice {
  public:
   FaultDice(const FaultConfig& config, std::uint32_t dtp);
-  /// Of the next packet.
+  /// Draws the fault of the next packet.
   [[nodiscard]] Fault draw() noexcept;
   /// 0 … bound−1, for how that packet's fault turns out.
   [[nodiscard]] std::uint32_t below(std::uint32_t bound) noexcept;

@@ -13,7 +13,7 @@
 
 namespace rashpa::link::roce {
 
-/// By recvmmsg from a packet socket: the frames with all their headers.
+/// Takes frames with all their headers from a packet socket, by recvmmsg.
 class FrameIntake final : public Intake {
  public:
   /// `socket` outlives the intake. v2: frames with a virtio_net_hdr, merged ones among them; v1: without. Frames that

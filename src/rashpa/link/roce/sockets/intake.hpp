@@ -12,7 +12,7 @@ namespace rashpa::link::roce {
 class Intake {
  public:
   virtual ~Intake() = default;
-  /// To be polled for reading.
+  /// The descriptor to poll for reading.
   [[nodiscard]] virtual int fd() const noexcept = 0;
   /// Takes what has come without waiting, at most a batch; `drained`: there was no more. The datagrams, all but their
   /// time, stay until the next call. A message that is no packet is counted and left out.

@@ -55,7 +55,7 @@ class PacketBatch {
   /// modulo id would not find it.
   bool corrupt_last(std::byte* payload, std::uint32_t bit) noexcept;
   [[nodiscard]] std::uint32_t last_bits() const noexcept;
-  /// Of those, how many stand before the payload.
+  /// The number of those bits that stand before the payload.
   [[nodiscard]] std::uint32_t last_header_bits() const noexcept;
 
   /// Hands as much as possible to the kernel without waiting. `all`: the batch is empty again.

@@ -10,7 +10,7 @@
 
 namespace rashpa::link::roce {
 
-/// By recvmmsg from a UDP socket, with UDP_GRO where it is wanted and there.
+/// Takes datagrams from a UDP socket by recvmmsg, with UDP_GRO where it is wanted and available.
 class UdpIntake final : public Intake {
  public:
   /// `socket` is bound and outlives the intake.

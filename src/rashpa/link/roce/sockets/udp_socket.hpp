@@ -36,7 +36,7 @@ class UdpSocket {
   void send_ecn_capable() noexcept;
   /// Asks for the traffic class of each datagram, where routers mark congestion.
   void enable_marks() noexcept;
-  /// From now on takes nothing, for packets that another socket reads: the port stays in use, so that they provoke no
+  /// Takes nothing from now on, for packets that another socket reads: the port stays in use, so that they provoke no
   /// ICMP error. Throws ResourceError.
   void refuse_everything();
   [[nodiscard]] wire::Address local() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For this folder's tests: senders and a receiver over loopback sockets in one process.
+/// Senders and a receiver over loopback sockets in one process, for this folder's tests.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

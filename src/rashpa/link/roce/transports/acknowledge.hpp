@@ -47,11 +47,11 @@ class AcknowledgementWriter {
  public:
   static constexpr std::size_t kPacket = wire::kBth + wire::kAeth + wire::kIcrc;
   static constexpr std::size_t kLongest = wire::FrameHeader::kBytes + kPacket;
-  /// From `local` (no wildcard) to queue pair `qpn` at address `to`.
+  /// Acknowledges from `local` (no wildcard) to queue pair `qpn` at address `to`.
   AcknowledgementWriter(const wire::Address& local, const wire::Address& to, std::uint32_t qpn,
                         Framing framing = Framing::v2);
 
-  /// With v1 the whole frame; valid until the next call.
+  /// The packet, with v1 the whole frame; valid until the next call.
   [[nodiscard]] std::span<const std::byte> packet(const Acknowledgement& acknowledgement) noexcept;
   [[nodiscard]] const wire::Address& to() const noexcept { return to_; }
 

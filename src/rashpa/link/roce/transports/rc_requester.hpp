@@ -18,7 +18,7 @@
 
 namespace rashpa::link::roce {
 
-/// When packets are repeated. The codes and limits are those of a verbs queue pair.
+/// The times and counts of repeated packets. The codes and limits are those of a verbs queue pair.
 struct RcTimers {
   /// 4.096 µs · 2^timeout without an acknowledgement, then everything unacknowledged is sent again. Each time without
   /// progress the next wait is twice as long: all together are 8.6 s, for a receiver that stands still for a while.

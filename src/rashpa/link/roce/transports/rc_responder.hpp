@@ -31,7 +31,7 @@ class RcResponder {
   RcResponder(std::uint32_t pmtu, std::uint32_t rkey, std::uint64_t region_bytes, std::uint8_t rnr_timer) noexcept
       : pmtu_(pmtu), rkey_(rkey), region_bytes_(region_bytes), rnr_timer_(rnr_timer) {}
 
-  /// Before the first request: which PSN it carries; without, 0.
+  /// Sets the PSN of the first request; without it, 0. Call it before the first request.
   void connect(std::uint32_t first_psn) noexcept { expected_psn_ = first_psn & wire::kPsnMask; }
 
   /// `packet` is BTH … ICRC with a checked ICRC, P_Key, TVer and queue pair.

@@ -29,7 +29,7 @@ class UdResponder {
               wire::LineHeader::Kind plain = wire::LineHeader::line) noexcept
       : pmtu_(pmtu), qkey_(qkey_of(rkey)), region_bytes_(region_bytes), plain_(plain) {}
 
-  /// From now on only datagrams of this queue pair are taken.
+  /// Takes only datagrams of this queue pair from now on.
   void connect(std::uint32_t source_qpn) noexcept { source_qpn_ = source_qpn; }
 
   /// `packet` is BTH … ICRC with a checked ICRC, P_Key, TVer and queue pair.

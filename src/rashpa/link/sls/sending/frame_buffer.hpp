@@ -20,7 +20,7 @@ class FrameBuffer {
   void write(std::uint64_t linear, std::span<const std::byte> bytes) noexcept;
   /// Writes the headers of all packets; `header` says everything but their numbers.
   void set_headers(Header header) noexcept;
-  /// Of the packet at that place of the frame, and those behind it.
+  /// The `count` datagrams of the frame from place `packet` on.
   [[nodiscard]] std::span<const std::byte> datagrams(std::uint32_t packet, std::uint32_t count) const noexcept {
     return std::span(bytes_).subspan(std::size_t{packet} * stride_, std::size_t{count} * stride_);
   }

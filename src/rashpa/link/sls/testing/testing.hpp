@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For this folder's tests: detectors, and the places of their pixels by a slow oracle that shares no code with the
-/// link.
+/// Detectors, and the places of their pixels by a slow oracle that shares no code with the link, for this folder's
+/// tests.
 #include <array>
 #include <cstddef>
 #include <cstdint>

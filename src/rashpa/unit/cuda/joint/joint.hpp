@@ -23,7 +23,7 @@ class Joint {
 
   [[nodiscard]] const std::vector<Meeting>& meetings() const noexcept { return meetings_; }
   [[nodiscard]] std::uint32_t members() const noexcept { return members_; }
-  /// Of the members at a meeting of the stack in `slot`, one behind the other.
+  /// The boxes of the members at a meeting of the stack in `slot`, one behind the other.
   [[nodiscard]] std::byte* boxes(std::size_t meeting, std::uint32_t slot) const noexcept;
   [[nodiscard]] std::uint32_t* over_word() const noexcept { return &over_.as<Word>()->value; }
   /// Whole images, one for each place; null: those of the slots leave, or none.

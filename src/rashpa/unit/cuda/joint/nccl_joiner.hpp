@@ -31,7 +31,7 @@ class NcclJoiner final : public Joiner {
   [[nodiscard]] std::string trouble() const override;
 
  private:
-  /// Of an accumulation that stays on the devices.
+  /// The memory of an accumulation that stays on the devices.
   struct Kept {
     std::unique_ptr<const kernel::cuda::PartsWriter> writer;
     std::vector<memory::cuda::DeviceGroup::Array> arrays;

@@ -28,7 +28,7 @@ class BenchMemory {
   [[nodiscard]] std::uint32_t bench_of(std::uint32_t slot) const noexcept { return slot % benches(); }
 
   [[nodiscard]] Order* order(std::uint32_t bench) const noexcept { return benches_[bench].order.as<Order>(); }
-  /// Behind the order: a byte for each image.
+  /// The byte of each image that asks for work; it lies behind the order.
   [[nodiscard]] std::uint8_t* work(std::uint32_t bench) const noexcept {
     return benches_[bench].order.as<std::uint8_t>() + sizeof(Order);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For tests of this folder's parts: steps that no kernel does.
+/// Steps that no kernel does, for tests of this folder's parts.
 #include <cstdint>
 #include <string>
 

@@ -15,7 +15,7 @@ struct Places {
   /// images; 0: this device has whole images.
   Places(const Steps& steps, const Layout& layout, std::size_t joint_image);
 
-  /// Of an image among all of the ring.
+  /// The place of an image among all of the ring.
   [[nodiscard]] std::size_t at(std::uint32_t slot, std::uint32_t image = 0) const noexcept {
     return std::size_t{slot} * stack + image;
   }
@@ -31,7 +31,7 @@ struct Places {
   std::vector<std::size_t> made_strides;  ///< by step: from one image that it makes to the next; 0: it makes none
 };
 
-/// Of the output, as it lies in files.
+/// The bytes of the output, as it lies in files.
 [[nodiscard]] std::size_t stored_bytes(const Output& output) noexcept;
 
 }  // namespace rashpa::unit::cuda

@@ -37,14 +37,15 @@ class SlotResults {
     return scalars_.as<Scalar>() + places_.at(slot, image) * places_.columns;
   }
   [[nodiscard]] const std::byte* pixels(std::uint32_t slot, std::uint32_t image) const noexcept;
-  /// Of an accepted image, where the output is chunked.
+  /// The chunk of an accepted image, where the output is chunked.
   [[nodiscard]] std::span<const std::byte> chunk(std::uint32_t slot, std::uint32_t image) const noexcept;
 
   /// Where the results of `slot` go: the half of a delivery that is the host's.
   void address(std::uint32_t slot, Deliver& delivery) const noexcept;
   [[nodiscard]] kernel::bitshuffle_lz4::cuda::Chunks chunks(std::uint32_t slot) const noexcept;
 
-  /// Of slot 0, for a kernel that finds the others by itself; images of its own, null: none leave.
+  /// The first image of slot 0, for a kernel that finds the others by itself. Images have memory of their own here;
+  /// null: none leave.
   [[nodiscard]] std::byte* first_image() const noexcept { return images_.as<std::byte>(); }
   [[nodiscard]] DeviceFinding* first_finding() const noexcept { return findings_.as<DeviceFinding>(); }
   [[nodiscard]] Scalar* first_scalar() const noexcept { return scalars_.as<Scalar>(); }

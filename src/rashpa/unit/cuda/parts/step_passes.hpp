@@ -25,16 +25,16 @@ class StepPasses {
   [[nodiscard]] kernel::cuda::DevicePass* pass(std::size_t step) const noexcept { return passes_[step].get(); }
   /// The step that makes lists; the number of steps: none does.
   [[nodiscard]] std::size_t lister() const noexcept { return lister_; }
-  /// Whether some steps are done for one stack at a time, and which is the first and the last of them.
+  /// Returns true when some steps are done for one stack at a time. The next two tell the first and the last of them.
   [[nodiscard]] bool take_turns() const noexcept { return first_in_turn_.has_value(); }
   [[nodiscard]] bool begins_turn(std::size_t step) const noexcept { return first_in_turn_ == step; }
   [[nodiscard]] bool ends_turn(std::size_t step) const noexcept { return take_turns() && last_in_turn_ == step; }
 
-  /// Of the image of that place, before its stack is submitted.
+  /// Prepares all steps for the image of that place, before its stack is submitted.
   void prepare(std::uint32_t place, const StackImage& image) const noexcept {
     for (auto* const pass : preparing_) pass->prepare(place, image);
   }
-  /// Whether step `step` and those before it have kept the image.
+  /// Returns true when step `step` and those before it have kept the image.
   [[nodiscard]] bool got_past(std::size_t step, const DeviceFinding& finding) const noexcept {
     return (finding.verdict == 0 || finding.step > step) && (finding.failed == 0 || finding.failed > step + 1) &&
            (finding.entries != kernel::cuda::kListOverflow || lister_ > step);
@@ -42,7 +42,7 @@ class StepPasses {
 
   /// The remarks of steps on how they work.
   [[nodiscard]] std::vector<std::string> words() const;
-  /// As those of Unit. Any thread.
+  /// These are the functions of that name of Unit. Any thread.
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const;
   [[nodiscard]] std::string notice() const;
 

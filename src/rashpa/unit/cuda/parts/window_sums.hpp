@@ -24,10 +24,11 @@ class WindowSums {
   void add(std::size_t step, const Accumulation& facts, const Layout& layout, kernel::cuda::DevicePass& pass,
            bool stays);
 
-  /// Before a stack is submitted: where the sums of windows that end with it go.
+  /// Sets the places for the sums of windows that end with the stack, before it is submitted.
   void order(const Stack& stack, Order& to) const noexcept;
-  /// Of a stack that has come back, stacks in order: `kept(image, step)`, whether an image was kept by all steps up to
-  /// that one. `finished`: the device has done its work. `first`: place of its first image. Fills Stack::accumulated.
+  /// Adds a stack that has come back to the windows, stacks in order, and fills Stack::accumulated. `kept(image,
+  /// step)`: all steps up to that one have kept the image. `finished`: the device has done its work. `first`: place of
+  /// its first image.
   template <typename Kept>
   void account(Stack& stack, bool finished, std::uint32_t first, const Kept& kept) noexcept {
     stack.accumulated = {};

@@ -17,8 +17,8 @@ inline constexpr std::uint32_t kResidentSteps = 8;
 /// Stacks above it gain more from the copy engine than they lose by a launch.
 inline constexpr std::size_t kResidentPaysBytes = std::size_t{1} << 20;
 
-/// When the stages of a stack begin, in clock cycles of a multiprocessor, by a thread of the first block that works:
-/// the trigger taken, its pixels read and converted, those of all blocks, decided, everything stored.
+/// The times at which the stages of a stack begin, in clock cycles of a multiprocessor, by a thread of the first block
+/// that works: the trigger taken; its own pixels read and converted; those of all blocks; decided; everything stored.
 struct ResidentClocks {
   long long taken = 0, read = 0, counted = 0, decided = 0, stored = 0;
 };

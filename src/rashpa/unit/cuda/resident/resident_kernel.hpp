@@ -103,7 +103,7 @@ constexpr std::uint32_t resident_chunks(std::uint32_t pixels) noexcept { return 
 cudaError_t start_resident(const ResidentTask& task, const kernel::peakfinder8::cuda::Pass* peaks,
                            cudaStream_t stream) noexcept;
 
-/// Whether one block takes such images, and so many of them.
+/// Returns true when one block takes such images, and so many of them.
 bool fits_one_block(const ResidentTask& task) noexcept;
 /// The same for those, by one block: no step finds peaks.
 cudaError_t start_small(const ResidentTask& task, cudaStream_t stream) noexcept;

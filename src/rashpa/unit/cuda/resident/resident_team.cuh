@@ -86,8 +86,8 @@ __device__ void close(const ResidentTask& task, Watched& shared) {
   }
 }
 
-/// When a watcher asks: at even distances from the others. Left to themselves they ask at any moment, several at once
-/// and then none for half a microsecond. A question that comes back late is followed by the next one at once.
+/// Spreads the questions of a watcher evenly between those of the others. Without it they come at any moment, several
+/// at once and then none for half a microsecond. A question that comes back late is followed by the next one at once.
 class Pace {
  public:
   __device__ Pace(const ResidentTask& task, Watched& watched, std::uint32_t watcher)

@@ -12,7 +12,7 @@ class WorkStreams {
   explicit WorkStreams(const StackWork& work) : work_(&work), streams_(work.benches()) {}
   [[nodiscard]] cudaStream_t of(std::uint32_t slot) const noexcept { return streams_[work_->bench_of(slot)].get(); }
   [[nodiscard]] cudaError_t look(std::uint32_t slot) const noexcept { return cudaStreamQuery(of(slot)); }
-  /// Until all are idle or broken, `limit_ns` at most.
+  /// Waits until all are idle or broken, `limit_ns` at most.
   void wait_idle(std::int64_t limit_ns) const noexcept;
 
  private:
