@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A command that is forked from a prepared process is what a command started anew is, to its parent and to itself."""
 
+import contextlib
 import json
 import os
 import resource
@@ -123,6 +124,59 @@ def test_exit_codes_and_messages_are_the_same(tmp_path: Path) -> None:
         started = command("plan", "nowhere.toml", cwd=tmp_path)
     assert end(forked) == end(started)
     assert forked.returncode == started.returncode != 0
+
+
+ENDING = """\
+import atexit, pathlib, sys, threading, time, weakref
+class Kept: pass
+kept = Kept()
+weakref.finalize(kept, print, "finalized")
+atexit.register(lambda: print("at exit", file=sys.stderr))
+threading.Thread(target=lambda: (threading.main_thread().join(), print("other thread"))).start()
+print("not flushed")
+"""
+
+
+@pytest.mark.parametrize(
+    "last", ["", "sys.exit(3)", "sys.exit(-1)", "sys.exit('words')", "1 / 0", "sys.stdout.close()"]
+)
+def test_a_forked_command_ends_as_one_that_was_started(tmp_path: Path, last: str) -> None:
+    """Its objects are left to the kernel, but threads, functions of the end and output are not."""
+    (tmp_path / "facts_of_process.py").write_text(ENDING + last)
+    ends = []
+    for ordinary in (False, True):
+        with prepared_python.ordinary_starts() if ordinary else contextlib.nullcontext():
+            done = subprocess.run(
+                [sys.executable, *MODULE, "receiver"], cwd=tmp_path, capture_output=True, text=True, check=False
+            )
+        # a traceback names its files
+        said = [line for line in done.stderr.splitlines() if not line.startswith(" ")]
+        ends.append((done.returncode, done.stdout, said))
+    assert ends[0] == ends[1]
+    assert "at exit" in ends[0][2]
+
+
+def test_a_forked_command_whose_reader_has_gone_says_so(tmp_path: Path) -> None:
+    (tmp_path / "facts_of_process.py").write_text("import sys; sys.stdin.read(); print('to nobody')")
+    ends = []
+    for ordinary in (False, True):
+        with prepared_python.ordinary_starts() if ordinary else contextlib.nullcontext():
+            process = subprocess.Popen(
+                [sys.executable, *MODULE, "receiver"],
+                cwd=tmp_path,
+                env={**os.environ, "PYTHONUNBUFFERED": ""},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+        assert process.stdin and process.stdout and process.stderr
+        process.stdout.close()
+        process.stdin.close()
+        # the first line names the stream
+        ends.append((process.stderr.read().splitlines()[1:], process.wait(20)))
+        process.stderr.close()
+    assert ends[0] == ends[1]
+    assert b"BrokenPipeError" in ends[0][0][0]
 
 
 @pytest.mark.parametrize("more", [{"COLUMNS": "60"}, {"COLUMNS": "160", "TERM": "dumb", "PYTHONUNBUFFERED": "1"}])

@@ -5,6 +5,7 @@
 `python -P -m rashpa.testing.prepared FD PADDING` serves the socket FD until its other end is closed. See prepared_python.py for the other end.
 """
 
+import atexit
 import codecs
 import contextlib
 import ctypes
@@ -21,6 +22,7 @@ import socket
 import struct
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -341,7 +343,27 @@ def run(order: Order, descriptors: list[int]) -> NoReturn:
     _Here.prepared = True
     signal.signal(signal.SIGINT, signal.default_int_handler)
     _place(order, descriptors)
-    go_on(order.name, order.arguments)
+    end = SystemExit()
+    try:
+        go_on(order.name, order.arguments)
+    except SystemExit as said:
+        end = said
+    _end(end)
+
+
+def _end(end: SystemExit) -> NoReturn:
+    """End this process as an interpreter ends, and leave its objects to the kernel. Freeing them writes to nearly every page that this process shares with its
+    server, and each of these pages is copied for that: 45 MB for the shortest command."""
+    if end.code is not None and not isinstance(end.code, int):
+        raise end  # the interpreter prints it
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            raise end from None  # the interpreter tries it again, and says what is wrong
+    os._exit((end.code or 0) & 0xFF)
 
 
 def _is_leaf(words: Sequence[str]) -> bool:
