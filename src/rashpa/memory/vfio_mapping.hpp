@@ -26,8 +26,6 @@ class VfioDevice final : public AddressTranslation {
   /// Maps the block to one contiguous range of device addresses, aligned to 2 MiB; pages are pinned until the mapping
   /// goes. The block must begin on a page; the last page is mapped whole. All mappings must go before the device.
   [[nodiscard]] std::unique_ptr<DeviceMapping> map(const DmaBlock& block, DmaAccess access) override;
-  /// Device addresses from here on are given to later mappings; for devices that reach only a few bits of address.
-  void start_at(std::uint64_t device_address) noexcept { next_ = device_address; }
 
   /// The registers of base address register `index`, mapped into this process; valid as long as the device.
   /// Throws ResourceError when the device has none or it cannot be mapped.
