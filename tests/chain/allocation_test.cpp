@@ -3,45 +3,18 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <new>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "chain.hpp"
+#include "rashpa/core/testing/counted_heap.hpp"
 #include "rashpa/core/testing/testing.hpp"
 #include "rashpa/sink/image_store.hpp"
 #include "rashpa/sink/output_files.hpp"
-
-namespace {
-
-std::atomic<bool> g_counting{false};
-std::atomic<std::uint64_t> g_allocations{0};
-
-void* take(std::size_t bytes) {
-  if (g_counting.load(std::memory_order_relaxed)) g_allocations.fetch_add(1, std::memory_order_relaxed);
-  void* memory = std::malloc(bytes == 0 ? 1 : bytes);  // NOLINT(cppcoreguidelines-no-malloc)
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) { return take(bytes); }
-void* operator new[](std::size_t bytes) { return take(bytes); }
-// GoogleTest uses it; a sanitizer has one of its own, whose memory must not come to the operators below.
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return take(bytes); }
-void operator delete(void* memory) noexcept { std::free(memory); }               // NOLINT(cppcoreguidelines-no-malloc)
-void operator delete[](void* memory) noexcept { std::free(memory); }             // NOLINT(cppcoreguidelines-no-malloc)
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }  // NOLINT(cppcoreguidelines-no-malloc)
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}  // NOLINT(cppcoreguidelines-no-malloc)
 
 namespace rashpa::chain {
 namespace {
@@ -62,17 +35,16 @@ TEST_P(AllocationOver, a_million_events_cost_none) {
   chain.emulator->start();
   ASSERT_EVENTUALLY(chain.receiver->status().buffers[0].books.complete >= 1000);  // every thread runs
   const std::uint64_t before = chain.receiver->status().buffers[0].books.complete;
-  g_allocations = 0;
-  g_counting = true;
+  const std::uint64_t taken = heap_taken();
   const bool sent = chain.emulator->wait(100);
   const bool decided = chain.receiver->wait(100);
-  g_counting = false;
+  const std::uint64_t allocations = heap_taken() - taken;
   ASSERT_TRUE(sent && decided);
   const receiver::Status status = chain.receiver->status();
   EXPECT_EQ(status.buffers[0].books.complete, 500'000U);
   EXPECT_EQ(status.link["events"], 1'000'000U);
   EXPECT_LT(before, 100'000U) << "most of the run was counted";
-  EXPECT_EQ(g_allocations.load(), 0U);
+  EXPECT_EQ(allocations, 0U);
 }
 
 TEST(Allocation, reliable_connections_and_their_repetitions_cost_none) {
@@ -91,15 +63,14 @@ TEST(Allocation, reliable_connections_and_their_repetitions_cost_none) {
   chain.receiver->start();
   chain.emulator->start();
   ASSERT_EVENTUALLY(chain.receiver->status().buffers[0].books.complete >= 1000);  // every thread runs
-  g_allocations = 0;
-  g_counting = true;
+  const std::uint64_t taken = heap_taken();
   const bool sent = chain.emulator->wait(100);
   const bool decided = chain.receiver->wait(100);
-  g_counting = false;
+  const std::uint64_t allocations = heap_taken() - taken;
   ASSERT_TRUE(sent && decided);
   EXPECT_EQ(chain.receiver->status().buffers[0].books.complete, 60'000U);
   EXPECT_GT(chain.receiver->status().link["naks"], 10U) << "there was something to repeat";
-  EXPECT_EQ(g_allocations.load(), 0U);
+  EXPECT_EQ(allocations, 0U);
 }
 
 /// Images of a block, copied and gathered, and their syncs. Room for the rows of the tables grows with the run, and is
@@ -129,17 +100,15 @@ TEST(Allocation, images_on_their_way_into_raw_files_cost_none) {
   std::vector<sink::StoredPlace> stored(kStack);
   std::vector<ErrorReason> results(kStack, ErrorReason::none);
   std::string error;
+  std::uint64_t taken = 0;
   for (std::uint32_t n = 0; n < kImages / kStack; ++n) {
-    if (n == 40) {
-      g_allocations = 0;
-      g_counting = true;
-    }
+    if (n == 40) taken = heap_taken();
     store->put(stack, stored, results, error);
     store->noted();
     if (n % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(60));  // wait: syncs go by time
   }
-  g_counting = false;
-  EXPECT_EQ(g_allocations.load(), 0U);
+  const std::uint64_t allocations = heap_taken() - taken;
+  EXPECT_EQ(allocations, 0U);
   EXPECT_GT(store->stats().images_written, 0U);
   store->settle(error);
   EXPECT_EQ(store->stats().images_written, kImages);
@@ -148,14 +117,6 @@ TEST(Allocation, images_on_their_way_into_raw_files_cost_none) {
 
 INSTANTIATE_TEST_SUITE_P(Links, AllocationOver, testing::Values("roce", "pcie"),
                          [](const auto& param) { return param.param; });
-
-TEST(Allocation, the_counter_counts) {
-  g_counting = true;
-  const std::uint64_t before = g_allocations.load();
-  ::operator delete(::operator new(sizeof(int)));  // called by name: a new-expression may be left out by the compiler
-  g_counting = false;
-  EXPECT_GT(g_allocations.load(), before);
-}
 
 }  // namespace
 }  // namespace rashpa::chain
