@@ -2,6 +2,7 @@
 """All that names the version or the requirements of a release agrees with CMakeLists.txt and pyproject.toml."""
 
 import ast
+import os
 import re
 import runpy
 import subprocess
@@ -143,3 +144,52 @@ def test_security_names_options_that_there_are() -> None:
     named = set(re.findall(r"`(--[a-z-]+)`", text_of("SECURITY.md")))
     assert len(named) >= 3
     assert sorted(one for one in named if not re.search(rf"{one}\b", commands)) == []
+
+
+@pytest.mark.parametrize(
+    ("tried", "way", "tags"), [(77, "", ""), (77, "UNTRIED=1", "v1.0"), (0, "", "v1.0"), (0, "DRAFT=1", "")]
+)
+def test_a_release_with_files_that_were_not_tried_has_no_tag(tmp_path: Path, tried: int, way: str, tags: str) -> None:
+    place = tmp_path / "tools/release"
+    place.mkdir(parents=True)
+    (place / "make_release.sh").write_text(text_of("tools/release/make_release.sh"))
+    steps = {
+        "version.sh": "echo 1.0",
+        "release_tools.sh": "",
+        "try_sdist.sh": "",
+        "make_deb.sh": "touch $3/rashpa_1.0~py311_any.deb",
+    }
+    for name, does in {**steps, "try_deb.sh": f"exit {tried}", "try_container.sh": "", "python": ""}.items():
+        (place / name).write_text(f"#!/bin/sh\n{does}\n")
+        (place / name).chmod(0o755)
+    (tmp_path / "packaging").mkdir()
+    (tmp_path / "packaging/distributions.txt").write_text("bookworm 3.11 http://localhost\n")
+    (tmp_path / "packaging/Containerfile").write_text("")
+    (tmp_path / "CHANGELOG.md").write_text("## 1.0 (today)\n")
+    (tmp_path / ".gitignore").write_text("build\n")
+    for made in (
+        "build/wheel/dist/rashpa-1.0-any.whl",
+        "build/docs/site/index.html",
+        "build/deb/3.11/usr/lib/rashpa/lib/python3.11/site-packages/a",
+    ):
+        (tmp_path / made).parent.mkdir(parents=True)
+        (tmp_path / made).touch()
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        git = {
+            "GIT_CONFIG_GLOBAL": "/dev/null",
+            "GIT_AUTHOR_NAME": "a",
+            "GIT_COMMITTER_NAME": "a",
+            "EMAIL": "a@localhost",
+        }
+        return subprocess.run(
+            ["env", *words], cwd=tmp_path, env={**os.environ, **git}, capture_output=True, text=True, check=False
+        )
+
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "All"]):
+        assert run("git", *words).returncode == 0
+    done = run(*way.split(), "bash", "tools/release/make_release.sh", "tools/release/python")
+    assert (done.returncode == 0) == (tried == 0 or way == "UNTRIED=1"), done.stderr
+    assert run("git", "tag").stdout.split() == tags.split()
+    if done.returncode:
+        assert "no tag, since files were not tried; install the packages of packages-release.txt as root" in done.stderr

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes all files of a release in build/release-files from wheels (make test-wheel) and pages (make docs), tries each in an empty
-# environment, and tags the commit. The Python $1 runs the tools. With DRAFT=1 the tree may have changes, and there is no tag.
+# environment, and tags the commit. The Python $1 runs the tools. With DRAFT=1 the tree may have changes, and there is no tag. A file that
+# could not be tried leaves the commit without a tag, and the script ends with 1; with UNTRIED=1 it tags all the same.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=$(realpath --no-symlinks "$1")
@@ -19,6 +20,7 @@ tools/release/release_tools.sh "$python"
 rm -rf "$out"
 mkdir -p "$out"
 said=()
+untried=
 
 "$python" -c "import sys; from scikit_build_core.build import build_sdist; build_sdist('$out')" > build/release-sdist.log 2>&1 \
   || { tail -n 20 build/release-sdist.log >&2; exit 1; }
@@ -35,6 +37,7 @@ while read -r suite minor archive; do
     said+=("package for $suite: rashpa demo in an empty root")
   elif [ $? = 77 ]; then
     said+=("package for $suite: NOT TRIED")
+    untried=yes
   else
     refuse "the package for $suite does not work"
   fi
@@ -50,10 +53,14 @@ if tools/release/try_container.sh "$out"; then
   said+=("container: built with buildah, rashpa demo in it")
 elif [ $? = 77 ]; then
   said+=("container: NOT TRIED")
+  untried=yes
 else
   refuse "the container does not work"
 fi
 (cd "$out" && sha256sum -- * > SHA256SUMS)
-[ -n "$draft" ] || git tag -a "v$version" -m "rashpa $version"
 (cd "$out" && du -k -- * | awk '{printf "%8.1f MB  %s\n", $1 / 1024, $2}')
 printf 'make release: %s\n' "${said[@]}"
+[ -z "$draft" ] || exit 0
+[ -z "$untried" ] || [ -n "${UNTRIED:-}" ] \
+  || refuse "no tag, since files were not tried; install the packages of packages-release.txt as root, or UNTRIED=1"
+git tag -a "v$version" -m "rashpa $version"
