@@ -143,5 +143,82 @@ TEST(Deadlines, an_end_that_is_told_late_gives_what_is_due_a_deadline_from_then_
   EXPECT_EQ(t.given_up(), 12U);
 }
 
+TEST(Deadlines, sources_that_have_filled_their_slots_do_not_stand_still) {
+  for (const std::uint64_t granted : {404U, 405U}) {
+    Timed t(100 * kDeadline);
+    for (std::uint64_t first = 0; first < 400; first += 4) {  // until no gap is usual
+      for (const std::size_t dtp : {0U, 1U}) t.come(dtp, first, first + 4);
+      t.deadlines.handed_on(first + 4);
+    }
+    t.come(0, 400, 404);
+    t.granted = granted;
+    t.live(2 * kDeadline);
+    EXPECT_EQ(t.given_up(400).has_value(), granted == 404) << "time waits for one that has a slot";
+  }
+}
+
+TEST(Deadlines, a_dtp_that_is_silent_after_a_stack_in_which_it_was_heard_is_waited_for_once) {
+  Timed t;
+  for (const std::size_t dtp : {0U, 1U}) t.come(dtp, 0, 4);
+  t.deadlines.handed_on(4);
+  t.come(0, 4, 8);
+  t.live(kDeadline + 1);
+  ASSERT_EQ(t.given_up(4), 8U);
+  t.come(1, 4, 8, false);
+  t.deadlines.handed_on(8);
+  t.come(0, 8, 12);
+  EXPECT_EQ(t.given_up(8), 12U) << "at once";
+}
+
+TEST(Deadlines, what_was_given_up_in_one_stack_makes_no_dtp_silent_in_the_next) {
+  Timed t;
+  t.come(0, 0, 4);
+  t.come(1, 0, 1);
+  t.live(kDeadline + 1);
+  ASSERT_EQ(t.given_up(), 4U);
+  t.come(1, 1, 4, false);
+  t.deadlines.handed_on(4);
+  for (const std::size_t dtp : {0U, 1U}) t.come(dtp, 4, 8, false);
+  t.deadlines.handed_on(8);
+  t.come(0, 8, 12);
+  EXPECT_FALSE(t.given_up(8));
+}
+
+TEST(Deadlines, when_all_are_silent_what_is_not_due_is_not_given_up) {
+  Timed t;
+  for (const std::size_t dtp : {0U, 1U}) t.come(dtp, 0, 4);
+  t.deadlines.handed_on(4);
+  t.come(0, 4, 5, false);
+  t.live(kDeadline + 1);
+  ASSERT_EQ(t.given_up(4), 5U);
+  t.come(0, 5, 8, false);
+  t.come(1, 4, 8, false);
+  t.deadlines.handed_on(8);  // neither was heard in it
+  EXPECT_FALSE(t.given_up(8));
+}
+
+TEST(Deadlines, an_end_that_is_told_makes_no_dtp_silent) {
+  Timed t;
+  t.come(0, 0, 4);
+  t.live(kDeadline + 1);
+  ASSERT_EQ(t.given_up(), 4U);
+  t.deadlines.tell_end();
+  t.come(1, 0, 4, false);
+  t.deadlines.handed_on(4);
+  t.come(0, 4, 8);
+  EXPECT_FALSE(t.given_up(4)) << "it may not have known that it should send";
+}
+
+TEST(Deadlines, the_end_holds_no_longer_what_was_held) {
+  Timed t;
+  t.come(0, 0, 2);
+  t.deadlines.hold(true);
+  t.deadlines.finish(t.now);
+  t.live(kDeadline);
+  EXPECT_FALSE(t.given_up());
+  t.live(1);
+  EXPECT_EQ(t.given_up(), 12U);
+}
+
 }  // namespace
 }  // namespace rashpa::scheduler
