@@ -41,7 +41,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 SOURCES := $(wildcard $(shell git ls-files -co --exclude-standard -- 'src/*.cpp' 'src/*.hpp' 'src/*.cu' 'src/*.cuh' 'src/*.cl' \
   'tests/*.cpp' 'tests/*.hpp' '*CMakeLists.txt' cmake schema 2>/dev/null))
 
-.PHONY: build packages peers demo test-demo test test-quick test-system test-cpp test-python test-beamline test-chaos test-nth test-sim test-strangers test-vm test-slurm test-rtl synth pythons wheel test-wheel changelog release device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference stub lock clean distclean help
+.PHONY: build packages peers demo test-demo test test-quick test-system test-cpp test-python test-beamline test-chaos test-nth mutants test-sim test-strangers test-vm test-slurm test-rtl synth pythons wheel test-wheel changelog release device-bundle test-device bench lint docs tidy asan tsan build-sanitizers sanitizers aarch64 fuzz gallery reference stub lock clean distclean help
 
 build: build/.installed  ## the command .venv/bin/rashpa, the C++ tests and the benchmarks
 
@@ -154,6 +154,10 @@ peers: build  ## foreign programs from sources in PEERS (../peers), and tests of
 test-vm: build  ## the links against Soft-RoCE and an IOMMU, in virtual machines; packages of packages-vm.txt
 	@tools/install_packages.sh packages-vm.txt
 	$(BIN)/python -m pytest -m vm tests/vm $(PYTEST_ARGS)
+
+mutants: build/.packages  ## one change at a time of the core and the manager: tests must find it (an hour; COUNT changes a file, FILES)
+	cmake --build $(BUILD) --target rashpa_core_test rashpa_link_test rashpa_scheduler_test rashpa_sink_test rashpa_transfer_test rashpa_simulation
+	.venv/bin/python tools/mutants/try_changes.py --jobs $(JOBS) --count $(or $(COUNT),60) $(FILES)
 
 test-sim: build/.packages  ## the product under a virtual clock: SEEDS faulty runs from FROM on (10000, 1)
 	cmake --build $(BUILD) --target rashpa_simulation

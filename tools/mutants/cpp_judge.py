@@ -1,142 +1,150 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Changes one place of a C++ file at a time, and says which changes no unit test finds.
+"""Compiles a changed C++ file alone, links it before the libraries of `build/release`, and asks its tests and the simulator.
 
-Usage: mutate_cpp.py FILE PROGRAM [--count N] [--seed S] [--filter TESTS]. PROGRAM is the test program of that file in build/release (a target of ninja), built
-already. Each change is compiled alone, and linked before the library that has the file; nothing of the tree or of the build is touched. A change that tests
-find is killed; a program that does not end within a minute is killed, too. Exit 1 when one survives.
+Nothing of the tree or of the build is touched. A header is laid over the tree's, and its own source and its own test are compiled anew.
 """
 
-import argparse
-import random
+import functools
 import re
 import shlex
 import subprocess
-import sys
 import tempfile
-from collections import Counter
+import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
-LONGEST_S = 60
-CHANGES = (
-    (r" < ", " <= "),
-    (r" <= ", " < "),
-    (r" > ", " >= "),
-    (r" >= ", " > "),
-    (r" == ", " != "),
-    (r" != ", " == "),
-    (r" && ", " || "),
-    (r" \|\| ", " && "),
-    (r" \+ ", " - "),
-    (r" - ", " + "),
-    (r"\+\+", "--"),
-    (r" \+= ", " -= "),
-    (r"std::min", "std::max"),
-    (r"std::max", "std::min"),
-    (r"\b0;", "1;"),
-    (r"\btrue\b", "false"),
-    (r"\bfalse\b", "true"),
-    (r"if \(!", "if ("),
-    (r"^( +)[a-z_.>\-]+[(\[].*\);$", r"\1;"),
-    (r"^( +)[a-z_.>\-\[\]]+ = .*;$", r"\1;"),
-)
-NO_CODE = re.compile(
-    r"^\s*(//|#|\*|using|namespace|static_assert|template)|log::|fmt::|ConfigError|constexpr|memory_order"
-)
+SIMULATION = "rashpa_simulation"
+SHORTEST_S = 10
+LONGER = 10  # times as long as without a change: it does not end
+_WITH_VALUE = ("-o", "-MF", "-MT", "-include", "-c")
+_NOT_KEPT = ("-MD", "-fpch-preprocess", "-Winvalid-pch", "-Werror")
 
 
-def places(lines: list[str]) -> list[tuple[int, str]]:
-    """Return all changes: the number of a line, and its new text."""
-    found = []
-    for number, line in enumerate(lines):
-        if NO_CODE.search(line):
-            continue
-        for pattern, other in CHANGES:
-            found += [
-                (number, line[: at.start()] + at.expand(other) + line[at.end() :]) for at in re.finditer(pattern, line)
-            ]
+def ninja(*words: str) -> list[str]:
+    """Return the lines that a tool of ninja says."""
+    said = ["ninja", "-C", str(BUILD), "-t", *words]
+    return subprocess.run(said, capture_output=True, text=True, check=True).stdout.splitlines()  # noqa: S603
+
+
+@functools.cache
+def includes() -> dict[str, list[str]]:
+    """Return the objects that each file of src/ is part of."""
+    found: dict[str, list[str]] = {}
+    made = ""
+    for line in ninja("deps"):
+        if line.startswith(" "):
+            name = str((BUILD / line.strip()).resolve())
+            if name.startswith(str(ROOT / "src")):
+                found.setdefault(name, []).append(made)
+        elif ": #deps" in line:
+            made = line.split(": #deps")[0]
     return found
 
 
-def commands(program: str, file: Path) -> tuple[list[str], list[str]]:
-    """Return the commands that compile the file, without what it writes, and that link the program."""
-    told = subprocess.run(  # noqa: S603
-        ["ninja", "-C", str(BUILD), "-t", "commands", program],  # noqa: S607
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.splitlines()
-    compiles = next(line for line in told if str(file) in line and " -c " in line)
-    links = next(line for line in reversed(told) if f"-o {program}" in line or f"/{program} " in line)
-    words = shlex.split(compiles)
+@functools.cache
+def commands(program: str) -> list[str]:
+    """Return the commands that make a program."""
+    return ninja("commands", program)
+
+
+def compile_words(line: str) -> list[str]:
+    """Return the words of a command that compiles, without its files and without the care that a change does not need."""
+    words = shlex.split(line)
     words = words[next(i for i, word in enumerate(words) if word.endswith("++")) :]
-    kept, skip = [], 0
+    kept: list[str] = []
+    skip = False
     for word in words:
         if skip:
-            skip -= 1
-        elif word in ("-o", "-MF", "-MT", "-include", "-c"):
-            skip = 1
-        elif word not in ("-MD", "-fpch-preprocess", "-Winvalid-pch", "-Werror") and word != str(file):
+            skip = False
+        elif word in _WITH_VALUE:
+            skip = True
+        elif word not in _NOT_KEPT:
             kept.append(word)
-    link = shlex.split(links.split("&&")[1] if "&&" in links else links)
-    return [*kept, "-O0", "-w"], link
+    return [kept[0], *kept[1:], "-O0", "-w"]
 
 
-def outcome_of(text: str, compiler: list[str], linker: list[str], tests: str) -> str:
-    """Return the fate of a changed file."""
-    with tempfile.TemporaryDirectory() as folder:
-        source, made, program = (Path(folder) / name for name in ("changed.cpp", "changed.o", "program"))
-        source.write_text(text)
-        if subprocess.run(  # noqa: S603
-            [*compiler, "-c", str(source), "-o", str(made)], cwd=BUILD, capture_output=True, check=False
-        ).returncode:
-            return "does not compile"
-        words = [str(program) if linker[i - 1] == "-o" else word for i, word in enumerate(linker)]
-        first = next(i for i, word in enumerate(words) if word.endswith(".o"))
-        words.insert(first, str(made))
-        if subprocess.run(words, cwd=BUILD, capture_output=True, check=False).returncode:  # noqa: S603
-            return "does not link"
-        try:
-            done = subprocess.run(  # noqa: S603
-                [str(program), f"--gtest_filter={tests}", "--gtest_fail_fast"],
-                cwd=ROOT,
-                capture_output=True,
-                timeout=LONGEST_S,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return "killed"
-        return "killed" if done.returncode else "survives"
+@dataclass
+class Program:
+    """Holds a program that judges a file: how it is linked, how it is asked, and the objects that the file is part of."""
+
+    name: str
+    words: list[str]
+    link: list[str] = field(init=False)
+    objects: dict[str, tuple[Path, list[str]]] = field(init=False)
+    longest_s: float = field(default=600, init=False)
+
+    def prepare(self, file: Path) -> None:
+        """Find its commands, and the objects that change with the file."""
+        lines = commands(self.name)
+        link = next(line for line in reversed(lines) if re.search(rf"-o \S*\b{self.name} ", line))
+        self.link = shlex.split(link.split("&&")[1])
+        wanted = [made for made in includes().get(str(file), []) if self.is_part(made, file)]
+        self.objects = {}
+        for line in lines:
+            made = re.search(r" -o (\S+\.o) -c (\S+)", line)
+            if made and made.group(1) in wanted:
+                self.objects[made.group(1)] = (Path(made.group(2)), compile_words(line))
+        if not self.objects:
+            raise SystemExit(f"{file}: no object of {self.name} has it")
+
+    def is_part(self, made: str, file: Path) -> bool:
+        """Return whether an object that has the file is compiled anew: its own, and those of a header's own source and test. Linked first, they win."""
+        if "_unity" in made or f"rashpa_{file.relative_to(ROOT / 'src' / 'rashpa').parts[0]}" not in made:
+            return False
+        names = [f"{file.stem}.cpp.o", f"{file.stem}_test.cpp.o"] if file.suffix == ".hpp" else [f"{file.name}.o"]
+        return Path(made).name in names
+
+    def asked(self, file: Path, text: str) -> str:
+        """Return the fate of a changed text: `killed`, `survived`, or `not compiled`."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            program = folder / "program"
+            laid = folder / "over" / file.relative_to(ROOT / "src")
+            laid.parent.mkdir(parents=True)
+            laid.write_text(text)
+            link = [str(program) if self.link[i - 1] == "-o" else word for i, word in enumerate(self.link)]
+            for number, (made, (source, compiler)) in enumerate(self.objects.items()):
+                new = str(folder / f"{number}.o")
+                source_now = laid if source == file else source
+                here = [compiler[0], f"-I{folder / 'over'}", *compiler[1:], "-c", str(source_now), "-o", new]
+                if subprocess.run(here, cwd=BUILD, capture_output=True, check=False).returncode:  # noqa: S603
+                    return "not compiled"
+                if made in link:
+                    link.remove(made)
+                link.insert(next(i for i, word in enumerate(link) if word.endswith(".o")), new)
+            if subprocess.run(link, cwd=BUILD, capture_output=True, check=False).returncode:  # noqa: S603
+                return "not compiled"
+            try:
+                asked = [str(program), *self.words]
+                done = subprocess.run(asked, cwd=ROOT, capture_output=True, timeout=self.longest_s, check=False)  # noqa: S603
+            except subprocess.TimeoutExpired:
+                return "killed"
+            return "killed" if done.returncode else "survived"
 
 
-def main() -> int:
-    """Return the exit status: 0 when no change survives."""
-    parser = argparse.ArgumentParser(description="says which changes of a file no unit test finds")
-    parser.add_argument("file", type=Path)
-    parser.add_argument("program")
-    parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--filter", default="*")
-    asked = parser.parse_args()
-    file = asked.file.resolve()
-    lines = file.read_text().splitlines()
-    compiler, linker = commands(asked.program, file)
-    all_places = places(lines)
-    random.seed(asked.seed)
-    chosen = random.sample(all_places, min(asked.count, len(all_places)))
-    fates: Counter[str] = Counter()
-    for number, line in sorted(chosen):
-        text = "\n".join([*lines[:number], line, *lines[number + 1 :], ""])
-        fate = outcome_of(text, compiler, linker, asked.filter)
-        fates[fate] += 1
-        if fate != "killed":
-            print(f"{fate}: {asked.file}:{number + 1}: {lines[number].strip()}  ->  {line.strip()}", flush=True)
-    tried = fates["killed"] + fates["survives"]
-    print(f"{asked.file}: {fates['killed']} of {tried} killed, {len(all_places)} places", flush=True)
-    return 1 if fates["survives"] else 0
+class CppJudge:
+    """Asks the test programs of a C++ file, and then the simulator."""
 
+    def __init__(self, file: Path, programs: list[str], tests: str, seeds: int) -> None:
+        self.file_ = file
+        said = [f"--gtest_filter={tests}", "--gtest_fail_fast"]
+        self.programs_ = [Program(name, said) for name in programs]
+        if seeds:
+            self.programs_.append(Program(SIMULATION, ["--seeds", str(seeds), "--most-failures", "1", "--jobs", "1"]))
+        for program in self.programs_:
+            program.prepare(file)
+            began = time.monotonic()
+            if program.asked(file, file.read_text()) != "survived":
+                raise SystemExit(f"{file}: {program.name} fails without a change")
+            program.longest_s = max(SHORTEST_S, LONGER * (time.monotonic() - began))
 
-if __name__ == "__main__":
-    sys.exit(main())
+    def fate(self, text: str) -> str:
+        """Return the fate of a changed text."""
+        fates = []
+        for program in self.programs_:
+            fates.append(program.asked(self.file_, text))
+            if fates[-1] != "survived":
+                break
+        return fates[-1]

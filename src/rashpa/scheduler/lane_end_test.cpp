@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "rashpa/core/log.hpp"
 #include "rashpa/scheduler/lane.hpp"
 #include "rashpa/scheduler/testing.hpp"
 
@@ -82,6 +83,27 @@ TEST(Lane, abandoning_accounts_for_every_image_that_never_came) {
   EXPECT_EQ(b.lane.first_incomplete().index, 4U);
   EXPECT_EQ(b.lane.first_incomplete().dtp, 11U);
   EXPECT_TRUE(b.lane.first_incomplete().ended) << "no deadline had passed";
+}
+
+TEST(Lane, nothing_is_said_of_images_that_only_the_end_has_left_open) {
+  log::Entry entry;
+  while (log::take(entry)) continue;
+  Bench b(100);
+  b.give(Bench::good(0, 0));
+  b.lane.abandon(200);
+  EXPECT_FALSE(log::take(entry)) << entry.text();
+}
+
+TEST(Lane, abandoning_a_run_of_which_all_has_come_loses_nothing) {
+  Bench b(8);
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    for (const std::uint32_t dtp : {0U, 1U}) b.give(Bench::good(dtp, i));
+  }
+  while (b.lane.advance(100)) continue;
+  b.lane.abandon(200);
+  EXPECT_FALSE(b.lane.first_incomplete().known);
+  EXPECT_EQ(b.lane.dtp_stats(0).complete, 8U);
+  EXPECT_EQ(b.lane.dtp_stats(0).missing, 0U);
 }
 
 TEST(Lane, a_run_that_is_ended_early_has_no_image_behind_its_end) {

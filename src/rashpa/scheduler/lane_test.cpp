@@ -176,6 +176,20 @@ TEST(Lane, an_image_is_partial_when_one_dtp_lost_it_and_missing_when_all_did) {
   EXPECT_FALSE(b.lane.first_incomplete().ended);
 }
 
+TEST(Lane, the_time_of_the_first_packet_is_that_of_the_first_image_of_which_something_came) {
+  Bench b;
+  link::Arrival lost = Bench::lost(0, 0, link::Loss::event);
+  lost.last_packet_ns = 30;
+  b.give(lost);
+  EXPECT_EQ(b.lane.first_packet_ns(), 0);
+  for (const std::uint64_t index : {1U, 2U}) {
+    link::Arrival come = Bench::good(0, index);
+    come.last_packet_ns = static_cast<std::int64_t>(40 * index);
+    b.give(come);
+    EXPECT_EQ(b.lane.first_packet_ns(), 40);
+  }
+}
+
 TEST(Lane, the_deadline_closes_a_stack_of_which_something_has_come_and_not_before) {
   Bench b;
   EXPECT_FALSE(b.lane.advance(100 * kDeadline));

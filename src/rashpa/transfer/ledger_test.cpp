@@ -99,6 +99,12 @@ TEST(Ledger, what_has_left_the_window_is_lost_until_it_comes_after_all) {
   EXPECT_EQ(books.counts().duplicates, 0U);
 }
 
+TEST(Ledger, room_is_taken_for_the_window_and_all_slots_and_never_for_more_images_than_there_are) {
+  const Ledger books = ledger(9);
+  EXPECT_EQ(books.room_for(8).size(), 18U);
+  EXPECT_EQ(books.room_for(1000).size(), 101U) << "all images, and one that is never used";
+}
+
 TEST(Ledger, more_room_keeps_what_waits) {
   Ledger books = ledger(6);
   for (int i = 0; i < 2; ++i) books.give_fresh(0);

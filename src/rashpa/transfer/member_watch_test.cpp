@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace rashpa::transfer {
 namespace {
 
@@ -124,6 +126,62 @@ TEST(MemberWatch, one_that_is_usually_slow_may_be_silent_for_four_times_as_long)
   EXPECT_EQ(one.look(2).news, News::nothing);
   one.now += kMs;
   EXPECT_EQ(one.look(2).news, News::late);
+}
+
+TEST(MemberWatch, a_stack_is_owed_from_when_its_last_image_was_sent) {
+  Watched one;
+  one.look(0);
+  for (int image = 0; image < 2; ++image) {
+    one.now += 500 * kMs;
+    one.give(1);
+    one.look(0);
+  }
+  one.now += 1000 * kMs;
+  EXPECT_EQ(one.look(0).news, News::nothing);
+  one.now += kMs;
+  EXPECT_EQ(one.look(0).news, News::late);
+}
+
+TEST(MemberWatch, what_is_sent_later_is_no_excuse_for_what_was_sent_before) {
+  std::int64_t now = 10'000 * kMs;
+  MemberWatch two_slots{{.name = "a", .slots = 2, .stack = 1, .dtps = 1}, {100 * kMs, 1000 * kMs}};
+  for (std::uint64_t sent = 1; sent <= 2; ++sent) {
+    two_slots.gave(now);
+    EXPECT_EQ(two_slots.look({.granted = 2, .sent = sent}, now).news, News::nothing);
+    now += 500 * kMs;
+  }
+  now += kMs;
+  EXPECT_EQ(two_slots.look({.granted = 2, .sent = 2}, now).news, News::late);
+}
+
+TEST(MemberWatch, the_usual_time_of_a_stack_moves_by_an_eighth_and_is_never_none) {
+  Watched one;
+  one.look(0);
+  std::uint64_t done = 0;
+  for (const auto& [took, usual] : {std::pair{80 * kMs, 80 * kMs}, {160 * kMs, 90 * kMs}, {10 * kMs, 80 * kMs}}) {
+    one.give(2);
+    one.look(done);
+    one.now += took;
+    done += 2;
+    one.look(done);
+    EXPECT_EQ(one.watch.response_ns(), usual);
+  }
+  Watched at_once;
+  at_once.look(0);
+  at_once.give(2);
+  at_once.look(2);
+  EXPECT_EQ(at_once.watch.response_ns(), 1) << "0 would say that it has given back none";
+}
+
+TEST(MemberWatch, one_that_owes_nothing_any_more_is_heard_again) {
+  Watched one;
+  one.look(0);
+  one.give(1);
+  const std::int64_t since = one.now;
+  one.now += 101 * kMs;
+  ASSERT_EQ(one.look(0, since).news, News::late);
+  EXPECT_EQ(one.look(0, since).news, News::nothing);
+  EXPECT_EQ(one.look(0).news, News::heard) << "no byte is open, and the stack is not full";
 }
 
 TEST(MemberWatch, is_heard_again_by_a_stack_or_by_a_byte) {

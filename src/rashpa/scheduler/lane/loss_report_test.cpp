@@ -31,6 +31,7 @@ TEST(LossReport, counts_each_dtp_for_itself) {
   r.report.count_never_come(1, 5);
   const LaneDtpStats first = r.report.stats(0);
   EXPECT_EQ(first.complete, 1U);
+  EXPECT_EQ(first.losses[static_cast<std::size_t>(link::Loss::none)], 1U);
   EXPECT_EQ(first.partial + first.missing + first.lines_missing, 0U);
   const LaneDtpStats second = r.report.stats(1);
   EXPECT_EQ(second.complete, 0U);

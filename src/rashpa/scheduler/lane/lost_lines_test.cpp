@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <span>
 #include <vector>
 
 namespace rashpa::scheduler {
@@ -39,6 +40,16 @@ TEST(LostLines, the_worst_map_fits) {
   for (std::uint32_t line = 1; line < 9; line += 2) map.set(line, 1);
   std::vector<LostRun> runs(most_lost_runs(9));
   EXPECT_EQ(list_lost_runs(map, 0, runs), 5U);
+}
+
+TEST(LostLines, a_list_that_is_full_has_the_first_runs_and_nothing_is_written_behind_it) {
+  link::LineMap map(9, 1);
+  for (std::uint32_t line = 1; line < 9; line += 2) map.set(line, 1);
+  std::vector<LostRun> runs(3, LostRun{7, 7, 7});
+  EXPECT_EQ(list_lost_runs(map, 0, std::span(runs).first(2)), 2U);
+  EXPECT_EQ(runs[0], (LostRun{0, 0, 1}));
+  EXPECT_EQ(runs[1].first_line, 2U);
+  EXPECT_EQ(runs[2], (LostRun{7, 7, 7}));
 }
 
 TEST(LostLines, one_byte_of_any_type_shows_that_lines_were_written_after_they_were_filled) {

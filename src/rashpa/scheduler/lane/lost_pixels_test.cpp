@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <string>
 #include <vector>
 
 #include "rashpa/scheduler/testing.hpp"
@@ -11,7 +12,40 @@
 namespace rashpa::scheduler {
 namespace {
 
-// Of images in memory of a device: device_images_test.cpp.
+/// Remembers the parts that it is told to fill. The rest of images in memory of a device: device_images_test.cpp.
+class ToldImages final : public memory::DeviceImages {
+ public:
+  [[nodiscard]] const memory::DmaBlock& block() const noexcept override { return block_; }
+  [[nodiscard]] const std::string& how() const noexcept override { return how_; }
+  void fill(const memory::LostPart& part) noexcept override { parts.push_back(part); }
+  void settle() noexcept override {}
+  [[nodiscard]] bool holds_lost(const memory::LostPart& /*part*/) noexcept override { return true; }
+  std::vector<memory::LostPart> parts;
+
+ private:
+  memory::DmaBlock block_;
+  std::string how_ = "nothing";
+};
+
+TEST(LostPixels, a_device_is_told_where_the_lines_lie_in_its_memory) {
+  std::vector<std::byte> memory(8UL * 1024);
+  ToldImages images;
+  LaneConfig config = testing::Bench::config(12, 2, memory);
+  config.device_images = &images;
+  config.pixels_offset = 4096;
+  std::array<LostRun, 1> lost{LostRun{11, 3, 2}};
+  StackImage image;
+  image.index = 10;  // in the third of eight slots
+  image.lost = lost.data();
+  image.lost_count = 1;
+  LostPixels(config).fill(image);
+  ASSERT_EQ(images.parts.size(), 1U);
+  EXPECT_EQ(images.parts[0].first, 4096U + 2 * 1024 + 512 + 3 * 64);
+  EXPECT_EQ(images.parts[0].pitch, 64U);
+  EXPECT_EQ(images.parts[0].line_bytes, 64U);
+  EXPECT_EQ(images.parts[0].lines, 2U);
+}
+
 TEST(LostPixels, fills_lost_lines_alone_and_sees_when_somebody_writes_into_them) {
   std::vector<std::byte> memory(8UL * 1024, std::byte{1});
   const LaneConfig config = testing::Bench::config(12, 2, memory);

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rashpa/scheduler/lane/stack_ring.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "rashpa/core/error.hpp"
@@ -57,12 +61,55 @@ TEST(StackRing, images_are_what_all_their_dtps_say) {
   EXPECT_EQ(stack.images[1].raw, r.memory.data() + 1024);
   EXPECT_EQ(stack.images[2].completeness, Completeness::missing);
   EXPECT_EQ(stack.images[3].completeness, Completeness::partial);
+  ASSERT_EQ(stack.images[2].lost_count, 2U);
+  EXPECT_EQ(stack.images[2].lost[0], (LostRun{10, 0, 8})) << "each image has a list of its own";
+  EXPECT_EQ(stack.images[2].lost[1], (LostRun{11, 0, 8}));
   ASSERT_EQ(stack.images[3].lost_count, 1U);
   EXPECT_EQ(stack.images[3].lost[0], (LostRun{11, 0, 8}));
   EXPECT_EQ(r.ring.first_loss(2).dtp, 0U);
   EXPECT_EQ(r.ring.first_loss(2).loss, link::Loss::event);
   EXPECT_EQ(r.ring.first_loss(3).dtp, 1U);
   EXPECT_EQ(r.memory, std::vector<std::byte>(8UL * 1024)) << "it touches no pixel";
+}
+
+TEST(StackRing, an_image_has_the_time_that_came_first_the_latest_packet_and_the_header_of_its_first_dtp) {
+  for (const bool first_is_first : {true, false}) {
+    Ringed r;
+    std::array<link::Arrival, 2> both{Bench::good(0, 1), Bench::good(1, 1)};
+    for (link::Arrival& arrival : both) {
+      arrival.record.user[0] = 10 + arrival.dtp;
+      arrival.record.timestamp_ns = 100 + arrival.dtp;
+      arrival.last_packet_ns = 70 - arrival.dtp;
+    }
+    if (!first_is_first) std::swap(both[0], both[1]);
+    for (const link::Arrival& arrival : both) r.take(arrival);
+    const StackImage& image = r.ring.image(1);
+    EXPECT_EQ(image.timestamp_ns, both[0].record.timestamp_ns);
+    EXPECT_EQ(image.last_packet_ns, 70);
+    EXPECT_TRUE(image.has_header);
+    EXPECT_EQ(image.header[0], 10U) << "whichever came first";
+    EXPECT_FALSE(r.ring.image(0).has_header) << "nothing has come of it";
+  }
+}
+
+TEST(StackRing, slots_that_are_no_whole_stacks_are_refused_with_a_number_that_works) {
+  std::vector<std::byte> memory(8UL * 1024);
+  const NoGuard guard;
+  const auto refused = [&](std::uint32_t slots, std::uint32_t stack) {
+    LaneConfig config = Bench::config(12, 2, memory);
+    config.slots = slots;
+    config.stack = stack;
+    try {
+      const StackRing ring(config, guard, true);
+      return std::string();
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_THAT(refused(10, 4), ::testing::HasSubstr("slots = 16"));
+  EXPECT_THAT(refused(4, 4), ::testing::HasSubstr("slots = 16"));
+  EXPECT_THAT(refused(8, 0), ::testing::HasSubstr("slots = 4"));
+  EXPECT_EQ(refused(8, 4), "");
 }
 
 TEST(StackRing, lists_the_lines_that_a_map_lacks) {

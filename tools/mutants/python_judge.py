@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts the functions of a changed Python module into the place of those that are imported, in a forked process, and runs the module's tests there."""
+
+import contextlib
+import gc
+import importlib
+import io
+import os
+import signal
+import sys
+import time
+from collections import deque
+from pathlib import Path
+from types import CodeType, FunctionType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SHORTEST_S = 20
+LONGER = 10  # times as long as without a change: it does not end
+OPTIONS = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"]
+
+
+def codes_of(code: CodeType) -> list[CodeType]:
+    """Return all code of functions that a code has, in its order."""
+    found = []
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            found += [each, *codes_of(each)]
+    return found
+
+
+class PythonJudge:
+    """Asks the tests of a module of rashpa: those of its name, and those that are told."""
+
+    def __init__(self, file: Path, tests: list[str]) -> None:
+        self.file_ = file
+        folder = file.parent.relative_to(ROOT / "python" / "rashpa").parts
+        near = ROOT / "python" / "tests" / folder[0] / f"test_{file.stem}.py"
+        self.tests_ = [str(path) for path in dict.fromkeys([near, *(ROOT / test for test in tests)]) if path.exists()]
+        if not self.tests_:
+            raise SystemExit(f"{file}: no tests; name them in sources.toml")
+        os.chdir(ROOT)
+        importlib.import_module(".".join(file.relative_to(ROOT / "python").with_suffix("").parts))
+        # As pytest's own would be: modules that have been here are not imported again, and files are not written.
+        sys.dont_write_bytecode = True
+        self.longest_s_ = 600.0
+        began = time.monotonic()
+        if self.fate(file.read_text()) != "survived":
+            raise SystemExit(f"{file}: its tests fail without a change")
+        self.longest_s_ = max(SHORTEST_S, LONGER * (time.monotonic() - began))
+
+    def put(self, text: str) -> None:
+        """Give the functions of the module the code of the text."""
+        wanted: dict[str, deque[CodeType]] = {}
+        for code in codes_of(compile(text, str(self.file_), "exec")):
+            wanted.setdefault(code.co_qualname, deque()).append(code)
+        there = [
+            each
+            for each in gc.get_objects()
+            if isinstance(each, FunctionType) and each.__code__.co_filename == str(self.file_)
+        ]
+        for function in sorted(there, key=lambda each: each.__code__.co_firstlineno):
+            if codes := wanted.get(function.__code__.co_qualname):
+                function.__code__ = codes.popleft()
+
+    def fate(self, text: str) -> str:
+        """Return the fate of a changed text: `killed`, `survived`, or `not compiled`."""
+        sys.stdout.flush()
+        child = os.fork()
+        if child == 0:
+            status = 3
+            os.setsid()
+            with Path(os.devnull).open("w") as nothing:
+                os.dup2(nothing.fileno(), 1)
+                os.dup2(nothing.fileno(), 2)
+                sys.stdout = sys.stderr = io.StringIO()
+                try:
+                    self.put(text)
+                    status = int(pytest.main([*OPTIONS, *self.tests_]))
+                except (SyntaxError, ValueError):
+                    status = 99
+                finally:
+                    os._exit(status)
+        end = time.monotonic() + self.longest_s_
+        fate = "killed"
+        while time.monotonic() < end:
+            done, status_now = os.waitpid(child, os.WNOHANG)
+            if done:
+                fate = {0: "survived", 99: "not compiled"}.get(os.waitstatus_to_exitcode(status_now), "killed")
+                break
+            time.sleep(0.02)
+        else:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)  # all that its tests have left
+        return fate
