@@ -12,6 +12,7 @@ import h5py
 import numpy as np
 import pytest
 
+import rashpa
 from rashpa.control.handover.journal import find_journal
 from rashpa.control.handover.limits_request import Limits, set_limits
 from rashpa.control.handover.steering import steer
@@ -105,6 +106,12 @@ def _check(master: Path, changes: list[dict[str, Any]], kept: Callable[[int, int
         for key in ("step", "key", "old", "new", "by"):
             assert [text.decode() for text in table[key][:]] == [one[key] for one in changes]
         assert all(text.decode().endswith("Z") for text in table["time"][:])
+    with rashpa.open(master) as run:
+        for found, one in zip(run.changed_limits, changes, strict=True):
+            assert found.time.endswith("Z")
+            assert (found.kernel, found.step, found.key) == (one["number"], one["step"], one["key"])
+            assert (found.old, found.new) == (json.loads(one["old"]), json.loads(one["new"]))
+            assert (found.first_image, found.by) == (one["first_image"], one["by"])
 
 
 def test_each_image_is_decided_by_the_limits_of_its_stack(tmp_path: Path) -> None:

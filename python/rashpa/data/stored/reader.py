@@ -29,6 +29,7 @@ from rashpa.data.stored.run_facts import (
     COMPLETENESS,
     ERROR_REASONS,
     AccumulationFacts,
+    ChangedLimit,
     IncompleteImage,
     LostRun,
     ProfileFacts,
@@ -39,6 +40,7 @@ from rashpa.data.stored.run_facts import (
     hit_column_of,
 )
 from rashpa.data.stored.stored_facts import (
+    changed_limits,
     frame_rate_hz,
     judged,
     name_of,
@@ -321,6 +323,11 @@ class Run(Closed):
     def facts(self) -> RunFacts:
         """Return the origin of the run."""
         return stored_facts(self._rashpa)
+
+    @property
+    def changed_limits(self) -> tuple[ChangedLimit, ...]:
+        """Return the limits of vetoes that changed while the run went on, in order."""
+        return changed_limits(self._rashpa)
 
     def _dense(self, index: int) -> NDArray[Any]:
         if "stored_file" in self._rashpa:

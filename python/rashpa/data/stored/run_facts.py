@@ -131,6 +131,20 @@ class AccumulationFacts:
 
 
 @dataclass(frozen=True)
+class ChangedLimit:
+    """Describes a limit of a veto that changed while the run went on."""
+
+    time: str  # UTC, ISO 8601
+    kernel: int  # place in the pipeline, from 0 on
+    step: str
+    key: str
+    old: Any
+    new: Any
+    first_image: int  # row of the first image that was decided by the new one
+    by: str
+
+
+@dataclass(frozen=True)
 class IncompleteImage:
     """Describes an image with lost lines, or without any."""
 

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from rashpa.data.files.file_names import natural
 from rashpa.data.files.hdf5.tree import Group
 from rashpa.data.files.regular_file import json_of
-from rashpa.data.stored.run_facts import DECISIONS, AccumulatedWindow, AccumulationFacts, RunFacts, RunTables
+from rashpa.data.stored.run_facts import (
+    DECISIONS,
+    AccumulatedWindow,
+    AccumulationFacts,
+    ChangedLimit,
+    RunFacts,
+    RunTables,
+)
 
 
 def text_of(value: bytes | str) -> str:
@@ -100,6 +107,22 @@ def accumulation_facts(group: Group) -> AccumulationFacts:
     windows = tuple(AccumulatedWindow(*values) for values in list(zip(*columns, strict=False))[:there])
     return AccumulationFacts(
         quantities, tuple(group[quantities[0]].shape[1:]), windows, text_of(group.attrs["images_added"])
+    )
+
+
+def changed_limits(rashpa: Group) -> tuple[ChangedLimit, ...]:
+    """Return the changes of limits, in order; none where there is no table. Raise ValueError when a value is no JSON, or a column is too short."""
+    if "limits" not in rashpa:
+        return ()
+    group = rashpa["limits"]
+    columns = [
+        group[name][()].tolist() for name in ("time", "kernel", "step", "key", "old", "new", "first_image", "by")
+    ]
+    return tuple(
+        ChangedLimit(
+            text_of(time), kernel, text_of(step), text_of(key), json_of(old), json_of(new), first, text_of(requester)
+        )
+        for time, kernel, step, key, old, new, first, requester in zip(*columns, strict=True)
     )
 
 
