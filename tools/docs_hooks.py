@@ -8,6 +8,8 @@ from typing import Any
 from mkdocs.exceptions import PluginError
 
 ROOT = Path(__file__).resolve().parents[1]
+RANK_OF_RECORDS = 0.2
+"""The rank of a decision record in a search, beside 1 of a page: readers look for the page, and it leads to the record."""
 _LINK = re.compile(r"\[([^\]]+)\]\((?![a-z]+:)([^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -26,7 +28,7 @@ def decisions() -> list[dict[str, Any]]:
     listed = {name for records in topics.values() for _, name in records}
     files = sorted(path.name for path in folder.glob("[0-9]*.md") if not path.name.startswith("0000"))
     topics["Newest"] = [(name.removesuffix(".md").replace("-", " "), name) for name in files if name not in listed]
-    entries: list[dict[str, Any]] = [{"By topic": "decisions/README.md"}]
+    entries: list[dict[str, Any]] = [{"Decisions by topic": "decisions/README.md"}]
     for topic, records in topics.items():
         if records:
             entries.append({topic: [{title.replace("`", ""): f"decisions/{name}"} for title, name in records]})
@@ -42,6 +44,8 @@ def on_config(config: Any, **_: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Change the text of a page; MkDocs calls it for each page."""
     docs = ROOT / "docs"
+    if page.file.src_uri.startswith("decisions/"):
+        page.meta.setdefault("search", {"boost": RANK_OF_RECORDS})
     folder = (docs / page.file.src_uri).parent
 
     def named(link: re.Match[str]) -> str:

@@ -35,6 +35,7 @@ LONG_DOCSTRING = "docstring sentence over 220 characters"
 LONG_SENTENCE = f"sentence over {LONGEST_SENTENCE} words"
 LONG_CELL = f"table cell over {LONGEST_CELL} words"
 SEMICOLONS = "sentence with two semicolons"
+AFTER_BLOCK = "paragraph behind a block that begins without a subject"
 TITLE = "commit title over 72 characters or with a semicolon"
 
 # A class and a module may begin with a noun, never with one of these.
@@ -53,6 +54,8 @@ NOUN = re.compile(
 )
 # Lists that a tool makes are counted where their words come from.
 CODE = re.compile(r"```.*?```|<!-- files: made by.*?<!-- /files -->|<!--.*?-->", re.DOTALL)
+# A paragraph says what its block does: "```\n\nprints the books" begins in the middle of a sentence.
+BEHIND = re.compile(r"^```[a-z].*?^```\n\n([a-z][^\n]*)", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"`[^`\n]+`")
 _ADDRESS = re.compile(r"\]\([^)\n]*\)")
 # A sentence ends with a mark before a capital, behind emphasis, with a paragraph, an item of a list, or a cell.
@@ -141,6 +144,8 @@ def words(sentence: str) -> int:
 
 def markdown_findings(file: str, text: str) -> Iterator[Finding]:
     """Yield what is found in the sentences and table cells of a page."""
+    for behind in BEHIND.finditer(text):
+        yield Finding(AFTER_BLOCK, file, text.count("\n", 0, behind.start(1)) + 1, excerpt(behind[1]))
     text = CODE.sub(lambda block: "\n" * block[0].count("\n"), text)
     start = 0
     for match in [*SENTENCES.finditer(text), None]:

@@ -71,6 +71,12 @@ def test_who_whose_and_what_as_nouns_are_found(lint: ModuleType, text: str, coun
         ("src/rashpa/a.hpp", "int a;\n/// The flag for who waits.\n", {("who/whose/what as a noun (C++ comments)", 2)}),
         ("src/rashpa/a.hpp", "/// Of the pixels.\nint a;\n", {("C++ description that begins in the middle of a sentence", 1)}),
         ("src/rashpa/a.hpp", "/// The type\n/// of the pixels.\nint a;\n", set()),
+        (
+            "docs/a.md",
+            "```sh\na\n```\n\nprints b.\n",
+            {("paragraph behind a block that begins without a subject", 5)},
+        ),
+        ("docs/a.md", "```sh\na\n```\n\nIt prints b:\n\n```text\nb\n```\n\n`c` is next.\n", set()),
         ("docs/a.md", "# A\n\nOne; two; three.\n", {("sentence with two semicolons", 3)}),
         ("docs/a.md", f"# A\n\n{'word ' * 31}\n", {("sentence over 30 words", 3)}),
         ("docs/a.md", f"# A\n\n{'word ' * 29}. {'word ' * 3} + `of a span` [a](b c)\n", {("sentence over 30 words", 3)}),
