@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compiler settings, dependencies and the three functions every folder uses.
+# Compiler settings, dependencies and the functions that folders use.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -140,6 +140,28 @@ function(rashpa_opencl_sources target namespace)
   foreach(source ${ARGN})
     rashpa_embedded_text(${target} ${namespace} ${CMAKE_CURRENT_SOURCE_DIR}/${source})
   endforeach()
+endfunction()
+
+# rashpa_kernel(csr SOURCES csr.cpp csr_simd.cpp step.cpp OPENCL csr_opencl.cpp CL csr.cl CUDA csr.cu): the library of a
+# kernel. What is for devices is compiled where the build has them. EXACT: CUDA rounds each product, as processors do.
+function(rashpa_kernel name)
+  cmake_parse_arguments(arg "EXACT" "" "SOURCES;DEPS;OPENCL;CL;CUDA" ${ARGN})
+  rashpa_library(
+    ${name}
+    SOURCES ${arg_SOURCES}
+    DEPS rashpa::kernel rashpa::memory ${arg_DEPS}
+    PRIVATE_DEPS PkgConfig::hwy fmt::fmt
+  )
+  if(arg_OPENCL)
+    rashpa_component_sources(rashpa_${name} opencl ${arg_OPENCL})
+    rashpa_opencl_sources(rashpa_${name} rashpa::kernel::${name} ${arg_CL})
+  endif()
+  rashpa_cuda_sources(rashpa_${name} ${arg_CUDA})
+  if(RASHPA_CUDA)
+    target_link_libraries(rashpa_${name} PUBLIC rashpa::device_memory)
+  endif()
+  set(exact $<$<BOOL:${arg_EXACT}>:--fmad=false>)
+  target_compile_options(rashpa_${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;${exact}>")
 endfunction()
 
 # rashpa_device_program(rashpa_x): a program that needs a GPU. ctest does not know it; the target rashpa_device_programs
