@@ -56,6 +56,7 @@ _PLAIN = {
 }
 _COMMANDS = (
     ["-m", "rashpa.cli.entry"],
+    ["-m", "rashpa.testing.fake_node"],
     ["-P", "-m", "rashpa.data.files.limited_process"],
     ["-P", "-m", "rashpa.node.offline.trial"],
     ["-P", "-m", "rashpa.testing.prepared.within"],

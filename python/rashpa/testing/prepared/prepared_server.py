@@ -79,6 +79,7 @@ _IMPORTED = (
     "rashpa.node.offline.measured_file",
     "rashpa.node.offline.trial",
     "rashpa.node.state.node",
+    "rashpa.testing.fake_engine",
     "rashpa.testing.prepared.prepared_python",
 )
 _LATER = ("matplotlib.backends.backend_agg", "matplotlib.figure", "pyFAI.integrator.azimuthal", "scipy.optimize")
