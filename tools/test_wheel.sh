@@ -60,6 +60,7 @@ for python in "$@"; do
   demo=$(passed "$start")
   # files that the package has beside its modules
   (cd "$here" && env -i HOME="$here" PATH="$here/venv/bin:$place/bin" LANG=C.UTF-8 rashpa example stored --output example --quiet)
+  (cd "$here/example" && env -i HOME="$here" PATH="$here/venv/bin:$place/bin" LANG=C.UTF-8 rashpa run run.toml --quiet)
   (cd "$here" && venv/bin/python -) <<'PYTHON'
 import json, pathlib, rashpa
 report = json.loads(pathlib.Path("rashpa-demo/report.json").read_text())

@@ -2,6 +2,7 @@
 """`rashpa example` writes files that the next command takes, and overwrites nothing."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,19 @@ def test_a_file_of_somebody_stays_and_nothing_is_written_beside_it(tmp_path: Pat
 def test_the_same_example_can_be_written_again(tmp_path: Path) -> None:
     for _ in range(2):
         assert CliRunner().invoke(app, ["example", "endless", "--output", str(tmp_path)]).exit_code == 0
+
+
+def test_without_pyfai_the_stored_run_has_no_kernel_that_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyFAI", None)  # what imports it fails, as where it is not installed
+    done = CliRunner().invoke(app, ["example", "stored", "--output", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    assert "kernel azimuthal is left out, since pyFAI is not installed; pip install pyFAI" in done.stdout
+    buffers = {buffer.name: buffer for buffer in load_plan(tmp_path / "run.toml").file.buffer}
+    assert [kernel.name for kernel in buffers["full"].kernel] == [
+        "total_counts",
+        "bragg_count",
+        "roi_stats",
+        "accumulate",
+    ]
