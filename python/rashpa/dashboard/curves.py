@@ -96,7 +96,7 @@ class Lines:
         self.plot.xaxis.formatter = self.plot.yaxis.formatter = NumeralTickFormatter(format="0,0[.]0")
         self._name = name
         self._free = [self._line(n) for n in range(_MOST_LINES)]
-        self._known: dict[str, ColumnDataSource] = {}
+        self._known: dict[str, tuple[Any, LegendItem]] = {}
         self._add_legend()
 
     def _line(self, n: int) -> tuple[Any, LegendItem]:
@@ -112,20 +112,24 @@ class Lines:
     def update(self, curves: dict[str, tuple[list[float], list[float]]]) -> None:
         """Show these curves by their legend labels; remove the curves that are not among them."""
         self.plot.visible = any(x for x, _ in curves.values())
-        for label in list(self._known):
-            if label not in curves:
-                self._known[label].data = {"x": [], "y": []}
-        for label, (x, y) in list(curves.items())[:_MOST_LINES]:
-            source = self._known.get(label)
-            if source is None:
-                if not self._free:
-                    continue
-                line, item = self._free.pop(0)
-                source = self._known[label] = line.data_source
-                source.name, line.name = f"{self._name}:{label}", label
-                item.label, item.visible = {"value": label}, True
+        shown = dict(list(curves.items())[:_MOST_LINES])
+        for label in [label for label in self._known if label not in shown]:
+            line, item = self._known.pop(label)
+            line.data_source.data, item.visible = {"x": [], "y": []}, False
+            self._free.append((line, item))
+        for label, (x, y) in shown.items():
+            if label not in self._known:
+                self._known[label] = self._named(label)
+            source = self._known[label][0].data_source
             if len(source.data["x"]) != len(x) or source.data["y"] != y:
                 source.data = {"x": x, "y": y}
+
+    def _named(self, label: str) -> tuple[Any, LegendItem]:
+        """Take a line that no curve has."""
+        line, item = self._free.pop(0)
+        line.data_source.name, line.name = f"{self._name}:{label}", label
+        item.label, item.visible = {"value": label}, True
+        return line, item
 
 
 class Curves:
