@@ -5,6 +5,8 @@
 
 #include <random>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "rashpa/core/testing/testing.hpp"
 #include "rashpa/scheduler/testing.hpp"
@@ -27,6 +29,53 @@ TEST(Scheduler, arrivals_whose_stack_is_not_free_hold_up_no_other_dtp) {
   bell.ring();
   EXPECT_EVENTUALLY(b.lane.submitted() == 2);
   scheduler.stop();
+}
+
+TEST(Scheduler, each_lane_has_the_end_that_is_told_first) {
+  Bench b(16, 1);
+  std::vector<std::byte> memory(8UL * 1024);
+  LaneConfig config = Bench::config(16, 1, memory);
+  config.dtps[0].position = 1;
+  testing::EchoUnit unit;
+  testing::RecordingLink link;
+  Lane other(std::move(config), unit, link);
+  link::ArrivalQueues queues(2, 16);
+  Doorbell bell;
+  Scheduler scheduler({&b.lane, &other}, queues, bell, Poll::event, -1);
+  scheduler.finish({8, 4});
+  scheduler.finish({4, 8});
+  for (const std::uint32_t dtp : {0U, 1U}) {
+    for (std::uint64_t i = 0; i < (dtp == 0 ? 8U : 4U); ++i) ASSERT_TRUE(queues[dtp].push(Bench::good(dtp, i)));
+  }
+  scheduler.start();
+  EXPECT_EVENTUALLY(b.lane.closed() && other.closed());
+  scheduler.stop();
+  EXPECT_EQ(b.lane.submitted(), 2U);
+  EXPECT_EQ(other.submitted(), 1U);
+  EXPECT_EQ(b.lane.dtp_stats(0).missing + other.dtp_stats(0).missing, 0U);
+}
+
+TEST(Scheduler, an_end_that_nobody_knows_is_that_of_the_run) {
+  Bench b(4, 1);
+  link::ArrivalQueues queues(1, 16);
+  Doorbell bell;
+  Scheduler scheduler({&b.lane}, queues, bell, Poll::event, -1);
+  scheduler.finish({});
+  for (std::uint64_t i = 0; i < 4; ++i) ASSERT_TRUE(queues[0].push(Bench::good(0, i)));
+  scheduler.start();
+  EXPECT_EVENTUALLY(b.lane.closed());
+  scheduler.stop();
+  EXPECT_EQ(b.lane.dtp_stats(0).complete, 4U);
+}
+
+TEST(Scheduler, one_that_never_ran_closes_its_lanes) {
+  Bench b(4, 1);
+  link::ArrivalQueues queues(1, 16);
+  Doorbell bell;
+  Scheduler scheduler({&b.lane}, queues, bell, Poll::event, -1);
+  EXPECT_FALSE(b.lane.closed());
+  scheduler.stop();
+  EXPECT_TRUE(b.lane.closed());
 }
 
 TEST(Scheduler, two_queues_in_any_interleaving_give_ordered_stacks_and_the_thread_ends) {

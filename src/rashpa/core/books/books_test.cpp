@@ -20,6 +20,18 @@ TEST(Books, one_image_astray_in_any_line_is_seen) {
   }
 }
 
+TEST(Books, those_of_nothing_are_zeros) {
+  EXPECT_EQ(Books{}, (Books{0, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_TRUE(Books{}.balanced());
+}
+
+TEST(Books, fates_have_the_numbers_that_tables_of_images_say) {
+  EXPECT_EQ(static_cast<int>(Completeness::open), 0);
+  EXPECT_EQ(static_cast<int>(Completeness::complete), 1);
+  EXPECT_EQ(static_cast<int>(Completeness::partial), 2);
+  EXPECT_EQ(static_cast<int>(Completeness::missing), 3);
+}
+
 TEST(Books, sums_member_by_member) {
   Books sum = kGood;
   sum += kGood;
