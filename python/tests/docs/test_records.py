@@ -8,6 +8,7 @@ import pytest
 from python.tests.docs.pages import ROOT
 
 FOLDER = ROOT / "docs" / "decisions"
+VERBS = frozenset((ROOT / "tools" / "prose_verbs.txt").read_text(encoding="utf-8").split())
 RECORDS = sorted(path for path in FOLDER.glob("[0-9]*.md") if not path.name.startswith("0000"))
 STATUS = re.compile(r"Status: (?:proposed|accepted|replaced by \[?\d{4}\b.*?)\. \d{4}-\d\d-\d\d\.(?: |$)")
 
@@ -30,6 +31,15 @@ def test_a_record_has_title_status_and_a_line_in_the_index(path: Path) -> None:
     assert not re.search(r"\b(?:[Ww]hat|[Ww]ho|[Ww]hose)\b", decision)
     assert STATUS.match(status), status
     assert index().get(path.name) == decision
+
+
+@pytest.mark.parametrize("path", [*RECORDS], ids=lambda path: path.name[:4])
+def test_a_record_is_a_decision_with_its_context(path: Path) -> None:
+    """A title is the decision: an imperative, as a commit's title is."""
+    verb = re.match(r"# \d{4} (\w+)", path.read_text(encoding="utf-8"))
+    assert verb and verb[1].lower() in VERBS
+    headings = re.findall(r"^## (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    assert headings[:2] == ["Context", "Decision"]
 
 
 def test_the_index_names_no_record_that_is_gone() -> None:
