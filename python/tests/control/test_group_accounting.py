@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rashpa.control.books.group_accounting import GroupAccount, account_groups
+from rashpa.control.books.group_accounting import GroupAccount, account_groups, groups_so_far
 from rashpa.control.nodes.fleet import LostMember
 from rashpa.control.plan.model import Plan
 from rashpa.control.runfile.run_file_reader import RunFileError
-from rashpa.control.telegrams.telegram import GroupStatus, MemberStatus, SourceStatus
+from rashpa.control.telegrams.telegram import (
+    Books,
+    BufferStatus,
+    DestinationStatus,
+    GroupStatus,
+    MemberStatus,
+    SourceStatus,
+    Status,
+)
 from rashpa.testing.group_plan import RUN, plan_of
 
 COMPLETE, PARTIAL, MISSING = 1, 2, 3
@@ -116,6 +125,72 @@ def test_what_the_log_does_not_explain_is_named(tmp_path: Path) -> None:
 def test_images_that_nobody_was_dealt_are_missing_and_explained(tmp_path: Path) -> None:
     result = account(plan_of(tmp_path), {"a": EVEN, "b": ODD[:4]}, {"a": [1] * 5, "b": [1] * 4})
     assert (result.complete, result.missing, result.unexplained) == (9, 1, 0)
+
+
+def so_far(plan: Plan, a: Books, b: Books, duplicates: int, members: tuple[MemberStatus, ...]) -> GroupAccount:
+    group = GroupStatus(
+        name="farm",
+        fresh=9,
+        waiting=0,
+        resent=3,
+        duplicates=duplicates,
+        lost=1,
+        skipped=4,
+        settled=False,
+        members=members,
+    )
+    last = {
+        "emulator": Status(
+            node="emulator", role="emulator", state="running", source=SourceStatus(elapsed_s=1.0, groups=(group,))
+        )
+    }
+    for name, books in (("a", a), ("b", b)):
+        buffer = BufferStatus(
+            name=f"full_{name}",
+            sink_error="",
+            unit="",
+            unit_error="",
+            bytes_written=0,
+            bytes_stored=0,
+            books=books,
+        )
+        destination = DestinationStatus(
+            receiver=name, elapsed_s=1.0, memory="", first_incomplete="", counts=(), buffers=(buffer,)
+        )
+        last[name] = Status(node=name, role="receiver", state="running", destination=destination)
+    (result,) = groups_so_far(plan, last, {"b": LostMember("was killed", 1.5, 2)}, {"a": 0.5})
+    return result
+
+
+def test_a_run_that_was_given_up_counts_what_members_have_and_were_given(tmp_path: Path) -> None:
+    members = (replace(member("a"), dealt=7), replace(member("b"), dealt=1))
+    a, b = Books(expected=10, complete=4, partial=1), Books(expected=10, complete=3, missing=2)
+    result = so_far(plan_of(tmp_path), a, b, 2, members)
+    assert (result.images, result.complete, result.partial, result.missing) == (10, 5, 1, 4)
+    assert (result.resent, result.duplicates, result.left_window, result.skipped) == (3, 2, 1, 4)
+    first, second = result.members
+    assert (first.name, first.buffer, first.joined_s, first.lost) == ("a", "full_a", 0.5, None)
+    assert (first.dealt, first.complete, first.partial, first.missing, first.counted) == (7, 4, 1, 2, 5)
+    assert (first.resent, first.lates, first.silent_ms, first.duplicates) == (2, 1, 104.0, 0)
+    assert (second.name, second.joined_s, second.lost) == ("b", None, LostMember("was killed", 1.5, 2))
+    assert (second.dealt, second.missing, second.counted) == (3, 0, 3), "it has more than was said of it"
+
+
+def test_images_so_far_are_never_more_than_there_are_and_never_fewer_than_none(tmp_path: Path) -> None:
+    whole = Books(expected=10, complete=9)
+    many = so_far(plan_of(tmp_path), whole, whole, 0, ())
+    assert (many.complete, many.partial, many.missing) == (10, 0, 0)
+    torn = Books(expected=10, partial=9)
+    twice = so_far(plan_of(tmp_path), torn, torn, 50, ())
+    assert (twice.complete, twice.partial, twice.missing, twice.duplicates) == (0, 0, 10, 18)
+
+
+def test_of_a_run_of_which_nothing_was_heard_all_is_missing(tmp_path: Path) -> None:
+    (result,) = groups_so_far(plan_of(tmp_path), {}, {}, {})
+    assert (result.images, result.complete, result.partial, result.missing) == (10, 0, 0, 10)
+    assert (result.resent, result.duplicates, result.left_window, result.skipped) == (0, 0, 0, 0)
+    for one in result.members:
+        assert (one.dealt, one.missing, one.counted, one.resent, one.lates, one.silent_ms) == (0, 0, 0, 0, 0, 0.0)
 
 
 @pytest.mark.parametrize(

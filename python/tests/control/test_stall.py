@@ -250,6 +250,81 @@ def test_no_node_has_to_be_heard_of_before_a_run_is_watched(tmp_path: Path, kind
             assert account.images == account.complete + account.partial + account.missing
 
 
+def of_two(tmp_path: Path, clock: list[float], last: dict[str, Status], awaited: list[str]) -> str | None:
+    """Return the node that two emulators and two receivers are said to wait for when nothing has changed for long."""
+    path = tmp_path / "run.toml"
+    path.write_text(MANY)
+    watched = StallWatch(load_plan(path), lambda: clock[0])
+    assert watched.stalled(last, awaited) is None
+    clock[0] += 60.0
+    found = watched.stalled(last, awaited)
+    return found.node if found else None
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> dict[str, Status]:
+    path = tmp_path / "run.toml"
+    path.write_text(MANY)
+    return heard_of(load_plan(path), ("left", "right", "a", "b"))
+
+
+def having_sent(status: Status, *images: int) -> Status:
+    """Return the status of an emulator with so many images sent of each DTP."""
+    assert status.source is not None
+    dtps = tuple(replace(dtp, images_sent=sent) for dtp, sent in zip(status.source.dtps, images, strict=True))
+    return replace(status, source=replace(status.source, dtps=dtps))
+
+
+def finished(last: dict[str, Status], *names: str) -> dict[str, Status]:
+    return last | {name: replace(last[name], state="finished") for name in names}
+
+
+def test_a_receiver_that_is_awaited_is_to_blame_before_all_others(
+    tmp_path: Path, clock: list[float], two: dict[str, Status]
+) -> None:
+    assert of_two(tmp_path, clock, two, ["left", "a", "b"]) == "a"
+    assert of_two(tmp_path, clock, finished(two, "a"), ["left", "a", "b"]) == "b"
+
+
+def test_an_emulator_that_is_behind_another_is_to_blame(
+    tmp_path: Path, clock: list[float], two: dict[str, Status]
+) -> None:
+    assert of_two(tmp_path, clock, two, ["left", "right"]) == "a", "all are as far"
+    for behind, ahead in (("left", "right"), ("right", "left")):
+        last = two | {ahead: having_sent(two[ahead], 6, 6, 6, 6)}
+        assert of_two(tmp_path, clock, last, ["left", "right"]) == behind
+
+
+def test_an_emulator_that_only_waits_for_another_is_not_to_blame(
+    tmp_path: Path, clock: list[float], two: dict[str, Status]
+) -> None:
+    done = finished(two, "a", "b")
+    awaited = ["a", "b", "left", "right"]
+    assert of_two(tmp_path, clock, done, awaited) == "left"
+    ahead = done | {"left": having_sent(done["left"], 6, 6, 6, 6)}
+    assert of_two(tmp_path, clock, ahead, awaited) == "right"
+    behind_too = done | {"left": having_sent(done["left"], 6, 6, 4, 4)}
+    assert of_two(tmp_path, clock, behind_too, awaited) == "left"
+    assert of_two(tmp_path, clock, finished(done, "left"), awaited) == "right"
+    assert of_two(tmp_path, clock, done, ["a", "b", "right"]) == "right", "nobody waits for the other"
+    assert of_two(tmp_path, clock, finished(done, "left", "right"), awaited) is None
+
+
+def test_of_one_receiver_that_is_not_awaited_the_node_that_is_open_is_to_blame(
+    tmp_path: Path, clock: list[float]
+) -> None:
+    last = statuses(0)
+    last = {"emulator": last["receiver"], "receiver": last["emulator"]}
+    watched = watch(tmp_path, clock)
+    for awaited, blamed in ((["receiver", "emulator"], "emulator"), (["receiver"], "receiver")):
+        assert watched.stalled(last, awaited) is None
+        clock[0] += 20.0
+        found = watched.stalled(last, awaited)
+        assert found is not None
+        assert found.node == blamed
+        watched = watch(tmp_path, clock)
+
+
 async def unasked(name: str) -> None:
     raise AssertionError(f"{name} was asked")
 
