@@ -19,7 +19,8 @@ ROOT = Path(__file__).parent
 # Benches of rtl/ have a Python of their own, without rashpa.
 _HAS_RASHPA = importlib.util.find_spec("rashpa") is not None
 # Seconds of a worker that files take which take long: workers begin with the longest, so that none of them ends long after the rest. They decide the order
-# alone; the end of the tests names files that are missing here.
+# alone; the end of the tests names files that are missing here. 30: such a file, named and not yet
+# measured by itself.
 LONG = {
     "tests/chaos/test_runs.py": 263,
     "tests/files/test_hostile_hdf5.py": 244,
@@ -48,6 +49,17 @@ LONG = {
     "python/tests/control/test_attach.py": 34,
     "python/tests/data/test_meaning_of_arrays.py": 32,
     "python/tests/node/test_strangers.py": 31,
+    "tests/chain/test_nodes.py": 30,
+    "tests/chain/test_accumulated_runs.py": 30,
+    "python/tests/cli/test_check_and_run.py": 30,
+    "python/tests/cli/test_hanging_code.py": 30,
+    "python/tests/node/test_http_interface.py": 30,
+    "python/tests/node/test_http_answers.py": 30,
+    "python/tests/control/test_manager_claims.py": 30,
+    "python/tests/cli/test_entry.py": 30,
+    "python/tests/cli/test_run.py": 30,
+    "tests/browser/test_report.py": 30,
+    "python/tests/testing/test_prepared_python.py": 30,
     "tests/chain/test_four_modules.py": 30,
     "python/tests/control/test_manager_emulators.py": 29,
     "python/tests/dashboard/test_gate.py": 28,
