@@ -140,3 +140,14 @@ def test_node_audit_shows_who_gave_which_order(nodes: tuple[str, str]) -> None:
     assert done.exit_code == 0
     record = json.loads(done.output.splitlines()[0])
     assert (record["order"], record["answer"], record["run"]) == ("Configure", "Configured", "first_light, number 7")
+
+
+def test_a_run_that_has_no_nodes_yet_is_no_run_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    journal = tmp_path / "run.rashpa-run"
+    journal.write_text("")
+    monkeypatch.setattr("rashpa.cli.run.watch.journals_here", lambda: [journal])
+    monkeypatch.setattr("rashpa.cli.run.watch.find_journal", lambda path: path)
+    monkeypatch.setattr("rashpa.cli.run.watch.clients_at", lambda *_: [])
+    code, text = said("status")
+    assert code == 2
+    assert f"{journal}: the run has no nodes yet, or not any more; ask again, or give URLs of nodes" in text

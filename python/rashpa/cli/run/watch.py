@@ -125,6 +125,10 @@ def _clients_of(named: Sequence[str], authority: str) -> list[NodeClient]:
             raise TokenError(
                 f"{one} is neither a URL of a node nor a run file (.toml) nor the output folder of a run; give for example http://127.0.0.1:4781"
             )
+    if not clients and not any(one.lower().endswith(".toml") for one in named):
+        raise TokenError(
+            f"{', '.join(named)}: the run has no nodes yet, or not any more; ask again, or give URLs of nodes"
+        )
     if not clients:
         raise TokenError(
             "the run file names no node by its URL, and its run does not go on at this machine; start it, or give URLs of nodes"
