@@ -6,8 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +26,7 @@ from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.in_process import run_in_process, transports_of
 from rashpa.testing.run_file import run_file
+from rashpa.testing.struck_run import fake_command, run_and_strike
 from rashpa.testing.waiting import eventually_in_loop, slowed
 
 pytestmark = pytest.mark.whole
@@ -60,10 +59,6 @@ def nodes(receiver: FakeFactory | None = None) -> dict[str, Node]:
         "emulator": Node("emulator", "emulator", FakeFactory("emulator")),
         "receiver": Node("receiver", "receiver", receiver or FakeFactory("receiver")),
     }
-
-
-def fake_command(role: str, name: str) -> tuple[str, ...]:
-    return (sys.executable, "-m", "rashpa.testing.fake_node", role, name)
 
 
 def test_a_run_without_faults_ends_with_balanced_books(tmp_path: Path) -> None:
@@ -190,22 +185,6 @@ def test_a_node_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert f"receiver at {url} cannot be reached" in outcome.problem
 
 
-def _run_and_strike(plan: Plan, strike: Callable[[Manager], None], after_images: int = 20) -> tuple[Outcome, float]:
-    """Runs with local processes; `strike` is called once some images are decided. Returns the outcome and the seconds after the strike."""
-    struck: list[float] = []
-
-    def observe(progress: Progress) -> None:
-        status = progress.receivers.get("receiver")
-        destination = status.destination if status else None
-        if not struck and destination and destination.buffers[0].books.complete >= after_images:
-            struck.append(time.monotonic())
-            strike(manager)
-
-    manager = Manager(plan, observe, launcher=LocalLauncher(fake_command))
-    outcome = asyncio.run(manager.run())
-    return outcome, time.monotonic() - struck[0]
-
-
 def _pid(manager: Manager, role: str) -> int:
     return manager.local_nodes[role].pid
 
@@ -230,7 +209,7 @@ def test_what_others_refuse_because_a_node_has_died_is_no_refusal(
 @pytest.mark.parametrize("role", ["receiver", "emulator"])
 def test_a_killed_node_is_named_with_the_first_missing_image_in_bounded_time(tmp_path: Path, role: str) -> None:
     plan = plan_of(tmp_path, **ENDLESS)
-    outcome, seconds = _run_and_strike(plan, lambda manager: os.kill(_pid(manager, role), signal.SIGKILL))
+    outcome, seconds = run_and_strike(plan, lambda manager: os.kill(_pid(manager, role), signal.SIGKILL))
     assert not outcome.good
     assert f"{role} (process" in outcome.problem
     assert "was killed by SIGKILL" in outcome.problem
@@ -262,7 +241,7 @@ def test_a_node_that_hangs_is_named_in_bounded_time(tmp_path: Path, role: str, m
         monkeypatch.setattr("rashpa.control.nodes.node_client._SILENCE_S", 1.0)
         os.kill(_pid(manager, role), signal.SIGSTOP)
 
-    outcome, seconds = _run_and_strike(plan, hang)
+    outcome, seconds = run_and_strike(plan, hang)
     assert f"{role} at http://127.0.0.1" in outcome.problem
     assert "did not answer in time (GetStatus)" in outcome.problem
     assert seconds < slowed(10.0)
@@ -276,7 +255,7 @@ def test_an_interrupt_ends_both_nodes_and_names_the_first_missing_image(tmp_path
         pids.extend(_pid(manager, role) for role in ("receiver", "emulator"))
         manager.interrupt()
 
-    outcome, seconds = _run_and_strike(plan, strike)
+    outcome, seconds = run_and_strike(plan, strike)
     assert outcome.interrupted
     assert not outcome.good
     assert outcome.problem.startswith("interrupted\nfirst missing image: buffer full image")
@@ -311,7 +290,7 @@ def test_nobody_else_gives_orders_to_the_nodes_of_a_run_and_its_token_is_nowhere
             assert b"RASHPA_TOKEN" not in (process / "environ").read_bytes()
         manager.interrupt()
 
-    outcome, _ = _run_and_strike(plan, strike)
+    outcome, _ = run_and_strike(plan, strike)
     assert outcome.interrupted
     assert set(seen) == {401}
     assert len(seen) == 2 * (1 + 3 * 6)

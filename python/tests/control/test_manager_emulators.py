@@ -1,18 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """One run with two emulators and two receivers: books of all, and what becomes of the others when an emulator is lost, hangs or refuses."""
 
-import asyncio
 import os
 import signal
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from rashpa.control.books.outcome import Outcome, Progress
-from rashpa.control.nodes.launcher import LocalLauncher
 from rashpa.control.plan.model import Plan
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run.manager import Manager
@@ -22,6 +16,7 @@ from rashpa.testing.fake_engine import FakeFactory
 from rashpa.testing.fake_source import FakeSource
 from rashpa.testing.in_process import run_in_process
 from rashpa.testing.run_file import run_file
+from rashpa.testing.struck_run import run_and_strike
 from rashpa.testing.waiting import slowed
 
 pytestmark = pytest.mark.whole
@@ -64,25 +59,6 @@ def endless(tmp_path: Path) -> Plan:
 def nodes() -> dict[str, Node]:
     emulators = {name: Node(f"emulator {name}", "emulator", FakeFactory("emulator")) for name in EMULATORS}
     return {**emulators, **{name: Node(f"receiver {name}", "receiver", FakeFactory("receiver")) for name in RECEIVERS}}
-
-
-def fake_command(role: str, name: str) -> tuple[str, ...]:
-    return (sys.executable, "-m", "rashpa.testing.fake_node", role, name)
-
-
-def run_and_strike(plan: Plan, strike: Callable[[Manager], None]) -> tuple[Outcome, float]:
-    """Runs with processes; `strike` is called once all receivers have decided some images. The outcome, and the seconds after the strike."""
-    struck: list[float] = []
-
-    def observe(progress: Progress) -> None:
-        seen = [status.destination for status in progress.receivers.values()]
-        if not struck and len(seen) == 2 and all(each and each.buffers[0].books.complete >= 4 for each in seen):
-            struck.append(time.monotonic())
-            strike(manager)
-
-    manager = Manager(plan, observe, launcher=LocalLauncher(fake_command))
-    outcome = asyncio.run(manager.run())
-    return outcome, time.monotonic() - struck[0]
 
 
 def test_every_emulator_plays_its_modules_and_the_books_are_over_all(tmp_path: Path) -> None:

@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """One run with two receivers: books of each, and what becomes of the others when one is lost, stands still or refuses."""
 
-import asyncio
 import os
 import signal
 import socket
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rashpa.control.books.outcome import Outcome, Progress
-from rashpa.control.nodes.launcher import LocalLauncher
 from rashpa.control.plan.model import Plan
 from rashpa.control.plan.run_plan import load_plan
 from rashpa.control.run.manager import Manager
@@ -23,6 +18,7 @@ from rashpa.node.state.node import Node
 from rashpa.testing.fake_engine import FakeDestination, FakeFactory
 from rashpa.testing.in_process import run_in_process
 from rashpa.testing.run_file import run_file
+from rashpa.testing.struck_run import run_and_strike
 from rashpa.testing.waiting import slowed
 
 pytestmark = pytest.mark.whole
@@ -64,25 +60,6 @@ def endless(tmp_path: Path) -> Plan:
 def nodes() -> dict[str, Node]:
     receivers = {name: Node(f"receiver {name}", "receiver", FakeFactory("receiver")) for name in NAMES}
     return {"emulator": Node("emulator", "emulator", FakeFactory("emulator")), **receivers}
-
-
-def fake_command(role: str, name: str) -> tuple[str, ...]:
-    return (sys.executable, "-m", "rashpa.testing.fake_node", role, name)
-
-
-def run_and_strike(plan: Plan, strike: Callable[[Manager], None]) -> tuple[Outcome, float]:
-    """Runs with processes; `strike` is called once all receivers have decided some images. The outcome, and the seconds after the strike."""
-    struck: list[float] = []
-
-    def observe(progress: Progress) -> None:
-        seen = [status.destination for status in progress.receivers.values()]
-        if not struck and len(seen) == 2 and all(each and each.buffers[0].books.complete >= 4 for each in seen):
-            struck.append(time.monotonic())
-            strike(manager)
-
-    manager = Manager(plan, observe, launcher=LocalLauncher(fake_command))
-    outcome = asyncio.run(manager.run())
-    return outcome, time.monotonic() - struck[0]
 
 
 def test_each_receiver_has_its_own_buffers_and_the_totals_are_over_all(tmp_path: Path) -> None:
