@@ -87,6 +87,12 @@ def test_a_sink_may_drop_and_has_its_own_memory(tmp_path: Path) -> None:
             'run.toml:14: dataset.kind: "patern" is not known; did you mean "pattern"?',
         ),
         ('kind = "pattern"', "", "run.toml:13: dataset.kind: is needed and not there; one of"),
+        (
+            'kind = "pattern"',
+            'kind = "files"\nfiles = ["a.npy"]\nspeed = 1',
+            "run.toml:16: dataset.speed: no such key; known here: ",
+        ),
+        ('kind = "pattern"', 'kind = "files"\nfiles = 3', "run.toml:15: dataset.files: it is 3; it must be a list"),
         ("slots = 20", "slot = 20", 'run.toml:31: buffer[1].slot: no such key; did you mean "slots"?'),
         (
             "min_pixels = 5",

@@ -270,12 +270,18 @@ def _path_in_file(location: KeyPath, raw: Any, missing_last: bool) -> KeyPath:
     for position, part in enumerate(location):
         children: dict[str | int, Any] = dict(enumerate(value)) if isinstance(value, list) else {}
         children = value if isinstance(value, dict) else children
-        if part in children:
+        # `kind = "files"` has a key `files`, too
+        if part in children and not (part in children.values() and _is_tag(location[:position], part)):
             value = children[part]
         elif not (missing_last and position == len(location) - 1):
             continue
         path.append(part)
     return tuple(path)
+
+
+def _is_tag(location: KeyPath, part: str | int) -> bool:
+    members = _members(_kind_at(location))
+    return len(members) > 1 and any(part in _tags(member) for member in members)
 
 
 def _known_keys(location: KeyPath) -> list[str]:
