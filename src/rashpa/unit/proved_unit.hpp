@@ -34,8 +34,8 @@ class ProvedUnit final : public Unit, public Accumulating, public Adjusting, pub
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override { return unit_->failure(failed_in); }
   [[nodiscard]] std::optional<Busy> busy() const override { return unit_->busy(); }
   [[nodiscard]] std::string notice() const override { return notice_of(*unit_); }
-  std::uint64_t adjust(std::size_t step, const kernel::StepOf& with) override {
-    return unit::adjust(*unit_, step, with);
+  [[nodiscard]] ReadyLimits ready(std::size_t step, const kernel::StepOf& with) override {
+    return unit::ready(*unit_, step, with);
   }
 
  private:

@@ -260,6 +260,19 @@ void check_adjusted(const Steps& steps, std::size_t number, const kernel::StepOf
   }
 }
 
+void throw_fixed(const kernel::Step& step) {
+  throw ConfigError(fmt::format("unit: limits of {} are fixed from the start of a run on; start another run",
+                                step.declaration().name));
+}
+
+kernel::LimitBytes adjusted_limits(const Steps& steps, std::size_t number, const kernel::StepOf& with,
+                                   const Layout& layout) {
+  check_adjusted(steps, number, with);
+  auto limits = with->limits(steps.setup(number, layout, 1, 1));
+  if (!limits) throw_fixed(*with);
+  return *std::move(limits);
+}
+
 kernel::Setup Steps::setup(std::size_t number, const Layout& layout, unsigned workers, std::uint32_t benches) const {
   const PlannedStep& step = steps[number];
   return {.shape = step.in_shape,

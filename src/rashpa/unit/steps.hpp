@@ -64,6 +64,14 @@ struct Steps {
 /// Throws ConfigError when `with` cannot give its limits to step `number`: another kernel, or one that does not fit.
 void check_adjusted(const Steps& steps, std::size_t number, const kernel::StepOf& with);
 
+/// Throws ConfigError that says that the step has limits which do not change.
+[[noreturn]] void throw_fixed(const kernel::Step& step);
+
+/// The limits of `with` for step `number` in the form that passes on devices take. Throws as check_adjusted(), and
+/// throw_fixed() where it has none.
+kernel::LimitBytes adjusted_limits(const Steps& steps, std::size_t number, const kernel::StepOf& with,
+                                   const Layout& layout);
+
 /// Throws ConfigError that names the kernel and the remedy.
 Steps steps_of(const Pipeline& pipeline, const Layout& layout);
 

@@ -18,14 +18,16 @@ std::size_t device_bytes_of(const Unit& unit) noexcept {
   return on_device == nullptr ? 0 : on_device->device_bytes();
 }
 
-std::uint64_t adjust(Unit& unit, std::size_t step, const kernel::StepOf& with) {
+ReadyLimits ready(Unit& unit, std::size_t step, const kernel::StepOf& with) {
   auto* const adjusting = able<Adjusting>(unit);
   if (adjusting == nullptr) {
     throw StateError(fmt::format(
         "unit: limits of vetoes are fixed from its start on ({}); start another run, or use unit cpu", unit.how()));
   }
-  return adjusting->adjust(step, with);
+  return adjusting->ready(step, with);
 }
+
+std::uint64_t adjust(Unit& unit, std::size_t step, const kernel::StepOf& with) { return ready(unit, step, with)({}); }
 
 std::string notice_of(const Unit& unit) {
   const auto* const noticing = able<const Noticing>(unit);

@@ -3,6 +3,7 @@
 /// The processing unit contract: a pipeline of kernels, prepared once, run on stacks of images.
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -154,16 +155,22 @@ class Noticing {
   [[nodiscard]] virtual std::string notice() const = 0;
 };
 
+/// Limits that wait to be given to a unit: called once, from any thread. `first`: the number of a stack that has not
+/// been submitted, which is the first that is decided by them; nothing: the next one that begins. Returns its number.
+using ReadyLimits = std::function<std::uint64_t(std::optional<std::uint64_t> first)>;
+
 /// A unit whose vetoes may get other limits while stacks go through it.
 class Adjusting {
  public:
   virtual ~Adjusting() = default;
-  /// Gives step `step` of the pipeline the limits of `with`, the same kernel with other limits. Returns the number of
-  /// the first stack that is decided by them. Throws ConfigError. Any thread.
-  virtual std::uint64_t adjust(std::size_t step, const kernel::StepOf& with) = 0;
+  /// Limits for step `step` of the pipeline: those of `with`, the same kernel with other limits. Throws ConfigError,
+  /// and has changed nothing then. Any thread.
+  [[nodiscard]] virtual ReadyLimits ready(std::size_t step, const kernel::StepOf& with) = 0;
 };
 
 /// The same of any unit. Throws StateError of one that has its limits from its start to its end.
+[[nodiscard]] ReadyLimits ready(Unit& unit, std::size_t step, const kernel::StepOf& with);
+/// Gives them to the unit. Returns the number of the first stack that is decided by them. Throws as ready().
 std::uint64_t adjust(Unit& unit, std::size_t step, const kernel::StepOf& with);
 
 /// The answers of the three; of a unit that is none of them nothing, 0, nothing. For questions once in a while.

@@ -19,7 +19,7 @@ using memory::opencl::Device;
 
 constexpr std::uint32_t kTile = 16384;
 
-class Pass final : public kernel::opencl::DevicePass {
+class Pass final : public kernel::opencl::DevicePass, public kernel::opencl::Limited {
  public:
   Pass(const CountTap& tap, const Setup& setup, const Device& device)
       : pixels_(static_cast<std::uint32_t>(setup.shape.pixels())),
@@ -44,6 +44,7 @@ class Pass final : public kernel::opencl::DevicePass {
         count_.run(queue, tiles_, stack.count, group_, stack.in, stride, pixels_, stack.books, tile_counts);
     return code != CL_SUCCESS ? code : settle_.enqueue(stack, tile_counts, tiles_, queue);
   }
+  void adopt(LimitBytes& limits) noexcept override { settle_.adopt(limits); }
 
  private:
   cl_uint pixels_;

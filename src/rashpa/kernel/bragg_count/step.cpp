@@ -77,7 +77,7 @@ class Pass final : public CpuPass, public Limited {
   std::vector<std::uint32_t> bright_;  // [worker][item]
 };
 
-class BraggCount final : public Step, public Counting, public Splitting {
+class BraggCount final : public Step, public Adjustable, public Counting, public Splitting {
  public:
   explicit BraggCount(const Config& config) : config_(config) { check(config); }
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
@@ -93,6 +93,10 @@ class BraggCount final : public Step, public Counting, public Splitting {
   }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, *count_tap(), setup);
+  }
+  [[nodiscard]] LimitBytes limits(const Setup& /*setup*/) const override {
+    const CountTap tap = *count_tap();
+    return limit_bytes(std::span(&tap, 1));
   }
 #ifdef RASHPA_HAVE_OPENCL
   [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+#include <type_traits>
+
 #include "rashpa/core/error.hpp"
 
 namespace rashpa::kernel {
@@ -85,6 +88,11 @@ SettleCounts::SettleCounts(const Device& device, const CountTap& tap)
       program_(build(device, "settle_counts", {settle_counts_cl}, "")),
       of_tiles_(program_, "settle_tiles"),
       of_books_(program_, "settle_books") {}
+
+void SettleCounts::adopt(const LimitBytes& limits) noexcept {
+  static_assert(std::is_trivially_copyable_v<CountTap>);
+  std::memcpy(&tap_, limits.data(), sizeof(tap_));
+}
 
 cl_int SettleCounts::enqueue(const DeviceStack& stack, cl_mem tile_counts, std::uint32_t tiles,
                              cl_command_queue queue) const noexcept {

@@ -104,6 +104,15 @@ class DevicePass {
   [[nodiscard]] virtual std::string notice() const { return {}; }
 };
 
+/// A pass with limits that may change between two stacks.
+class Limited {
+ public:
+  virtual ~Limited() = default;
+  /// Takes limits of its kernel, and may give its own in return: for every enqueue() and settle() from now on, and none
+  /// before. Does not allocate.
+  virtual void adopt(LimitBytes& limits) noexcept = 0;
+};
+
 /// A pass of a step that accumulates on the host.
 class HostAdding {
  public:
@@ -171,6 +180,8 @@ class SettleCounts {
   /// Enqueues the work on counts of tiles, `tiles` an image, or, without them, on ImageBooks::counted.
   cl_int enqueue(const DeviceStack& stack, cl_mem tile_counts, std::uint32_t tiles,
                  cl_command_queue queue) const noexcept;
+  /// Takes those of a CountTap, for every enqueue() from now on.
+  void adopt(const LimitBytes& limits) noexcept;
 
  private:
   CountTap tap_;

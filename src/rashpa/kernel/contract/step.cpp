@@ -35,6 +35,12 @@ std::optional<CountTap> Step::count_tap() const {
   return one == nullptr ? std::nullopt : one->count_tap();
 }
 
+std::optional<LimitBytes> Step::limits(const Setup& setup) const {
+  const auto* const one = able<const Adjustable>(*this);
+  if (one == nullptr) return {};
+  return one->limits(setup);
+}
+
 std::optional<std::int32_t> Step::mark_tap() const {
   const auto* const one = able<const Marking>(*this);
   return one == nullptr ? std::nullopt : one->mark_tap();

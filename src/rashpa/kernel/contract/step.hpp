@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -194,6 +195,15 @@ class Limited {
   virtual void adopt(Limited& other) noexcept = 0;
 };
 
+/// The limits of a step as its passes on devices take them: an object of its kernel, byte by byte, aligned to 16.
+using LimitBytes = std::vector<std::byte>;
+template <typename T>
+LimitBytes limit_bytes(std::span<const T> limits) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  const auto bytes = std::as_bytes(limits);
+  return {bytes.begin(), bytes.end()};
+}
+
 /// A step that is nothing but a count: pixels at or above `threshold`, which is its first column; kept from `least` to
 /// `most`, its first and second reason say below and above. Any unit can do it from Tap::count.
 struct CountTap {
@@ -253,6 +263,7 @@ class Step {
   [[nodiscard]] std::optional<Strip> strip(const Shape& whole, const Rows& rows) const;              ///< none
   [[nodiscard]] bool enqueued_each_time() const noexcept;                                            ///< false
   [[nodiscard]] std::optional<FpgaTables> on_fpga() const;                                           ///< none
+  [[nodiscard]] std::optional<LimitBytes> limits(const Setup& setup) const;                          ///< none
 };
 
 /// A step that works on the columns of the steps before it.
@@ -284,6 +295,14 @@ class Counting {
  public:
   virtual ~Counting() = default;
   [[nodiscard]] virtual std::optional<CountTap> count_tap() const = 0;
+};
+
+/// A step whose limits may change while a device works with it.
+class Adjustable {
+ public:
+  virtual ~Adjustable() = default;
+  /// Returns the limits of a pass with that set-up. A step that is a count has its CountTap. Throws ConfigError.
+  [[nodiscard]] virtual LimitBytes limits(const Setup& setup) const = 0;
 };
 
 /// A step that looks at marked pixels alone.

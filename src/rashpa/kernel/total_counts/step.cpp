@@ -93,7 +93,7 @@ class Pass final : public CpuPass, public Limited {
   std::vector<Totals> totals_;  // [worker][item]
 };
 
-class TotalCounts final : public Step, public Splitting {
+class TotalCounts final : public Step, public Adjustable, public Splitting {
  public:
   explicit TotalCounts(const Config& config) : config_(config) { check(config); }
   [[nodiscard]] const Declaration& declaration() const noexcept override { return declared(); }
@@ -107,6 +107,10 @@ class TotalCounts final : public Step, public Splitting {
   }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, setup);
+  }
+  [[nodiscard]] LimitBytes limits(const Setup& setup) const override {
+    const Limits limits = limits_of(config_, setup.shape.pixels());
+    return limit_bytes(std::span(&limits, 1));
   }
 #ifdef RASHPA_HAVE_OPENCL
   [[nodiscard]] std::unique_ptr<kernel::opencl::DevicePass> on_opencl(

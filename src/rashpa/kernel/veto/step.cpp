@@ -83,26 +83,26 @@ class Pass final : public CpuPass, public Limited {
 
 #ifdef RASHPA_HAVE_OPENCL
 /// Numbers of images are on the host, where rules look at them.
-class DevicePass final : public opencl::DevicePass, public Limited {
+class DevicePass final : public opencl::DevicePass, public opencl::Limited {
  public:
-  DevicePass(const Config& config, const Setup& setup)
-      : rule_(with_key([&] { return Rule(config.keep, setup.before); })) {}
+  explicit DevicePass(LimitBytes limits) : limits_(std::move(limits)) {}
   [[nodiscard]] Where where() const noexcept override { return Where::host; }
   cl_int enqueue(const opencl::DeviceStack& /*stack*/, std::uint32_t /*bench*/,
                  cl_command_queue /*queue*/) const noexcept override {
     return CL_SUCCESS;
   }
   void settle(const opencl::HostItem& /*item*/, Finding& finding) noexcept override {
-    finding.verdict = rule_.holds(finding.before) ? 0 : 1;
+    const auto* const operations = reinterpret_cast<const Operation*>(limits_.data());
+    finding.verdict = holds(operations, limits_.size() / sizeof(Operation), finding.before) ? 0 : 1;
   }
-  void adopt(Limited& other) noexcept override { std::swap(rule_, static_cast<DevicePass&>(other).rule_); }
+  void adopt(LimitBytes& limits) noexcept override { limits_.swap(limits); }
 
  private:
-  Rule rule_;
+  LimitBytes limits_;  // operations of a rule
 };
 #endif
 
-class Veto final : public Step, public ColumnReading, public Splitting {
+class Veto final : public Step, public Adjustable, public ColumnReading, public Splitting {
  public:
   explicit Veto(Config config) : config_(std::move(config)), declaration_(declared()) {
     check(config_);
@@ -116,13 +116,17 @@ class Veto final : public Step, public ColumnReading, public Splitting {
   [[nodiscard]] std::optional<Strip> strip(const Shape& /*whole*/, const Rows& /*rows*/) const override {
     return Strip{step_of(config_)};
   }
+  [[nodiscard]] LimitBytes limits(const Setup& setup) const override {
+    const Rule rule = with_key([&] { return Rule(config_.keep, setup.before); });
+    return limit_bytes(std::span<const Operation>(rule.operations()));
+  }
   [[nodiscard]] std::unique_ptr<CpuPass> on_cpu(const Setup& setup) const override {
     return std::make_unique<Pass>(config_, setup);
   }
 #ifdef RASHPA_HAVE_OPENCL
   [[nodiscard]] std::unique_ptr<opencl::DevicePass> on_opencl(const Setup& setup,
                                                               const memory::opencl::Device& /*device*/) const override {
-    return std::make_unique<DevicePass>(config_, setup);
+    return std::make_unique<DevicePass>(limits(setup));
   }
 #endif
 #ifdef RASHPA_HAVE_CUDA

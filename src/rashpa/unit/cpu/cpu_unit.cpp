@@ -203,19 +203,16 @@ void CpuUnit::work_off() noexcept {
   waiting_.notify_all();
 }
 
-std::uint64_t CpuUnit::adjust(std::size_t step, const kernel::StepOf& with) {
+ReadyLimits CpuUnit::ready(std::size_t step, const kernel::StepOf& with) {
   check_adjusted(steps_, step, with);
   Change change{.step = step, .pass = nullptr, .rides = {}};
   if (steps_.steps[step].rides) {
     change.rides = with->count_tap();
   } else {
     change.pass = with->on_cpu(steps_.setup(step, layout_, threads_, 1));
-    if (able<kernel::Limited>(*change.pass) == nullptr) {
-      throw ConfigError(fmt::format("unit: limits of {} are fixed from the start of a run on; start another run",
-                                    with->declaration().name));
-    }
+    if (able<kernel::Limited>(*change.pass) == nullptr) throw_fixed(*with);
   }
-  return changes_.put(std::move(change));
+  return changes_.ready(std::move(change));
 }
 
 /// True: it is done.

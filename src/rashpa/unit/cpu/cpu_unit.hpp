@@ -36,7 +36,7 @@ class CpuUnit final : public Unit, public Accumulating, public Adjusting, public
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override;
   [[nodiscard]] std::optional<Busy> busy() const override;
   [[nodiscard]] std::string notice() const override;
-  std::uint64_t adjust(std::size_t step, const kernel::StepOf& with) override;
+  [[nodiscard]] ReadyLimits ready(std::size_t step, const kernel::StepOf& with) override;
 
  private:
   /// The work of one step: a pass over pixels, or none when it rides on an earlier one.
@@ -60,7 +60,7 @@ class CpuUnit final : public Unit, public Accumulating, public Adjusting, public
   /// Other limits for a step: those of a pass of the same kind, or of a count on the way.
   struct Change {
     std::size_t step = 0;
-    std::unique_ptr<kernel::CpuPass> pass;
+    std::shared_ptr<kernel::CpuPass> pass;
     std::optional<kernel::CountTap> rides{};
   };
 

@@ -50,6 +50,8 @@ void DealtUnit::submit_to(std::uint32_t member, Stack* stack) noexcept {
 }
 
 void DealtUnit::submit(Stack* stack) noexcept {
+  // Behind this all members have the changes that the stack is the first to have.
+  if (changes_.begin()) changes_.apply(stack->number, [](Change&) { return true; });
   Dealt dealt{choose(), {}};
   if (windows_ != nullptr) dealt.ending = windows_->note(dealt.member, *stack);
   // First the member that has it: a ring that comes at once finds it.
@@ -60,6 +62,19 @@ void DealtUnit::submit(Stack* stack) noexcept {
     submit_to(member, windows_->shadow(member, *stack));
   }
   submit_to(dealt.member, stack);
+}
+
+ReadyLimits DealtUnit::ready(std::size_t step, const kernel::StepOf& with) {
+  std::vector<ReadyLimits> all;
+  for (const auto& member : members_) all.push_back(unit::ready(*member->unit, step, with));
+  return [this, all = std::move(all)](std::optional<std::uint64_t> first) {
+    const auto give = [&](std::uint64_t number) {
+      for (const ReadyLimits& one : all) one(number);
+    };
+    if (!first) return changes_.put({}, give);
+    give(*first);
+    return *first;
+  };
 }
 
 Stack* DealtUnit::take() noexcept {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rashpa/unit/dealt/joined_windows.hpp"
+#include "rashpa/unit/limits/step_changes.hpp"
 #include "rashpa/unit/unit.hpp"
 
 namespace rashpa::unit {
@@ -16,7 +17,7 @@ namespace rashpa::unit {
 /// ones; of equals, to the next in turn. A member that has failed gets nothing more while another works: its stacks
 /// come back errored, and the run goes on. No thread and no lock of its own; each member has output memory for all
 /// slots. take() joins the windows that end with a stack, and rings of the bell may be more than stacks.
-class DealtUnit final : public Unit, public Accumulating, public OnDevice, public Noticing {
+class DealtUnit final : public Unit, public Accumulating, public Adjusting, public OnDevice, public Noticing {
  public:
   /// Makes member `number`, which rings `bell` once for each stack that it has finished.
   using Make = std::function<std::unique_ptr<Unit>(std::uint32_t number, Doorbell& bell)>;
@@ -42,6 +43,8 @@ class DealtUnit final : public Unit, public Accumulating, public OnDevice, publi
   /// Which members have failed, while others work, and which windows are lost.
   [[nodiscard]] std::optional<Busy> busy() const override;
   [[nodiscard]] std::string notice() const override;
+  /// Gives them to all members, from the same stack on.
+  [[nodiscard]] ReadyLimits ready(std::size_t step, const kernel::StepOf& with) override;
 
  private:
   struct Member {
@@ -57,11 +60,15 @@ class DealtUnit final : public Unit, public Accumulating, public OnDevice, publi
   [[nodiscard]] std::uint32_t choose() noexcept;
   void submit_to(std::uint32_t member, Stack* stack) noexcept;
 
+  /// The members have it; only its first stack is of interest here.
+  struct Change {};
+
   Output output_;                           // a member's, but for windows
   std::unique_ptr<JoinedWindows> windows_;  // null: nothing is added up
   std::vector<std::unique_ptr<Member>> members_;
   memory::Ring<Dealt> order_;  // the members that have the submitted stacks, in that order
   std::uint32_t turn_ = 0;     // the member that is asked first
+  StepChanges<Change> changes_;
   // Of the thread that takes:
   std::optional<Dealt> next_;  // the member that has the next one to be taken
   Stack* back_ = nullptr;      // that one, when not all of its shadows are back

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,13 +17,32 @@ class StepChanges {
  public:
   /// Any thread. Returns the number of the first stack that has the change: none before it, all from it on.
   std::uint64_t put(Made made) {
+    return put(std::move(made), [](std::uint64_t) {});
+  }
+  /// The same; `told(first)` is done before a change is applied to that stack.
+  template <typename Told>
+  std::uint64_t put(Made made, Told&& told) {
     const std::lock_guard lock(lock_);
-    changes_.erase(std::remove_if(changes_.begin(), changes_.end(), [](const Change& one) { return one.done; }),
-                   changes_.end());
-    changes_.push_back({0, false, std::move(made)});
+    Change& change = add(std::move(made));
     // acq_rel: the unit's thread adds to the same word; a stack that it begins behind this addition sees the mark.
-    changes_.back().from = begun_.fetch_or(kWaiting, std::memory_order_acq_rel) / kOne;
-    return changes_.back().from;
+    change.from = begun_.fetch_or(kWaiting, std::memory_order_acq_rel) / kOne;
+    told(change.from);
+    return change.from;
+  }
+  /// The same where somebody else counts stacks: `first` and those behind it have not begun here.
+  void put_from(std::uint64_t first, Made made) {
+    const std::lock_guard lock(lock_);
+    add(std::move(made)).from = first;
+    begun_.fetch_or(kWaiting, std::memory_order_acq_rel);  // as put()
+  }
+
+  /// A unit::ReadyLimits that puts it in: with put_from() for a number, and put() without.
+  auto ready(Made made) {
+    return [this, made = std::move(made)](std::optional<std::uint64_t> first) {
+      if (!first) return put(made);
+      put_from(*first, made);
+      return *first;
+    };
   }
 
   /// The thread that begins stacks, once for each, in order: before its first image. True: apply() has to be called.
@@ -52,6 +72,11 @@ class StepChanges {
     bool done = false;
     Made made;
   };
+  Change& add(Made made) {
+    changes_.erase(std::remove_if(changes_.begin(), changes_.end(), [](const Change& one) { return one.done; }),
+                   changes_.end());
+    return changes_.emplace_back(Change{0, false, std::move(made)});
+  }
   static constexpr std::uint64_t kWaiting = 1;
   static constexpr std::uint64_t kOne = 2;
 

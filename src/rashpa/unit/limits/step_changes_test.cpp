@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <thread>
 #include <vector>
@@ -40,6 +41,43 @@ TEST(StepChanges, one_that_is_not_taken_waits_for_the_next_call) {
   EXPECT_TRUE(changes.waiting());
   changes.apply(0, [&](int) { return ++asked > 1; });
   EXPECT_EQ(asked, 2);
+  EXPECT_FALSE(changes.waiting());
+}
+
+TEST(StepChanges, who_counts_elsewhere_names_the_stack) {
+  StepChanges<int> changes;
+  changes.put_from(5, 1);
+  std::vector<int> adopted;
+  const auto adopt = [&](int made) {
+    adopted.push_back(made);
+    return true;
+  };
+  ASSERT_TRUE(changes.begin());  // the first one here is stack 3
+  changes.apply(3, adopt);
+  EXPECT_TRUE(adopted.empty());
+  ASSERT_TRUE(changes.begin());
+  changes.apply(8, adopt);
+  EXPECT_EQ(adopted, std::vector{1});
+  EXPECT_FALSE(changes.waiting());
+}
+
+TEST(StepChanges, who_is_told_the_stack_is_done_before_it_is_applied) {
+  StepChanges<int> changes;
+  EXPECT_FALSE(changes.begin());
+  std::thread applying;
+  std::atomic<int> told{0};
+  changes.put(1, [&](std::uint64_t first) {
+    EXPECT_EQ(first, 1U);
+    applying = std::thread([&] {
+      EXPECT_TRUE(changes.begin());
+      changes.apply(1, [&](int) {
+        EXPECT_EQ(told, 1);
+        return true;
+      });
+    });
+    told = 1;
+  });
+  applying.join();
   EXPECT_FALSE(changes.waiting());
 }
 

@@ -28,6 +28,7 @@ const Choice& checked(const Choice& choice) {
 
 OpenclUnit::OpenclUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell)
     : steps_(steps_of(pipeline, layout)),
+      layout_(layout),
       device_(memory::opencl::device_of(checked(choice).device)),
       flow_(steps_, layout.stack, layout.stacks, fmt::format("unit opencl, {}: ", device_.info().name), done_bell),
       work_(device_, steps_, layout, std::min(kBenches, layout.stacks), choice.transfer),
@@ -64,6 +65,7 @@ void OpenclUnit::stop() noexcept {
 bool OpenclUnit::start_next() noexcept {
   Stack* const stack = flying_ == flights_.size() ? nullptr : flow_.begin();
   if (stack == nullptr) return false;
+  static_cast<void>(changes_.begin());  // adopt() asks whether changes wait
   const auto bench = static_cast<std::uint32_t>((first_ + flying_) % flights_.size());
   Flight& flight = flights_[bench];
   flight.stack = stack;
@@ -78,6 +80,7 @@ bool OpenclUnit::start_next() noexcept {
   }
   flight.stage = Flight::Stage::lost;
   if (flow_.ended()) return true;
+  adopt(stack->number, 0, false);
   if (const cl_int code = work_.start(bench, *stack, work); code != CL_SUCCESS) {
     fail(code, "hand a stack over");
   } else {
@@ -88,20 +91,51 @@ bool OpenclUnit::start_next() noexcept {
   return true;
 }
 
-/// The stack before it has begun as many legs, or begins no more.
+/// All stacks before it have begun more legs, or begin no more.
 bool OpenclUnit::may_start_leg(std::uint32_t place) const noexcept {
-  if (place == 0) return true;
-  const std::size_t benches = flights_.size();
-  const auto bench = static_cast<std::uint32_t>((first_ + place) % benches);
-  const auto before = static_cast<std::uint32_t>((first_ + place - 1) % benches);
-  const Flight::Stage stage = flights_[before].stage;
-  const bool under_way = stage == Flight::Stage::computing || stage == Flight::Stage::waiting;
-  return !under_way || work_.legs_begun(before) > work_.legs_begun(bench);
+  const auto bench = static_cast<std::uint32_t>((first_ + place) % flights_.size());
+  for (std::uint32_t older = 0; older < place; ++older) {
+    const auto before = static_cast<std::uint32_t>((first_ + older) % flights_.size());
+    const Flight::Stage stage = flights_[before].stage;
+    const bool under_way = stage == Flight::Stage::computing || stage == Flight::Stage::waiting;
+    if (under_way && work_.legs_begun(before) <= work_.legs_begun(bench)) return false;
+  }
+  return true;
+}
+
+/// The host has done its part of this leg for all stacks before it. While limits change: each stack has its own.
+bool OpenclUnit::may_settle(std::uint32_t place) const noexcept {
+  const auto bench = static_cast<std::uint32_t>((first_ + place) % flights_.size());
+  for (std::uint32_t older = 0; older < place; ++older) {
+    const auto before = static_cast<std::uint32_t>((first_ + older) % flights_.size());
+    const std::size_t settled = work_.legs_begun(before) - (flights_[before].stage == Flight::Stage::computing ? 1 : 0);
+    const bool under_way =
+        flights_[before].stage == Flight::Stage::computing || flights_[before].stage == Flight::Stage::waiting;
+    if (under_way && settled < work_.legs_begun(bench)) return false;
+  }
+  return true;
+}
+
+ReadyLimits OpenclUnit::ready(std::size_t step, const kernel::StepOf& with) {
+  Change change{.step = step, .limits = adjusted_limits(steps_, step, with, layout_)};
+  if (!work_.limited(step)) throw_fixed(*with);
+  return changes_.ready(std::move(change));
+}
+
+/// The limits that stack `number` is the first to have, as its leg begins or is `settled`.
+void OpenclUnit::adopt(std::uint64_t number, std::size_t leg, bool settled) noexcept {
+  if (!changes_.waiting()) return;
+  changes_.apply(number, [&](Change& change) {
+    if (!work_.takes_limits(change.step, leg, settled)) return false;
+    work_.adopt(change.step, change.limits);
+    return true;
+  });
 }
 
 void OpenclUnit::start_leg(std::uint32_t bench, Flight& flight) noexcept {
   flight.stage = Flight::Stage::lost;
   if (flow_.failed()) return;
+  adopt(flight.stack->number, work_.legs_begun(bench), false);
   if (const cl_int code = work_.go_on(bench, *flight.stack); code != CL_SUCCESS) {
     fail(code, "go on with a stack");
   } else {
@@ -121,12 +155,14 @@ bool OpenclUnit::go_on(std::uint32_t place) noexcept {
   }
   const bool computing = flight.stage == Flight::Stage::computing;
   if (!computing && flight.stage != Flight::Stage::delivering) return false;
+  if (computing && changes_.waiting() && !may_settle(place)) return false;
   const cl_int state = computing ? work_.decided(bench) : work_.delivered(bench);
   if (state > CL_COMPLETE) return false;
   if (state < CL_COMPLETE) {
     fail(state, "processing a stack");
     flight.stage = Flight::Stage::lost;
   } else if (computing) {
+    adopt(flight.stack->number, work_.legs_begun(bench) - 1, true);
     if (work_.settle(bench, *flight.stack)) {
       flight.stage = Flight::Stage::waiting;
     } else {

@@ -10,6 +10,7 @@
 
 #include "rashpa/memory/opencl/device.hpp"
 #include "rashpa/unit/factory.hpp"
+#include "rashpa/unit/limits/step_changes.hpp"
 #include "rashpa/unit/opencl/stack_work.hpp"
 #include "rashpa/unit/stack_flow.hpp"
 #include "rashpa/unit/steps.hpp"
@@ -21,7 +22,7 @@ inline constexpr std::uint32_t kBenches = 3;
 
 /// The processing unit on one OpenCL device. A thread of the unit puts stacks into the device's queues as benches are
 /// free, sees what was decided, fetches accepted images, and hands stacks back in order.
-class OpenclUnit final : public Unit, public Accumulating, public OnDevice, public Noticing {
+class OpenclUnit final : public Unit, public Accumulating, public Adjusting, public OnDevice, public Noticing {
  public:
   OpenclUnit(const Choice& choice, const Pipeline& pipeline, const Layout& layout, Doorbell& done_bell);
   ~OpenclUnit() override;
@@ -39,6 +40,7 @@ class OpenclUnit final : public Unit, public Accumulating, public OnDevice, publ
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const override { return work_.failure(failed_in); }
   [[nodiscard]] std::string notice() const override { return work_.notice(); }
   [[nodiscard]] std::optional<Busy> busy() const override;
+  [[nodiscard]] ReadyLimits ready(std::size_t step, const kernel::StepOf& with) override;
 
   /// The time for which stop() waits for begun stacks.
   static constexpr std::int64_t kStopNs = 5'000'000'000;
@@ -52,11 +54,18 @@ class OpenclUnit final : public Unit, public Accumulating, public OnDevice, publ
     Stage stage = Stage::done;
     bool started = false;  ///< the device has had it
   };
+  /// Other limits for a step.
+  struct Change {
+    std::size_t step = 0;
+    kernel::LimitBytes limits;
+  };
   void run(const std::stop_token& ending, int processor) noexcept;
   bool start_next() noexcept;
   bool go_on(std::uint32_t place) noexcept;
   void start_leg(std::uint32_t bench, Flight& flight) noexcept;
   [[nodiscard]] bool may_start_leg(std::uint32_t place) const noexcept;
+  [[nodiscard]] bool may_settle(std::uint32_t place) const noexcept;
+  void adopt(std::uint64_t number, std::size_t leg, bool settled) noexcept;
   void decide(std::uint32_t bench, Flight& flight) noexcept;
   void settle(std::uint32_t bench, StackImage& image, std::uint32_t place) noexcept;
   bool hand_back() noexcept;
@@ -65,10 +74,12 @@ class OpenclUnit final : public Unit, public Accumulating, public OnDevice, publ
   void fail(cl_int code, const char* what) noexcept;
 
   const Steps steps_;
+  const Layout layout_;
   memory::opencl::Device device_;
   StackFlow flow_;  // StackFlow::asked() becomes which images are kept
   StackWork work_;
   std::string how_;
+  StepChanges<Change> changes_;
   // Of the thread:
   std::vector<Flight> flights_;  // by bench
   std::uint32_t first_ = 0;      // bench of the oldest

@@ -70,6 +70,15 @@ class StackWork {
   void account(std::uint32_t bench, bool started, Stack& stack) noexcept;
   /// The windows that are open when nothing is under way any more. Waits for the device.
   cl_int conclude(Accumulated& all) noexcept { return sums_.close_open(all, compute_.get()); }
+  /// Returns whether step `step` has limits that may change.
+  [[nodiscard]] bool limited(std::size_t step) const noexcept { return passes_.limited(step); }
+  /// Returns whether such a step takes its limits in leg `leg`, counted from 0, and there before settle(), `settled`,
+  /// or before the leg is put into the queues.
+  [[nodiscard]] bool takes_limits(std::size_t step, std::size_t leg, bool settled) const noexcept {
+    const Leg& one = passes_.legs()[leg];
+    return step >= one.first && step < one.last && settled != passes_.on_device(step);
+  }
+  void adopt(std::size_t step, kernel::LimitBytes& limits) noexcept { passes_.adopt(step, limits); }
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const { return passes_.failure(failed_in); }
   [[nodiscard]] std::string notice() const { return passes_.notice(); }
   /// How long the compilers and the rest of the set-up took.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "rashpa/core/ability.hpp"
 #include "rashpa/core/error.hpp"
 
 namespace rashpa::unit::opencl {
@@ -18,6 +19,7 @@ StepPasses::StepPasses(const memory::opencl::Device& device, const Steps& steps,
       throw ConfigError(fmt::format("unit: the kernel {} says that it runs on opencl, and makes nothing for it",
                                     step.step->declaration().name));
     }
+    limited_.push_back(step.rides ? nullptr : able<kernel::opencl::Limited>(*passes_.back()));
     if (step.makes_list && !on_host(number)) lister_ = number;
   }
   make_legs(steps);
@@ -55,6 +57,14 @@ cl_int StepPasses::enqueue(const kernel::opencl::DeviceStack& seen, std::uint32_
 cl_int StepPasses::fetch(const kernel::opencl::DeviceStack& seen, std::uint32_t bench,
                          cl_command_queue queue) const noexcept {
   return on_host(seen.step) && on_device(seen.step) ? passes_[seen.step]->fetch(seen, bench, queue) : CL_SUCCESS;
+}
+
+void StepPasses::adopt(std::size_t step, kernel::LimitBytes& limits) noexcept {
+  if (settlements_[step] != nullptr) {
+    settlements_[step]->adopt(limits);
+  } else {
+    limited_[step]->adopt(limits);
+  }
 }
 
 std::string StepPasses::failure(std::uint8_t failed_in) const {

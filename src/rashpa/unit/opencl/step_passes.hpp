@@ -45,6 +45,13 @@ class StepPasses {
   /// Fetches the data that the host needs for its part of the steps, where it has one.
   cl_int fetch(const kernel::opencl::DeviceStack& seen, std::uint32_t bench, cl_command_queue queue) const noexcept;
 
+  /// Returns whether the step can take other limits.
+  [[nodiscard]] bool limited(std::size_t step) const noexcept {
+    return settlements_[step] || limited_[step] != nullptr;
+  }
+  /// Gives a step that can the limits, as kernel::opencl::Limited says.
+  void adopt(std::size_t step, kernel::LimitBytes& limits) noexcept;
+
   /// These are the functions of that name of Unit. Any thread.
   [[nodiscard]] std::string failure(std::uint8_t failed_in) const;
   [[nodiscard]] std::string notice() const;
@@ -54,6 +61,7 @@ class StepPasses {
 
   std::vector<std::unique_ptr<kernel::opencl::DevicePass>> passes_;         // by step; null: it rides
   std::vector<std::unique_ptr<kernel::opencl::SettleCounts>> settlements_;  // by step; null: it does not
+  std::vector<kernel::opencl::Limited*> limited_;                           // by step, of passes_; null: it is not
   std::size_t lister_;
   std::vector<Leg> legs_;
 };
