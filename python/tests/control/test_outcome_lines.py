@@ -108,15 +108,16 @@ def test_losses_of_a_detector_without_a_log_are_cautions(tmp_path: Path, books: 
 
 
 def test_an_overrun_that_stopped_the_run_is_a_fault_and_any_other_a_caution(tmp_path: Path) -> None:
-    made = outcome(tmp_path, PLAYED, of_buffer())
-    stopped = Overrun(1.0, ("full",), 50, 3, 0, "stopped", 100.0)
-    made.overruns = [stopped]
-    assert made.reasons == (f"run.on_overrun: {stopped.text}",)
-    assert made.all_cautions == ()
-    slowed = replace(stopped, action="slowed")
-    made.overruns = [slowed]
-    assert made.reasons == ()
-    assert made.all_cautions == (slowed.text,)
+    overrun = Overrun(1.0, ("full",), 50, 3, 0, "stopped", 100.0)
+    stopped = outcome(tmp_path, PLAYED, of_buffer())
+    stopped.overruns = [overrun]
+    assert stopped.reasons == (f"run.on_overrun: {overrun.text}",)
+    assert stopped.all_cautions == ()
+    overrun = replace(overrun, action="slowed")
+    slowed = outcome(tmp_path, PLAYED, of_buffer())
+    slowed.overruns = [overrun]
+    assert slowed.reasons == ()
+    assert slowed.all_cautions == (overrun.text,)
 
 
 def test_losses_are_said_of_each_sink_where_there_are_several(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def small(tmp_path: Path, *changes: tuple[str, str]) -> list[str]:
 
 
 def test_the_sender_in_python_keeps_every_rule_twice(tmp_path: Path) -> None:
-    verdicts, said = judged(small(tmp_path), runs=2)
+    verdicts, said = judged(small(tmp_path), runs=2, silent_s=GUARD_S)
     assert verdicts.whole, (said, verdicts.by_rule)
     assert verdicts.by_rule["record"].kept == 2 * IMAGES
 
@@ -81,12 +81,12 @@ def test_the_sender_in_c_keeps_every_rule(tmp_path: Path) -> None:
     compiler = shutil.which("cc") or shutil.which("gcc") or ""
     program = tmp_path / "sender"
     subprocess.run([compiler, "-O2", "-o", str(program), str(SENDERS / "sender.c")], check=True)
-    verdicts, said = judged([str(program)])
+    verdicts, said = judged([str(program)], silent_s=GUARD_S)
     assert verdicts.whole, (said, verdicts.by_rule)
 
 
 def test_our_emulator_keeps_every_rule_with_two_modules(tmp_path: Path) -> None:
-    factory = JudgeFactory(3.0)
+    factory = JudgeFactory(GUARD_S)
     with WarmNodes(tmp_path) as nodes:
         problem = asyncio.run(judge_node(factory, nodes.url("emulator")))
     assert not problem
