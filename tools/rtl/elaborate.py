@@ -13,7 +13,7 @@ from pyosys import libyosys
 
 
 def read(top: str, design: libyosys.Design, without: Iterable[str] = ()) -> None:
-    """The module and what it is made of, checked. Of the modules `without` there are only the ports."""
+    """Read a module and its parts into `design`, and check them. Of the modules `without` there are only the ports."""
     empty = [word for name in without for word in ("--blackboxed-module", name)]
     sources = [*map(str, packages()), str(modules()[top])]
     words = ["read_slang", "--top", top, *empty, *folders(), "--libext", ".sv", *sources]

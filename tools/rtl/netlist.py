@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what Yosys' synth_xilinx made of a module: how much of what, and how many LUTs lie between two registers."""
+"""Reads what Yosys' synth_xilinx made of a module: the number of each resource, and of LUTs that lie between two registers."""
 
 import collections
 from collections.abc import Iterator
@@ -48,11 +48,11 @@ class Path:
 
 @dataclass
 class Size:
-    """What a module takes, and its longest paths between registers."""
+    """Holds the resources of a module, and its longest paths between registers."""
 
     lut: int = 0  # primitives, those of shift registers and LUT memories too
     memory: int = 0  # of them shift registers and memories
-    packed: int = 0  # LUTs of the chip: what can share one does, and carries take theirs
+    packed: int = 0  # LUTs of the chip: those that can share one do, and carries take theirs
     ff: int = 0
     bram36: float = 0.0
     dsp: int = 0
@@ -73,7 +73,7 @@ class Size:
 
 
 def _through(kind: str, port: str) -> str:
-    """What a path does that comes in by this port: goes on as "lut", "carry" or "wire"; or ends ("")."""
+    """Return the way of a path that comes in by this port: it goes on as "lut", "carry" or "wire", or ends ("")."""
     if kind.startswith("LUT"):
         return "lut"
     if kind == "CARRY4":
@@ -88,12 +88,12 @@ def _through(kind: str, port: str) -> str:
 
 
 def _reads(port: str) -> bool:
-    """Whether the port of a LUT memory is the address of an asynchronous read (the write address is one too)."""
+    """Return True when the port of a LUT memory is the address of an asynchronous read (the write address is one too)."""
     return port.startswith(("A", "DPRA"))
 
 
 def _count(cells: dict[str, Json]) -> Size:
-    """Everything but paths."""
+    """Count the cells of each kind, and no paths."""
     size = Size()
     for kind, count in collections.Counter(cell["type"] for cell in cells.values()).items():
         if kind.startswith("LUT"):
@@ -120,7 +120,7 @@ def _count(cells: dict[str, Json]) -> Size:
 
 
 class _Paths:
-    """Who drives each net, and how deep its longest path is."""
+    """Find the driver of each net, and the depth of its longest path."""
 
     def __init__(self, module: Json) -> None:
         self._cells: dict[str, Json] = module["cells"]
@@ -138,7 +138,7 @@ class _Paths:
 
     @staticmethod
     def _nets(cell: Json, direction: str) -> Iterator[int | str]:
-        """Of all ports of this direction; constants are strings."""
+        """Yield the nets of all ports of this direction; constants are strings."""
         for port, way in cell["port_directions"].items():
             if way == direction:
                 yield from cell["connections"][port]
@@ -147,7 +147,7 @@ class _Paths:
         return self._names[net][1] if net in self._names else "?"
 
     def depth(self, net: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """LUTs, and carry elements, on the longest path that ends in this net, each with the net that it begins with."""
+        """Return the LUTs, and carry elements, on the longest path that ends in this net, each with the net that it begins with."""
         known = self._depths.get(net)
         if known is None:
             known = self._of_cell(self._drivers[net], net) if net in self._drivers else ((0, net), (0, net))
@@ -170,7 +170,7 @@ class _Paths:
         return luts, carries
 
     def ends(self) -> Iterator[tuple[int, str]]:
-        """Nets at which paths end, and what to call the end: the register behind it."""
+        """Yield nets at which paths end, each with the name of the end: the register behind it."""
         for cell in self._cells.values():
             for port, direction in cell["port_directions"].items():
                 if direction != "input" or _through(cell["type"], port):
@@ -206,12 +206,12 @@ class _Same:
 
 
 def _numbers(module: Json) -> int:
-    """Of its nets: one more than the largest."""
+    """Return the number of the next net: one more than the largest."""
     return 1 + max(bit for said in module["netnames"].values() for bit in said["bits"] if isinstance(bit, int))
 
 
 def joined(top: Json, parts: dict[str, Json]) -> Json:
-    """A module whose cells that are parts are what those are made of."""
+    """Return a module in which each cell that is a part is replaced by the cells of that part."""
     cells: dict[str, Json] = {}
     names: dict[str, Json] = dict(top["netnames"])
     same = _Same()
@@ -245,7 +245,7 @@ def joined(top: Json, parts: dict[str, Json]) -> Json:
 
 
 def measure(module: Json) -> Size:
-    """Of a flat netlist as write_json writes it. A path from an input port begins like one from a register."""
+    """Return the counts of a flat netlist as write_json writes it. A path from an input port begins like one from a register."""
     size = _count(module["cells"])
     paths = _Paths(module)
     outputs = [
