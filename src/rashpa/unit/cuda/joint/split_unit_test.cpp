@@ -252,7 +252,7 @@ TEST(SplitUnits, what_needs_images_in_one_piece_is_refused_with_what_to_do) {
   expect(refusal(choice, {}, ring.layout), "use unit cpu");
   Layout nowhere = ring.layout;
   nowhere.images = nullptr;
-  expect(refusal(choice, {photons}, nowhere), "images' memory");
+  expect(refusal(choice, {photons}, nowhere), "images that begin at multiples of");
   Choice three = choice;
   three.device = "0,0,0";
   expect(refusal(three, {photons}, ring.layout), "makes 2 strips of 64 rows at most, not 3");
