@@ -50,6 +50,16 @@ void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept { ra
 void operator delete(void* memory, std::size_t /*bytes*/, std::align_val_t /*alignment*/) noexcept {
   rashpa::counted_heap::give(memory);
 }
+// Those of arrays, too: of a library they call the ones above, of a sanitizer they do not.
+void* operator new[](std::size_t bytes) { return ::operator new(bytes); }
+void* operator new[](std::size_t bytes, const std::nothrow_t& tag) noexcept { return ::operator new(bytes, tag); }
+void* operator new[](std::size_t bytes, std::align_val_t alignment) { return ::operator new(bytes, alignment); }
+void operator delete[](void* memory) noexcept { rashpa::counted_heap::give(memory); }
+void operator delete[](void* memory, std::size_t /*bytes*/) noexcept { rashpa::counted_heap::give(memory); }
+void operator delete[](void* memory, std::align_val_t /*alignment*/) noexcept { rashpa::counted_heap::give(memory); }
+void operator delete[](void* memory, std::size_t /*bytes*/, std::align_val_t /*alignment*/) noexcept {
+  rashpa::counted_heap::give(memory);
+}
 // NOLINTEND(misc-definitions-in-headers)
 
 namespace rashpa {
