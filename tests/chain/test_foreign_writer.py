@@ -65,8 +65,11 @@ def shared_by(folder: Path) -> Shared:
                 if "memfd:rashpa" not in str(name.readlink()):
                     continue
                 file = os.open(name, os.O_RDWR)
-                memory = mmap.mmap(file, os.fstat(file).st_size)
+                size = os.fstat(file).st_size
+                memory = mmap.mmap(file, size) if size else None  # created, and not yet as large as it will be
                 os.close(file)
+                if memory is None:
+                    continue
                 if memory[:8] == b"RSPCIE01":
                     found["control"] = memory
                 elif len(memory) >= SLOTS * IMAGE_BYTES:
