@@ -43,7 +43,10 @@ VERBLESS = re.compile(
     r"(?:Of|In|With|As|Until|One|Some|All of|Both|Those|What|Who|Whom|Whose|Whether|For|Where|Which|How|Why|When|By)\b"
 )
 # A description in C++ begins with a verb or a noun: "Of the pixels of image()" needs the name behind it to be understood.
-MIDDLE = re.compile(r"/// (?:Of|In|With|As|Until|So|And|For|From|To|When|While|Whether|By|Before|Behind)\b")
+MIDDLE = re.compile(
+    r"/// (?:Of|In|With|As|Until|So|And|For|From|To|When|While|Whether|By|Before|Behind|Into|On|At|Between|Without|Beyond"
+    r"|Towards|About|Below|Whatever|Likewise|Then|Once|After|If|Out|Only)\b"
+)
 # "who" and "whom" stand for a noun unless they follow one for a person, "whose" after a preposition or at the beginning.
 _PERSON = r"(?<!people )(?<!person )(?<!user )(?<!users )(?<!reader )(?<!somebody )(?<!anybody )(?<!nobody )(?<!one )(?<!those )"
 _BEGINNING = r"(?:^|\n\n|\n[-#*>]+ |[.;:(|] ?|\b(?:of|for|from|to|with|by|in|on|at|than|as|into|and|or|but|beside|behind|after|before|is|are) )"
@@ -159,6 +162,11 @@ def markdown_findings(file: str, text: str) -> Iterator[Finding]:
             yield Finding(SEMICOLONS, file, line, excerpt(sentence))
         yield from nouns("docs", file, line, prose)
         start = match.end() if match else 0
+    for number, row in enumerate(text.splitlines(), 1):
+        if row.lstrip().startswith("|"):
+            for part in re.split(r"(?<=[.!?])\s+(?=[A-Z`*])", _SPAN.sub("`code`", row)):
+                if part.count(";") >= 2:
+                    yield Finding(SEMICOLONS, file, number, excerpt(part))
 
 
 def findings_of(file: str, text: str) -> list[Finding]:

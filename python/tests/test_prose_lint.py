@@ -70,6 +70,7 @@ def test_who_whose_and_what_as_nouns_are_found(lint: ModuleType, text: str, coun
         ("python/rashpa/a.py", "x = 1  # of what came\n", {("who/whose/what as a noun (Python comments)", 1)}),
         ("src/rashpa/a.hpp", "int a;\n/// The flag for who waits.\n", {("who/whose/what as a noun (C++ comments)", 2)}),
         ("src/rashpa/a.hpp", "/// Of the pixels.\nint a;\n", {("C++ description that begins in the middle of a sentence", 1)}),
+        ("src/rashpa/a.hpp", "/// Into the sums.\nint a;\n", {("C++ description that begins in the middle of a sentence", 1)}),
         ("src/rashpa/a.hpp", "/// The type\n/// of the pixels.\nint a;\n", set()),
         (
             "docs/a.md",
@@ -85,6 +86,7 @@ def test_who_whose_and_what_as_nouns_are_found(lint: ModuleType, text: str, coun
         ("docs/a.md", f"# A\n\n{'word ' * 29}+ `of a span`\n", set()),
         ("docs/a.md", f"# A\n\n| a | {'word ' * 26}|\n|---|---|\n", {("table cell over 25 words", 3)}),
         ("docs/a.md", f"# A\n\n| {'word ' * 24} | {'word ' * 24}|\n|---|---|\n", set()),
+        ("docs/a.md", "# A\n\n| a; b | c; d |\n|---|---|\n| a; b | `c; d` |\n", {("sentence with two semicolons", 3)}),
         ("docs/a.md", "```\na; b; c\n```\n", set()),
         ("python/tests/test_a.py", '"""What is tested."""\n', set()),
     ],

@@ -296,7 +296,8 @@ class OnDevice final : public StackFunction {
   }
 
  private:
-  /// For DLPack.
+  /// Returns the images of `stack`, [image][height][width] in memory of the device, for DLPack; the stack keeps that
+  /// memory.
   [[nodiscard]] nb::object images(const kernel::cuda::DeviceStack& stack) const {
     const auto bytes = static_cast<std::int64_t>(pixel_bytes(pixel_));
     const auto row = static_cast<std::int64_t>(shape_.width);

@@ -78,7 +78,8 @@ class Found {
     return out;
   }
 
-  /// Of the accepted images, in order; none when the pipeline makes lists in place of pixels.
+  /// Returns the pixels of the accepted images, in order, [image][height][width]; none when the pipeline makes lists in
+  /// place of pixels.
   [[nodiscard]] std::optional<AnyArray> pixels() const {
     if (!runner_->output().pixels) return std::nullopt;
     std::vector<const std::byte*> accepted;
@@ -122,7 +123,8 @@ class Found {
                           array_of(std::move(value), {entries}, dtype_of(type)));
   }
 
-  /// By name: first row of each image and behind the last, columns by name.
+  /// Returns each table by its name: where each image's rows begin, with the end of the last ones, and the columns by
+  /// name.
   [[nodiscard]] nb::dict tables() const {
     nb::dict out;
     for (std::size_t t = 0; t < results().tables.size(); ++t) {
@@ -145,7 +147,8 @@ class Found {
     return out;
   }
 
-  /// By name: arrays by name [image][bins], NaN for images that are not accepted; axes by name, the slow one first.
+  /// Returns each profile by its name: its arrays by name, [image][bins], with NaN for images that are not accepted,
+  /// and its axes by name, the slow one first.
   [[nodiscard]] nb::dict profiles() const {
     nb::dict out;
     for (std::size_t p = 0; p < results().profiles.size(); ++p) {
@@ -161,8 +164,8 @@ class Found {
     return out;
   }
 
-  /// By kernel and quantity: [window][elements], of windows that ended in these images or with them; and, by kernel,
-  /// how many images each window has added up.
+  /// Returns what kernels accumulated, by kernel and quantity: [window][elements] of the windows that ended in these
+  /// images or with them; and, by kernel, how many images each window has added up.
   [[nodiscard]] nb::dict accumulated() const {
     nb::dict out;
     for (std::size_t a = 0; a < results().accumulations.size(); ++a) {
@@ -198,7 +201,7 @@ class Found {
     return array_of(std::move(values), shape);
   }
 
-  /// Of each errored image, its number and why.
+  /// Returns the number of each errored image, and why it failed.
   [[nodiscard]] nb::dict failures() const {
     nb::dict out;
     for (std::size_t i = 0; i < images_.size(); ++i) {

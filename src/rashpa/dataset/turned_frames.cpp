@@ -27,7 +27,7 @@ Reading reading_of(const ModuleShape& shape, Orientation way) noexcept {
   return {-axes.x * along - axes.y * down, along, down};
 }
 
-/// In squares, of which the lines of both frames fit into the first cache.
+/// Turns a frame in squares small enough that the lines of both frames fit into the first cache.
 template <typename T>
 void turn(const std::byte* from, std::span<std::byte> to, const ModuleShape& made, const Reading& reading) noexcept {
   constexpr std::uint32_t kSquare = 32;

@@ -29,7 +29,8 @@ class Player {
   virtual ~Player() = default;
   /// One per DTP: where its credits are to be written.
   [[nodiscard]] virtual std::vector<link::Endpoint> endpoints() const = 0;
-  /// Once. Frame 0 is due at `start_ns` (monotonic), which is `start_tai_ns` in records. May throw StateError.
+  /// Starts the player; called once. Frame 0 is due at `start_ns` (monotonic), which is `start_tai_ns` in records. May
+  /// throw StateError.
   virtual void start(std::int64_t start_ns, std::uint64_t start_tai_ns) = 0;
   /// Ends everything within a second; nothing is sent when it returns. Idempotent.
   virtual void stop() noexcept = 0;

@@ -19,10 +19,10 @@ namespace {
 /// Messages that wait for a slow subscriber before it loses some.
 constexpr int kRoom = 4096;
 constexpr const char* kWhat = "feedback";
-/// For the process that publishes: itself, its libraries, and the memory of kMostConnections subscribers that stand
-/// still, beyond the messages that they share.
+/// Limit of memory of the process that publishes: itself, its libraries, and kMostConnections subscribers that stand
+/// still, without the messages that they share.
 constexpr std::uint64_t kMemoryBytes = std::uint64_t{1} << 30U;
-/// For what is in the ring, and its linger, before it is ended.
+/// Longest time that the process has at its end, for the entries left in the ring and for its linger.
 constexpr std::chrono::milliseconds kLastPatience{2000};
 
 RingSize size_of(const Options& options, const Results& results) {

@@ -22,7 +22,7 @@ namespace rashpa::feedback {
 
 namespace {
 
-/// After so long without news a reader looks whether the writer is still there.
+/// Silence after which a reader looks whether the writer is still there.
 constexpr std::chrono::milliseconds kLongestSleep{100};
 /// A reader that was lapped goes on this share of the ring behind the newest entry, so that it is not lapped at once.
 constexpr std::uint64_t kShare = 2;

@@ -76,7 +76,7 @@ TEST(FileMapping, of_no_file_is_none) {
   EXPECT_FALSE(mapping.cut());
 }
 
-/// By the signal, or, where a sanitizer takes it, with its words and a code.
+/// Returns true when the signal ended the process, or, where a sanitizer takes it, a message and an exit code did.
 bool ended_by_it(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) != 0 : WTERMSIG(status) == SIGBUS; }
 
 TEST(FileMappingDeathTest, lets_other_bus_errors_end_the_process) {

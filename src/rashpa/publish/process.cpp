@@ -153,7 +153,7 @@ void Process::watch() {
   news_.notify_all();
 }
 
-/// Whether another child comes after one that ended so.
+/// Returns true when another child follows one that ended with `status`.
 bool Process::goes_on(int status) {
   clean_ = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   if (last_words_.empty()) last_words_ = fmt::format("it ended with {}", end_text(status));
@@ -206,7 +206,7 @@ int Process::live() {
   return status;
 }
 
-/// Until the child ends, or is not ready in time.
+/// Reads the child's messages until it ends, or is not ready in time.
 void Process::hear(int control) {
   std::array<char, 512> said{};
   pollfd wanted{.fd = control, .events = POLLIN, .revents = 0};

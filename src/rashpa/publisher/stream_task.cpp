@@ -83,7 +83,7 @@ class Stream {
     }
   }
 
-  /// For news of any kind; false when the parent has gone.
+  /// Waits for news of any kind; returns false when the parent has gone.
   bool wait() {
     zeromq_.poll(items_.data(), static_cast<int>(items_.size()), kLongestWaitMs);
     std::array<char, 16> nudge{};

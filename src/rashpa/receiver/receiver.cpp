@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kLongNs = 1'000'000'000;      // at work on one image: shown
 constexpr std::int64_t kVeryLongNs = 3'000'000'000;  // … and worth a line of the log
 
-/// Of a step that has been at work for so long; empty: it has not.
+/// Returns the message about a step that has been at work for `least_ns` or longer; empty when it has not.
 std::string words_of(const unit::Busy& busy, std::int64_t least_ns) {
   const std::int64_t ns = now_ns() - busy.since_ns;
   if (ns < least_ns) return {};
@@ -68,8 +68,8 @@ void add_header(const std::vector<Column>& columns, const std::string& buffer, R
   }
 }
 
-/// Whether sources may write over images while units have them. With credits they do not, and those of them that lie in
-/// memory of a device are copied by nobody.
+/// Returns true when sources may write over images while units have them. With credits they do not, and nobody copies
+/// images of theirs that lie in memory of a device.
 bool may_change(const Config& config, const link::Receiver& link) noexcept {
   if (config.images_in == unit::ImagesIn::device && config.flow == link::Flow::credits) return false;
   return link.sources_write();

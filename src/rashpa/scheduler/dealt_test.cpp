@@ -13,7 +13,7 @@ namespace {
 
 using testing::Bench;
 
-/// Of a lane whose images are dealt.
+/// Drives a lane whose images are dealt.
 struct DealtBench : Bench {
   DealtBench() : Bench(12, 2, kToldByRecords) {}
 };

@@ -14,7 +14,7 @@ namespace {
 using testing::Bench;
 using testing::kDeadline;
 
-/// Of a lane that does not know how many images come.
+/// Drives a lane that does not know how many images come.
 struct OpenBench : Bench {
   explicit OpenBench(std::uint32_t dtps = 2) : Bench(kMostImages, dtps, End::told) {}
 };

@@ -18,7 +18,7 @@ using testing::EchoUnit;
 using testing::kDeadline;
 using testing::RecordingLink;
 
-/// Of a lane whose sources wait for slots.
+/// Drives a lane whose sources wait for slots.
 struct QuietBench : Bench {
   static constexpr std::int64_t kQuiet = 3 * kDeadline;
   QuietBench() : Bench(std::chrono::nanoseconds(kQuiet)) {}

@@ -17,7 +17,7 @@
 namespace rashpa::sink {
 namespace {
 
-/// In the order of Options.
+/// Names in the order of Options.
 constexpr std::array<std::string_view, std::variant_size_v<Options>> kNames{"hdf5", "raw", "memory", "null", "stream2"};
 
 Hdf5Config hdf5_config(const Hdf5Options& options, const Output& output) {

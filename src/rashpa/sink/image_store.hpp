@@ -32,8 +32,8 @@ class ImageStore {
   virtual void noted() {}
   /// Called now and then, also while no stack comes: takes finished work of the storage. True when stats() has changed.
   virtual bool poll() { return false; }
-  /// After the last put(): completes the data files, brings them to the disk and looks what is in them. The first
-  /// reason in `error`. Does not throw.
+  /// Completes the data files after the last put(), brings them to the disk and looks what is in them. Puts the first
+  /// reason into `error`. Does not throw.
   virtual void settle(std::string& error) = 0;
   /// Returns true before settle() when the image came through a flush, and after it when the image can be read.
   [[nodiscard]] virtual bool holds(const StoredPlace& image) const = 0;

@@ -96,7 +96,7 @@ void say_without_lock(const fs::path& path, int code) {
              path.string(), errno_text(code));
 }
 
-/// Whether `file` is still what lies under this name.
+/// Returns true when `file` is still the one that lies under this name.
 bool is_at(int file, const fs::path& path) {
   struct stat here {
   }, there{};

@@ -73,8 +73,8 @@ class Sink {
   /// or that it had for nobody: dropped, which is no failure where another sink has the image.
   /// An exception is a fault of the sink: none of the stack's images counts as kept.
   virtual Put put(const Stack& stack, std::span<ErrorReason> results) = 0;
-  /// After the last put(), when all stacks are back: brings to the disk what was stored, looks whether it is there, and
-  /// says what is not, in order of images. It does not count as written any more.
+  /// Brings to the disk what was stored, looks whether it is there, and returns what is not, in order of images. Called
+  /// after the last put(), when all stacks are back. A lost image does not count as written any more.
   virtual std::vector<LostImage> settle() { return {}; }
   /// Completes the output: tables, links, end time. `books`: of this sink; its lost images are errored. Throws
   /// FileError when that fails. Idempotent.
@@ -89,7 +89,8 @@ class Sink {
 class Deferring {
  public:
   virtual ~Deferring() = default;
-  /// Once, first: `bell` is to be rung whenever take() has something. It outlives the sink.
+  /// Connects the bell that the sink rings whenever take() has something; called once, first. The bell outlives the
+  /// sink.
   virtual void connect(Doorbell& bell) = 0;
   /// A stack that put() answered `later` for and that the sink has done with, in any order; null when there is none.
   virtual const Stack* take() noexcept = 0;

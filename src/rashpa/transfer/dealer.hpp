@@ -123,7 +123,7 @@ class Dealer {
   void feed(std::size_t member, bool fed);
 
   [[nodiscard]] GroupStatus status() const;
-  /// Without members.
+  /// Returns the configuration, which names no members.
   [[nodiscard]] const DealerConfig& config() const noexcept { return config_; }
   /// The member of that name.
   [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;

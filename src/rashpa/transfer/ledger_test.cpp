@@ -8,7 +8,7 @@
 namespace rashpa::transfer {
 namespace {
 
-/// Of a hundred images, every third frame from frame 1 on.
+/// Returns a ledger of a hundred images, every third frame from frame 1 on.
 Ledger ledger(std::uint64_t replay_frames = 1000) {
   return Ledger({.name = "farm", .run = 7, .slice = {3, 1}, .images = 100, .replay_frames = replay_frames});
 }

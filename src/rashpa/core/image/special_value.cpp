@@ -12,7 +12,7 @@
 namespace rashpa {
 namespace {
 
-/// In the order of Meaning.
+/// Names in the order of Meaning.
 constexpr std::array<std::string_view, 8> kMeanings{"gap",     "dead", "under_responding", "over_responding", "noisy",
                                                     "cluster", "user", "saturated"};
 

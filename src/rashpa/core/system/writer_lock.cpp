@@ -16,7 +16,8 @@ struct flock whole(short type) noexcept {
   return lock;
 }
 
-/// Of a lock to read: only one to write is. −1: not known.
+/// Returns the type of a lock that keeps readers from `file`: F_WRLCK, as only a writer's does; F_UNLCK where nothing
+/// does, −1 where the kernel does not say.
 int in_the_way(int file) noexcept {
   struct flock lock = whole(F_RDLCK);
   return ::fcntl(file, F_OFD_GETLK, &lock) == 0 ? lock.l_type : -1;

@@ -20,7 +20,7 @@ constexpr std::uint64_t kMillisecond = 1'000'000;
 class Reader {
  public:
   explicit Reader(std::string_view text) : left_(text) {}
-  /// So many digits; any other character makes the whole text wrong.
+  /// Returns the number that the next `count` digits make; any other character makes the whole text wrong.
   int digits(std::size_t count) {
     int value = 0;
     const std::string_view part = left_.substr(0, count);

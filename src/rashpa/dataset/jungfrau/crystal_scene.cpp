@@ -50,7 +50,7 @@ float structure_factor(std::uint64_t seed, int h, int k, int l) noexcept {
   return static_cast<float>(-std::log(random.uniform()));
 }
 
-/// Of the assembled image.
+/// Returns width and height of the assembled image, pixels.
 std::pair<float, float> size_of(const std::vector<ModulePlace>& places) noexcept {
   std::uint32_t right = 0, bottom = 0;
   for (const ModulePlace& place : places) {

@@ -136,7 +136,7 @@ class Electronics {
   }
 
  private:
-  /// Of a pixel that is not in G0.
+  /// Returns the word of a pixel that is not in G0.
   [[nodiscard]] std::uint16_t other_word(std::size_t at, float kev, float normal) const noexcept {
     const PixelKind kind = module_.kind[at];
     if (kind == PixelKind::dead) return 0;
@@ -171,7 +171,7 @@ std::vector<float> g0_below_kev(const JungfrauModule& module) {
   return out;
 }
 
-/// Of a pixel that draw_row() has left: of a large mean, or of a quantile near 1.
+/// Draws the photons of a pixel that draw_row() has left: one with a large mean, or a quantile near 1.
 float rare_photons(float mean, Random& random) noexcept {
   constexpr float kMost = 65535;
   if (mean >= kVectorMean) return std::min(kMost, static_cast<float>(random.poisson(mean)));

@@ -100,7 +100,7 @@ HWY_INLINE hn::VFromD<Longs> mixed(hn::VFromD<Longs> x) {
   return hn::Xor(x, hn::ShiftRight<31>(x));
 }
 
-/// Of the random words of some pixels: the upper 24 bits, and the 24 below.
+/// The random words of some pixels: their upper 24 bits, and the 24 below.
 struct Chance {
   HWY_INLINE Chance(std::uint64_t state, std::size_t first) {
     const Longs d;

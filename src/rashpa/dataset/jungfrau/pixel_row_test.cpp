@@ -36,7 +36,7 @@ Means equal(float mean) {
   return means;
 }
 
-/// Of all kinds: nothing, small, near the limit of vectors, beyond it.
+/// Returns means of all kinds: nothing, small, near the limit of vectors, beyond it.
 Means mixed() {
   Means means{};
   for (std::size_t i = 0; i < means.size(); ++i) means[i] = static_cast<float>(i % 53) * 0.25F;

@@ -54,7 +54,8 @@ void CardDriver::add_dtp(std::uint32_t id, const registers::DtpTable& table) {
   dtps_.push_back({id, table});
 }
 
-/// As Card::carry_out(), with ids of DTPs where the card has places of its table.
+/// Carries out `command` as Card::carry_out() does; errors name the card's DTPs by their ids, not by their places in
+/// its table.
 void CardDriver::carry_out(card::Command command) {
   try {
     card_.carry_out(command, simulated_ ? kSimulatedCommandUs : kCommandUs);

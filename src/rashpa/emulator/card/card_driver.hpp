@@ -29,7 +29,7 @@ class CardDriver {
   void add_dtp(std::uint32_t id, const card::registers::DtpTable& table);
   /// Throws StateError, with the card's reason, when it refuses or does not answer.
   void carry_out(card::Command command);
-  /// Whatever the card does, it ends.
+  /// Aborts the card's run, which ends whatever the card does.
   void abort_unless_idle();
   void abort_if_running();
 

@@ -41,8 +41,8 @@ struct CardPacketShape {
 /// twice.
 CardFaults draw_card_faults(const FaultPlan& plan, const transfer::Dtp& dtp, const CardPacketShape& shape);
 
-/// Into the card's table, in place of those of an earlier run; `faults`: of the DTP at each place of the table of DTPs.
-/// Throws ConfigError when the card makes none, or not so many.
+/// Writes faults into the card's table, in place of those of an earlier run; `faults`: those of the DTP at each place
+/// of the table of DTPs. Throws ConfigError when the card makes none, or not so many.
 void write_card_faults(card::Card& card, std::span<const std::span<const CardFault>> faults);
 
 }  // namespace rashpa::emulator

@@ -47,7 +47,8 @@ wire::Address local_address(const Config& config, const wire::Address& destinati
       fmt::format("emulator: {} is no address for a card; give the one that it has", config.bind_address));
 }
 
-/// In whatever way it was written.
+/// Returns the MAC address that the configuration gives for `destination`, however the address was written; empty when
+/// it gives none.
 std::string neighbour_of(const CardConfig& card, const wire::Address& destination) {
   for (const auto& [ip, mac] : card.neighbours) {
     if (const wire::Address known(ip, 0); known.v6() == destination.v6() && known.ip() == destination.ip()) return mac;

@@ -24,7 +24,7 @@ namespace registers = card::registers;
 constexpr std::uint32_t kLookUs = 500;             // between two reads of the sent counts
 constexpr std::int64_t kCountersNs = 100'000'000;  // between two readings of all counters
 
-/// Before the card is touched.
+/// Returns `config` when a card can carry it out, before the card is touched; throws ConfigError when it cannot.
 const Config& checked_for_card(const Config& config) {
   card_options(config);
   return config;
@@ -172,7 +172,7 @@ void CardPlayer::drive(const std::stop_token& stop) {
   done_.store(true, std::memory_order_release);
 }
 
-/// By itself: all images are out, or something is wrong.
+/// Returns true when the card has stopped by itself, all images sent; throws when something is wrong.
 bool CardPlayer::ended() {
   const std::optional<std::string> why = driver_.ended();
   if (why && !why->empty()) fail(*why);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// In place of card_player.cpp where the build leaves cards out.
+/// Stands in for card_player.cpp where the build leaves cards out.
 #include "rashpa/core/components.hpp"
 #include "rashpa/emulator/card/card_player.hpp"
 

@@ -55,7 +55,7 @@ struct Sums {
   void start_anew(std::size_t first, std::size_t last) noexcept;
 };
 
-/// Below every value of an integer pixel, in the bits of Sums::max.
+/// Returns a number below every value of an integer pixel, in the bits of Sums::max.
 std::int32_t lowest(PixelFormat format) noexcept;
 
 /// Adds pixels [first, last) of `count` images. Threads may add different pixels at once. The plain reference.

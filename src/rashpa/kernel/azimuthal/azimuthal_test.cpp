@@ -426,7 +426,7 @@ TEST(Azimuthal, what_makes_no_sense_is_refused_by_pixel) {
   EXPECT_NE(refusal([](Config& c) { c.radial_axis.clear(); }), "");
 }
 
-/// As a unit does it.
+/// Runs the pass as a unit does.
 TEST(Azimuthal, the_pass_joins_workers_and_judges_the_ring) {
   Config config = rings(300, 200, 50, Errors::poisson);
   config.ring_min = 10;

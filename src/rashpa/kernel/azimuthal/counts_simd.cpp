@@ -133,7 +133,7 @@ void scatter(const Prepared& prepared, const T* HWY_RESTRICT image, T least, T m
   }
 }
 
-/// Into the sums, and the copies are empty again.
+/// Adds the copies to the sums, and empties them.
 template <Word kWord>
 void flush(Scratch& scratch, Sums& sums) {
   std::uint64_t* HWY_RESTRICT a = scratch.copies();

@@ -103,14 +103,14 @@ void scatter_pixels(const Index* HWY_RESTRICT bins, std::size_t count, const dou
   for (; i < count; ++i) put(copies.at[0] + 2 * std::size_t{bins[i]}, values + 2 * i);
 }
 
-/// For a block with masked pixels: the sums to subtract.
+/// Adds the masked pixels of a block to the sums that are subtracted in the end.
 void take_away(const Prepared& prepared, std::size_t first, std::size_t count, const double* values, Sums& sums) {
   for (std::size_t i = 0; i < count; ++i) {
     if (values[2 * i + 1] == 0) add_masked(prepared, first + i, sums);
   }
 }
 
-/// Into the sums, and the copies are empty again.
+/// Adds the copies to the sums, and empties them.
 void flush(const Prepared& prepared, Scratch& scratch, Sums& sums) {
   const Copies copies(scratch);
   const std::size_t used = copies.at[1] == copies.at[0] ? 1 : Scratch::kCopies;

@@ -284,7 +284,7 @@ void add_chunk(StackSums& stack, std::size_t chunk, const T* const* images, std:
   }
 }
 
-/// By some blocks of the images, in turn: whether one pixel in twelve holds something.
+/// Returns true when at least one pixel in twelve holds something, judged from some blocks of the images, in turn.
 bool is_dense_impl(PixelFormat format, const std::byte* const* images, std::size_t count, std::size_t first,
                    std::size_t last) {
   constexpr std::size_t kApart = 16 * kBlock, kOneIn = 12;

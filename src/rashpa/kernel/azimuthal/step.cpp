@@ -21,7 +21,7 @@ namespace rashpa::kernel::azimuthal {
 
 namespace {
 
-/// Of pyFAI, whose names they have.
+/// Units of pyFAI, under its names.
 enum class Unit : std::uint8_t { q_per_angstrom, q_per_nm, two_theta_deg, two_theta_rad, r_mm };
 
 /// How a pixel lies in bins, in pyFAI's words.

@@ -157,7 +157,7 @@ __device__ __forceinline__ unsigned put_literals(const Row& row, unsigned first,
   return head + literals;
 }
 
-/// As pack_runs(), by a warp.
+/// Packs a row into the bytes that pack_runs() makes of it; called by a whole warp. Returns their number.
 __device__ unsigned pack(const Row& row, const std::uint32_t* repeats, std::uint8_t* out, unsigned lane) {
   unsigned put = 0;
   unsigned done = 0;

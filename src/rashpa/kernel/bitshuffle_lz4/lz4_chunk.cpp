@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kLengthBytes = 4;
 
-/// Whether the `packed` bytes make exactly `out`. Neither is longer than LZ4_MAX_INPUT_SIZE.
+/// Returns true when the `packed` bytes make exactly `out`. Neither is longer than LZ4_MAX_INPUT_SIZE.
 bool decode_block(std::span<const std::byte> packed, std::span<std::byte> out) noexcept {
   if (packed.size() == out.size()) {
     std::memcpy(out.data(), packed.data(), out.size());

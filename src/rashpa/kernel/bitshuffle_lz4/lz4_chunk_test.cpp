@@ -22,7 +22,7 @@ void put(Bytes& to, std::uint64_t value, std::size_t bytes) {
   put_big_endian(to.data() + to.size() - bytes, value, bytes);
 }
 
-/// As the HDF5 filter makes it: a block that LZ4 does not shrink stays as it is.
+/// Returns the chunk that the HDF5 filter makes of `in`: a block that LZ4 does not shrink stays as it is.
 Bytes chunk_of(const Bytes& in, std::size_t block_bytes) {
   Bytes chunk;
   put(chunk, in.size(), 8);

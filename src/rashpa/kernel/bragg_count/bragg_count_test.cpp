@@ -63,7 +63,7 @@ TEST(BraggCount, random_images_count_as_the_reference_does) {
   }
 }
 
-/// For detectors that deliver photons a masked pixel never counts, in any type.
+/// Counts no masked pixel of a detector that delivers photons, in any type.
 TEST(BraggCount, images_of_every_integer_type_count_as_the_reference_does) {
   std::mt19937 random(4);
   for (const PixelType type : photon_types()) {

@@ -352,7 +352,7 @@ class Pass final : public kernel::cuda::DevicePass, public kernel::cuda::Prepari
   }
 
  private:
-  /// Of lines of that many bytes.
+  /// Constants that carry a CRC-32C over `bytes` further bytes: see Crc32cShift.
   struct Shift {
     std::uint64_t bytes = 0;
     std::uint32_t factor = 0;
@@ -376,7 +376,7 @@ class Pass final : public kernel::cuda::DevicePass, public kernel::cuda::Prepari
                         "shared memory for checksum");
     return static_cast<std::uint32_t>(processors);
   }
-  /// Into segments, so that each warp has as many as the others when a stack is full.
+  /// Cuts jobs into segments, so that each warp has as many as the others when a stack is full.
   void cut(Plan& plan) const noexcept {
     std::uint64_t bytes = 0;
     for (std::uint32_t j = 0; j < plan.jobs; ++j) bytes += plan.job[j].bytes;

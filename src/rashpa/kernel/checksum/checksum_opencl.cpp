@@ -38,7 +38,7 @@ struct Job {
 };
 static_assert(sizeof(Job) == 40);
 
-/// For four bytes at once.
+/// Returns the tables that take a CRC-32C over four bytes at once.
 std::vector<cl_uint> tables() {
   constexpr cl_uint kPolynomial = 0x82F63B78;
   std::vector<cl_uint> all(1024);
@@ -134,7 +134,8 @@ class Pass final : public kernel::opencl::DevicePass {
     std::size_t jobs = 0;
     std::size_t sent = 0;
   };
-  /// As the device has them: bytes without gaps become lines of one length, of which the first one may be shorter.
+  /// Lines as the device has them: bytes without gaps become lines of one length, of which the first one may be
+  /// shorter.
   struct Cut {
     std::uint64_t pitch = 0;
     std::uint32_t line_bytes = 0;

@@ -7,7 +7,7 @@ namespace rashpa::kernel {
 
 namespace {
 
-/// Of each of the maps that lie one behind the other, [maps][height][width].
+/// Returns `rows` of each of the maps that lie one behind the other, [maps][height][width].
 template <typename T>
 std::vector<T> cut(const std::vector<T>& all, const CalibrationMaps& maps, const Rows& rows) {
   const std::size_t image = std::size_t{maps.width} * maps.height;

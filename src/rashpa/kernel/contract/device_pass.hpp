@@ -97,8 +97,8 @@ class DevicePass {
 class Preparing {
  public:
   virtual ~Preparing() = default;
-  /// On the host, before the stack of an image that will be worked on is submitted. enqueue() copies what is kept here
-  /// from `place`. Nothing allocates or waits.
+  /// Prepares on the host, before the stack of an image that will be worked on is submitted. enqueue() copies what is
+  /// kept here from `place`. Nothing allocates or waits.
   virtual void prepare(std::uint32_t place, const StackImage& image) noexcept = 0;
 };
 

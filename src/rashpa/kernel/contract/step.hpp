@@ -172,7 +172,7 @@ class CpuPass {
   /// Pixels [first, last) of the images seen; `first` is a multiple of 4096. Several threads at once, each with its
   /// `worker` number, for different pixels (block) or items (image: one item, all pixels).
   virtual void run(unsigned worker, const Items& items, std::size_t first, std::size_t last) noexcept = 0;
-  /// After the last run() of the stack, once an item. One thread.
+  /// Completes the finding of an item, after the last run() of the stack, once an item. Called by one thread.
   virtual void finish(std::size_t item, Finding& finding) noexcept = 0;
   /// Ends a window of a step that accumulates, after finish() of all its images: writes elements [first, last) of each
   /// quantity, `first` a multiple of 4096, and starts them anew. Several threads call it at once for different

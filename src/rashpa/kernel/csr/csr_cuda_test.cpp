@@ -106,7 +106,8 @@ Lists on_device(const Job& job, By by) {
   return lists;
 }
 
-/// By marks and by photons. Of a list that overflows only what lies behind its capacity is compared.
+/// Compares the device's lists with the reference, by marks and by photons. Of a list that overflows, only the memory
+/// behind its capacity is compared.
 void expect_equal(const Job& job) {
   const Lists truth = expected(job);
   for (const By by : {By::marks, By::photons}) {

@@ -131,7 +131,7 @@ TEST(Csr, random_images_of_every_density_are_compacted_as_the_reference_does) {
   }
 }
 
-/// For detectors that deliver photons a masked pixel is left out, in any type.
+/// Leaves a masked pixel of a detector that delivers photons out, in any type.
 TEST(Csr, images_of_every_integer_type_are_compacted_as_the_reference_does) {
   std::mt19937 random(8);
   for (const PixelType type : photon_types()) {

@@ -69,7 +69,7 @@ void check(const Config& config) {
   if (!calibration.mask.empty()) expect("mask", calibration.mask.size(), 1);
 }
 
-/// Whether a word of G0 can leave int16; `anywhere`: with any pedestal that a word can be.
+/// Returns true when a word of G0 can leave int16; `anywhere`: with any pedestal that a word can be.
 bool leaves_int16(const Entry& entry, bool anywhere) noexcept {
   if (anywhere) return std::abs(kLargestAdu * entry.factor) > kLargestPhotons;
   const float ends[] = {(0.0F - entry.pedestal) * entry.factor, (kLargestAdu - entry.pedestal) * entry.factor};

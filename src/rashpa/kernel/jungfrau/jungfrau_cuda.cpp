@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::uint32_t kLargestTile = 1U << 16U;  // kernels round the pixels up to their tiles without overflow
 
-/// As many as the tables have entries for: whole groups.
+/// Returns the pixels that the tables have entries for: whole groups. Throws ConfigError when a device cannot count
+/// them.
 std::size_t padded_pixels(const Prepared& prepared) {
   if (prepared.pixels() > std::numeric_limits<std::uint32_t>::max() - kLargestTile) {
     throw ConfigError(fmt::format("jungfrau: {} pixels are more than a CUDA device counts", prepared.pixels()));

@@ -118,7 +118,7 @@ void expect_equal(const Job& job) {
   EXPECT_TRUE(got.marks == truth.marks) << "marks differ; RASHPA_SEED=" << test_seed();
 }
 
-/// With every combination of taps that the output allows.
+/// Compares device and reference with every combination of taps that the output allows.
 void expect_equal_with_all_taps(const Config& config, const Stack& stack, std::int16_t bright, std::int16_t mark) {
   expect_equal({config, stack, {}, {}});
   if (config.output == Output::kev) return;

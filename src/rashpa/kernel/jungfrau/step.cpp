@@ -97,7 +97,7 @@ const Declaration& declared() {
   return declaration;
 }
 
-/// With the columns of the drift.
+/// Returns the declaration with the columns of the drift.
 const Declaration& declared_with_drift() {
   static const Declaration declaration = [] {
     Declaration tracked = declared();
@@ -264,7 +264,7 @@ class JungfrauStep final : public Step,
     return {PixelType::i16, Masked::minimum};
   }
   [[nodiscard]] std::unique_ptr<const Reshape> reshape(const Shape& in) const override { return assembly(in); }
-  /// Of an assembled image, steps behind it count for themselves.
+  /// Offers taps of raw images alone: of an assembled image, steps behind it count for themselves.
   [[nodiscard]] bool offers(Tap tap) const override {
     return config_.borders == Borders::raw && declared().offers_tap(tap);
   }

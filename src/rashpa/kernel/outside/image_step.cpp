@@ -29,7 +29,7 @@ bool is_name(std::string_view text) noexcept {
          std::all_of(text.begin(), text.end(),
                      [](char c) { return is_lower(c) || (c >= '0' && c <= '9') || c == '_'; });
 }
-/// Of an array of a profile: capital letters, too, as in I and I_errors.
+/// Returns true when `text` can name an array of a profile: capital letters, too, as in I and I_errors.
 bool is_array_name(std::string_view text) noexcept {
   std::string small(text);
   for (char& c : small) {

@@ -96,7 +96,7 @@ class Library {
     const bool known = plugin->bytes == sizeof(rashpa_plugin) || plugin->bytes == kBytesBeforeProfiles;
     if (plugin->abi == RASHPA_PLUGIN_ABI && known) std::memcpy(&plugin_, plugin, plugin->bytes);
   }
-  /// Only what is needed to read the rest.
+  /// Checks only what is needed to read the rest.
   void check() const {
     if (plugin_.abi != RASHPA_PLUGIN_ABI) {
       refuse(
@@ -168,7 +168,7 @@ std::vector<Column> columns_of(const rashpa_plugin_column* columns, std::uint32_
   return all;
 }
 
-/// Of its profile; without bins where there are more than can be.
+/// Returns the axes of the plugin's profile; an axis with more bins than a profile may have gets none.
 std::vector<Axis> axes_of(const rashpa_plugin& plugin) {
   std::vector<Axis> axes;
   for (std::uint32_t i = 0; i < plugin.profile_axis_count; ++i) {

@@ -357,7 +357,7 @@ TEST(PeakFinder8, images_without_anything_find_nothing) {
   EXPECT_TRUE(all_backends(config(), kShape, bright.data(), delivered(PixelType::u16)).empty());
 }
 
-/// As a unit does it.
+/// Runs the pass as a unit does.
 TEST(PeakFinder8, the_pass_keeps_the_rows_of_each_image) {
   Config small = config();
   const Rings rings = rings_of(small, kShape);

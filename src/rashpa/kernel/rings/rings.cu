@@ -36,7 +36,7 @@ struct ClipOnDevice {
     const double counted = (static_cast<double>(sums.sum_above) + (sums.count - sums.count_above)) / sums.count;
     return {sums.count, mean, !by_scatter ? counted : spread > 0.0 ? spread : 0.0};
   }
-  /// To what lies within `reach` of the mean.
+  /// Narrows the window to values that lie within `reach` of the mean.
   __device__ static void narrow(float& low, float& high, double mean, double reach) {
     const float next_low = nextafterf(static_cast<float>(mean - reach), -INFINITY);
     const float next_high = nextafterf(static_cast<float>(mean + reach), INFINITY);
@@ -198,7 +198,8 @@ std::vector<std::uint16_t> lowest_of(const Rings& rings, const Shape& shape) {
   return lowest;
 }
 
-/// Whether images are counted: pixels that have few values, and not so many rings that counters are more than pixels.
+/// Returns true when values are counted per ring: pixels have few values, and counters need no more than their share of
+/// memory.
 bool counts(const Rings& rings, const Setup& setup) {
   constexpr std::size_t kMostBytes = std::size_t{64} << 20U;
   const bool narrow = with_type(setup.in.type, []<typename T>(T) { return kNarrow<T>; });

@@ -22,7 +22,7 @@ inline constexpr std::uint32_t kRingOthers = 32;    // values of a ring that hav
 inline constexpr std::uint32_t kTileOthers = 16;    // of a ring in a tile
 inline constexpr std::int32_t kLeastOfSigned = -8;  // value of the first bin, where pixels may be negative
 
-/// Between kernels of one stack and the next.
+/// State that kernels of one stack hand to those of the next.
 struct CountedState {
   std::uint32_t skip = 0;  ///< images of this stack are not counted
   std::uint32_t last = 0;  ///< rings of the last stack that could not be counted

@@ -56,7 +56,7 @@ class RingsOpencl : public opencl::OpenclTest {
     }
     return given;
   }
-  /// On a device that the host shares the images with, and on one that it does not.
+  /// Compares a device that the host shares the images with, and one that it does not share them with.
   void expect_same(const Step& step, opencl::Case given) {
     SCOPED_TRACE(testing::Message() << pixel_name(given.format.type) << ", " << given.shape.width << " x "
                                     << given.shape.height);

@@ -19,7 +19,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Floats = hn::ScalableTag<float>;
 
-/// As floats, NaN where masked. Integers of 16 bits and less are exact; those of 32 bits are rounded once.
+/// Loads pixels as floats, NaN where masked. Integers of 16 bits and less are exact; those of 32 bits are rounded once.
 template <typename T>
 struct Values {
   explicit Values(const PhotonRange& range) : least(static_cast<T>(range.least)), most(static_cast<T>(range.most)) {}

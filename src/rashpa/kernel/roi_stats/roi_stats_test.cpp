@@ -96,7 +96,7 @@ TEST(RoiStats, regions_are_read_or_refused_in_words) {
                ConfigError);
 }
 
-/// As a unit does it: blocks of pixels of several images, several workers.
+/// Runs the pass as a unit does: blocks of pixels of several images, several workers.
 TEST(RoiStats, the_pass_finds_what_lies_in_each_region) {
   constexpr std::uint32_t kWidth = 100, kHeight = 97, kPixels = kWidth * kHeight;
   std::mt19937 random(6);

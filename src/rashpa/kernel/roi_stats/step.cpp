@@ -42,7 +42,7 @@ std::vector<Column> columns_of(const std::string& name) {
           {.name = name + "_pixels", .unit = "pixels", .doc = "Pixels that are not masked"}};
 }
 
-/// As all steps have it but for the columns.
+/// Returns the declaration that all steps share, with these columns.
 Declaration declaration_with(std::vector<Column> columns, std::string per) {
   return {.name = "roi_stats",
           .purpose = "sum, mean, least and largest value of named rectangles",

@@ -17,7 +17,8 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::uint32_t kFewest = 3;  // Chauvenet's criterion needs a logarithm above 0
-/// Of a bin: so near below a border, a distance lies on it, and so in the bin above. The largest one lies in the last.
+/// Part of a bin: a distance so near below a border lies on it, and so in the bin above. The largest one lies in the
+/// last.
 constexpr double kOnBorder = 1e-9;
 constexpr double kNarrowest = 1e-9;  ///< of bins, pixels: where all pixels have one distance
 

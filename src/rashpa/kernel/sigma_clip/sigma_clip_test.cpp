@@ -308,7 +308,7 @@ TEST(PeakFinder, a_peak_is_measured_over_its_background) {
   EXPECT_TRUE(find_reference(config, kShape, radii, image.data(), delivered(PixelType::i32)).empty());
 }
 
-/// As a unit does it.
+/// Runs the pass as a unit does.
 TEST(Sparsify, the_pass_keeps_list_and_background_of_each_image) {
   auto config = settings<sparsify::Config>();
   const Radii radii(config, kShape, kOwner);

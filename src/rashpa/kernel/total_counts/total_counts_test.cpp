@@ -81,7 +81,7 @@ TEST(TotalCounts, images_of_every_integer_type_add_up_as_the_reference_does) {
   }
 }
 
-/// As a unit does it: blocks of pixels of several images, several workers.
+/// Runs the pass as a unit does: blocks of pixels of several images, several workers.
 TEST(TotalCounts, the_pass_adds_up_what_its_workers_have_found) {
   constexpr std::size_t kPixels = 10'000;
   std::mt19937 random(6);

@@ -50,7 +50,7 @@ const Declaration& declared() {
   return declaration;
 }
 
-/// From bytes of packed lines to pixels with gaps.
+/// Maps bytes of packed lines to pixels with gaps.
 class Places final : public Reshape {
  public:
   explicit Places(const Config& config) : config_(config) {}
@@ -79,7 +79,7 @@ class Places final : public Reshape {
   }
 
  private:
-  /// Of the first or last pixel that has bits in that byte of a line.
+  /// Returns the column of the first, or last, pixel that has bits in this byte of a line.
   [[nodiscard]] std::uint32_t column(std::uint32_t byte, bool last = false) const noexcept {
     const std::uint32_t module = byte / config_.line_bytes(), within = byte % config_.line_bytes();
     const std::uint32_t bit = within * 8 + (last ? 7 : 0);

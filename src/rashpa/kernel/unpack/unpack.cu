@@ -29,7 +29,7 @@ struct Plan {
   bool gaps = false;
 };
 
-/// Of some consecutive pixels: which counter is the first one's, and how many pixels of its module's line follow it.
+/// Source of consecutive pixels: the counter of the first one, and how many pixels of its module's line follow it.
 struct Source {
   std::uint32_t counter = 0;
   std::uint32_t follow = 0;  // itself included; 0: the pixel is of a gap

@@ -68,7 +68,7 @@ TEST(Unpack, vectors_of_every_kind_are_as_the_reference_and_stay_inside) {
   }
 }
 
-/// As a unit does it: blocks of bytes of the packed images, several of them.
+/// Runs the pass as a unit does: blocks of bytes of several packed images.
 TEST(Unpack, modules_go_to_their_places_and_gaps_are_masked) {
   const Config config{Bits::twelve, 40, 30, 2, 2, 3, 5};
   const Shape packed = config.packed(), made = config.made();

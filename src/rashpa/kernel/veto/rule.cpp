@@ -61,7 +61,8 @@ std::string_view range_of(Column::Type type) noexcept {
   }
 }
 
-/// Of a comparison of a column with a number: true or false when it is that for every value of the column.
+/// Returns the result of comparing a column with a number where each value of the column gives the same one; else
+/// nullopt.
 std::optional<bool> always(Code code, const Bounds& column, double number) noexcept {
   const bool none = number < column.least || number > column.most || (column.whole && number != std::floor(number));
   switch (code) {
@@ -99,7 +100,7 @@ Code mirrored(Code code) noexcept {
   }
 }
 
-/// By recursive descent; makes operations in the order in which they are done.
+/// Compiles by recursive descent; makes operations in the order in which they are done.
 class Compiler {
  public:
   Compiler(std::string_view text, std::optional<std::span<const Column>> columns) : text_(text), columns_(columns) {

@@ -29,7 +29,7 @@ struct Decided final : ArrivalOutput {
   std::array<std::uint64_t, 4> counts{};
 };
 
-/// Of few images, that are dealt among receivers.
+/// Returns a DTP of few images, which are dealt among receivers.
 ReceiverDtp dealt_dtp() {
   ReceiverDtp dtp = testing::small_dtp(3, 4, kLines, kBytes, kSlots);
   dtp.dealt = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// In place of card_ends.cpp where the build leaves cards out.
+/// Stands in for card_ends.cpp where the build leaves cards out.
 #include "rashpa/core/components.hpp"
 #include "rashpa/link/factory/factory.hpp"
 

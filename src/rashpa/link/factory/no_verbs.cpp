@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// In place of verbs_ends.cpp where the build leaves verbs out.
+/// Stands in for verbs_ends.cpp where the build leaves verbs out.
 #include "rashpa/core/components.hpp"
 #include "rashpa/link/factory/ends.hpp"
 

@@ -18,7 +18,7 @@ using card::registers::FaultKind;
 constexpr std::uint32_t kEthernet = 14, kIpv4 = 20, kIpv6 = 40, kUdp = 8;
 constexpr std::uint32_t kBehindId = 14;  // of an IPv4 header
 
-/// Whether a check of the ICRC that lets any identification pass finds bit `bit` of a payload flipped.
+/// Returns true when a check of the ICRC that lets any identification pass finds bit `bit` of a payload flipped.
 bool found(std::uint32_t headers, std::uint32_t bytes, std::uint32_t bit) {
   const std::uint32_t padded = bytes + wire::pad_of(bytes);
   std::vector<std::byte> behind(padded - bit / 8);  // from its byte to the ICRC

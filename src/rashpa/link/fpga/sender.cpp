@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::int64_t kNapUs = 50;
 
-/// Whether a socket of this machine has this address and port.
+/// Returns true when a socket of this machine has this address and port.
 bool taken(const wire::Address& address) {
   const int fd = socket(address.v6() ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return false;

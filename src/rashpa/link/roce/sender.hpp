@@ -24,8 +24,8 @@ struct SenderConfig {
   std::uint64_t slots = 0;          ///< of the receiver; 0: credits are not bounded
   std::uint64_t images = 0;         ///< of the run; the fate log has one entry each
   std::uint64_t payload_bytes = 0;  ///< of one image; sizes the fault model
-  /// Towards an RNIC: where its credits come in, shared by all DTPs of this address. Null: they come to the sender's
-  /// own socket, as a user-space receiver's do.
+  /// Listener for the credits of an RNIC, shared by all DTPs of this address. Null: they come to the sender's own
+  /// socket, as a user-space receiver's do.
   std::shared_ptr<CreditListener> credits{};
   std::optional<FaultConfig> faults{};  ///< injected at packet level when given
   RcTimers timers{};                    ///< rc

@@ -11,7 +11,7 @@ namespace rashpa::link {
 /// sent nothing more than that (decision 0124). Used by the DTP's thread.
 class SenderWindow {
  public:
-  /// After so long without news a message goes that asks for some.
+  /// Silence after which a message asks for news.
   static constexpr std::uint32_t kSilenceUs = 500'000;
 
   /// `bytes` 0: always open. `silence_us` 0: repetitions can be seen, and nothing else is waited for.

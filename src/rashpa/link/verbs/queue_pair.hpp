@@ -26,7 +26,7 @@ class CompletionQueue {
   [[nodiscard]] int file() const noexcept { return channel_ != nullptr ? channel_->fd : -1; }
   /// Asks for one wake-up; poll() again before sleeping.
   void arm() noexcept;
-  /// After the file was readable.
+  /// Takes the event for which the file became readable.
   void take_event() noexcept;
 
  private:

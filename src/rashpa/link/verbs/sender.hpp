@@ -29,8 +29,8 @@ struct SenderConfig {
   Poll poll = Poll::event;
   std::uint32_t dtp = 0;    ///< DTP id
   std::uint64_t slots = 0;  ///< of the receiver; 0: credits are not bounded
-  /// Without news for so long, one message goes that asks for some. Credits are words in memory: whether one was
-  /// repeated nobody can see.
+  /// Silence after which one message asks for news. Credits are words in memory: whether one was repeated nobody can
+  /// see.
   std::uint32_t window_timeout_us = SenderWindow::kSilenceUs;
 };
 

@@ -98,8 +98,8 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
     const Life now = life();
     return now == Life::done || now == Life::left;
   }
-  /// After close(), now and then until done(): leaves a sink behind that does not come back. Does what a prompt sink
-  /// still has to do.
+  /// Leaves a sink behind that does not come back, and does what a prompt sink still has to do. Called after close(),
+  /// now and then until done().
   void watch(std::int64_t now) noexcept;
   void join() noexcept;
 
@@ -200,8 +200,8 @@ class SinkLine : public std::enable_shared_from_this<SinkLine> {
 
 using SinkLines = std::vector<std::shared_ptr<SinkLine>>;
 
-/// After close() of all of them: returns when each has completed its output, or was left behind. Bounded by the sinks
-/// that wait, and by the patience with those that may drop.
+/// Returns when each sink has completed its output, or was left behind; called after close() of all of them. Bounded by
+/// the sinks that wait, and by the patience with those that may drop.
 void finish(const SinkLines& lines) noexcept;
 
 /// The books of a buffer: `decided` as the sinks were offered them, `lost` accepted images that are errored after all.

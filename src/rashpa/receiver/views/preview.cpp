@@ -10,7 +10,7 @@ namespace rashpa::receiver {
 
 namespace {
 
-/// Whether something has come out of the pipeline: pixels, their chunk, or a list.
+/// Returns true when something has come out of the pipeline: pixels, their chunk, or a list.
 bool is_made(const StackImage& image) noexcept {
   return image.pixels != nullptr || !image.chunk.empty() || image.sparse.index != nullptr;
 }

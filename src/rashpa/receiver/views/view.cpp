@@ -11,7 +11,7 @@ namespace rashpa::receiver {
 
 namespace {
 
-/// In what the largest of pixels is looked for: one value below all that they can have says that there is none.
+/// Type in which the largest pixel is looked for: one value below all that pixels can have says that there is none.
 template <typename Pixel>
 using Wide = std::conditional_t<(sizeof(Pixel) < 4), std::int32_t, float>;
 

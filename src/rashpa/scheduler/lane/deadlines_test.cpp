@@ -23,7 +23,7 @@ struct Timed {
   void come(std::size_t dtp, std::uint64_t from, std::uint64_t end, bool heard = true) {
     for (std::uint64_t index = from; index < end; ++index) deadlines.came(dtp, index, heard);
   }
-  /// Of the stack that begins with image `first`.
+  /// Returns the answer of Deadlines::given_up() for the stack that begins with image `first`.
   std::optional<std::uint64_t> given_up(std::uint64_t first = 0, bool end_known = true) {
     return deadlines.given_up(first, first + 4, {12, end_known});
   }

@@ -32,7 +32,7 @@ struct Ringed {
     config.slice = slice;
     return config;
   }
-  /// As a lane does it; the arrival as it counts.
+  /// Takes an arrival as a lane does; returns it as it counts.
   link::Arrival take(const link::Arrival& come) {
     ring.open_to(come.index, 12);
     const link::Arrival arrival = ring.agrees(come) ? come : ring.refused(come);

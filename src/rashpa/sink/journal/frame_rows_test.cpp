@@ -117,7 +117,7 @@ TEST(FrameRows, columns_of_the_header_say_nothing_of_images_that_nobody_had) {
   EXPECT_EQ(read.scalar(1, 0), Scalar{});
 }
 
-/// As versions before this wrote it: three numbers in the row, no columns behind the header.
+/// Writes the journal as earlier versions did: three numbers in the row, no columns behind the header.
 TEST(FrameRows, a_journal_of_an_earlier_version_is_read) {
   struct OldHeader {
     std::uint64_t magic = 0x314C4E4A41485352;

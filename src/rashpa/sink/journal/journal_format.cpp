@@ -25,7 +25,7 @@ std::vector<std::string> split(const std::string& text, char at) {
   return parts;
 }
 
-/// Of a text of digits; 0 when it is none.
+/// Returns the number that a text of digits begins with; 0 when it has none.
 std::uint32_t number_of(const std::string& text) noexcept {
   std::uint32_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);

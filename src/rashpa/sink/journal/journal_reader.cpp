@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::size_t kPiece = 1U << 18U;  // bytes read at a time, at least
 
-/// Whether what a row says exists: it may come from anywhere.
+/// Returns true when a row's enumerators exist; the row may come from anywhere.
 bool is_possible(const FrameRow& row) noexcept {
   return row.completeness <= Completeness::missing && static_cast<std::uint8_t>(row.decision) <= 3 &&
          static_cast<std::size_t>(row.error) < kErrorReasons;
 }
 
-/// Of a row of version 1, whether kernels have seen its pixels: darks and refused partial images are vetoed without a
-/// look.
+/// Returns true when kernels have seen the pixels of a row of version 1: darks and refused partial images are vetoed
+/// without a look.
 bool was_processed(const FrameRow& row) noexcept {
   if (row.decision == Decision::none) return false;
   return row.reason != VetoReason::dark && row.reason != VetoReason::partial;

@@ -117,7 +117,7 @@ class RawStore final : public ImageStore {
   void wait_for_syncs();
   void close_full_parts();
   void give_up(std::size_t number, const std::string& why);
-  /// Once the run has begun, and with it the name is the last one.
+  /// Returns the name of a part. Called once the run has begun: from then on the name does not change.
   const std::filesystem::path& path_of(std::size_t part) {
     if (paths_[part].empty()) paths_[part] = files_.data(part + 1);
     return paths_[part];
@@ -322,7 +322,7 @@ bool RawStore::poll() {
   return std::exchange(changed_, false);
 }
 
-/// Of what put() has stored so far. Images go on while it waits for their writes.
+/// Chooses up to kMostDirty files, with images that put() has stored so far, for the next sync. Images go on meanwhile.
 void RawStore::prepare_sync() {
   flush_run();
   std::size_t dirty = 0;

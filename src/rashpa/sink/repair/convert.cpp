@@ -152,7 +152,7 @@ class Mover {
   std::vector<ErrorReason> results_;
 };
 
-/// When the run ended, as its complete master says; empty: it does not.
+/// Returns when the run ended, as its complete master says; empty when it does not.
 std::string end_of(const fs::path& master) {
   const h5::Handle file(H5Fopen(master.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "open " + master.string());
   return h5::read_text(h5::open_group(file.get(), "entry").get(), "end_time");

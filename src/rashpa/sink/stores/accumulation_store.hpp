@@ -26,7 +26,7 @@ class AccumulationStore {
   /// Appends the windows that have ended, if any, and brings them to the file. The first reason why that failed in
   /// `error`; the next window is tried again. Does not throw.
   void put(const Accumulated& windows, std::string& error);
-  /// After the last put(): completes the file and brings it to the disk. As put().
+  /// Completes the file after the last put(), and brings it to the disk. Errors as of put().
   void settle(std::string& error);
   [[nodiscard]] std::uint64_t bytes_stored() const noexcept { return bytes_stored_; }
 

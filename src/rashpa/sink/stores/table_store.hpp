@@ -35,8 +35,8 @@ class TableStore {
   bool put(const StackImage& image, std::string& error);
   /// Brings the rows to the file; of the images that put() has taken, how many have all theirs there.
   std::uint64_t flush(std::string& error);
-  /// After the last put(): completes the file, brings it to the disk and looks what is in it: rows of each table that
-  /// can be read. The first reason in `error`. Does not throw.
+  /// Completes the file after the last put(), brings it to the disk and looks what is in it. Returns the rows of each
+  /// table that can be read. Puts the first reason into `error`. Does not throw.
   TableRows settle(std::string& error);
   [[nodiscard]] std::uint64_t bytes_stored() const noexcept;
 
@@ -78,8 +78,8 @@ using Reading = std::uint64_t (*)(const std::filesystem::path& path, const char*
 /// process that was killed.
 TableRows readable_rows(const std::filesystem::path& path, const Results& results, Reading read);
 
-/// Likewise, where the run has tables; none of a file that is not there, or damaged. Throws RefusedError when the
-/// system does not let it be opened.
+/// Returns the rows of each table that can be read, where the run has tables; none of a file that is not there, or
+/// damaged. Throws RefusedError when the system does not let it be opened.
 TableRows readable_tables(const std::filesystem::path& path, const Results& results);
 
 /// Writes into the master /entry/rashpa/tables/<name> with `ptr` and links to the columns. Throws FileError.

@@ -28,7 +28,7 @@ constexpr unsigned kLastPort = 65535;
 constexpr std::int64_t kAnswerNs = 100'000'000;  // a process that takes longer stands still: waited for once
 constexpr std::int64_t kLookNs = 10'000'000;
 constexpr std::chrono::milliseconds kLinger{7000};  // queued messages have five seconds to leave
-/// For the process that sends: itself, its libraries, and the memory of strangers.
+/// Limit of memory of the process that sends: itself, its libraries, and the connections of strangers.
 constexpr std::uint64_t kMemoryBytes = std::uint64_t{1} << 30U;
 
 std::vector<publish::Listener> listeners_of(const LaneConfig& config) {
@@ -48,7 +48,7 @@ std::vector<publish::Listener> listeners_of(const LaneConfig& config) {
   return all;
 }
 
-/// Of a child that has gone, between two: nobody is there.
+/// Clears the words of a child that has gone, before the next one begins: no consumer is connected.
 void forget_child(StreamWords& words) {
   words.open.store(0);
   words.has_start.store(0);

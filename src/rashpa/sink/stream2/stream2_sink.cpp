@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{5};  // for a consumer whose queue has no room for the end
 constexpr std::chrono::milliseconds kPause{2};
-/// Beyond pixels: numbers of the pipeline and lost lines of an image; texts of a start, the run file among them.
+/// Room beyond pixels: numbers of the pipeline and lost lines of an image; texts of a start, the run file among them.
 constexpr std::uint64_t kUsualHead = 1U << 16U;
 constexpr std::uint64_t kLargestHead = 16U << 20U;
 constexpr std::uint64_t kMaskPixelBytes = 4;
@@ -84,7 +84,8 @@ void Stream2Sink::wait_for_consumers() {
   while (std::chrono::steady_clock::now() < until && !all()) std::this_thread::sleep_for(kPause);
 }
 
-/// To the process that sends, which gives it to newcomers; one that has just begun does not know it.
+/// Sends the start message to the process that sends, which gives it to newcomers; one that has just begun does not
+/// know it.
 void Stream2Sink::send_start() {
   if (!lane_.owes_start()) return;
   stream2::write_start(cbor_, series_, output_, metadata_);
@@ -161,7 +162,7 @@ void Stream2Sink::close(const Books& books) {
   send_ends(&books);
 }
 
-/// To all that have the start; a queue that has no room for it is waited for a little.
+/// Sends the end message to all consumers that have the start; waits a little for a queue that has no room for it.
 void Stream2Sink::send_ends(const Books* books) {
   if (std::exchange(ended_, true)) return;
   send_start();

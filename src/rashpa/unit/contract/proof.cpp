@@ -141,7 +141,7 @@ bool lost(std::uint64_t image) { return spoilt(image) || changed(image); }
 /// … and right behind it.
 bool late(std::uint64_t image) { return image % 3 == 0 && !lost(image); }
 
-/// As a lane whose sources do not ask whether a slot is free.
+/// Guards slots as a lane does whose sources do not ask whether a slot is free.
 class Guard final : public SlotGuard {
  public:
   [[nodiscard]] bool overwritten(const StackImage& image) const noexcept override {

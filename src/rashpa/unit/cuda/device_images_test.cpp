@@ -57,7 +57,7 @@ struct Rings {
     layout.images = there.as<std::byte>();
     layout.images_in = ImagesIn::device;
   }
-  /// As a link and the scheduler do it: new images, which the host sees or does not.
+  /// Fills the stack as a link and the scheduler do: new images, which the host sees or does not.
   void fill(Stack& stack, std::uint64_t number) {
     static const jungfrau::Config config = calibration();
     stack.number = number;

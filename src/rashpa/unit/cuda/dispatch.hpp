@@ -22,8 +22,8 @@ class Dispatch {
   virtual cudaError_t submit(std::uint32_t slot, std::uint32_t ticket) noexcept = 0;
   /// An error that ended the work of `slot`; cudaErrorNotReady while nothing has ended, cudaSuccess when it is idle.
   [[nodiscard]] virtual cudaError_t look(std::uint32_t slot) const noexcept = 0;
-  /// Whatever waits is let go, without work; returns when the device has nothing more of this unit, or after
-  /// `kStopNs`. Nothing may be submitted afterwards.
+  /// Lets all that waits go, without work; returns when the device has nothing more of this unit, or after `kStopNs`.
+  /// Nothing may be submitted afterwards.
   virtual void stop() noexcept = 0;
   static constexpr std::int64_t kStopNs = 5'000'000'000;
 };

@@ -105,7 +105,7 @@ void tell_failures() {
   }
 }
 
-/// In a process of its own: 0 when nothing was found wrong.
+/// Runs `body` in a process of its own, and expects that it finds nothing wrong: exit status 0.
 template <typename Body>
 void alone(const Body& body) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");

@@ -18,7 +18,8 @@ class Joiner {
   virtual ~Joiner() = default;
   /// Bit a: members leave the parts of accumulation a in memory of their devices.
   [[nodiscard]] virtual std::uint32_t on_device() const noexcept { return 0; }
-  /// At set-up: quantities of accumulation `number` will go somewhere into this memory, which outlives the joiner.
+  /// Tells at set-up that quantities of accumulation `number` will go somewhere into this memory, which outlives the
+  /// joiner.
   virtual void writes_into(std::size_t number, std::span<std::byte> results) {
     static_cast<void>(number), static_cast<void>(results);
   }

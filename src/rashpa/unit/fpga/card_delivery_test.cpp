@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Out of the memory of a card that is a directory of plain files; lists of a whole card are in sim/card.
+/// Delivers out of the memory of a card that is a directory of plain files; lists of a whole card are in sim/card.
 #include "rashpa/unit/fpga/card_delivery.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// In place of fpga_unit.cpp where the build leaves cards out.
+/// Stands in for fpga_unit.cpp where the build leaves cards out.
 #include "rashpa/core/components.hpp"
 #include "rashpa/unit/fpga/fpga_unit.hpp"
 

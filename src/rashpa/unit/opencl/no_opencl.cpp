@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// In place of opencl_unit.cpp where the build leaves OpenCL out.
+/// Stands in for opencl_unit.cpp where the build leaves OpenCL out.
 #include "rashpa/core/components.hpp"
 #include "rashpa/unit/opencl/opencl_unit.hpp"
 

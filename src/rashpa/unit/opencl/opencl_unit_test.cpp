@@ -100,7 +100,7 @@ class Gate {
   void open() noexcept {
     if (event_ != nullptr) function<decltype(&clSetUserEventStatus)>("clSetUserEventStatus")(event_, CL_COMPLETE);
   }
-  /// As a pass: later steps wait.
+  /// Enqueues as a pass does, behind an event that stays open: later steps wait.
   cl_int enqueue(cl_command_queue queue) noexcept {
     if (!shut_ || event_ != nullptr) return CL_SUCCESS;
     cl_context context = nullptr;

@@ -61,7 +61,7 @@ SlotsInPlace slots_of(const Device& device, const Steps& steps, const Layout& la
   return {device, layout, places, queue};
 }
 
-/// Whether the image is there for the step.
+/// Returns true when the image has not been vetoed and has not failed before this step.
 bool is_there_for(const ImageBooks& books, std::size_t step) noexcept {
   return (books.verdict == 0 || books.step >= step) && (books.failed == 0 || books.failed > step);
 }
@@ -196,7 +196,8 @@ cl_int StackWork::compute(std::uint32_t bench, const Stack& stack) noexcept {
   return code != CL_SUCCESS ? code : api().marker(compute_.get(), 0, nullptr, flight.computed.fill());
 }
 
-/// Behind step `step`, images that are only learned from go on, whatever it says of them, as far as steps learn.
+/// Lets images go on behind step `step` that kernels only learn from, as far as steps learn, whatever the step says of
+/// them.
 cl_int StackWork::let_darks_on(std::size_t step, std::uint32_t bench, const Stack& stack) noexcept {
   static_assert(offsetof(ImageBooks, verdict) == offsetof(ImageBooks, work) + 1);
   const std::span<const std::uint8_t> work = memory_.work(bench);

@@ -39,8 +39,8 @@ class StackWork {
   cl_int start(std::uint32_t bench, const Stack& stack, std::span<const std::uint8_t> work) noexcept;
   /// CL_COMPLETE when what the leg has found is there; above it while it is not; below: an error.
   [[nodiscard]] cl_int decided(std::uint32_t bench) const noexcept { return status(flights_[bench].decided); }
-  /// Then: the host's part of the leg. True when another leg is to be put into the queues, by go_on(), in the order of
-  /// the stacks: kernels keep what is added up from one to the next.
+  /// Does the host's part of the leg, after it was decided. Returns true when another leg is to be put into the queues,
+  /// by go_on(), in the order of the stacks: kernels keep what is added up from one to the next.
   bool settle(std::uint32_t bench, Stack& stack) noexcept;
   cl_int go_on(std::uint32_t bench, const Stack& stack) noexcept;
   /// How many legs of the stack at `bench` have been put into the queues.

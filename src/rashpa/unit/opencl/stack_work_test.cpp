@@ -27,7 +27,7 @@ class StackWorkTest : public testing::OnDevice {
       std::fill_n(pixels, 64 * 16, value);
     }
   }
-  /// Of images whose counts are at least 1500: the second and the third.
+  /// Returns steps that accept images with at least 1500 counts: the second and the third.
   [[nodiscard]] Steps steps() const {
     return steps_of({{kernel::total_counts::step_of({.min_counts = 1500})}}, ring.layout);
   }

@@ -134,7 +134,7 @@ TEST_F(AzimuthalCuda, any_number_of_bins_and_of_images) {
   }
 }
 
-/// As large as they come, in every pixel: nothing overflows.
+/// Gives every pixel the largest counts of its type: nothing overflows.
 TEST_F(AzimuthalCuda, the_largest_counts_are_summed_exactly) {
   for (const PixelType type : photon_types()) {
     with_type(type, [&]<typename T>(T) {

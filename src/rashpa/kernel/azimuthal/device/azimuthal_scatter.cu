@@ -125,14 +125,15 @@ struct Pixels {
       }
     }
   }
-  /// As an unsigned number, a negative value is large.
+  /// Returns pixel `k` as an unsigned number, in which a negative value is large.
   __device__ __forceinline__ std::uint32_t operator[](unsigned k) const {
     constexpr unsigned kInWord = 4 / sizeof(T);
     return static_cast<std::make_unsigned_t<T>>(words[k / kInWord] >> (k % kInWord * 8 * sizeof(T)));
   }
 };
 
-/// By the first warp: how many images are to be processed; those with ranks from `first` to `last` go to `chosen`.
+/// Returns how many images are to be processed; puts those with ranks from `first` to `last` into `chosen`. Called by
+/// the first warp.
 __device__ std::uint32_t choose(const DeviceStack& stack, std::uint32_t first, std::uint32_t last,
                                 std::uint32_t* chosen) {
   std::uint32_t before = 0;

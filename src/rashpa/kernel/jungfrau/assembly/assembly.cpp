@@ -13,7 +13,7 @@ namespace rashpa::kernel::jungfrau {
 
 namespace {
 
-/// Of a column, or a row, of a module of `whole` of them: whether the one before, or behind, is its other half.
+/// Returns true when the column, or row, before (or behind) this one is its other half, in a module of `whole` of them.
 constexpr bool wide_before(std::uint32_t at) noexcept { return at > 0 && at % kChip == 0; }
 constexpr bool wide_behind(std::uint32_t at, std::uint32_t whole) noexcept {
   return at % kChip == kChip - 1 && at + 1 < whole;

@@ -195,8 +195,8 @@ namespace rashpa::kernel::jungfrau {
 HWY_EXPORT(assemble_impl);
 
 namespace {
-/// Of a worker: a chunk of several images, a line, its twin. Not a power of two, so that workers do not meet in the
-/// sets of a cache.
+/// Scratch pixels of one worker: a chunk of several images, a line, its twin. Not a power of two, so that workers do
+/// not meet in the sets of a cache.
 constexpr std::size_t kScratchPixels = std::size_t{16} * 4096 + std::size_t{4} * 4096 + 256;
 }  // namespace
 

@@ -24,7 +24,7 @@ class Random {
   }
   std::uint32_t below(std::uint32_t end) noexcept { return static_cast<std::uint32_t>((next() >> 32U) * end >> 32U); }
   double uniform() noexcept { return static_cast<double>(next() >> 11U) * 0x1p-53; }
-  /// About normal: the sum of four uniform numbers, scaled.
+  /// Returns an about normal number: the sum of four uniform numbers, scaled.
   double normal() noexcept { return (uniform() + uniform() + uniform() + uniform() - 2.0) * std::numbers::sqrt3; }
 
  private:

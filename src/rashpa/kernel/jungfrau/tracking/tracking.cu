@@ -142,7 +142,8 @@ __global__ void __launch_bounds__(kThreads)
   at_variances[1] = {variance[4], variance[5], variance[6], variance[7]};
 }
 
-/// Behind the last pixel of a stack: blocks with a part of the image each.
+/// Measures how far pedestals are from their start, after the last pixel of a stack; each block takes a part of the
+/// image.
 __global__ void __launch_bounds__(kThreads) look(TrackerState* tracker, std::uint32_t* bins, const float* pedestals,
                                                  const float* start, const float* inverse_sigma, std::uint32_t pixels) {
   if (tracker->begun == 0 || tracker->looking == 0) return;

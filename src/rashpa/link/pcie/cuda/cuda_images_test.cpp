@@ -75,7 +75,7 @@ class CudaImages : public ::testing::Test {
   [[nodiscard]] std::unique_ptr<Sender> sender(Senders& senders, std::uint64_t images) const {
     return senders.make({.destination = receiver_->endpoints()[0], .id = 5, .images = images});
   }
-  /// Whether the slot of image `index` holds it, and nothing beside its lines was written.
+  /// Succeeds when the slot of image `index` holds it, and nothing beside its lines was written.
   [[nodiscard]] ::testing::AssertionResult holds(const Detector& detector, std::uint64_t index) const {
     const Placement& p = detector.dtp.placement;
     const std::vector<std::byte> slot =

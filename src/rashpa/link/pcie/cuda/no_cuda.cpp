@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// In place of cuda_source.cpp and cuda_images.cpp where the build leaves CUDA out.
+/// Stands in for cuda_source.cpp and cuda_images.cpp where the build leaves CUDA out.
 #include "rashpa/core/components.hpp"
 #include "rashpa/link/pcie/cuda/cuda_images.hpp"
 #include "rashpa/link/pcie/cuda/cuda_source.hpp"

@@ -32,7 +32,7 @@ struct SmallShared : Watched {
   RunRoom runs[kRuns];
 };
 
-/// Behind SmallShared, in dynamic shared memory. Each thread reads only what it has put there, but for `numbers`.
+/// Room in dynamic shared memory, behind SmallShared. Each thread reads only its own entries, but for `numbers`.
 struct Room {
   float2* other;   // [G1, G2][of a thread][thread]: calibration
   uint4* photons;  // [image][thread]: of images that are listed

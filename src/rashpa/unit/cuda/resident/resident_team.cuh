@@ -23,7 +23,7 @@ using OnSystem = ::cuda::atomic_ref<T, ::cuda::thread_scope_system>;
 template <typename T>
 using OnBlock = ::cuda::atomic_ref<T, ::cuda::thread_scope_block>;
 
-/// Between warps of a block that watch, and those that they let go.
+/// Words between warps of a block that watch and those that they let go.
 struct Watched {
   unsigned long long claimed;  ///< of the block that watches: the last ticket; kClosed: there will be no other
   std::uint64_t go;            ///< one block: the trigger as it was seen
