@@ -6,9 +6,14 @@ The functions are made of the kernels' own declarations, and tools/make_kernels.
 
     >>> import numpy as np, rashpa.kernel
     >>> images = np.array([[[0, 7], [3, 0]], [[1, 0], [0, 0]]], np.uint16)
-    >>> found = rashpa.kernel.csr(images, threshold=3, capacity=1.0)
-    >>> found[0].list
+
+`csr` lists the pixels with a threshold or more:
+
+    >>> rashpa.kernel.csr(images, threshold=3, capacity=1.0)[0].list
     PixelList(index=array([1, 2], dtype=uint32), value=array([7, 3], dtype=uint16))
+
+A kernel that decides says which images it accepts:
+
     >>> rashpa.kernel.bragg_count(images, threshold=3, min_pixels=2).accepted
     array([0])
 """
