@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts defects back, one after the other, and counts the seeds until the simulator finds each.
 
-Usage: simulate_mutants.py [--seeds N] [NAME…]. The defects are the patches of `tests/simulation/mutants`; without names, all. Each is applied to the tree, the
+Usage: simulate_mutants.py [--seeds N] [NAME…]. The defects are the patches below `tests/simulation/mutants`; without names, all. Each is applied to the tree, the
 program is built, seeds 1 … N are played, and the tree is as before. Prints a row of a table for each; exit 1 when one is not found or does not apply.
 """
 
@@ -52,7 +52,10 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=10_000)
     parser.add_argument("names", nargs="*")
     asked = parser.parse_args()
-    files = [MUTANTS / f"{name}.patch" for name in asked.names] or sorted(MUTANTS.glob("*.patch"))
+    known = {file.stem: file for file in sorted(MUTANTS.rglob("*.patch"))}
+    if strange := [name for name in asked.names if name not in known]:
+        parser.error(f"{', '.join(strange)}: no such defect; take names of patches below {MUTANTS.relative_to(ROOT)}")
+    files = [known[name] for name in asked.names] or list(known.values())
     missed = 0
     print("| defect | seeds | found as |\n|---|---|---|", flush=True)
     for file in files:
