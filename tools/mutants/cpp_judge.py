@@ -18,6 +18,7 @@ BUILD = ROOT / "build" / "release"
 SIMULATION = "rashpa_simulation"
 SHORTEST_S = 10
 LONGER = 10  # times as long as without a change: it does not end
+UNBOUNDED_S = 3600.0
 _WITH_VALUE = ("-o", "-MF", "-MT", "-include", "-c")
 _NOT_KEPT = ("-MD", "-fpch-preprocess", "-Winvalid-pch", "-Werror")
 
@@ -73,7 +74,8 @@ class Program:
     words: list[str]
     link: list[str] = field(init=False)
     objects: dict[str, tuple[Path, list[str]]] = field(init=False)
-    longest_s: float = field(default=600, init=False)
+    longest_s: float = field(default=UNBOUNDED_S, init=False)
+    took_s: float = field(default=0, init=False)  # the last time
 
     def prepare(self, file: Path) -> None:
         """Find its commands, and the objects that change with the file."""
@@ -96,8 +98,26 @@ class Program:
         names = [f"{file.stem}.cpp.o", f"{file.stem}_test.cpp.o"] if file.suffix == ".hpp" else [f"{file.name}.o"]
         return Path(made).name in names
 
+    def limited(self, file: Path) -> float:
+        """Set the seconds after which it hangs, by the time that it takes now without a change, and return them."""
+        self.longest_s = UNBOUNDED_S
+        if (fate := self.asked(file, file.read_text())) != "survived":
+            raise SystemExit(f"{file}: {self.name}: {fate} without a change; first mend it")
+        self.longest_s = max(SHORTEST_S, LONGER * self.took_s)
+        return self.longest_s
+
+    def fate(self, file: Path, text: str) -> str:
+        """Return the fate of a changed text: `killed`, `hung`, `survived`, or `not compiled`."""
+        fate = self.asked(file, text)
+        if fate == "hung":
+            # By itself, or because the machine has more to do: then it takes longer without a change, too.
+            limit = self.longest_s
+            if self.limited(file) > limit:
+                fate = self.asked(file, text)
+        return fate
+
     def asked(self, file: Path, text: str) -> str:
-        """Return the fate of a changed text: `killed`, `survived`, or `not compiled`."""
+        """Return the fate of a changed text, within the present limit."""
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             program = folder / "program"
@@ -116,11 +136,13 @@ class Program:
                 link.insert(next(i for i, word in enumerate(link) if word.endswith(".o")), new)
             if subprocess.run(link, cwd=BUILD, capture_output=True, check=False).returncode:  # noqa: S603
                 return "not compiled"
+            began = time.monotonic()
             try:
                 asked = [str(program), *self.words]
                 done = subprocess.run(asked, cwd=ROOT, capture_output=True, timeout=self.longest_s, check=False)  # noqa: S603
             except subprocess.TimeoutExpired:
-                return "killed"
+                return "hung"
+            self.took_s = time.monotonic() - began
             return "killed" if done.returncode else "survived"
 
 
@@ -135,16 +157,13 @@ class CppJudge:
             self.programs_.append(Program(SIMULATION, ["--seeds", str(seeds), "--most-failures", "1", "--jobs", "1"]))
         for program in self.programs_:
             program.prepare(file)
-            began = time.monotonic()
-            if program.asked(file, file.read_text()) != "survived":
-                raise SystemExit(f"{file}: {program.name} fails without a change")
-            program.longest_s = max(SHORTEST_S, LONGER * (time.monotonic() - began))
+            program.limited(file)
 
     def fate(self, text: str) -> str:
         """Return the fate of a changed text."""
         fates = []
         for program in self.programs_:
-            fates.append(program.asked(self.file_, text))
+            fates.append(program.fate(self.file_, text))
             if fates[-1] != "survived":
                 break
         return fates[-1]

@@ -18,6 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SHORTEST_S = 20
 LONGER = 10  # times as long as without a change: it does not end
+UNBOUNDED_S = 3600.0
 OPTIONS = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header"]
 
 
@@ -31,24 +32,43 @@ def codes_of(code: CodeType) -> list[CodeType]:
 
 
 class PythonJudge:
-    """Asks the tests of a module of rashpa: those of its name, and those that are told."""
+    """Asks the tests of a module of rashpa: those of its name, and those that are told; then `whole`, tests of runs, about the changes that these leave."""
 
-    def __init__(self, file: Path, tests: list[str]) -> None:
+    def __init__(self, file: Path, tests: list[str], whole: list[str]) -> None:
         self.file_ = file
         folder = file.parent.relative_to(ROOT / "python" / "rashpa").parts
         near = ROOT / "python" / "tests" / folder[0] / f"test_{file.stem}.py"
-        self.tests_ = [str(path) for path in dict.fromkeys([near, *(ROOT / test for test in tests)]) if path.exists()]
-        if not self.tests_:
+        runs = [ROOT / test for test in whole]
+        unit = [path for path in dict.fromkeys([near, *(ROOT / test for test in tests)]) if path.exists()]
+        self.tiers_ = [[str(path) for path in tier] for tier in ([path for path in unit if path not in runs], runs)]
+        if not any(self.tiers_):
             raise SystemExit(f"{file}: no tests; name them in sources.toml")
         os.chdir(ROOT)
         importlib.import_module(".".join(file.relative_to(ROOT / "python").with_suffix("").parts))
         # As pytest's own would be: modules that have been here are not imported again, and files are not written.
         sys.dont_write_bytecode = True
-        self.longest_s_ = 600.0
+        self.limits_ = [self.limit(tier) for tier in self.tiers_]
+
+    def limit(self, tests: list[str]) -> float:
+        """Return the seconds after which tests hang, by the time that they take now without a change."""
         began = time.monotonic()
-        if self.fate(file.read_text()) != "survived":
-            raise SystemExit(f"{file}: its tests fail without a change")
-        self.longest_s_ = max(SHORTEST_S, LONGER * (time.monotonic() - began))
+        if (fate := self.asked(tests, self.file_.read_text(), UNBOUNDED_S)) != "survived":
+            raise SystemExit(f"{self.file_}: {fate} without a change; first mend its tests")
+        return max(SHORTEST_S, LONGER * (time.monotonic() - began))
+
+    def fate(self, text: str) -> str:
+        """Return the fate of a changed text: `killed`, `hung`, `survived`, or `not compiled`."""
+        fate = "survived"
+        for number, tests in enumerate(self.tiers_):
+            fate = self.asked(tests, text, self.limits_[number])
+            if fate == "hung":
+                # By itself, or because the machine has more to do: then the tests take longer without a change, too.
+                limit, self.limits_[number] = self.limits_[number], self.limit(tests)
+                if self.limits_[number] > limit:
+                    fate = self.asked(tests, text, self.limits_[number])
+            if fate != "survived":
+                break
+        return fate
 
     def put(self, text: str) -> None:
         """Give the functions of the module the code of the text."""
@@ -64,8 +84,10 @@ class PythonJudge:
             if codes := wanted.get(function.__code__.co_qualname):
                 function.__code__ = codes.popleft()
 
-    def fate(self, text: str) -> str:
-        """Return the fate of a changed text: `killed`, `survived`, or `not compiled`."""
+    def asked(self, tests: list[str], text: str, limit_s: float) -> str:
+        """Return the fate of a changed text by some tests."""
+        if not tests:
+            return "survived"
         sys.stdout.flush()
         child = os.fork()
         if child == 0:
@@ -77,13 +99,13 @@ class PythonJudge:
                 sys.stdout = sys.stderr = io.StringIO()
                 try:
                     self.put(text)
-                    status = int(pytest.main([*OPTIONS, *self.tests_]))
+                    status = int(pytest.main([*OPTIONS, *tests]))
                 except (SyntaxError, ValueError):
                     status = 99
                 finally:
                     os._exit(status)
-        end = time.monotonic() + self.longest_s_
-        fate = "killed"
+        end = time.monotonic() + limit_s
+        fate = "hung"
         while time.monotonic() < end:
             done, status_now = os.waitpid(child, os.WNOHANG)
             if done:

@@ -4,7 +4,8 @@
 
 Usage: try_changes.py [--count N] [--seed S] [--jobs N] [FILE…]. The files and their tests are in `sources.toml`; without a name, all. The programs are built
 already (`make mutants` does it). Of a file with more than N places, N are drawn. `reasons.toml` has the changes that make no difference, each with its
-reason. Prints each survivor, and a row of a table for each file; exit 1 when one survives without a reason.
+reason. A change hangs when its tests take ten times as long as without it, measured again at once: a loaded machine kills nothing. Prints each survivor,
+and a row of a table for each file; exit 1 when one survives without a reason.
 """
 
 import argparse
@@ -49,7 +50,7 @@ def judged(file: Path, group: dict[str, Any]) -> tuple[list[Change], Callable[[C
     """Return the changes of a file, and the function that tells the fate of one."""
     text = file.read_text()
     if file.suffix == ".py":
-        python = PythonJudge(file, group.get("tests", []))
+        python = PythonJudge(file, group.get("tests", []), group.get("whole", []))
         return python_changes.changes(text), lambda change: python.fate(change.applied(text))
     cpp = CppJudge(file, group["programs"], group.get("tests", "*"), group.get("seeds", 0))
     return cpp_changes.changes(text), lambda change: cpp.fate(change.applied(text))
@@ -57,9 +58,11 @@ def judged(file: Path, group: dict[str, Any]) -> tuple[list[Change], Callable[[C
 
 def row(name: str, places: int, fates: Counter[str]) -> str:
     """Return the row of a file in the table."""
-    tried = fates["killed"] + fates["survived"]
-    share = f"{100 * fates['killed'] / tried:.0f}" if tried else "-"
-    return f"| `{name}` | {places} | {tried} | {fates['killed']} | {share} | {fates['equal']} | {fates['survived']} |"
+    killed = fates["killed"] + fates["hung"]
+    tried = killed + fates["survived"]
+    share = f"{100 * killed / tried:.0f}" if tried else "-"
+    counts = (places, tried, killed, fates["hung"], share, fates["equal"], fates["survived"])
+    return f"| `{name}` | {' | '.join(str(count) for count in counts)} |"
 
 
 def main() -> int:
@@ -91,7 +94,7 @@ def main() -> int:
         all_places += len(places)
         rows.append(row(name, len(places), fates))
         print(rows[-1], flush=True)
-    head = "| file | places | tried | killed | % | no difference | survived |\n|---|---|---|---|---|---|---|"
+    head = "| file | places | tried | killed | of them hung | % | no difference | survived |\n|---|---|---|---|---|---|---|---|"
     print("\n".join([head, *rows, row("all", all_places, total)]))
     return 1 if total["survived"] else 0
 
