@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The defects that the simulator is to find can be put back into the program as it is."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DEFECTS = sorted((ROOT / "tests" / "simulation" / "mutants").rglob("*.patch"))
+
+
+def test_each_defect_has_one_name() -> None:
+    names = [patch.stem for patch in DEFECTS]
+    assert len(names) == len(set(names)) >= 30
+
+
+@pytest.mark.parametrize("patch", DEFECTS, ids=lambda patch: patch.stem)
+def test_a_defect_applies_to_the_program(patch: Path) -> None:
+    done = subprocess.run(["git", "apply", "--check", patch], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stderr}make the patch anew"
