@@ -5,12 +5,13 @@ import re
 
 from change import Change
 
+_TO_THE_END = r"(?:\"(?:\\.|[^\"\\\n])*\"|[^;\"])*;"  # of a statement, over literals that have semicolons
 # Comments, literals of text, and lines that are no code of a run: they keep their places, and lose their letters.
 NO_CODE = re.compile(
     r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'"
     r"|^[ \t]*(?:#|using\b|namespace\b|static_assert\b|template\b|static constexpr\b|constexpr\b)[^\n]*"
     r"|\bstatic_assert\([^;]*;|std::memory_order\w+"
-    r"|\bthrow\b[^;]*;|\b(?:log|fmt)::\w+\([^;]*;",
+    rf"|\bthrow\b{_TO_THE_END}|\b(?:log|fmt)::\w+\({_TO_THE_END}",
     re.DOTALL | re.MULTILINE,
 )
 SWAPS = (
