@@ -24,7 +24,8 @@ _STATES = {
 
 class ScriptedClient(NodeClient):
     """Obeys every order but those in `fails`, by name. `status_now`: its next status; `orders`: names of its orders, GetStatus aside; `configured`: its
-    answer to Configure and Join; `hear`: is told every order."""
+    answer to Configure and Join; `hear`: is told every order. `tables`: by their names and those of buffers or DTPs; `said`: the entries of its log. An error
+    in `fails` under the name of a table, or under `log`, is its answer to that question."""
 
     def __init__(self, name: str, role: str, state: str = "running", holder: str = HOLDER, url: str = "") -> None:
         super().__init__(name, url or f"http://{name.replace(' ', '-')}")
@@ -45,6 +46,8 @@ class ScriptedClient(NodeClient):
         )
         self.configured: Callable[[Configure | Join], Configured] | None = None
         self.hear: Callable[[Telegram], None] = _unheard
+        self.tables: dict[tuple[str, str | int | None], bytes] = {}
+        self.said: list[dict[str, Any]] = []
 
     async def _ask(self, message: Telegram, expected: type[_T]) -> _T:
         answer = self._answer(message)
@@ -52,9 +55,16 @@ class ScriptedClient(NodeClient):
             raise NodeError(self.name, f"{self.name} answers {type(message).__name__} with {answer}", "telegram")
         return answer
 
-    async def log(self, last: int) -> list[dict[str, Any]]:  # noqa: ARG002 (NodeClient's interface)
+    async def log(self, last: int) -> list[dict[str, Any]]:
         self.orders.append("log")
-        return []
+        if (error := self.fails.get("log")) is not None:
+            raise error
+        return self.said[-last:]
+
+    async def table(self, name: str, *, buffer: str = "", dtp: int | None = None) -> bytes:
+        if (error := self.fails.get(name)) is not None:
+            raise error
+        return self.tables[name, buffer or dtp]
 
     def _answer(self, message: Telegram) -> Telegram:
         name = type(message).__name__
