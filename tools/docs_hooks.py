@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Links of the documentation site to files of the repository that are no pages: the site names them, and they must exist."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,21 @@ def on_config(config: Any, **_: Any) -> Any:
     """Append the decision records to the navigation; MkDocs calls it once."""
     config["nav"].append({"Decisions": decisions()})
     return config
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    """Write the versions that the menu of a site lists when it stands alone: itself. MkDocs calls it once.
+
+    Sites beside each other have one list above them instead (tools/release/docs_versions.py). The menu reads `../versions.json`, and leads to `../VERSION/`; at the
+    root of a server, both stay inside the site.
+    """
+    project = re.search(
+        r"^project\(rashpa VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    if project is None:
+        raise PluginError("CMakeLists.txt: no version of rashpa; write project(rashpa VERSION …)")
+    entries = [{"version": ".", "title": project[1], "aliases": ["latest"]}]
+    (Path(config["site_dir"]) / "versions.json").write_text(json.dumps(entries) + "\n", encoding="utf-8")
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

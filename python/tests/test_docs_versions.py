@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 
@@ -53,6 +54,20 @@ def test_a_folder_without_pages_is_refused(tmp_path: Path) -> None:
     done = run(tmp_path / "site")
     assert done.returncode == 2
     assert "there are no pages" in done.stderr
+
+
+def test_a_site_alone_lists_itself_where_its_menu_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "build" / "docs" / "tools"))
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    hooks = pytest.importorskip("docs_hooks", reason="MkDocs is not installed: make docs")
+    hooks.on_post_build(config={"site_dir": str(tmp_path)})
+    base = "http://127.0.0.1:8000/"
+    wanted = urljoin(base, "../versions.json").removeprefix(base)
+    (entry,) = json.loads((tmp_path / wanted).read_text())
+    assert urljoin(base, f"../{entry['version']}/") == base
+    version = subprocess.run([ROOT / "tools" / "release" / "version.sh"], capture_output=True, text=True, check=True)
+    assert entry["title"] == version.stdout.strip()
+    assert "latest" in entry["aliases"]
 
 
 def test_pages_have_the_menu_of_versions() -> None:
