@@ -4,8 +4,8 @@
 
 A room is a folder of the source whose README.md has the two comments BEGIN and END. The text around them is written by hand.
 
-Usage: make_rooms.py [--check]. With --check nothing is written; exit 1 when a README lacks a file of its folder, or names one that is
-gone. Words of a list may be older than those of the files: they are renewed by the next run.
+Usage: make_rooms.py [--check]. With --check nothing is written; exit 1 when a list differs from the one that would be written: a
+file is missing or gone, or its first words have changed.
 """
 
 import ast
@@ -80,23 +80,29 @@ def listed(text: str) -> set[str]:
     return set(_LISTED.findall(text[text.index(BEGIN) : text.index(END)]))
 
 
+def renewed(room: Path) -> str:
+    """Return the README of a room with the list that its files make."""
+    rows = "".join(f"| `{name}` | {words} |\n" for name, words in described(room).items())
+    table = f"| file | holds |\n|---|---|\n{rows}" if rows else "No files of its own.\n"
+    block = f"{BEGIN}\n\n{table}\n{END}"
+    return re.sub(f"(?s){BEGIN}.*?{END}", lambda _: block, (room / "README.md").read_text(encoding="utf-8"))
+
+
 def problems(room: Path) -> list[str]:
-    """Return the files that the list of a room lacks, and those that it names and that are gone."""
+    """Return what is wrong with the list of a room: files that it lacks, names that are gone, lines that the files no longer make."""
     name = (room / "README.md").relative_to(ROOT)
-    known, text = set(described(room)), (room / "README.md").read_text(encoding="utf-8")
-    return [f"{name}: lacks {one}; run tools/make_rooms.py" for one in sorted(known - listed(text))] + [
-        f"{name}: names {one}, which is gone; run tools/make_rooms.py" for one in sorted(listed(text) - known)
-    ]
+    old, new = (room / "README.md").read_text(encoding="utf-8"), renewed(room)
+    found = [f"lacks {one}" for one in sorted(listed(new) - listed(old))]
+    found += [f"names {one}, which is gone" for one in sorted(listed(old) - listed(new))]
+    stale = [line for line in old.splitlines() if line not in new.splitlines()]
+    if old != new and not found:
+        found = [f"is older than its files: {line}" for line in stale] or ["is in another order than its files"]
+    return [f"{name}: {one}; run tools/make_rooms.py" for one in found]
 
 
 def write(room: Path) -> None:
     """Write the list of a room."""
-    readme = room / "README.md"
-    rows = "".join(f"| `{name}` | {words} |\n" for name, words in described(room).items())
-    table = f"| file | holds |\n|---|---|\n{rows}" if rows else "No files of its own.\n"
-    block = f"{BEGIN}\n\n{table}\n{END}"
-    text = readme.read_text(encoding="utf-8")
-    readme.write_text(re.sub(f"(?s){BEGIN}.*?{END}", lambda _: block, text), encoding="utf-8")
+    (room / "README.md").write_text(renewed(room), encoding="utf-8")
 
 
 def main() -> int:

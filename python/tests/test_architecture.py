@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The map in ARCHITECTURE.md is true: what it names exists, and the folders that exist are named."""
 
+import importlib
 import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,32 @@ def test_the_lists_of_files_are_complete() -> None:
     command = [sys.executable, str(ROOT / "tools" / "make_rooms.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda room: (room / "a.py").write_text('"""Read later words."""\n'), "python/x/README.md: is older than its files: | `a.py` |"),
+        (lambda room: (room / "b.py").write_text('"""Write."""\n'), "python/x/README.md: lacks b.py;"),
+        (lambda room: (room / "a.py").unlink(), "python/x/README.md: names a.py, which is gone;"),
+    ],
+    ids=["words", "lacks", "gone"],
+)  # fmt: skip
+def test_a_list_that_its_files_no_longer_make_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], object], says: str
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    rooms = importlib.import_module("make_rooms")
+    monkeypatch.setattr(rooms, "ROOT", tmp_path)
+    room = tmp_path / "python" / "x"
+    room.mkdir(parents=True)
+    (room / "c.py").write_text('"""Keep."""\n')
+    (room / "a.py").write_text('"""Read early words."""\n')
+    (room / "README.md").write_text(f"# X\n\n{rooms.BEGIN}\n{rooms.END}\n")
+    rooms.write(room)
+    assert rooms.problems(room) == []
+    change(room)
+    assert [problem[: len(says)] for problem in rooms.problems(room)] == [says]
 
 
 def test_links_between_the_texts_lead_somewhere() -> None:
