@@ -254,6 +254,68 @@ TEST(Dealer, time_in_which_it_did_not_run_is_held_against_nobody) {
   for (const MemberStatus& member : farm.dealer.status().members) EXPECT_EQ(member.lates, 0U);
 }
 
+TEST(Dealer, time_in_which_it_did_not_run_is_not_held_against_one_that_was_given_an_image_before_it) {
+  DealerConfig slow = config(1000, 2);
+  slow.first_response_ns = slow.response_ns;
+  Farm farm(slow);
+  farm.rounds(10);
+  farm.dealer.hold(farm.dealer.begun());
+  farm.rounds(5000);  // idle, and nothing is owed
+  for (auto& member : farm.members) member.answers = member.sends = false;
+  farm.dealer.hold(kNoHold);
+  farm.round();  // each is given images
+  farm.now += 2000 * kMs;
+  farm.dealer.step(farm.now);
+  for (const MemberStatus& member : farm.dealer.status().members) EXPECT_EQ(member.lates, 0U);
+  farm.rounds(70);
+  for (const MemberStatus& member : farm.dealer.status().members) EXPECT_EQ(member.lates, 0U);
+  farm.rounds(10);  // 25 ms of the stop are a step that may take so long
+  for (const MemberStatus& member : farm.dealer.status().members) EXPECT_EQ(member.lates, 1U);
+}
+
+TEST(Dealer, of_a_step_that_takes_long_what_is_beyond_a_quarter_of_the_response_time_is_held_against_nobody) {
+  DealerConfig quick = config(1000);
+  quick.first_response_ns = quick.response_ns;  // 100 ms
+  Farm farm(quick);
+  for (auto& member : farm.members) member.answers = false;
+  farm.rounds(3);
+  farm.dealer.feed(0, true);  // its silence begins now
+  farm.rounds(4, 30 * kMs);   // of each, 25 ms count
+  EXPECT_EQ(farm.dealer.status().members[0].state, MemberState::fed);
+  farm.round(30 * kMs);
+  EXPECT_EQ(farm.dealer.status().members[0].state, MemberState::late);
+  EXPECT_EQ(farm.dealer.status().members[0].silent_ns, 125 * kMs);
+}
+
+TEST(Dealer, says_when_its_next_step_is_due) {
+  DealerConfig paced = config(30);
+  paced.rate_hz = 1000;
+  Farm farm(paced);
+  farm.round();  // at 1 ms, frames 0 and 1
+  EXPECT_EQ(farm.dealer.step(farm.now), 2 * kMs) << "the next frame is due";
+  for (auto& member : farm.members) member.answers = false;
+  farm.rounds(40);
+  EXPECT_EQ(farm.dealer.step(farm.now), farm.now + 50'000) << "a frame is due, and nobody has a free slot";
+  for (auto& member : farm.members) member.answers = true;
+  farm.rounds(20);
+  ASSERT_TRUE(farm.dealer.settled());
+  EXPECT_EQ(farm.dealer.step(farm.now), farm.now + 500'000) << "nothing is left";
+}
+
+TEST(Dealer, a_stack_goes_to_the_member_with_fewer_images_to_do_however_many_it_has_done) {
+  Farm farm(config(1000, 2));
+  farm.dealer.feed(1, false);
+  farm.dealer.hold(40);
+  farm.rounds(40);
+  ASSERT_EQ(farm.dealer.status().members[0].done, 40U);
+  farm.members[1].answers = false;
+  farm.dealer.feed(1, true);
+  farm.dealer.hold(44);
+  farm.dealer.step(farm.now);
+  EXPECT_EQ(farm.dealer.dealt(1), (std::vector<std::uint64_t>{40, 41})) << "of equals, the next in turn";
+  EXPECT_EQ(farm.dealer.status().members[0].dealt, 42U);
+}
+
 TEST(Dealer, keeps_the_rate_on_a_thread_of_its_own) {
   DealerConfig paced = config(50);
   paced.rate_hz = 1000;
@@ -272,6 +334,11 @@ TEST(Dealer, refuses_what_is_no_group) {
   DealerConfig odd = config(10);
   odd.members[1].slots = 7;
   EXPECT_THROW(Dealer{odd}, ConfigError);
+  DealerConfig large = config(0xFFFF'FFFF);
+  large.most_of_member = 16;
+  EXPECT_NO_THROW(Dealer{large});
+  large.images += 1;
+  EXPECT_THROW(Dealer{large}, ConfigError);
 }
 
 }  // namespace

@@ -20,6 +20,11 @@ MemberWatch::MemberWatch(MemberConfig config, Times times)
 void MemberWatch::excuse(std::int64_t gap_ns) noexcept {
   done_moved_ns_ += gap_ns;
   sent_moved_ns_ += gap_ns;
+  open_excused_ns_ += gap_ns;
+  for (std::uint64_t index = done_; index < dealt_; ++index) {
+    dealt_ns_[index % config_.slots] += gap_ns;
+    if (index < sent_) sent_ns_[index % config_.slots] += gap_ns;
+  }
 }
 
 void MemberWatch::feed(bool fed, std::int64_t now) noexcept {
@@ -48,7 +53,9 @@ std::int64_t MemberWatch::silence(const MemberReport& report, std::int64_t now) 
     const std::int64_t since = std::max(dealt_ns_[sent_ % config_.slots], sent_moved_ns_);
     longest = std::max(longest, now - since);
   }
-  if (report.open_ns != 0) longest = std::max(longest, now - std::max(report.open_ns, done_moved_ns_));
+  if (report.open_ns != 0) {
+    longest = std::max(longest, now - std::max(report.open_ns + open_excused_ns_, done_moved_ns_));
+  }
   return std::max<std::int64_t>(longest, 0);
 }
 
@@ -84,6 +91,7 @@ void MemberWatch::note_void(const MemberReport& report, Seen& seen) noexcept {
 
 MemberWatch::Seen MemberWatch::look(const MemberReport& report, std::int64_t now) noexcept {
   Seen seen{.done_from = done_, .done_to = done_};
+  if (std::exchange(open_ns_, report.open_ns) != report.open_ns) open_excused_ns_ = 0;
   const std::uint64_t sent = std::min(report.sent, dealt_);
   note_sent(sent, now);
   if (report.in_error) {

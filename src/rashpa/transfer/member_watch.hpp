@@ -106,6 +106,7 @@ class MemberWatch {
   std::uint64_t dealt_ = 0, sent_ = 0, done_ = 0, granted_ = 0;
   std::uint64_t void_to_ = 0;  // images before that one are not void, or are known to be
   std::int64_t done_moved_ns_ = 0, sent_moved_ns_ = 0, given_ns_ = 0;
+  std::int64_t open_ns_ = 0, open_excused_ns_ = 0;  // at the last look; left out since then
   std::uint64_t done_when_late_ = 0, had_when_late_ = 0, lates_ = 0;
   std::int64_t response_ns_ = 0, silent_ns_ = 0;
   bool answered_ = false;  // it has given back a stack

@@ -204,8 +204,38 @@ TEST(MemberWatch, time_in_which_nobody_looked_is_no_silence) {
   one.look(0);
   one.give(1);
   one.now += 5000 * kMs;
-  one.watch.excuse(one.now);
+  one.watch.excuse(4900 * kMs);
   EXPECT_EQ(one.hear({.granted = 8, .sent = 0}).news, News::nothing);
+  one.now += kMs;
+  EXPECT_EQ(one.hear({.granted = 8, .sent = 0}).news, News::late);
+  EXPECT_EQ(one.watch.silent_ns(), 101 * kMs);
+}
+
+TEST(MemberWatch, time_in_which_nobody_looked_is_no_silence_of_a_stack_that_was_sent) {
+  Watched one;
+  one.look(0);
+  one.give(2);
+  one.look(0);
+  one.now += 5000 * kMs;
+  one.watch.excuse(4000 * kMs);
+  EXPECT_EQ(one.look(0).news, News::nothing) << "the first one may take a second";
+  one.now += kMs;
+  EXPECT_EQ(one.look(0).news, News::late);
+  EXPECT_EQ(one.look(2).news, News::heard);
+  EXPECT_EQ(one.watch.response_ns(), 1001 * kMs) << "nor is it part of how long it took";
+}
+
+TEST(MemberWatch, time_in_which_nobody_looked_is_no_silence_of_bytes_that_were_open) {
+  Watched one;
+  one.look(0);
+  one.give(1);
+  const std::int64_t open_ns = one.now;
+  one.look(0, open_ns);
+  one.now += 5000 * kMs;
+  one.watch.excuse(4900 * kMs);
+  EXPECT_EQ(one.look(0, open_ns).news, News::nothing);
+  EXPECT_EQ(one.look(0, open_ns - kMs).news, News::late)
+      << "other bytes, of which the time that was left out is not known";
 }
 
 TEST(MemberWatch, a_connection_in_error_is_said_once_and_no_order_mends_it) {
