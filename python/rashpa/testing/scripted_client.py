@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node without a process: it gives the answers that a test has set, and remembers its orders."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -24,8 +24,9 @@ _STATES = {
 
 class ScriptedClient(NodeClient):
     """Obeys every order but those in `fails`, by name. `status_now`: its next status; `orders`: names of its orders, GetStatus aside; `configured`: its
-    answer to Configure and Join; `hear`: is told every order. `tables`: by their names and those of buffers or DTPs; `said`: the entries of its log. An error
-    in `fails` under the name of a table, or under `log`, is its answer to that question."""
+    answer to Configure and Join; `hear`: is told every order. `tables`: by their names and those of buffers or DTPs; `said`: the entries of its log;
+    `views`: images by buffer and kind; `viewed`: questions for these. An error in `fails` under the name of a table, under `log` or under a kind of image is
+    its answer to that question."""
 
     def __init__(self, name: str, role: str, state: str = "running", holder: str = HOLDER, url: str = "") -> None:
         super().__init__(name, url or f"http://{name.replace(' ', '-')}")
@@ -48,6 +49,8 @@ class ScriptedClient(NodeClient):
         self.hear: Callable[[Telegram], None] = _unheard
         self.tables: dict[tuple[str, str | int | None], bytes] = {}
         self.said: list[dict[str, Any]] = []
+        self.views: dict[tuple[str, str], bytes] = {}
+        self.viewed: list[dict[str, str]] = []
 
     async def _ask(self, message: Telegram, expected: type[_T]) -> _T:
         answer = self._answer(message)
@@ -65,6 +68,12 @@ class ScriptedClient(NodeClient):
         if (error := self.fails.get(name)) is not None:
             raise error
         return self.tables[name, buffer or dtp]
+
+    async def view(self, query: Mapping[str, str]) -> bytes | None:
+        self.viewed.append(dict(query))
+        if (error := self.fails.get(query["of"])) is not None:
+            raise error
+        return self.views.get((query["buffer"], query["of"]))
 
     def _answer(self, message: Telegram) -> Telegram:
         name = type(message).__name__
