@@ -213,6 +213,7 @@ lint: build  ## format, types and layers; includes and clang-tidy of what change
 	$(BIN)/python tools/check_clock.py
 	$(BIN)/python tools/check_orders.py
 	$(BIN)/python tools/check_sizes.py
+	$(BIN)/python tools/check_tested.py
 	$(BIN)/python tools/make_rooms.py --check
 	$(BIN)/python tools/prose_lint.py
 	$(BIN)/python tools/wrap_prose.py --check

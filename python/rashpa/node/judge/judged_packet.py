@@ -48,7 +48,6 @@ def take_apart(data: bytes, verdicts: Verdicts) -> JudgedPacket | None:
     faults = [
         (flags & 0x0F != 0, f"version {flags & 0x0F} of the transport header; 0"),
         (partition != _PARTITION, f"partition key 0x{partition:04x}; 0xffff"),
-        (pad != -payload % 4, f"pad of {pad} bytes behind {payload}; {-payload % 4}"),
         (any(data[head + payload : head + payload + pad]), "pad bytes that are not 0"),
         (bool(data[4] & 0x3F), f"reserved byte 0x{data[4]:02x}; 0 on the wire, ones in the ICRC alone"),
         (opcode in (ONLY, ONLY_IMMEDIATE) and length != payload, f"length {length} with a payload of {payload} bytes"),
